@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fovnet.cli.options import FolderOut, Given, GivenBy, Include, kinds_included
-from fovnet.cli.screen import out
+from fovnet.cli.screen import MANY_HEADERS, out, progress_of_many
 from fovnet.errors import CollectionError
 from fovnet.words import several
 
@@ -56,7 +56,9 @@ def collect_dicom(
     """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""
     from fovnet.volume.adapters.dicom import gather_dicom
 
-    _collected(gather_dicom(tree, kinds_included(include)), tree, out_folder, replace)
+    with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
+        gathered = gather_dicom(tree, kinds_included(include), advance)
+    _collected(gathered, tree, out_folder, replace)
 
 
 @collect.command("organs")
@@ -129,5 +131,7 @@ def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> N
         f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
     )
     out.print(f"{made}: {table}; {aside}")
+    for note in gathered.notes:
+        out.print(f"note: {note.path}: {note.reason}")
     if gathered.broken:
         raise typer.Exit(3)

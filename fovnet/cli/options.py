@@ -129,7 +129,7 @@ Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wro
 Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
 INCLUDE_HELP = (
     "Kinds of DICOM series that are set aside by default, to read anyway: "
-    "localizer,derived,phase,single,repeat."
+    "localizer,derived,phase,single,repeat,animal."
 )
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]

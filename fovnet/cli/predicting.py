@@ -26,7 +26,7 @@ from fovnet.cli.options import (
     kinds_included,
     model_folder,
 )
-from fovnet.cli.screen import err, out, progress_bar
+from fovnet.cli.screen import MANY_HEADERS, err, out, progress_bar, progress_of_many
 from fovnet.own_files import is_our_json
 from fovnet.records import BLANKED, read_json
 from fovnet.report.pages import predictions
@@ -81,7 +81,8 @@ def predict(
 
     keep_freed_memory()
     networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
-    found = find(paths, wanted, show_ids=show_ids)
+    with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
+        found = find(paths, wanted, show_ids=show_ids, progress=advance)
     named = _named(found.sources)
     with predictions.claimed(out_folder) as refuse_gone:
         shows_faces = not _covers_as_before(out_folder, named) if faces is None else faces

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fovnet.evaluate.paired import Difference
     from fovnet.net.training.progress import Progress as TrainingProgress
 
+MANY_HEADERS = 1000             # of DICOM: a thousand are read in three seconds
 OBEYED = (
     *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A),
 )
@@ -138,6 +139,22 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
         yield lambda done, total: progress.update(
             task, completed=done, total=total, description=pace.progress_text(done, total).partition(", ")[0]
         )
+
+
+@contextmanager
+def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], None]]:
+    """As `progress_bar`, which appears once the total is no less than this: most folders are read at once."""
+    with ExitStack() as stack:
+        bars: list[Callable[[int, int], None]] = []
+
+        def advance(done: int, total: int) -> None:
+            if total < least:
+                return
+            if not bars:
+                bars.append(stack.enter_context(progress_bar(what)))
+            bars[0](done, total)
+
+        yield advance
 
 
 @contextmanager

@@ -3,41 +3,51 @@ its files lie.
 
 What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is listed in
 aside.tsv with its reason; nothing is labelled.  No patient identifiers are written: a subject_id is twelve
-hex digits of a hash of PatientID, a volume_id the same digits and those of its series.
+hex digits of a hash of PatientID, a volume_id the same digits and those of its series.  Where one PatientID
+is that of several people (`subjects`), it is a hash of their study.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
+from fovnet.volume.adapters.gathered import BROKEN, NOTE, Aside, Gathered
+from fovnet.volume.adapters.subjects import Portrayed, subjects_of
 from fovnet.volume.collection.body_part import body_part
 from fovnet.volume.collection.tables import VolumeRow
 from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.source import is_archive
-from fovnet.volume.dicom.survey import survey
+from fovnet.volume.dicom.survey import Advance, series_called, survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
 
 GAUSS = 100.0           # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
-def gather_dicom(tree: Path, include: Collection[str] = ()) -> Gathered:
+def gather_dicom(
+    tree: Path, include: Collection[str] = (), progress: Advance | None = None
+) -> Gathered:
     """Every series that is read, one volume each, and why the others are not.
 
     include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE`)
+    progress  as in `find`
     Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
-    gathered, found = Gathered(), find([tree], include)
+    gathered, found = Gathered(), find([tree], include, progress=progress)
     wanted = {str(path) for path in found.volumes}
+    taken: list[tuple[Mapping[str, Any], Frame]] = []
     for row in found.series:
-        _take(gathered, row, wanted)
+        frame = _image_of(gathered, row, wanted)
+        if frame is not None:
+            taken.append((row, frame))
+    _add(gathered, taken)
     listed = {row["path"] for row in found.series}
     for path in found.volumes:
         if str(path) not in listed:
@@ -56,7 +66,8 @@ def _leave(gathered: Gathered, path: Path) -> None:
         gathered.refuse(path, fault)
 
 
-def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> None:
+def _image_of(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> Frame | None:
+    """The first image of a series that is read; None for one that is set aside."""
     path = Path(row["path"])
     if row["kind"] == "unreadable":
         gathered.aside.append(
@@ -66,25 +77,41 @@ def _take(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -
         gathered.leave(path, f"{row['kind']}: {row['reason']}")
     else:
         try:
-            attributes = _attributes(path, row["series"])
+            return _first_image(path, row["series"])
         except VolumeError as fault:
             gathered.refuse(path, fault)
-            return
-        # without a PatientID, images of different people must not be merged
-        subject = row["patient"] or row["study"] or row["series"]
-        gathered.add(VolumeRow(f"{subject}-{row['series']}", subject, path, attributes=attributes))
+    return None
 
 
-def _attributes(path: Path, series: str) -> dict[str, str]:
-    """The scanner attributes of the first image, as columns of volumes.tsv; missing ones are empty.
-
-    Raises VolumeError "volume-series" if the series no longer exists.
-    """
-    frame = next(
-        (one.frames[0] for one in survey(split_address(path)[0]).series if one.is_called(series)), None
+def _add(gathered: Gathered, taken: Sequence[tuple[Mapping[str, Any], Frame]]) -> None:
+    """Adds these volumes, each with its subject; one that may be of several people is set aside."""
+    subjects = subjects_of(
+        [
+            Portrayed(row["patient"], row["study"], row["series"], Demographics.of(frame.facts))
+            for row, frame in taken
+        ]
     )
-    if frame is None:
+    for row, frame in taken:
+        path, series = Path(row["path"]), row["series"]
+        subject = subjects.subject_of.get(series)
+        if series in subjects.notes:
+            gathered.notes.append(Aside(path, NOTE, subjects.notes[series], "patient-id"))
+        if subject is None:
+            gathered.leave(path, "its PatientID is that of several people, and it may be of any of them")
+        else:
+            gathered.add(VolumeRow(f"{subject}-{series}", subject, path, attributes=_attributes(frame)))
+
+
+def _first_image(path: Path, series: str) -> Frame:
+    """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
+    named = series_called(split_address(path)[0], series)
+    if named is None:
         raise VolumeError("volume-series", f"{path}: the series {series} no longer exists. Collect again.")
+    return named.frames[0]
+
+
+def _attributes(frame: Frame) -> dict[str, str]:
+    """The scanner attributes of an image, as columns of volumes.tsv; missing ones are empty."""
     tesla = frame.facts.field_strength or 0.0
     tesla = tesla / 1e4 if tesla > GAUSS else tesla
     return {

@@ -12,7 +12,7 @@ from fovnet.errors import CollectionError, VolumeError
 from fovnet.records import tsv_text, write_together, write_tsv
 from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
 
-BROKEN, LEFT_OUT, NOT_LABELLED = "broken", "left out", "not labelled"
+BROKEN, LEFT_OUT, NOT_LABELLED, NOTE = "broken", "left out", "not labelled", "note"
 # in this order, where any volume has them
 ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")
 
@@ -23,7 +23,7 @@ class Aside:
 
     kind  "broken": a volume, table or sidecar that cannot be read; "left out": not an MR volume of this kind,
           or only in part used; "not labelled": listed in volumes.tsv without rows in regions.tsv, because
-          some slices cannot be labelled with certainty
+          some slices cannot be labelled with certainty; "note": of `Gathered.notes`
     """
 
     path: Path
@@ -38,12 +38,14 @@ class Gathered:
     counted from the feet.
 
     taken  path of each volume by its case-folded volume_id
+    notes  rows of aside.tsv, of the kind "note", on volumes that are in the tables
     """
 
     volumes: list[VolumeRow] = field(default_factory=list)
     regions: list[RegionRow] = field(default_factory=list)
     aside: list[Aside] = field(default_factory=list)
     taken: dict[str, Path] = field(default_factory=dict)
+    notes: list[Aside] = field(default_factory=list)
 
     @property
     def broken(self) -> int:
@@ -93,7 +95,7 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
         )
     rows = [
         {"path": written(one.path, out), "kind": one.kind, "code": one.code, "reason": one.reason}
-        for one in gathered.aside
+        for one in (*gathered.notes, *gathered.aside)
     ]
     if rows or gathered.volumes:
         write_tsv(out / "aside.tsv", ("path", "kind", "code", "reason"), rows)

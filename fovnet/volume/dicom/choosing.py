@@ -8,11 +8,12 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
-from fovnet.volume.dicom.parting import LEAST
+from fovnet.volume.dicom.positions import LEAST
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
-from fovnet.volume.dicom.survey import Survey, survey
+from fovnet.volume.dicom.survey import Survey, series_called, survey
 from fovnet.volume.dicom.triage import INCLUDABLE
+from fovnet.volume.dicom.uids import why_apart
 from fovnet.words import several
 
 LISTED = 6                      # most series listed in a message
@@ -20,6 +21,7 @@ CODES = {
     "no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot",
     "localizer": "volume-localizer", "derived": "volume-derived", "phase": "volume-phase",
     "single": "volume-single", "modality": "volume-modality", "repeat": "volume-repeat",
+    "animal": "volume-animal",
 }
 
 
@@ -60,14 +62,15 @@ def chosen(path: Path) -> Chosen:
             f"{path}: {place} does not exist. If it was moved, give its new path, "
             f"with the same #{wanted}.",
         )
-    found = survey(place)
     if wanted:
-        named = next((series for series in found.series if series.is_called(wanted)), None)
+        named = series_called(place, wanted)
         if named is None:
-            raise VolumeError("volume-series", f"{path}: no such series in {place}. {_listing(place, found)}")
+            listing = _listing(place, survey(place))
+            raise VolumeError("volume-series", f"{path}: no such series in {place}. {listing}")
         if named.kind and named.kind not in INCLUDABLE:
             raise VolumeError(_code(named), f"{path}: {named.reason}. Give an MR series.")
         return Chosen(str(path), named, 0)
+    found = survey(place)
     if len(found.readable) == 1:
         return Chosen(str(path), found.readable[0], len(found.unread))
     if found.readable:
@@ -112,11 +115,16 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
             "Name a series after # to read it anyway (with predict also --include "
             f"{found.series[0].kind})."
         )
-    uids = {series.frames[0].facts.series_uid for series in found.series}
-    if codes == {"volume-single"} and len(uids) == len(found.series) >= LEAST:
+    firsts = [series.frames[0] for series in found.series]
+    series_uids = {first.facts.series_uid for first in firsts}
+    study_uids = {first.facts.study_uid for first in firsts}
+    if codes == {"volume-single"} and len(firsts) >= LEAST and len(firsts) in (
+        len(series_uids), len(study_uids)
+    ):
+        level = "series" if len(series_uids) == len(firsts) else "study"
         remedy = (
-            "Each image has a series UID of its own, and together they are not an evenly spaced stack of "
-            "one series number and protocol. If they are one stack, give them one SeriesInstanceUID."
+            f"Each image has a {level} UID of its own, and {why_apart(firsts)}. If they are one stack, "
+            "give them one StudyInstanceUID and SeriesInstanceUID, and one value of what differs."
         )
     elif codes == {"volume-single"} and not place.is_dir():
         remedy = "Name the folder that holds the whole series."

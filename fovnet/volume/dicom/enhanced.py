@@ -12,6 +12,7 @@ from typing import Any
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Facts, Frame, frame_from, getter, many, whole
 from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.value_types import restore_types
 
 GROUPS = (
     # attributes that a conversion from a classic series could not assign to a group; later groups take
@@ -73,6 +74,7 @@ def _flat(groups: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
     for item in items + [sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))]:
+        restore_types(item)
         get = getter(item)
         for key in (element.keyword for element in item):
             if key and (value := get(key)) is not None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fovnet.errors import VolumeError
+from fovnet.volume.dicom.animals import is_animal
 from fovnet.volume.dicom.enhanced import enhanced_frames
 from fovnet.volume.dicom.header import (
     PROTOCOL,
@@ -23,6 +24,7 @@ from fovnet.volume.dicom.header import (
     quietly,
     real,
     text,
+    vector,
     whole,
 )
 from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
@@ -82,10 +84,25 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")),
         text(get("SeriesNumber")), text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels,
         "" if grey else photometric or "several samples", text(get("BurnedInAnnotation")).upper() == "YES",
-        text(get("ConversionType")) != "", words,
+        _is_captured(get), words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""),
         real(get("MagneticFieldStrength")), text(get("BodyPartExamined")),
         birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
         tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL),
-        tuple(text(get(key)) for key in TIMES),
+        tuple(text(get(key)) for key in TIMES), is_animal(get),
+        text(get("PatientSex")).upper(), text(get("PatientAge")),
+        text(get("StudyDate")) or text(get("SeriesDate")) or text(get("AcquisitionDate")),
     )
+
+
+def _is_captured(get: Callable[[str], Any]) -> bool:
+    """Whether it is a picture of a screen, paper or film by its Conversion Type.
+
+    Some archives leave that attribute in MR images, which have no such module: those have places in the
+    scanner, and no writing burned in.
+    """
+    if not text(get("ConversionType")):
+        return False
+    placed = get("PerFrameFunctionalGroupsSequence") is not None or vector(get("ImagePositionPatient"), 3)
+    burned_in = text(get("BurnedInAnnotation")).upper() == "YES"
+    return text(get("SOPClassUID")) not in MR_IMAGES or not placed or burned_in

@@ -21,7 +21,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.parting import EVEN, MAX_GAP, SAME_PLACE_MM, position_labels
+from fovnet.volume.dicom.positions import EVEN, MAX_GAP, SAME_PLACE_MM, position_labels
 from fovnet.volume.grid import LPS_TO_RAS
 
 SAME_LINE_PX = 0.1              # largest shift in the plane that is ignored

@@ -19,6 +19,7 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb, refuse_directory
+from fovnet.volume.dicom.value_types import restore_types
 from fovnet.volume.unpacking import has_preamble
 
 Vector = tuple[float, ...]
@@ -29,7 +30,9 @@ TOP = (
     "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel", "PhotometricInterpretation", "BitsAllocated",
     "BurnedInAnnotation", "ConversionType", "ComplexImageComponent", "SharedFunctionalGroupsSequence",
     "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices", "Manufacturer",
-    "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate",
+    "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate", "PatientSex",
+    "PatientAge", "StudyDate", "SeriesDate", "AnatomicalOrientationType", "PatientSpeciesDescription",
+    "PatientSpeciesCodeSequence", "PatientBreedDescription", "PatientBreedCodeSequence",
 )
 PROTOCOL = (
     "FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant", "ContrastBolusAgent",
@@ -82,6 +85,8 @@ class Facts:
     body_part     as written; `fovnet.volume.collection.body_part` makes it a known term before it is shown
     protocol, times  values of PROTOCOL and of TIMES, for comparison only
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
+    animal        whether the patient is one, by its header
+    sex, age, study_date  as written, for comparison only
     """
 
     patient_id: str = ""
@@ -102,6 +107,10 @@ class Facts:
     name: frozenset[str] = frozenset()
     protocol: tuple[str, ...] = ()
     times: tuple[str, ...] = ()
+    animal: bool = False
+    sex: str = ""
+    age: str = ""
+    study_date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +198,18 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
         try:
             tags = None if pixels or every else _wanted()
             dataset = pydicom.dcmread(file, stop_before_pixels=not pixels, specific_tags=tags, force=force)
+            restore_types(dataset)
         except InvalidDicomError as fault:
             raise VolumeError("volume-format", f"{item}: not a DICOM file. Name the image itself.") from fault
         except EOFError as fault:
             raise VolumeError(
                 "volume-truncated", f"{item}: the file ends too early. Copy it again."
+            ) from fault
+        except RecursionError as fault:     # pydicom descends by three calls a level, Python to 1,000
+            raise VolumeError(
+                "volume-nested",
+                f"{item}: sequences within sequences, some hundred levels deep; headers of scanners have "
+                "fewer than ten. Remove the sequence, a private one most likely (dcmodify -ea TAG).",
             ) from fault
         except Exception as fault:      # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:

@@ -13,7 +13,14 @@ import numpy as np
 
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import APART, Frame
-from fovnet.volume.dicom.parting import is_even, is_stack, most_at_one_place, placed_by, spans
+from fovnet.volume.dicom.positions import (
+    are_woven,
+    is_even,
+    is_stack,
+    most_at_one_place,
+    placed_by,
+    spans,
+)
 
 # distinguished in a series: a radial one has 100; comparing 8,000 would take too long
 MOST_DIRECTIONS = 256
@@ -117,7 +124,7 @@ def _woven(packages: Sequence[Sequence[Frame]]) -> bool:
     if placed is None:
         return False
     along = np.split(placed[:, 2], np.cumsum([len(package) for package in packages])[:-1])
-    return bool(max(own.min() for own in along) < min(own.max() for own in along))
+    return are_woven(along)
 
 
 def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int]) -> None:

@@ -8,12 +8,14 @@ b-value, grid and position.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from fovnet.volume.dicom.header import Frame, real
 from fovnet.volume.dicom.keys import series_number
-from fovnet.volume.dicom.series import Series, same_slices
+from fovnet.volume.dicom.people import spelling_of
+from fovnet.volume.dicom.repeats import same_slices, some_slices
+from fovnet.volume.dicom.series import Series
 
 CHANGING = (
     "temporal position", "acquisition number", "trigger time", "acquisition time", "content time",
@@ -29,13 +31,24 @@ def repeats_over_time(found: Sequence[Series]) -> list[Series]:
     first: dict[str, Series] = {}                       # by the id of a later time point
     for series in sorted((one for one in found if not one.kind), key=_moment):
         alike = kept.setdefault(_acquisition(series.frames[0]), [])
-        earlier = next((one for one in alike if _is_later(series, one) and same_slices(series, one)), None)
+        earlier = next((other for other in alike if _is_repeat(series, other, same_slices)), None)
         if earlier is None:
             alike.append(series)
         else:
             first[series.id] = earlier
+    for alike in kept.values():                         # a time point that was broken off may be the first
+        for series in alike:
+            wholes = [other for other in alike if _is_repeat(series, other, some_slices)]
+            if wholes:
+                first[series.id] = max(wholes, key=lambda whole: len(whole.frames))
     others = Counter(one.id for one in first.values())
     return [_told(series, first.get(series.id), others[series.id]) for series in found]
+
+
+def _is_repeat(
+    series: Series, other: Series, shows: Callable[[Sequence[Frame], Sequence[Frame]], bool]
+) -> bool:
+    return _is_another_moment(series, other) and shows(series.frames, other.frames)
 
 
 def _told(series: Series, earlier: Series | None, others: int) -> Series:
@@ -50,8 +63,8 @@ def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
     same = tuple(pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING)
     return (
-        facts.study_uid, facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.sop_class,
-        facts.words, facts.protocol, same,
+        facts.study_uid, spelling_of(facts.patient_id), facts.birthday, facts.name, series_number(frame),
+        facts.sop_class, facts.words, facts.protocol, same,
     )
 
 
@@ -62,7 +75,7 @@ def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], in
     return real(dict(first.apart)["temporal position"]) or 0.0, first.facts.times, others, first.instance
 
 
-def _is_later(series: Series, earlier: Series) -> bool:
+def _is_another_moment(series: Series, earlier: Series) -> bool:
     """Whether another moment is stated; without a series number, the temporal position alone is evidence."""
     if series.family == earlier.family:
         return False

@@ -47,6 +47,31 @@ def name_of(written: str) -> frozenset[str]:
     return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in long)
 
 
+@functools.lru_cache(maxsize=4096)
+def spelling_of(patient_id: str) -> str:
+    """A PatientID without what programs change when they copy it: case, blanks, zeros before a number."""
+    return re.sub(r"(?<!\d)0+(?=\d)", "", "".join(patient_id.split()).casefold())
+
+
+def differing(frames: Sequence[Frame]) -> list[str]:
+    """The patient attributes, in words, by which some of the images contradict others."""
+    people = list(dict.fromkeys(_person(frame.facts) for frame in frames))[:MOST_PEOPLE]
+    pairs = list(combinations(people, 2))
+    return [
+        name
+        for index, name in enumerate(("PatientID", "birth date", "name"))
+        if not all(_agree(_only(index, one), _only(index, other)) for one, other in pairs)
+    ]
+
+
+def _only(index: int, person: Person) -> Person:
+    """The person by one attribute alone."""
+    return (
+        person[0] if index == 0 else "", person[1] if index == 1 else "",
+        person[2] if index == 2 else frozenset(),
+    )
+
+
 def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     """(person, images) of one series UID: a single pair unless patient attributes contradict each other.
 
@@ -126,9 +151,8 @@ def _person(facts: Facts) -> Person:
 
 def _agree(one: Person, other: Person) -> bool:
     """Whether all attributes given in both agree."""
-    same = all(
-        not mine or not others or mine == others for mine, others in zip(one[:2], other[:2], strict=True)
-    )
+    mine, others = (spelling_of(one[0]), one[1]), (spelling_of(other[0]), other[1])
+    same = all(not mine[index] or not others[index] or mine[index] == others[index] for index in (0, 1))
     return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
 
 

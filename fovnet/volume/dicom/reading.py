@@ -16,6 +16,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.choosing import Chosen, chosen
 from fovnet.volume.dicom.grid import grid_of, stand_of, without_doubles
 from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.mixed import refuse_mixture
 from fovnet.volume.dicom.pixels import planes_of
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import begins_like_dicom, is_archive
@@ -83,14 +84,16 @@ def _stacked(source: str, series: Series) -> Volume:
         )
     refuse_size(source, shape)
     stand = stand_of(source, frames)
+    refuse_mixture(source, frames)
     ordered = [frames[index] for index in stand.order]
     planes = planes_of(source, ordered)
     kept = without_doubles(source, planes, stand)
     notes = list(series.notes)
-    if series.copies or len(kept) < len(frames):
-        notes.append(
-            f"{several(len(series.copies) + len(frames) - len(kept), 'doubled image')} left out: identical"
-        )
+    identical = len(series.copies) - len(series.cut) + len(frames) - len(kept)
+    if identical:
+        notes.append(f"{several(identical, 'doubled image')} left out: identical")
+    if series.cut:
+        notes.append(f"{several(len(series.cut), 'doubled image')} left out: cut short")
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = replace(stand, order=kept, along=stand.along[kept], across=stand.across[kept])

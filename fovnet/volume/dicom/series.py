@@ -13,20 +13,16 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from fovnet.volume.dicom.animals import NOTE as ANIMAL
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.keys import NAMES, Key, keys_of, same_direction, series_number
-from fovnet.volume.dicom.parting import REPEATED_MM, field_mm, parted, placed_by
-from fovnet.volume.dicom.people import digest_of, folder_of, named, shares_of
+from fovnet.volume.dicom.keys import NAMES, Key, keys_of, series_number
+from fovnet.volume.dicom.parting import parted
+from fovnet.volume.dicom.people import differing, digest_of, folder_of, named, shares_of, spelling_of
+from fovnet.volume.dicom.repeats import LOOKS, same_slices, some_slices
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import kind_of
-from fovnet.volume.dicom.uids import by_series
-
-# of the field of view: repetitions of the same slices are shifted at most this far in the plane
-SHIFTED = 0.25
-LOOKS = ("image type", "component")
+from fovnet.volume.dicom.uids import by_series, joined_by
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,8 @@ class Series:
             points that have a UID each, that of the first
     kind, reason  why it is set aside; empty for one to read
     notes   sentences on other volumes in the series
-    copies  the object of each identical copy of an image that was left out
+    copies  the object of each copy of an image that was left out
+    cut     those of them that are cut short
     """
 
     id: str
@@ -49,6 +46,7 @@ class Series:
     kind: str = ""
     reason: str = ""
     copies: tuple[Item, ...] = ()
+    cut: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     whose: str = ""
@@ -82,6 +80,7 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
 
 
 SHARED = "its series UID is that of another patient's images too"
+SPELT = "its PatientID is written in several ways (leading zeros, case, blanks)"
 UNIDENTIFIED = (
     "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
 )
@@ -90,19 +89,22 @@ UNIDENTIFIED = (
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
-    note = SHARED if any(named(person) for person, _ in shares) else UNIDENTIFIED
-    uids = len({frame.facts.series_uid for frame in frames})
-    joined = f"joined from {uids} series of one position each: every slice has a series UID of its own"
+    note = UNIDENTIFIED
+    if any(named(person) for person, _ in shares):
+        note = f"{SHARED}, by {', '.join(differing(frames))}" if len(shares) > 1 else SHARED
+    joined = joined_by(frames)
     notes = (
         *((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()),
-        *((joined,) if uids > 1 else ()),
+        *((joined,) if joined else ()),
     )
     taken: set[str] = set()
     found: list[Series] = []
     for whose, own in sorted(
         ((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]
     ):
-        found += _volumes(own, Share(whose, len(shares) > 1, notes), taken)
+        spellings = {frame.facts.patient_id for frame in own} - {""}
+        spelt = (SPELT,) if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1 else ()
+        found += _volumes(own, Share(whose, len(shares) > 1, (*notes, *spelt)), taken)
     return found
 
 
@@ -119,7 +121,7 @@ class Share:
 def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend on the
     person; new ids are added to `taken`."""
-    frames, copies = _without_copies(
+    frames, copies, cut = _without_copies(
         sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
     )
     parts = grouped(frames, keys_of(frames))
@@ -133,16 +135,18 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
     differ += sorted({name for _, _, attributes, _ in groups for name in attributes})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
+    animal = (ANIMAL,) if frames[0].facts.animal else ()
     for number, (key, own, _, group) in enumerate(groups, start=1):
         lost = tuple(item for frame in group for item in copies.pop(_image(frame), ()))
         kind, reason = kind_of(tuple(group))
         notes = (*share.notes, f"volume {number} {apart}") if len(groups) > 1 else share.notes
         digits, *beside = _ids(group[0], key, own, share, taken)
         taken.add(digits)
+        shorter = tuple(item for item in lost if item in cut)
         found.append(
             Series(
-                digits, tuple(group), kind, reason, lost, (*notes, *group[0].notes), tuple(beside),
-                share.whose, _family(frames[0], key),
+                digits, tuple(group), kind, reason, lost, shorter,
+                (*animal, *notes, *group[0].notes), tuple(beside), share.whose, _family(frames[0], key),
             )
         )
     for key, (_, *others) in versions.items():
@@ -185,41 +189,25 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
 
 def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
     """The groups; of those that show the same slices at another time, echo or b-value, all but the first get
-    the kind "repeat"."""
+    the kind "repeat", and those that show only some of them."""
     kept: list[Series] = []
     result = []
+    readable = [series for series in found if not series.kind]
+    another = f"of another {' or '.join(name for name in differ if name not in LOOKS)}"
     for series in found:
-        if not series.kind and any(
-            series.family == other.family and same_slices(series, other) for other in kept
-        ):
-            reason = (
-                "the same slices once more, of another "
-                f"{' or '.join(name for name in differ if name not in LOOKS)}"
-            )
-            series = replace(series, kind="repeat", reason=reason)
-        elif not series.kind:
-            kept.append(series)
-        result.append(series)
+        reason = ""
+        if not series.kind:
+            family = series.family
+            if any(family == other.family and same_slices(series.frames, other.frames) for other in kept):
+                reason = f"the same slices once more, {another}"
+            elif any(
+                family == other.family and some_slices(series.frames, other.frames) for other in readable
+            ):
+                reason = f"some of the same slices once more, {another}: broken off"
+            else:
+                kept.append(series)
+        result.append(replace(series, kind="repeat", reason=reason) if reason else series)
     return result
-
-
-def same_slices(one: Series, other: Series) -> bool:
-    """Whether two groups have the same size, image type, component and orientation, and nearly the same
-    positions."""
-    mine, others = one.frames[0], other.frames[0]
-    looks = [tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, others)]
-    sizes = [
-        (frame.rows, frame.columns, frame.spacing_mm, len(series.frames))
-        for frame, series in ((mine, one), (others, other))
-    ]
-    if looks[0] != looks[1] or sizes[0] != sizes[1] or not same_direction(mine, others):
-        return False
-    places, others_places = placed_by(one.frames), placed_by(other.frames)
-    if places is None or others_places is None:
-        return False
-    off = np.abs(places[places[:, 2].argsort()] - others_places[others_places[:, 2].argsort()]).max(axis=0)
-    beside = any(off[:2] > SHIFTED * np.asarray(field_mm(mine) or (np.inf, np.inf)))
-    return bool(off[2] < REPEATED_MM) and not beside
 
 
 ImageId = tuple[str, int, tuple[int, int] | None]
@@ -229,9 +217,9 @@ def _image(frame: Frame) -> ImageId:
     return frame.sop_uid, frame.number, frame.tile
 
 
-def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, list[Item]]]:
-    """(images without copies, the objects with the copies of each): files of one UID are copies if the
-    shorter is the beginning of the other.
+def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, list[Item]], set[Item]]:
+    """(images without copies, the objects with the copies of each, those that are shorter): files of one UID
+    are copies if the shorter is the beginning of the other.
 
     So a file truncated while it was copied is a copy; the longest is kept.
     """
@@ -239,6 +227,7 @@ def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, lis
     seen: dict[ImageId, dict[Item, int]] = {}
     kept: list[Frame] = []
     copies: dict[ImageId, list[Item]] = {}
+    cut: set[Item] = set()
     agree = functools.cache(_agree)                 # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
@@ -248,12 +237,15 @@ def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, lis
             before[frame.item] = len(kept)
             kept.append(frame)
             continue
-        left_out = frame.item
+        left_out, whole = frame.item, same
         if same != frame.item and size(frame.item) > size(same):
-            before[frame.item] = place = before.pop(same)
-            kept[place], left_out = frame, same
+            before[frame.item] = before.pop(same)
+            kept[before[frame.item]] = frame
+            left_out, whole = same, frame.item
+        if size(left_out) < size(whole):
+            cut.add(left_out)
         copies.setdefault(_image(frame), []).append(left_out)
-    return kept, copies
+    return kept, copies, cut
 
 
 def _agree(one: Item, other: Item) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -32,17 +36,56 @@ class Survey:
         return [series for series in self.series if not series.kind]
 
 
-def survey(place: Path) -> Survey:
+Advance = Callable[[int, int], None]
+
+
+def survey(
+    place: Path, items: Sequence[Item] | None = None, progress: Advance | None = None
+) -> Survey:
     """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in
     `unread` instead.
 
-    Cached for the last few places, by name, size and modification time of every file under them.
+    items     its objects, where they are known already
+    progress  told after each header (done, total)
+    Remembered for the last few places, as long as names, sizes and modification times of all files under
+    them stay the same: headers are read once for a batch of series of one folder.
     """
     place = Path(place)
-    listed = tuple(items_of(place))
-    items = tuple(one for one in listed if isinstance(one, Item))
-    found = _remembered(items, tuple(file_stamp(path) for path in dict.fromkeys(item.path for item in items)))
-    return Survey(found.series, (*(one for one in listed if isinstance(one, Unread)), *found.unread))
+    stamps = _stamps_under(place)
+    remembered = _REMEMBERED.get(place)
+    if remembered is None or remembered.stamps != stamps:
+        listed = tuple(items_of(place)) if items is None else items
+        remembered = _Remembered(stamps, survey_of(listed, progress))
+    with _LOCK:
+        _REMEMBERED[place] = remembered
+        _REMEMBERED.move_to_end(place)
+        while len(_REMEMBERED) > MOST_REMEMBERED:
+            _REMEMBERED.popitem(last=False)
+    return remembered.survey
+
+
+def forget(place: Path) -> None:
+    """Frees the memory of a survey that will not be asked for again."""
+    with _LOCK:
+        _REMEMBERED.pop(Path(place), None)
+
+
+def series_called(place: Path, digits: str) -> Series | None:
+    """The series of a place that an address means; None if there is none.  Raises as `survey`.
+
+    Of a place that is remembered only its folders and the files of this series are asked whether they have
+    changed: a thousand series of a folder would ask a thousand times for all files.
+    """
+    place = Path(place)
+    remembered = _REMEMBERED.get(place)
+    series = remembered.by_digits.get(digits) if remembered else None
+    if remembered and series and all(
+        _stamp(path) == remembered.stamps.get(path)
+        for path in (*remembered.folders, *(str(item.path) for item in series.items))
+    ):
+        return series
+    found = survey(place)
+    return next((series for series in found.series if series.is_called(digits)), None)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -55,11 +98,13 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def survey_of(items: Sequence[Item | Unread]) -> Survey:
-    """The contents of these objects together."""
+def survey_of(items: Sequence[Item | Unread], progress: Advance | None = None) -> Survey:
+    """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
     unread = [one for one in items if isinstance(one, Unread)]
-    for item in items:
+    for done, item in enumerate(items, start=1):
+        if progress is not None:
+            progress(done, len(items))
         if isinstance(item, Item):
             try:
                 frames += frames_of(item)
@@ -105,8 +150,47 @@ def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
     return [one for series, _ in parts for one in series], [one for _, refused in parts for one in refused]
 
 
-@lru_cache(maxsize=4)
-def _remembered(items: tuple[Item, ...], stamps: tuple[tuple[int, int], ...]) -> Survey:
-    """`survey_of`, cached: headers are read once for a batch of series of one folder; `stamps` invalidate it
-    when a file changes."""
-    return survey_of(items)
+Stamp = tuple[int, int, int]
+MOST_REMEMBERED = 4
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """The contents of a place, and by path the stamps of all folders and files under it when it was read."""
+
+    stamps: dict[str, Stamp]
+    survey: Survey
+
+    @cached_property
+    def folders(self) -> list[str]:
+        return [path for path, (mode, _, _) in self.stamps.items() if stat.S_ISDIR(mode)]
+
+    @cached_property
+    def by_digits(self) -> dict[str, Series]:
+        """The series by the digits of their addresses; as in a search, the first that is called so."""
+        named = [(digits, series) for series in self.survey.series for digits in (series.id, *series.beside)]
+        return dict(reversed(named))
+
+
+_REMEMBERED: OrderedDict[Path, _Remembered] = OrderedDict()
+_LOCK = Lock()                  # volumes are read by threads
+
+
+def _stamps_under(place: Path) -> dict[str, Stamp]:
+    """The stamps of a place and of what `files_under` lists in it, by path."""
+    stamps = {str(place): _stamp(str(place))}
+    for parent, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *(name for name in names if not name.startswith("."))):
+            path = os.path.join(parent, name)       # noqa: PTH118  (a Path takes ten times as long)
+            stamps[path] = _stamp(path)
+    return stamps
+
+
+def _stamp(path: str) -> Stamp:
+    """Mode, size and modification time in ns; of a file, folder or archive that cannot be asked, -1."""
+    try:
+        facts = os.stat(path)                       # noqa: PTH116
+    except (OSError, ValueError):
+        return -1, -1, -1
+    return facts.st_mode, facts.st_size, facts.st_mtime_ns

@@ -26,7 +26,7 @@ ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 
 def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
     """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the number of
-    identical copies left out."""
+    copies left out."""
     frame, facts = series.frames[0], series.frames[0].facts
     row = {
         "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),

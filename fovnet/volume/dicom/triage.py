@@ -10,7 +10,7 @@ import re
 
 from fovnet.volume.dicom.header import Facts, Frame
 
-INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat")
+INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat", "animal")
 """Kinds that are read on request.  "repeat" is assigned in `series`, since it takes a comparison of two
 groups."""
 
@@ -67,8 +67,14 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(description)
     if "LOCALIZER" in first.image_type or LOCALISERS.search(description) or overview:
         return "localizer", "a localiser"
-    alone = ("single", "a single image, no stack") if len(frames) == 1 else ("", "")
-    return _computed(first, description) or alone
+    computed = _computed(first, description)
+    if computed is not None:
+        return computed
+    if len(frames) == 1:
+        return "single", "a single image, no stack"
+    if facts.animal:
+        return "animal", "an animal, by its header"
+    return "", ""
 
 
 def _no_mr_image(facts: Facts) -> tuple[str, str] | None:

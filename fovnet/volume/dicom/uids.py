@@ -2,7 +2,8 @@
 joined.
 
 Canon's software V6 does so in classic images, as do some anonymisers: each UID then has one position, with
-all its echoes and time points.
+all its echoes and time points.  MATLAB's dicomanon also writes a study and a frame of reference for every
+file: such images are joined where their image numbers differ, too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import same_direction, series_number
-from fovnet.volume.dicom.parting import REPEATED_MM, is_even, placed_by, position_labels, spans
+from fovnet.volume.dicom.people import spelling_of
+from fovnet.volume.dicom.positions import REPEATED_MM, is_even, placed_by, position_labels, spans
 from fovnet.volume.dicom.triage import CAPTURES
 
 
@@ -32,26 +34,94 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
             slices.setdefault(_stack(own[0]), []).append(own)
         else:
             yield own
+    scattered: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
     for uids in slices.values():
-        yield from [[frame for own in uids for frame in own]] if _is_stack([own[0] for own in uids]) else uids
+        if _is_stack([own[0] for own in uids]):
+            yield [frame for own in uids for frame in own]
+            continue
+        for own in uids:
+            scattered.setdefault(_without_uids(own[0]), []).append(own)
+    for uids in scattered.values():
+        if _is_scattered_stack([own[0] for own in uids]):
+            yield [frame for own in uids for frame in own]
+        else:
+            yield from uids
+
+
+def joined_by(frames: Sequence[Frame]) -> str:
+    """A note on images that were joined despite their UIDs; empty for images of one series UID and study."""
+    counts = {name: len(uids) for name, uids in _uids(frames).items()}
+    if counts["study"] == 1 and counts["frame of reference"] == 1:
+        if counts["series"] == 1:
+            return ""
+        uids = counts["series"]
+        return f"joined from {uids} series of one position each: every slice has a series UID of its own"
+    own = " and ".join(name for name, count in counts.items() if count > 1)
+    places = max(counts.values())
+    return f"joined from {places} images of one position each: every slice has UIDs of its own ({own})"
+
+
+def why_apart(frames: Sequence[Frame]) -> str:
+    """Why images, of a UID each, are not one stack, in words for a message."""
+    values_of: dict[str, set[Hashable]] = {
+        "PatientID": {spelling_of(frame.facts.patient_id) for frame in frames},
+        "patient's name": {frame.facts.name for frame in frames},
+        "patient's birth date": {frame.facts.birthday for frame in frames},
+        "modality": {frame.facts.modality for frame in frames},
+        "series number": {series_number(frame) for frame in frames},
+        "description": {frame.facts.words for frame in frames},
+        "protocol": {frame.facts.protocol[1:] for frame in frames},
+        "size": {(frame.rows, frame.columns) for frame in frames},
+        "pixel spacing": {frame.spacing_mm for frame in frames},
+        "orientation": {_direction(frame) for frame in frames},
+    }
+    if placed_by(frames) is None:
+        return "some have no position or orientation"
+    differing = [name for name, values in values_of.items() if len(values) > 1]
+    if differing:
+        return f"they differ in {', '.join(differing)}"
+    if not _is_stack(frames):
+        return "they are not evenly spaced"
+    if len({frame.instance for frame in frames}) < len(frames):
+        return "their image numbers recur"
+    return "some share a study or frame of reference UID, and others do not"
+
+
+def _uids(frames: Sequence[Frame]) -> dict[str, set[str]]:
+    """The UIDs of each kind."""
+    return {
+        "study": {frame.facts.study_uid for frame in frames},
+        "series": {frame.facts.series_uid for frame in frames},
+        "frame of reference": {"".join(frame.facts.protocol[:1]) for frame in frames},
+    }
 
 
 def _what(frame: Frame) -> tuple[Hashable, ...]:
+    return (frame.facts.study_uid, *_kind(frame))
+
+
+def _kind(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
-    return (
-        facts.study_uid, facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour,
-    )
+    return facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour
 
 
 def _stack(frame: Frame) -> tuple[Hashable, ...]:
-    """What all slices of a stack have in common; the direction is rounded, since it differs in the sixth
-    digit."""
+    """What all slices of a stack have in common."""
+    return (frame.facts.study_uid, frame.facts.protocol, *_without_uids(frame))
+
+
+def _without_uids(frame: Frame) -> tuple[Hashable, ...]:
+    """As `_stack`, whatever the study and the frame of reference, the first of `header.PROTOCOL`."""
     facts = frame.facts
-    direction = tuple(round(cosine, 2) for cosine in frame.orientation or ())
     return (
-        *_what(frame), facts.patient_id, facts.birthday, facts.name, series_number(frame), facts.words,
-        facts.protocol, frame.rows, frame.columns, frame.spacing_mm, direction,
+        *_kind(frame), spelling_of(facts.patient_id), facts.birthday, facts.name, series_number(frame),
+        facts.words, facts.protocol[1:], frame.rows, frame.columns, frame.spacing_mm, _direction(frame),
     )
+
+
+def _direction(frame: Frame) -> tuple[float, ...]:
+    """The orientation, rounded, since it differs in the sixth digit."""
+    return tuple(round(cosine, 2) for cosine in frame.orientation or ())
 
 
 def _is_one_place(frames: list[Frame]) -> bool:
@@ -62,10 +132,19 @@ def _is_one_place(frames: list[Frame]) -> bool:
     return all(same_direction(frames[0], one) for one in frames)
 
 
-def _is_stack(slices: list[Frame]) -> bool:
+def _is_stack(slices: Sequence[Frame]) -> bool:
     """Whether these images of one UID each are evenly spaced, with as many at each position."""
     placed = placed_by(slices)
     if placed is None or not spans(slices, evenly=True):
         return False
     firsts = np.unique(position_labels(placed[:, 2]), return_index=True)[1]
     return is_even([slices[index] for index in firsts], missing=True)
+
+
+def _is_scattered_stack(slices: list[Frame]) -> bool:
+    """As `_is_stack`, if each UID is the same in all images or another in each, and so are image numbers:
+    two studies, or two positions of a patient on the table, are not joined."""
+    counts = [len(uids) for uids in _uids(slices).values()]
+    if not all(count in (1, len(slices)) for count in counts):
+        return False
+    return len({frame.instance for frame in slices}) == len(slices) and _is_stack(slices)

@@ -18,7 +18,7 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.records import BLANKED, digest
-from fovnet.volume.dicom.address import address
+from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
     HALVES,
@@ -31,7 +31,7 @@ from fovnet.volume.dicom.source import (
     kind_of_document,
     looks_like_dicom,
 )
-from fovnet.volume.dicom.survey import file_stamp, survey, survey_of
+from fovnet.volume.dicom.survey import Advance, file_stamp, forget, survey, survey_of
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.sources.other_formats import unread_image
 from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
@@ -76,11 +76,15 @@ class Found:
         return [source.path for source in self.sources]
 
 
-def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False) -> Found:
+def find(
+    paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False,
+    progress: Advance | None = None,
+) -> Found:
     """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
     series; sorted within a folder.
 
     include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
+    progress  told after each DICOM header of a folder or an archive (done, total)
     If several DICOM files of a folder are given, their whole series are read; a single one is read alone.
     Links to folders are not followed, since they may form a loop.  A folder without volumes that is not
     inside another given path is returned itself, to be refused by name: it may be the mount point of an
@@ -92,6 +96,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     empty: list[Path] = []
     held: dict[Path, tuple[int, str]] = {}
     paths = _once(paths)
+    given = set(paths)
     files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
     kinds = {path: _kind(path) for path in files}
     beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
@@ -101,14 +106,14 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
     for path in paths:
         named = beside.get(path.parent, {})
         if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
-            some, more, others = _under(path, include, show_ids)
+            some, more, others = _under(path, include, show_ids, progress)
             passed.update(dict.fromkeys(others))
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
                 continue                                # handled with the first file of its folder
-            some, more = _series_under(path.parent, include, show_ids, named)
+            some, more = _series_under(path.parent, include, show_ids, named, progress)
         elif path in named or kinds.get(path) == "archive":
-            some, more = _series_under(path, include, show_ids)
+            some, more = _series_under(path, include, show_ids, (), progress)
         else:
             some, more = [path], []
         held |= {Path(row["path"]): row.pop("held") for row in more if "held" in row}
@@ -116,7 +121,7 @@ def find(paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool
             {tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more}
         )
         found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))  # noqa: PTH112  (refused by name)
-        empty += [] if some or path in found or set(paths).intersection(path.parents) else [path]
+        empty += [] if some or path in found or given.intersection(path.parents) else [path]
     if not found:
         raise _nothing(paths, passed)
     sources = [source_of(path) for path in _once([*found, *empty])]
@@ -217,7 +222,7 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 
 
 def _under(
-    folder: Path, include: Collection[str], show_ids: bool
+    folder: Path, include: Collection[str], show_ids: bool, progress: Advance | None = None
 ) -> tuple[list[Path], list[dict[str, Any]], list[Path]]:
     """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series,
     whose files may be in several subfolders.
@@ -232,10 +237,12 @@ def _under(
     unused: list[Path] = []
     links: list[Path] = []
     hidden: list[Path] = []
+    archives: list[Path] = []
     for path in files_under(folder, links, hidden):
         kind = _kind(path)
         if kind == "archive":
-            some, more = _series_under(path, include, show_ids)
+            archives.append(path)
+            some, more = _series_under(path, include, show_ids, (), progress)
             if not more and _is_document(path):
                 others.append(path)
                 continue
@@ -247,9 +254,13 @@ def _under(
             items.append(Item(path))
         else:
             (found if kind == "volume" else others).append(path)
-    held = survey_of(items)
+    # an archive that is called like DICOM is no object of the folder
+    named_alike = [path for path in archives if path.name.lower().endswith((".dcm", ".ima"))]
+    held = survey_of(items, progress) if named_alike else survey(folder, items, progress)
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
+    if not any(split_address(path)[0] == folder for path in wanted):
+        forget(folder)                      # a large tree whose series lie in folders of their own
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [
         path
@@ -279,12 +290,13 @@ def _kind(path: Path) -> str:
 
 
 def _series_under(
-    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = ()
+    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = (),
+    progress: Advance | None = None,
 ) -> tuple[list[Path], list[dict[str, Any]]]:
     """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be
     opened is returned as one path."""
     try:
-        held = survey(place)
+        held = survey(place, None, progress)
     except Exception:                   # a damaged archive may raise any: it is refused when it is read
         return [place], []
     if not only:

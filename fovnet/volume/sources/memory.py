@@ -19,7 +19,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.grid import stand_of
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.survey import file_stamp, survey
+from fovnet.volume.dicom.survey import file_stamp, series_called, survey
 from fovnet.volume.formats import analyze, metaimage, mgh, nifti, nrrd
 from fovnet.volume.grid import LPS_TO_RAS, MOST_BYTES, VOXEL_BYTES
 from fovnet.volume.orient import straight_voxels
@@ -89,7 +89,8 @@ def _bytes_of_file(source: Source, place: Path, series: str) -> int:
     """Those of one volume; of a file or an archive of DICOM, of all its series or that of the address."""
     format_of = source.reader.name
     if format_of == DICOM.name:
-        meant = [one for one in survey(place).series if not series or one.is_called(series)]
+        named = series_called(place, series) if series else None
+        meant = survey(place).series if named is None else (named,)
         grids = [_counted(partial(_series_header, one)) for one in meant]
     else:
         grids = [_counted(partial(HEADER_OF[format_of], source.path))] if format_of in HEADER_OF else []

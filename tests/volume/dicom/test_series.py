@@ -74,7 +74,7 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
         volume = read(address(tmp_path, series.id))
         assert (
             np.array_equal(volume.voxels, wanted)
-            and volume.notes[0] == "its series UID is that of another patient's images too"
+            and volume.notes[0] == "its series UID is that of another patient's images too, by PatientID"
         )
     assert len(survey(tmp_path / "A").series) == 1 and read(tmp_path / "A").notes == ()
     # what was named in the tree is found where it lies alone

@@ -351,7 +351,7 @@ def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write
     stand where they stood."""
     images = write.images(write.noise((20, 24, 40)))
     images[7].Modality = "CT"
-    images[20].ConversionType = "WSD"
+    images[20].ConversionType, images[20].SOPClassUID = "WSD", "1.2.840.10008.5.1.4.1.1.7"
     write.save(tmp_path, images)
     found = find([tmp_path])
     assert sorted(row["kind"] for row in found.series) == ["modality", "screenshot", "volume"]
@@ -442,3 +442,56 @@ def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_the
     (tmp_path / "set" / "s" / "bad.dcm").unlink()
     assert first == ("1 object beside it could not be used",)
     assert slice_collections({"set": tmp_path / "set"}, tmp_path / "out").records[0].notes == ()
+
+
+def test_one_patient_id_for_all_is_a_subject_a_person_and_said(tmp_path, write):
+    for number in range(5):
+        who = {
+            "PatientID": "0", "PatientName": f"SUBJ^{'ABCDE'[number]}LPHA",
+            "PatientBirthDate": f"196{number}0101",
+            "StudyInstanceUID": f"1.2.3.{number}", "SeriesInstanceUID": f"1.2.4.{number}",
+            "SOPInstanceUID": lambda k, number=number: f"1.2.5.{number}.{k}",
+        }
+        write.save(tmp_path / "in" / f"P{number}", write.images(write.noise(), **who))
+    gathered = gather_dicom(tmp_path / "in")
+    assert len({row.subject_id for row in gathered.volumes}) == len(gathered.volumes) == 5
+    (note,) = gathered.notes
+    assert note.kind == "note" and "is that of 5 people, by name, birth date: 5 subjects" in note.reason
+
+
+def test_a_series_with_one_id_in_two_spellings_is_one_volume(tmp_path, write):
+    voxels = write.noise()
+    who = {"PatientName": "TEST^ONE", "PatientBirthDate": "19700101"}
+    images = write.images(voxels, PatientID=lambda k: "0071234" if k % 2 else "71234", **who)
+    write.save(tmp_path, images)
+    volume = read(tmp_path)
+    assert np.array_equal(volume.voxels, voxels)
+    assert volume.notes == ("its PatientID is written in several ways (leading zeros, case, blanks)",)
+
+
+def test_a_flat_folder_reads_each_header_once(tmp_path, write, monkeypatch):
+    """A thousand images whose series have a UID an image took a thousand looks at all of them."""
+    import fovnet.volume.dicom.survey as module
+
+    asked: list[str] = []
+    stamp = module._stamp
+    monkeypatch.setattr(module, "_stamp", lambda path: asked.append(path) or stamp(path))
+    opened: list[object] = []
+    frames_of = module.frames_of
+    monkeypatch.setattr(module, "frames_of", lambda item: opened.append(item) or frames_of(item))
+    counts = []
+    for series in (4, 8):
+        folder = tmp_path / str(series)
+        for number in range(series):
+            images = write.images(
+                write.noise((6, 7, 5)), series=number + 1,
+                SeriesInstanceUID=lambda k, number=number: f"1.2.{number}.{k}")
+            write.save(folder, images, f"s{number}-")
+        asked.clear()
+        opened.clear()
+        sources = find([folder]).sources
+        for source in sources:
+            assert len(source.files) == 5
+        assert len(sources) == series and len(opened) == 5 * series
+        counts.append(len(asked))
+    assert counts[1] < 2.2 * counts[0]

@@ -630,6 +630,96 @@ def test_films_with_a_series_uid_for_every_slice_are_a_volume_and_its_repeat(wri
     assert grouped(*films) == as_written(*films, kinds=("", "repeat"))
 
 
+SCATTERED = {
+    "study": ("StudyInstanceUID",), "frame of reference": ("FrameOfReferenceUID",),
+    "study and frame of reference": ("StudyInstanceUID", "FrameOfReferenceUID"),
+    "series and study": ("SeriesInstanceUID", "StudyInstanceUID"),
+    "series and frame of reference": ("SeriesInstanceUID", "FrameOfReferenceUID"),
+    "series, study and frame of reference": ("SeriesInstanceUID", "StudyInstanceUID", "FrameOfReferenceUID"),
+}
+
+
+@pytest.mark.parametrize("affine", [AXIAL, TILTED, SAGITTAL], ids=["axial", "tilted", "sagittal"])
+@pytest.mark.parametrize("order", ["up", "down", "at random"])
+@pytest.mark.parametrize("names", SCATTERED.values(), ids=SCATTERED)
+def test_slices_with_uids_of_their_own_are_one_volume(write, names, order, affine):
+    """As MATLAB's dicomanon writes them."""
+    numbers = {"up": range(1, 10), "down": range(9, 0, -1), "at random": [5, 2, 9, 1, 3, 8, 4, 7, 6]}[order]
+    own = {name: lambda k, name=name: f"1.2.{len(name)}.{k}" for name in names}
+    files = write.images(
+        SMALL.repeat(9, axis=2), affine, InstanceNumber=lambda k: numbers[k],
+        SOPInstanceUID=lambda k: f"1.2.4.{k}", **own)
+    assert grouped(files) == as_written(files)
+
+
+def test_a_volume_of_slices_with_uids_of_their_own_says_so(tmp_path, write):
+    uids = ("StudyInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID")
+    own = {name: lambda k, name=name: f"1.2.{len(name)}.{k}" for name in uids}
+    write.save(tmp_path, write.images(write.noise(), **own))
+    assert is_one_volume(tmp_path, write.noise())
+    joined = "joined from 9 images of one position each: every slice has UIDs of its own"
+    assert read(tmp_path).notes == (f"{joined} (study and series and frame of reference)",)
+
+
+WHY: dict[str, tuple[Given, str]] = {
+    "series numbers": ({"SeriesNumber": lambda k: k + 1}, "they differ in series number"),
+    "people": ({"PatientID": lambda k: f"P{k}"}, "they differ in PatientID"),
+    "places": ({"ImagePositionPatient": lambda k: [0, 0, k**2]}, "they are not evenly spaced"),
+    "numbers": ({"InstanceNumber": 1}, "their image numbers recur"),
+    "descriptions": ({"SeriesDescription": lambda k: f"s{k}"}, "they differ in description"),
+}
+
+
+@pytest.mark.parametrize("own, why", WHY.values(), ids=WHY)
+def test_images_with_a_study_each_that_make_no_stack_are_refused_with_the_cause(tmp_path, write, own, why):
+    images = write.images(write.noise(), **{"StudyInstanceUID": lambda k: f"1.2.{k}", **own})
+    write.save(tmp_path, images)
+    assert f"Each image has a study UID of its own, and {why}." in refusal(tmp_path).sentence
+
+
+# A time point that was broken off
+
+BROKEN_OFF: dict[str, Given] = {
+    "temporal positions": {"TemporalPositionIdentifier": lambda t: t + 1},
+    "acquisitions": {"AcquisitionNumber": lambda t: t + 1},
+    "trigger times": {"TriggerTime": lambda t: f"{40 * t}"},
+    "echoes": {"EchoNumbers": lambda t: t + 1},
+    "b-values": {"DiffusionBValue": lambda t: 400.0 * t},
+}
+
+
+@pytest.mark.parametrize("broken", [0, 1, 3], ids=["the first", "the second", "the last"])
+@pytest.mark.parametrize("slices", [2, 5, 8])
+@pytest.mark.parametrize("own", BROKEN_OFF.values(), ids=BROKEN_OFF)
+def test_a_time_point_that_was_broken_off_is_no_volume(write, own, slices, broken):
+    points = [
+        write.images(
+            SMALL.repeat(9, axis=2), **numbered(t, 9 * t + 1), **{key: value(t) for key, value in own.items()}
+        )[: slices if t == broken else 9]
+        for t in range(4)
+    ]
+    wanted = [("", 9), ("repeat", 9), ("repeat", 9), ("repeat", slices)]
+    assert sorted(counts(grouped(*points))) == sorted(wanted)
+
+
+@pytest.mark.parametrize("broken", [0, 2], ids=["the first", "the last"])
+def test_objects_of_a_time_point_each_may_be_broken_off(write, broken):
+    objects = []
+    for t in range(3):
+        places = [write.geometry(AXIAL, k) for k in range(4 if t == broken else 9)]
+        content = [{"FrameContentSequence": {"TemporalPositionIndex": t + 1}} for _ in places]
+        pixels = np.zeros((len(places), 24, 20), np.int16)
+        own = {"SOPInstanceUID": f"1.2.{t}", "InstanceNumber": t + 1, "AcquisitionNumber": t + 1}
+        objects.append(write.enhanced(pixels, places, content, **own))
+    assert sorted(counts(grouped(objects))) == [("", 9), ("repeat", 4), ("repeat", 9)]
+
+
+def test_a_time_point_with_a_series_uid_of_its_own_may_be_broken_off(write):
+    points = time_points(write, 3, AcquisitionTime=lambda t: f"10100{t}")
+    points[2] = points[2][:4]
+    assert sorted(counts(grouped(*points))) == [("", 9), ("repeat", 4), ("repeat", 9)]
+
+
 def test_two_series_with_a_uid_for_every_slice_are_two_volumes(write):
     stacks = [write.images(SMALL.repeat(9, axis=2), SeriesNumber=n, **apart(n)) for n in (1, 2)]
     assert grouped(*stacks) == as_written(*stacks)
@@ -642,7 +732,9 @@ SINGLES: dict[str, Given] = {
     "one place": {"ImagePositionPatient": [0, 0, 0]},
     "zigzag": {"ImagePositionPatient": lambda k: [8 * (k % 2), 0, 4 * k]},
     "a person each": {"PatientID": lambda k: f"P{k}"},
-    "a frame of reference each": {"FrameOfReferenceUID": lambda k: f"1.2.{k}"},
+    "two images a frame of reference": {"FrameOfReferenceUID": lambda k: f"1.2.{k // 2}"},
+    "two images a study": {"StudyInstanceUID": lambda k: f"1.2.{k // 2}"},
+    "a study each, and one image number": {"StudyInstanceUID": lambda k: f"1.2.{k}", "InstanceNumber": 1},
 }
 
 

@@ -1,0 +1,111 @@
+"""Whether headers may be of one person: PatientID, name, birth date, sex, and the year of birth by age.
+
+Careless anonymisation gives everybody one PatientID.  A split by it then leaks nothing, and is empty; what
+else the headers say of the person tells people apart.  Source: DICOM PS3.3, C.7.1.1 and C.7.2.2.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from fovnet.volume.dicom.header import Facts
+from fovnet.volume.dicom.people import spelling_of
+
+DAYS_A_YEAR = 365.25
+AGE_UNITS = {"Y": 1.0, "M": 1 / 12, "W": 7 / DAYS_A_YEAR, "D": 1 / DAYS_A_YEAR}
+# an age in whole years leaves a year open, and some are rounded up
+SAME_BIRTH_YEARS = 2.0
+UNDATED_YEARS = 15.0            # between two ages of one person whose studies have no dates
+PLACEHOLDER = re.compile(
+    r"|0|9+|1234\d*|X+|(ANON|PSEUDO|DE ?IDENT|DE ?PERSON)[A-Z]*|UNKNOWN|NONE|NULL|NIL|N ?A|NAN|NO ?(ID|NAME)"
+    r"|TEST|DUMMY|PATIENT( ?ID)?|PAT|SUBJECT|PERSON|NAME|ID|REMOVED|PRIVATE|HIDDEN|REDACTED|MASKED|BLANK"
+    r"|EMPTY"
+)
+"""What stands for a PatientID that was removed, in the spelling of `people.spelling_of`, as capitals."""
+
+
+@dataclass(frozen=True)
+class Demographics:
+    """What a header says of the person, for comparison only.
+
+    born  year of birth, with a fraction, by the age and the date of the study; None: not known
+    age   in years; None: missing
+    """
+
+    patient_id: str
+    name: frozenset[str]
+    birthday: str
+    sex: str
+    born: float | None
+    age: float | None
+
+    @classmethod
+    def of(cls, facts: Facts) -> Demographics:
+        """What these facts say."""
+        age, year = age_years(facts.age), _year(facts.study_date)
+        born = year - age if age is not None and year is not None else None
+        sex = facts.sex if facts.sex in ("M", "F") else ""
+        return cls(facts.patient_id, facts.name, facts.birthday, sex, born, age)
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether its PatientID is missing, or stands for one that was removed."""
+        words = re.sub(r"[\W_]+", " ", spelling_of(self.patient_id)).strip().upper()
+        return bool(PLACEHOLDER.fullmatch(words))
+
+    @property
+    def told(self) -> int:
+        """How many attributes are given besides the PatientID."""
+        return bool(self.name) + bool(self.birthday) + bool(self.sex) + (self.age is not None)
+
+    def contradictions(self, other: Demographics) -> list[str]:
+        """The attributes, in words, by which both cannot be one person."""
+        found = []
+        same_birthday = bool(self.birthday) and self.birthday == other.birthday
+        is_other_name = not (self.name <= other.name or other.name <= self.name)
+        # a name changes with a marriage; under a PatientID for all, the birth date may be one for all too
+        if self.name and other.name and is_other_name and (not same_birthday or self.is_placeholder):
+            found.append("name")
+        if self.birthday and other.birthday and not same_birthday:
+            found.append("birth date")
+        if self.sex and other.sex and self.sex != other.sex:
+            found.append("sex")
+        if self._ages_differ(other):
+            found.append("age")
+        if self.patient_id != other.patient_id and not self._is_confirmed(other):
+            found.append("PatientID")
+        return found
+
+    def _ages_differ(self, other: Demographics) -> bool:
+        if self.born is not None and other.born is not None:
+            return abs(self.born - other.born) > SAME_BIRTH_YEARS
+        if self.age is None or other.age is None:
+            return False
+        limit = SAME_BIRTH_YEARS if self.is_placeholder else UNDATED_YEARS
+        return abs(self.age - other.age) > limit
+
+    def _is_confirmed(self, other: Demographics) -> bool:
+        """Whether two spellings of one PatientID are of one person by birth date, or two words of the
+        name."""
+        same_birthday = bool(self.birthday) and self.birthday == other.birthday
+        return same_birthday or len(self.name & other.name) > 1
+
+
+def age_years(written: str) -> float | None:
+    """An age string (045Y, 018M, 003W, 002D) in years; None for anything else."""
+    match = re.fullmatch(r"(\d{1,3})([DWMY])", written.strip().upper())
+    return int(match[1]) * AGE_UNITS[match[2]] if match else None
+
+
+def _year(written: str) -> float | None:
+    """A date with or without separators as a year with a fraction; None for anything else."""
+    digits = re.sub(r"[-./]", "", written)
+    if not re.fullmatch(r"\d{8}", digits):
+        return None
+    try:
+        day = date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+    except ValueError:
+        return None
+    return day.year + (day - date(day.year, 1, 1)).days / DAYS_A_YEAR

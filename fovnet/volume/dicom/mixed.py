@@ -1,0 +1,182 @@
+"""Evenly spaced stacks whose images lie among each other, and agree in every attribute that is read.
+
+Anonymisers that give every volume one series UID, and exports of two scans as one series, leave such
+mixtures.  Read as one stack, the images of two bodies alternate.  An image number stands once in a volume:
+numbers that recur tell a mixture from a stack with odd gaps, and so do places that alternate between two
+grids.  Source: DICOM PS3.3, C.7.6.1.1.1 (Instance Number identifies an image of the series).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import VolumeError
+from fovnet.volume.dicom.header import Frame
+from fovnet.volume.dicom.positions import (
+    EVEN,
+    LEAST,
+    MAX_GAP,
+    SAME_PLACE_MM,
+    are_woven,
+    is_even,
+    most_at_one_place,
+    placed_by,
+    position_labels,
+)
+
+MOST_STACKS = 4                 # in one mixture; a number that recurs more often counts nothing
+# as `EVEN`, where places alone tell stacks apart: scanners write them to 0.1 %, and coarse grids lie in noise
+SAME_GRID = 0.02
+LEAST_BY_PLACES = 4             # images of a stack then: three of six odd places are even by chance
+MOST_TRIED = 4                  # longest progressions from the first image that are tried
+
+
+def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
+    """What tells the stacks of a mixture apart, and their images; ("", [frames]) for one stack, and for a
+    mixture that cannot be parted."""
+    whole = "", [frames]
+    placed = placed_by(frames)
+    if placed is None or len(frames) < 2 * LEAST:
+        return whole
+    order = placed[:, 2].argsort(kind="stable")
+    numbers = [frames[index].instance for index in order]
+    if recurring_numbers(frames):
+        search = _Search([frames[index] for index in order], placed[order], numbers, EVEN, LEAST)
+        stacks = search.stacks(range(len(frames)), MOST_STACKS)
+        name = "image numbers that recur"
+    else:
+        if is_even(frames, missing=True) or _lacks_images(placed[order, 2], numbers):
+            return whole
+        each_once = list(range(len(frames)))
+        ordered = [frames[index] for index in order]
+        search = _Search(ordered, placed[order], each_once, SAME_GRID, LEAST_BY_PLACES)
+        stacks = search.stacks(range(len(frames)), 2 if _is_counted(numbers) else MOST_STACKS)
+        name = "grids of positions"
+        if stacks and not are_woven([placed[order[stack], 2] for stack in stacks]):
+            return whole
+    if not stacks or _repeats_places(position_labels(placed[order, 2]), stacks):
+        return whole
+    return name, [[frames[index] for index in np.sort(order[stack])] for stack in stacks]
+
+
+def _repeats_places(labels: NDArray[np.int64], stacks: Sequence[Sequence[int]]) -> bool:
+    """Whether most places of one of the stacks are places of the others: a pass that was broken off."""
+    shared = np.bincount(labels)[labels] > 1
+    return any(2 * np.count_nonzero(shared[stack]) > len(stack) for stack in stacks)
+
+
+def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
+    """The image numbers that images of one group have in common; none for fewer than three, for frames of
+    one object, and where a number stands in place of none."""
+    if any(frame.number or frame.tile for frame in frames):
+        return []
+    counts = Counter((frame.instance, frame.apart) for frame in frames if frame.instance)
+    recurring = sorted({number for (number, _), count in counts.items() if count > 1})
+    if len(recurring) < LEAST or max(counts.values()) > MOST_STACKS:
+        return []
+    return recurring
+
+
+def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
+    """Raises VolumeError "volume-doubled" for odd gaps between images whose numbers recur."""
+    recurring = recurring_numbers(frames)
+    if recurring and most_at_one_place(frames) == 1 and not is_even(frames, missing=True):
+        seen = f"{len(recurring)} image numbers recur at other places ({recurring[0]}, for example)"
+        raise VolumeError(
+            "volume-doubled",
+            f"{source}: {seen}, and the images are not evenly spaced: they are of several volumes, and no "
+            "attribute tells them apart. Separate the volumes into folders.",
+        )
+
+
+def _is_counted(numbers: Sequence[int]) -> bool:
+    """Whether the numbers rise or fall along the normal, or are all the same and tell nothing."""
+    steps = np.sign(np.diff(numbers))
+    return bool((steps == steps[0]).all())
+
+
+def _lacks_images(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
+    """Whether every gap is one, two or three times the smallest, and the numbers do not contradict that
+    images are missing."""
+    gaps = np.diff(along)
+    times = gaps / max(gaps.min(), SAME_PLACE_MM)
+    off = np.abs(times - np.rint(times))
+    return bool(times.max() <= MAX_GAP and off.max() <= EVEN) and _is_counted(numbers)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for stacks among images in their order along the normal: `placed` (n, 3) in mm, and a
+    number of each, which no stack has twice."""
+
+    frames: Sequence[Frame]
+    placed: NDArray[np.float64]
+    numbers: Sequence[int]
+    tolerance: float
+    least: int
+
+    def stacks(self, indices: Sequence[int], most: int) -> list[list[int]]:
+        """The indices of each of at most so many stacks; empty if the images do not make them."""
+        if len(indices) < self.least:
+            return []
+        if self._is_stack(indices):
+            return [list(indices)]
+        if most == 1:
+            return []
+        longest_first = sorted(self._progressions(indices), key=len, reverse=True)
+        for stack in longest_first[:MOST_TRIED]:
+            chosen = set(stack)
+            others = self.stacks([index for index in indices if index not in chosen], most - 1)
+            if others:
+                return [stack, *others]
+        return []
+
+    def _is_stack(self, indices: Sequence[int]) -> bool:
+        numbers = {self.numbers[index] for index in indices}
+        frames = [self.frames[index] for index in indices]
+        return len(numbers) == len(frames) and is_even(frames, missing=True, within=self.tolerance)
+
+    def _progressions(self, indices: Sequence[int]) -> Iterator[list[int]]:
+        """The stacks that begin with the first image, by the distance to the second, with and without
+        missing images."""
+        seen: set[tuple[int, ...]] = set()
+        for second in indices[1 : 2 * MOST_STACKS + 1]:
+            for longest_step in (1, int(MAX_GAP)):
+                stack = self._progression(indices, second, longest_step)
+                if tuple(stack) not in seen and len(stack) >= self.least and self._is_stack(stack):
+                    yield stack
+                seen.add(tuple(stack))
+
+    def _progression(self, indices: Sequence[int], second: int, longest_step: int) -> list[int]:
+        """The images at the distance of the first and `second` after each other."""
+        stack = [indices[0], second]
+        step = self.placed[second] - self.placed[indices[0]]
+        numbers = {self.numbers[index] for index in stack}
+        along = self.placed[np.asarray(indices), 2]
+        following: int | None = second
+        while following is not None:
+            following = None
+            for times in range(1, longest_step + 1):
+                wanted = self.placed[stack[-1]] + times * step
+                following = self._nearest(indices, along, wanted, self.tolerance * step[2], numbers)
+                if following is not None:
+                    stack.append(following)
+                    numbers.add(self.numbers[following])
+                    break
+        return stack
+
+    def _nearest(
+        self, indices: Sequence[int], along: NDArray[np.float64], wanted: NDArray[np.float64],
+        within_mm: float, numbers: set[int],
+    ) -> int | None:
+        """The image nearest to a place, of another number than these; None if none is so near."""
+        low, high = np.searchsorted(along, [wanted[2] - within_mm, wanted[2] + within_mm])
+        offers = [index for index in indices[low:high] if self.numbers[index] not in numbers]
+        off_mm = {index: float(np.abs(self.placed[index] - wanted).max()) for index in offers}
+        nearest = min(offers, key=lambda index: off_mm[index], default=None)
+        return nearest if nearest is not None and off_mm[nearest] <= within_mm else None

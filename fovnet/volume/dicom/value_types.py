@@ -1,0 +1,58 @@
+"""Elements whose type of value (VR) was changed on the way: PixelSpacing as unlimited text or unknown bytes.
+
+Some archives and converters write a VR of their own choice, and pydicom then gives one text for two
+numbers, or bytes.  The value is as it was: text for numbers that DICOM writes as text, else binary.
+Source: DICOM PS3.5, 6.2 (value representations), PS3.6 (the VR of each attribute).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LONG_TEXT = ("UT", "LT", "ST", "UC", "UR")          # a backslash in them separates nothing
+WORDS = ("AE", "AS", "CS", "DA", "DT", "LO", "PN", "SH", "TM", "UI")
+DECIMAL, WHOLE = "DS", ("IS", "US", "SS", "UL", "SL")
+BYTES = ("OB", "OW", "OD", "OF", "OL", "UN")
+BINARY = ("US", "SS", "UL", "SL", "FL", "FD")
+SIGNED_OR_NOT = "US or SS"
+
+
+def restore_types(dataset: Any) -> None:
+    """Gives the elements of a dataset, not those nested in it, the VR of the dictionary where they have
+    another one that hides their values.  Private elements stay as they are."""
+    from pydicom.datadict import dictionary_has_tag, dictionary_VR
+    from pydicom.dataelem import RawDataElement
+
+    for tag in list(dataset.keys()):
+        element = dataset.get_item(tag)
+        if not isinstance(element, RawDataElement) or not isinstance(element.value, bytes):
+            continue
+        if element.VR is None or not dictionary_has_tag(tag):
+            continue
+        wanted = dictionary_VR(tag)
+        if wanted == element.VR:
+            continue
+        _restore(dataset, element, "US" if wanted == SIGNED_OR_NOT else wanted)
+
+
+def _restore(dataset: Any, element: Any, wanted: str) -> None:
+    is_text = element.VR in (*LONG_TEXT, *WORDS, DECIMAL, "IS")
+    is_bytes = element.VR in BYTES
+    if wanted in (DECIMAL, "IS") and (is_text or is_bytes):
+        # a DS reads the whole numbers of an IS too
+        dataset[element.tag] = element._replace(VR=DECIMAL)
+    elif (wanted in BINARY and is_bytes) or (wanted in WORDS and (is_bytes or element.VR in LONG_TEXT)):
+        dataset[element.tag] = element._replace(VR=wanted)
+    elif wanted in BINARY and is_text:
+        _set_numbers(dataset, element, wanted)
+
+
+def _set_numbers(dataset: Any, element: Any, wanted: str) -> None:
+    """The numbers of a text as binary numbers; what is no number stays as it is, and counts as missing."""
+    words = element.value.decode("ascii", "replace").strip("\0 ").split("\\")
+    try:
+        numbers = [float(word) for word in words]
+        values = [int(number) for number in numbers] if wanted in WHOLE else numbers
+        dataset.add_new(element.tag, wanted, values[0] if len(values) == 1 else values)
+    except (ValueError, OverflowError):
+        return
