@@ -116,7 +116,7 @@ def answered(
         advance(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = predictions.write(
-                folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
+                folder, one, networks.vocabulary, networks.provenance, **drawn
             )
             advance(len(rows), len(named))
     return rows

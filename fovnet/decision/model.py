@@ -179,8 +179,7 @@ class Model:
     def _prediction(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
-            "rows": table_rows(given, one.stack), "model": self.identity,
-            "engine": self._ensemble.computed_by,
+            "rows": table_rows(given, one.stack), **self._ensemble.provenance,
         }
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(

@@ -99,7 +99,7 @@ class Answering:
     def _write(self, one: Predicted) -> None:
         made = self.ensemble
         predictions.write(
-            self.places.answers, one, made.vocabulary, made.identity, made.computed_by,
+            self.places.answers, one, made.vocabulary, made.provenance,
             pictures=False, pages=False, faces=True,
         )
 

@@ -68,12 +68,13 @@ def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
 
 
 def write(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
-    pictures: bool, pages: bool, faces: bool,
+    folder: Path, one: Predicted, vocabulary: Vocabulary, provenance: Mapping[str, Any], *, pictures: bool,
+    pages: bool, faces: bool,
 ) -> Rows:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
     is complete.
 
+    provenance  as `Ensemble.provenance`
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
     full, or the folder cannot be written: no volume is to blame for that.
     """
@@ -83,13 +84,13 @@ def write(
 
     wanted = {"pictures": pictures, "pages": pages, "faces": faces}
     try:
-        return _written(folder, one, vocabulary, identity, engine, **wanted)
+        return _written(folder, one, vocabulary, provenance, **wanted)
     except Exception as fault:
         if is_disk_full(fault):
             raise
         refused = without_answer(one.answer.volume_id, Path(one.answer.path), fault)
     try:
-        return _written(folder, refused, vocabulary, identity, engine, **wanted)
+        return _written(folder, refused, vocabulary, provenance, **wanted)
     except OSError:
         raise
     except Exception:                   # its JSON cannot be written: the table alone has the refusal
@@ -99,8 +100,8 @@ def write(
 
 
 def _written(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
-    pictures: bool, pages: bool, faces: bool,
+    folder: Path, one: Predicted, vocabulary: Vocabulary, provenance: Mapping[str, Any], *, pictures: bool,
+    pages: bool, faces: bool,
 ) -> Rows:
     """As `write`, without its guard.
 
@@ -113,7 +114,7 @@ def _written(
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {
-        "rows": rows, "model": identity, "engine": engine, "faces": faces,
+        "rows": rows, **provenance, "faces": faces,
     }
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
@@ -143,7 +144,7 @@ def _draw(
         return
     believed = (decision.decided, one.raw, decision.smoothed)
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
-    spans = stretches([row for row in body["rows"] if row.get("region")])
+    spans = stretches(body["spans"])
     name, made = one.answer.volume_id, one.answer.statements
     unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
     if pictures:
