@@ -35,7 +35,7 @@
       if (mark === "-") { return; }
       if (mark[0] === "n") { denied.push(data.regions[at]); return; }
       const sure = mark.length > 1 ? " " + (Number(mark.slice(1)) / 100).toFixed(2) : "";
-      const chip = put(line, "span", "say " + WORDS[mark[0]] + (mark[0] === "g" ? " guess" : ""), data.regions[at] + " " + WORDS[mark[0]] + sure);
+      const chip = put(line, "span", "say " + WORDS[mark[0]] + ("yg".includes(mark[0]) ? " guess" : ""), data.regions[at] + " " + WORDS[mark[0]] + sure);
       chip.style.setProperty("--tone", data.colours[at]);
       line.append(" ");
     });
