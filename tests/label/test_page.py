@@ -111,6 +111,7 @@ def test_an_unreadable_volume_says_why_and_is_not_all_right(answers: Path, tmp_p
     write_tsv(copy / "spans.tsv", tuple(rows[0]), rows)
     dom = first_page(copy, tmp_path / "labels", tmp_path)
     assert "gone.nii.gz: there is no such file" in dom[dom.index('id="unread-words"') :][:300]
-    assert 'id="unread" hidden' not in dom and 'id="body" aria-label="The regions along the body" hidden' in dom
+    assert 'id="unread" hidden' not in dom
+    assert 'id="body" aria-label="The regions along the body" hidden' in dom
     assert 'class="main"' in button(dom, "aside") and 'aria-disabled="true"' in button(dom, "done")
     assert 'class="main"' not in button(dom, "done")
