@@ -85,11 +85,6 @@ class Ensemble:
     name: str = ""
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """What every answer says of the networks that gave it."""
-        return {"model": self.identity, "model_name": self.name, "engine": self.computed_by}
-
-    @property
     def computed_by(self) -> dict[str, str] | None:
         """Name and version of the engine; None if none was chosen."""
         return None if self.engine is None else {"name": self.engine.name, "version": self.engine.version}

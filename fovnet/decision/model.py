@@ -179,7 +179,8 @@ class Model:
     def _prediction(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
-            "rows": table_rows(given, one.stack), **self._ensemble.provenance,
+            "rows": table_rows(given, one.stack), "model": self.identity,
+            "model_name": self._ensemble.name, "engine": self._ensemble.computed_by,
         }
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(

@@ -99,8 +99,8 @@ class Answering:
     def _write(self, one: Predicted) -> None:
         made = self.ensemble
         predictions.write(
-            self.places.answers, one, made.vocabulary, made.provenance,
-            pictures=False, pages=False, faces=True,
+            self.places.answers, one, made.vocabulary, made.identity, made.computed_by,
+            pictures=False, pages=False, faces=True, model_name=made.name,
         )
 
     def _reported(self, name: str) -> Said:

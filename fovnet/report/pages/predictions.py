@@ -68,13 +68,13 @@ def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
 
 
 def write(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, provenance: Mapping[str, Any], *, pictures: bool,
-    pages: bool, faces: bool,
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
+    pictures: bool, pages: bool, faces: bool, model_name: str = "",
 ) -> Rows:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
     is complete.
 
-    provenance  as `Ensemble.provenance`
+    identity, engine, model_name  `identity`, `computed_by` and `name` of the ensemble
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
     full, or the folder cannot be written: no volume is to blame for that.
     """
@@ -82,15 +82,15 @@ def write(
     from fovnet.decision.answers_table import Rows
     from fovnet.decision.predict import without_answer
 
-    wanted = {"pictures": pictures, "pages": pages, "faces": faces}
+    wanted: dict[str, Any] = {"pictures": pictures, "pages": pages, "faces": faces, "model_name": model_name}
     try:
-        return _written(folder, one, vocabulary, provenance, **wanted)
+        return _written(folder, one, vocabulary, identity, engine, **wanted)
     except Exception as fault:
         if is_disk_full(fault):
             raise
         refused = without_answer(one.answer.volume_id, Path(one.answer.path), fault)
     try:
-        return _written(folder, refused, vocabulary, provenance, **wanted)
+        return _written(folder, refused, vocabulary, identity, engine, **wanted)
     except OSError:
         raise
     except Exception:                   # its JSON cannot be written: the table alone has the refusal
@@ -100,8 +100,8 @@ def write(
 
 
 def _written(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, provenance: Mapping[str, Any], *, pictures: bool,
-    pages: bool, faces: bool,
+    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
+    pictures: bool, pages: bool, faces: bool, model_name: str = "",
 ) -> Rows:
     """As `write`, without its guard.
 
@@ -114,7 +114,7 @@ def _written(
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {
-        "rows": rows, **provenance, "faces": faces,
+        "rows": rows, "model": identity, "model_name": model_name, "engine": engine, "faces": faces,
     }
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
