@@ -120,7 +120,8 @@ def answered(
         advance(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = predictions.write(
-                folder, one, networks.vocabulary, networks.identity, networks.computed_by, **drawn
+                folder, one, networks.vocabulary, networks.identity, networks.computed_by,
+                model_name=networks.name, **drawn,
             )
             advance(len(rows), len(named))
     return rows

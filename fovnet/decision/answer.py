@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from fovnet.decision.chain.margins import empty
 from fovnet.decision.chain.spans import Decision, Span
 from fovnet.decision.checks import (
     members_disagree,
+    none,
     out_of_order,
     too_dark,
     too_small,
@@ -21,7 +22,15 @@ from fovnet.decision.checks import (
 )
 from fovnet.decision.doubts import Doubt, Signs, are_reasons, doubts
 from fovnet.decision.rule import Rule
-from fovnet.decision.statements import SOME_UNSURE, Statement, statements, status_of, unsure_sentence
+from fovnet.decision.statements import (
+    NO_REGION,
+    SOME_UNSURE,
+    Statement,
+    is_guess_sure,
+    statements,
+    status_of,
+    unsure_sentence,
+)
 from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices.stack import SliceStack
@@ -61,6 +70,21 @@ class Answer:
         return self.decision is not None and not are_reasons(self.doubts)
 
     @property
+    def told_confidence(self) -> float | None:
+        """The volume's confidence; None where its best guess is not sure, or it was refused."""
+        if self.decision is None or not is_guess_sure(self.statements, self.status):
+            return None
+        return self.decision.sure
+
+    @property
+    def unsure_regions(self) -> frozenset[str]:
+        """The regions whose spans are guesses."""
+        if self.statements:
+            return frozenset(one.region for one in self.statements if not one.is_sure)
+        spans = self.decision.spans if self.decision and self.status != "ok" else ()
+        return frozenset(span.region for span in spans)
+
+    @property
     def codes(self) -> str:
         """The error code of a refused volume, else the distinct codes of its doubts, separated by spaces."""
         codes = [doubt.code for doubt in self.doubts]
@@ -75,8 +99,15 @@ def answer(
     """The answer for a decided volume, with the reasons to doubt it in words."""
     why, said = doubts(decision, signs, rule), statements(decision, signs, rule, vocabulary)
     status = status_of(said) if said else "uncertain" if are_reasons(why) else "ok"
+    if status != "ok":
+        why = tuple(_as_guess(doubt) for doubt in why)
     message = "; ".join(filter(None, [unsure_sentence(said), *(doubt.sentence for doubt in why), *notes]))
     return Answer(volume_id, path, status, message, decision, "", why, signs, said, rule.min_extent_mm)
+
+
+def _as_guess(doubt: Doubt) -> Doubt:
+    """That no region is shown is the best guess of an answer that is not sure."""
+    return replace(doubt, sentence=f"best guess: {NO_REGION}") if doubt.code == none.CHECK.code else doubt
 
 
 def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
@@ -88,19 +119,22 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of the RAS
     volume.
 
-    `confidence` is the span's, or the volume's if it has none; `volume_confidence` is the volume's without
-    black margins, the same in all its rows; `code` as `Answer.codes`; `extents` is "sure" if there is no
-    doubt about the volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and
-    "" if the volume was refused.
+    `confidence` is the span's, or the volume's if it has none, and missing where the span is a guess;
+    `volume_confidence` is the volume's without black margins, the same in all its rows, and missing where the
+    best guess is not sure; `code` as `Answer.codes`; `extents` is "sure" if there is no doubt about the
+    volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and "" if the volume
+    was refused.
     """
-    sure = given.decision.sure if given.decision else None
-    head = bare_row(given) | {"volume_confidence": sure}
+    head = bare_row(given) | {"volume_confidence": given.told_confidence}
     if given.decision is None or stack is None or not given.decision.spans:
-        return [{**head, "confidence": sure}]
-    unsure = {one.region: {"extents": "unsure"} for one in given.statements if not one.is_sure}
-    return [
-        {**head, **_span_cells(span, stack), **unsure.get(span.region, {})} for span in given.decision.spans
-    ]
+        return [{**head, "confidence": given.told_confidence}]
+    rows = []
+    for span in given.decision.spans:
+        row = {**head, **_span_cells(span, stack)}
+        if span.region in given.unsure_regions:
+            row |= {"confidence": None, "extents": "unsure"}
+        rows.append(row)
+    return rows
 
 
 def bare_row(given: Answer) -> dict[str, Any]:
@@ -168,7 +202,7 @@ def _said(given: Answer) -> dict[str, Any]:
     return {
         "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
         "message": given.message,
-        "doubts": [{"code": doubt.code, "sentence": doubt.sentence} for doubt in given.doubts],
+        "doubts": [asdict(doubt) for doubt in given.doubts],
         "statements": [asdict(one) for one in given.statements],
         "extents_sure": given.are_extents_sure, "min_extent_mm": given.min_extent_mm,
     }

@@ -75,11 +75,11 @@ def columns(regions: Sequence[str]) -> tuple[str, ...]:
 
 def row(body: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one volume, from the facts of its JSON; of a refused one only the head."""
-    made = body.get("statements") or ()
+    made, spans = body.get("statements") or (), body.get("rows") or [{}]
     cells = {name: body.get(name) for name in HEAD}
     shown = [one["region"] for one in made if one["answer"] == YES]
     cells |= {
-        "volume_confidence": body.get("confidence"),
+        "volume_confidence": spans[0].get("volume_confidence"),
         "extents": _extents(bool(shown), body),
         "shows": ", ".join(shown),
         "unsure": ", ".join(one["region"] for one in made if one["answer"] == UNSURE),

@@ -26,7 +26,7 @@ from fovnet.decision.checks import (
     two_answers,
     unlike_training,
 )
-from fovnet.decision.checks.check import About, Check, Known, Value
+from fovnet.decision.checks.check import About, Check, Known, Reason, Value
 from fovnet.decision.rule import Rule
 
 CHECKS: tuple[Check[Any], ...] = (
@@ -56,10 +56,19 @@ CHECKS: tuple[Check[Any], ...] = (
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason: its code and its sentence.  "none" states that no region is shown, and is no reason."""
+    """One reason: its code, its sentence, and the figures behind it, "" where the sentence has them.  "none"
+    states that no region is shown, and is no reason."""
 
     code: str
     sentence: str
+    figures: str = ""
+
+    @classmethod
+    def of(cls, code: str, reason: str | Reason) -> Doubt:
+        """As a check gives it."""
+        if isinstance(reason, Reason):
+            return cls(code, reason.sentence, reason.figures)
+        return cls(code, reason)
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,11 @@ def measured(known: Known) -> Signs:
 
 def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     """Every reason to doubt the decision on a volume, in the order of CHECKS."""
-    found = ((check, _sentences(check, decision, signs, rule)) for check in CHECKS)
-    return tuple(Doubt(check.code, sentence) for check, sentences in found for sentence in sentences)
+    return tuple(
+        Doubt.of(check.code, reason)
+        for check in CHECKS
+        for reason in _sentences(check, decision, signs, rule)
+    )
 
 
 def concerned(
@@ -103,7 +115,9 @@ def are_reasons(found: Iterable[Doubt]) -> bool:
     return any(doubt.code != none.CHECK.code for doubt in found)
 
 
-def _sentences(check: Check[Any], decision: Decision, signs: Signs, rule: Rule) -> Iterable[str]:
+def _sentences(
+    check: Check[Any], decision: Decision, signs: Signs, rule: Rule
+) -> Iterable[str | Reason]:
     """The sentences of one check; none where its value is unknown."""
     value = _value(check, decision, signs)
     return () if value is None else check.sentences(value, rule)

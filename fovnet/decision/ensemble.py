@@ -44,6 +44,7 @@ from fovnet.machine.threads import one_thread
 from fovnet.maths.ladder import Height
 from fovnet.records import checksum, write_json
 from fovnet.regions import Region, Vocabulary
+from fovnet.results import SHIPPED_NETWORKS
 from fovnet.search.trial import Trial, best
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
@@ -69,6 +70,7 @@ class Ensemble:
     a file of it does.
 
     engine  what computes the members' outputs, not part of the identity; None: torch
+    name    for people: of its run, or that it comes with the package, and which fovnet made it
     """
 
     vocabulary: Vocabulary
@@ -80,6 +82,7 @@ class Ensemble:
     familiar: Familiar | None = None
     engine: Engine | None = None
     orientation: Orientation | None = None
+    name: str = ""
 
     @property
     def computed_by(self) -> dict[str, str] | None:
@@ -441,7 +444,19 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     with unspoiled(folder), np.errstate(over="ignore", invalid="ignore"):
         loaded = _loaded(folder, facts, where, rule)
         _refuse_unfit(folder, loaded)
-    return replace(loaded, engine=engine_of(engine, loaded.members, where))
+    return replace(loaded, engine=engine_of(engine, loaded.members, where), name=_name_of(folder, facts))
+
+
+def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
+    """ "the networks that come with fovnet, made by fovnet 0.1.0": whose networks they are, and the version
+    that made them where the facts tell it; a run's `ensemble` has the name of the run's folder."""
+    folder = folder.resolve()
+    name = folder.parent.name if folder.name == "ensemble" else folder.name
+    if folder == SHIPPED_NETWORKS.resolve():
+        name = "the networks that come with fovnet"
+    stamp = facts.get("fovnet")
+    version = stamp.get("version") if isinstance(stamp, Mapping) else None
+    return f"{name}, made by fovnet {version}" if version else name
 
 
 def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: Rule | None) -> Ensemble:

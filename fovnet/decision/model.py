@@ -180,7 +180,7 @@ class Model:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
             "rows": table_rows(given, one.stack), "model": self.identity,
-            "engine": self._ensemble.computed_by,
+            "model_name": self._ensemble.name, "engine": self._ensemble.computed_by,
         }
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(

@@ -22,13 +22,14 @@ from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import About, Code
 from fovnet.decision.doubts import Signs, concerned
 from fovnet.decision.rule import EVEN, Rule
-from fovnet.regions import Vocabulary
+from fovnet.regions import NONE, Vocabulary
 from fovnet.words import listed
 
 Floats = NDArray[np.float64]
 YES, NO, UNSURE = "yes", "no", "unsure"
 PERHAPS = 0.2
 """A region that has a span is perhaps shown from this probability on, another from EVEN on."""
+NO_REGION = f"{NONE} of the regions"
 SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
@@ -109,20 +110,34 @@ def may_show(one: Statement) -> bool:
     return one.answer == UNSURE and (one.probability >= EVEN or spans)
 
 
-def in_words(made: Sequence[Statement]) -> str:
-    """What is said, in a sentence or two: "Shows the abdomen. Perhaps also pelvis and chest."
+def best_guess(made: Sequence[Statement]) -> tuple[str, ...]:
+    """The regions of the best guess, sure or not: those that have a span, without any that is surely not
+    shown."""
+    return tuple(one.region for one in made if one.lower is not None and one.answer != NO)
 
-    "Perhaps" names what may be shown (`may_show`).
+
+def is_guess_sure(made: Sequence[Statement], status: str) -> bool:
+    """Whether every region of the best guess is surely shown, or surely none is: only then its confidence is
+    told.  Without statements, whether the status is "ok"."""
+    guessed = best_guess(made)
+    if not guessed:
+        return status == "ok"
+    return all(one.is_sure for one in made if one.region in guessed)
+
+
+def in_words(made: Sequence[Statement]) -> str:
+    """What is said, in a sentence or two: "Shows abdomen. Perhaps also pelvis and chest."
+
+    All regions named are the best guess; "Best guess: ..." where none of them is sure.
     """
     shown = [one.region for one in made if one.answer == YES]
-    perhaps = [one.region for one in made if may_show(one)]
+    perhaps = [region for region in best_guess(made) if region not in shown]
     if shown:
         also = f" Perhaps also {listed(perhaps)}." if perhaps else ""
         return f"Shows {listed(shown)}.{also}"
-    if perhaps:
-        return f"Perhaps shows {listed(perhaps)}."
-    none = "Shows none of the regions."
-    return none if status_of(made) == "ok" else "Which regions it shows is not sure."
+    if status_of(made) == "ok":
+        return "Shows none of the regions."
+    return f"Best guess: {listed(perhaps) or NO_REGION}."
 
 
 def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:

@@ -100,7 +100,7 @@ class Answering:
         made = self.ensemble
         predictions.write(
             self.places.answers, one, made.vocabulary, made.identity, made.computed_by,
-            pictures=False, pages=False, faces=True,
+            pictures=False, pages=False, faces=True, model_name=made.name,
         )
 
     def _reported(self, name: str) -> Said:

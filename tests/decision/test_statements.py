@@ -127,7 +127,7 @@ def test_status_tells_whether_all_some_or_none_is_sure() -> None:
 @pytest.mark.parametrize(("answers", "words"), [
     ((NO, NO, YES, NO, NO, NO), "Shows abdomen."),
     ((NO, UNSURE, YES, UNSURE, NO, YES), "Shows abdomen and spine. Perhaps also pelvis and chest."),
-    ((NO, UNSURE, NO, NO, NO, NO), "Perhaps shows pelvis."),
+    ((NO, UNSURE, NO, NO, NO, NO), "Best guess: pelvis."),
     ((NO,) * 6, "Shows none of the regions."),
 ])
 def test_an_answer_in_plain_words(answers: tuple[str, ...], words: str) -> None:
@@ -138,8 +138,17 @@ def test_an_answer_in_plain_words(answers: tuple[str, ...], words: str) -> None:
     assert in_words(listed) == words
 
 
-def test_where_nothing_is_sure_or_likely_the_words_say_so() -> None:
-    assert in_words([Statement("head", UNSURE, 0.2, ("turned",))]) == "Which regions it shows is not sure."
+def test_without_a_span_the_best_guess_is_none_of_the_regions() -> None:
+    assert in_words([Statement("head", UNSURE, 0.2, ("turned",))]) == "Best guess: none of the regions."
+
+
+def test_that_nothing_is_shown_is_a_guess_where_it_is_not_sure() -> None:
+    """The message of an uncertain volume said "shows none of the regions", as if it were an answer."""
+    air, noisy = decision(K - 1), {noisy_air.CHECK.code: True}
+    sure, unsure = answered(air, RULE), answered(air, RULE, noisy)
+    assert (sure.status, sure.message) == ("ok", "shows none of the regions")
+    assert unsure.status == "uncertain" and "best guess: none of the regions" in unsure.message
+    assert "shows none" not in unsure.message and unsure.codes == sure.codes + " noisy-air"
 
 
 def answered(one: Decision, rule: Rule, signs: dict[str, Any] | None = None) -> Answer:

@@ -72,14 +72,21 @@ def framed(html: str, width: int) -> str:
     return f'<meta charset="utf-8"><body style="margin:0">{frame}</body>'
 
 
-def asked(folder: Path, html: str, width: int, axe: str | None) -> dict:
+DARK = "--blink-settings=preferredColorScheme=0"
+"""As on a machine whose pages are dark."""
+
+
+def asked(folder: Path, html: str, width: int, axe: str | None, *how: str) -> dict:
     """What the page says of itself at a width of `width` pixels: the width it takes, and the violations that
-    axe finds in it."""
+    axe finds in it.
+
+    how  further options of Chromium, such as DARK
+    """
     library = f'<script src="{Path(axe).resolve().as_uri()}"></script>' if axe else ""
     page = folder / "asked.html"
     page.write_text(framed(html.replace("</body>", f"{library}{ASK}</body>"), width), encoding="utf-8")
     dom = chromium(
         folder, f"--window-size={width + 200},1000", "--virtual-time-budget=60000", "--dump-dom",
-        page.as_uri(),
+        page.as_uri(), *how,
     )
     return json.loads(unescape(re.search('id="told">told:(.*?):told</pre>', dom, re.S).group(1)))

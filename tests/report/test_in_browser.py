@@ -24,7 +24,11 @@ def module(name):
 
 
 browser, pages = module("browser"), module("test_volume_pages")
-WIDTHS = (1280, 400)
+WINDOWS = {
+    "wide": (1280,), "middle": (700,), "narrow": (400,), "dark": (1280, browser.DARK),
+    "dark and narrow": (400, browser.DARK),
+}
+"""The width of the window, and further options of the browser."""
 
 needs_browser = pytest.mark.skipif(not browser.CHROMIUM, reason="needs Chromium on the path")
 needs_axe = pytest.mark.skipif(
@@ -56,10 +60,11 @@ def poured(make_page, pictured, tmp_path_factory):
 
 @needs_axe
 @pytest.mark.slow
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("kind", ["report", "body", "partly", "index", "answers"])
-def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kind, width, tmp_path):
-    found = browser.asked(tmp_path, poured[kind], width, browser.AXE)
+def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kind, window, tmp_path):
+    width, *how = WINDOWS[window]
+    found = browser.asked(tmp_path, poured[kind], width, browser.AXE, *how)
     assert found["violations"] == [] and found["rules"] > 30
     assert found["wide"] == {"inner": width, "scroll": width, "opened": width}, "with all details open, too"
 
@@ -102,7 +107,7 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
         "doubtful",
         *(f"v{number}" for number in range(12)),
     ]
-    assert (found["surest"], found["arrow"], found["legs"]) == ("doubtful", "descending", 6)
+    assert (found["surest"], found["arrow"], found["legs"]) == ("v11", "descending", 6)
     assert (found["head"], found["mayHead"]) == (6, 7), "the uncertain one may show it"
     assert found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")
 

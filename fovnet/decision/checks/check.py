@@ -70,6 +70,14 @@ EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False, "any")
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why an answer is doubted: a sentence for physicians, and the figures behind it for those who ask."""
+
+    sentence: str
+    figures: str
+
+
+@dataclass(frozen=True)
 class Code:
     """A stable code, as in spans.tsv, with its words for people.
 
@@ -88,13 +96,14 @@ class Code:
 class Check(Code, Generic[Value]):
     """One check.
 
-    sentences  why a value is a doubt under the rule; none if it is no doubt
+    sentences  why a value is a doubt under the rule, with the figures behind it where the sentence lacks
+               them; none if it is no doubt
     concerns   which statements on regions are then unsure
     measure    the value on a volume, None where it cannot be judged; without `measure` it is the decision
     bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for other bars
     """
 
-    sentences: Callable[[Value, Rule], Iterable[str]]
+    sentences: Callable[[Value, Rule], Iterable[str | Reason]]
     concerns: Concern[Value]
     measure: Callable[[Known], Value | None] | None = None
     bar: str = ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import EXTENTS, Check
+from fovnet.decision.checks.check import EXTENTS, Check, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import Rule
 
@@ -18,20 +18,25 @@ LIKELY = 0.7
 """A region less probable than this may be the best guess, but is doubted."""
 
 
-def of_regions(decision: Decision, rule: Rule) -> Iterator[str]:
+def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One for each span that is less probable than LIKELY."""
     for span in decision.spans:
         if span.confidence < LIKELY:
             percent, wanted = below(span.confidence, LIKELY)
-            why = f"{percent} of the slices called so are expected to show it, at least {wanted} wanted"
-            yield f"{span.region} is only the best guess: {why}"
+            yield Reason(
+                f"many of the slices called {span.region} may show something else",
+                f"{percent} of the slices called {span.region} are expected to show it, at least {wanted} "
+                "wanted",
+            )
 
 
-def of_the_answer(decision: Decision, rule: Rule) -> Iterator[str]:
+def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One if the volume's confidence is below the bar."""
     if decision.sure < rule.min_confidence:
         percent, wanted = below(decision.sure, rule.min_confidence)
-        yield f"where regions begin and end is not sure: confidence {percent}, at least {wanted} wanted"
+        yield Reason(
+            "where regions begin and end is not sure", f"confidence {percent}, at least {wanted} wanted"
+        )
 
 
 CHECK = Check(

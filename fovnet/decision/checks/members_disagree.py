@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fovnet.decision.checks.check import About, Check, Concern, Floats, Known
+from fovnet.decision.checks.check import About, Check, Concern, Floats, Known, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
@@ -23,12 +23,15 @@ def fit(seen: Sequence[Floats]) -> float:
     return floor(np.array([float(one.mean()) for one in seen]))
 
 
-def sentences(agreed: Floats, rule: Rule) -> Iterator[str]:
+def sentences(agreed: Floats, rule: Rule) -> Iterator[Reason]:
     """One if the mean over the slices is below the bar."""
     mean = float(agreed.mean())
     if mean < rule.least_agreement:
         percent, wanted = below(mean, rule.least_agreement, 1)
-        yield f"the networks disagree: agreement {percent}, at least {wanted} wanted"
+        yield Reason(
+            "the networks disagree about what the slices show",
+            f"agreement {percent}, at least {wanted} wanted",
+        )
 
 
 def disagree_there(agreed: Floats, rule: Rule, about: About) -> bool:

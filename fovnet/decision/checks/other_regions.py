@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import EXTENTS, Check
+from fovnet.decision.checks.check import EXTENTS, Check, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.words import listed
 
 
-def sentences(decision: Decision, rule: Rule) -> Iterator[str]:
+def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were right."""
     if decision.spans and decision.set_probability < EVEN:
         chance, _ = below(decision.set_probability, EVEN)
-        only = f"{chance} that it shows {listed(span.region for span in decision.spans)} and nothing else"
-        yield f"more likely than not, it shows one region more or one fewer: {only}"
+        regions = listed(span.region for span in decision.spans)
+        yield Reason(
+            "more likely than not, it shows one region more or one fewer",
+            f"{chance} that it shows {regions} and nothing else",
+        )
 
 
 CHECK = Check(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.decision.checks.check import WHOLE, Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, Known, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import FALSE_ALARMS, floor
 from fovnet.decision.orientation import Bearing
@@ -45,14 +45,17 @@ def fit(seen: Sequence[Axes]) -> float:
     return min(MOST_UPRIGHT, floor(uprights, FALSE_ALARMS))
 
 
-def sentences(axes: Axes, rule: Rule) -> Iterator[str]:
+def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
     """One below the bar."""
     upright = axes.bearing.upright
     if upright < rule.least_upright:
         percent, wanted = below(upright, rule.least_upright, 1)
         share = percent if upright >= FAINT else f"under {FAINT:.1%}"
-        stated = f"{share} that slices run from feet to head, as the header has it, at least {wanted} wanted"
-        yield f"its axes look wrong: {stated}; judging by the picture, rather from {axes.bearing.rather}"
+        yield Reason(
+            "its axes look wrong: judging by the picture, slices do not run from feet to head, as the header "
+            f"has it, but from {axes.bearing.rather}",
+            f"{share} that slices run from feet to head, at least {wanted} wanted",
+        )
 
 
 CHECK = Check(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision import novelty
-from fovnet.decision.checks.check import EXTENTS, Check, Floats, Known
+from fovnet.decision.checks.check import EXTENTS, Check, Floats, Known, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
@@ -39,12 +39,14 @@ def fit(seen: Sequence[Novelty]) -> float:
     return floor(np.array([one.volume for one in seen]))
 
 
-def sentences(seen: Novelty, rule: Rule) -> Iterator[str]:
+def sentences(seen: Novelty, rule: Rule) -> Iterator[Reason]:
     """One below the bar."""
     if seen.volume < rule.least_novelty:
         share, wanted = below(seen.volume, rule.least_novelty, 1)
-        found = f"{share} of the validation slices are as unusual, at least {wanted} wanted"
-        yield f"unlike most of what the networks know: {found}"
+        yield Reason(
+            "unlike most of what the networks know",
+            f"{share} of the validation slices are as unusual, at least {wanted} wanted",
+        )
 
 
 CHECK = Check(

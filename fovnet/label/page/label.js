@@ -58,8 +58,7 @@ async function show(index, { back = false } = {}) {
   depth = shown.pictures ? shown.pictures.middle : [64, 64];
   $("finished").hidden = true;
   $("work").hidden = false;
-  chosen = firstLine();
-  looked = null;
+  ({ chosen, looked } = shown.fault ? { chosen: "", looked: null } : regions.beginning(label, slices()));
   tell(shown.fault || (shown.mark ? `This volume is ${shown.mark === "aside" ? `not to be labelled: ${shown.comment}` : shown.mark}.` : ""), Boolean(shown.fault));
   if (!shown.fault) drawViews();
   drawAll();
@@ -77,12 +76,6 @@ function finish() {
   tell("");
 }
 
-function firstLine() {
-  const lines = regions.borders(label, slices());
-  const inner = lines.find(line => line.below && line.above && !line.side);
-  return (inner || lines[0] || { id: "" }).id;
-}
-
 const slices = () => shown.grid.slices;
 const line = () => regions.borders(label, slices()).find(one => one.id === chosen) || null;
 const heightAt = slice => shown.grid.bottom_mm + slice * shown.grid.step_mm;
@@ -97,7 +90,7 @@ async function send(action, { follow = false, leaves = false } = {}) {
   progress(state.progress);
   if (shown && shown.index === index) {
     Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo });
-    if (follow) { label = state.extents; if (!line()) chosen = firstLine(); tell(""); }
+    if (follow) { label = state.extents; if (!line()) chosen = regions.beginning(label, slices()).chosen; tell(""); }
     if (!leaves) drawAll();
   }
   return state;
@@ -108,7 +101,7 @@ function edit(next) {
   if (same(next, label)) return undefined;
   label = next;
   looked = null;
-  if (!line()) chosen = firstLine();
+  if (!line()) chosen = regions.beginning(label, slices()).chosen;
   tell("");
   drawAll();
   return save();
@@ -217,6 +210,8 @@ function progress(far) {
   if (readers.length > 1) parts.push(readers.map(([name, count]) => `${name} ${count}`).join(", "));
   if (far.unwritten) parts.push(far.unwritten);
   $("done").textContent = parts.join(" · ");
+  const own = readers.length ? far.readers[begun.reader] : far.done;       // a blind reader is told of no reader
+  $("begin").hidden = own > 0;
   const wrong = far.wrong;
   if (wrong && wrong.value !== null) {
     const share = value => (100 * value).toFixed(1);
@@ -235,7 +230,14 @@ function drawAll() {
   drawToggles();
   for (const [name, can] of [["redo", shown.redo], ["undo", shown.undo || acted.length > 0], ["back", at > 0]])
     document.querySelector(`nav [data-do=${name}]`).setAttribute("aria-disabled", String(!can));
-  $("body").hidden = $("slices").hidden = $("regions").hidden = Boolean(shown.fault);
+  const isUnread = Boolean(shown.fault);
+  $("body").hidden = $("slices").hidden = $("regions").hidden = isUnread;
+  $("unread").hidden = !isUnread;
+  $("unread-words").textContent = shown.fault;
+  const [done, aside] = ["done", "aside"].map(name => document.querySelector(`nav [data-do=${name}]`));
+  done.classList.toggle("main", !isUnread);
+  done.setAttribute("aria-disabled", String(isUnread));
+  aside.classList.toggle("main", isUnread);
   if (shown.fault) return;
   drawLabel();
   drawSize();
@@ -379,6 +381,7 @@ const KEYS = {
   c: () => run("comment"), x: () => run("aside"), r: () => run("restart"), l: () => run("list"), 0: () => run("clear"), "?": () => run("help"),
   "[": () => run("lower"), "]": () => run("upper"), "+": () => brighter(0.2), "=": () => brighter(0.2), "-": () => brighter(-0.2),
   o: () => { $("original").checked = !$("original").checked; drawLabel(); },
+  t: () => $("tinted").click(),
   PageUp: event => turn(event.shiftKey ? TEN : 1), PageDown: event => turn(event.shiftKey ? -TEN : -1), Escape: () => look(null),
   ArrowLeft: () => choose(-1), ArrowRight: () => choose(+1),
   ArrowUp: event => nudge(event.shiftKey ? TEN : 1), ArrowDown: event => nudge(event.shiftKey ? -TEN : -1),
@@ -412,7 +415,8 @@ function listen() {
     run(button.dataset.do);
   });
   for (const id of ["brightness", "contrast"]) $(id).addEventListener("input", light);
-  for (const id of ["brightness", "contrast", "original"]) $(id).addEventListener("pointerup", () => $(id).blur());
+  for (const id of ["brightness", "contrast", "original", "tinted"]) $(id).addEventListener("pointerup", () => $(id).blur());
+  $("tinted").addEventListener("change", () => { $("tint").hidden = !$("tinted").checked; });
   $("original").addEventListener("change", drawLabel);
   for (const id of ["above", "below"]) $(id).addEventListener("click", event => {
     const box = event.target.getBoundingClientRect();
@@ -427,6 +431,13 @@ function listen() {
 function light() {
   const filter = `brightness(${$("brightness").value}) contrast(${$("contrast").value})`;
   for (const id of ["front", "side", "above", "below"]) $(id).style.filter = filter;
+}
+
+// The sides of the patient, on both slices.
+function markSides() {
+  for (const plane of document.querySelectorAll(".plane"))
+    plane.append(...[["left", "R"], ["right", "L"], ["front", "A"], ["back", "P"]].map(([side, letter]) =>
+      Object.assign(document.createElement("span"), { className: `at ${side}`, textContent: letter })));
 }
 
 function addToggles() {
@@ -470,6 +481,7 @@ async function begin() {
     released: save,
   });
   addToggles();
+  markSides();
   listen();
   progress(begun.progress);
   setTimeout(poll, POLL_MS);

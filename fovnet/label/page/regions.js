@@ -34,6 +34,14 @@ export class Regions {
     return lines.map(line => ({ ...line, id: `${line.side || ""}|${line.below}|${line.above}` }));
   }
 
+  // The id of the line to begin with, and the slice to look at first where that line is at an end of the volume
+  // or there is none: both pictures show the volume then.  null: the slices beside the line.
+  beginning(label, slices) {
+    const lines = this.borders(label, slices), inside = lines.filter(line => line.at > 0 && line.at < slices);
+    const line = inside.find(one => one.below && one.above && !one.side) || inside[0] || lines[0];
+    return { chosen: line ? line.id : "", looked: inside.length || slices < 2 ? null : Math.floor(slices / 2) };
+  }
+
   moved(label, line, to) {
     const at = Math.max(line.low, Math.min(line.high, to));
     return label.map(([name, first, last]) => {

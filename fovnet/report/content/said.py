@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fovnet.decision.statements import UNSURE, YES, Statement, in_words
+from fovnet.decision.statements import NO_REGION, UNSURE, YES, Statement, best_guess, in_words
 from fovnet.regions import NONE, Vocabulary
 from fovnet.words import listed
 
@@ -24,27 +24,33 @@ ENDS = "where regions begin and end"
 @dataclass(frozen=True)
 class Said:
     """A chip: the answer on one region, "yes", "no" or "unsure", the probability that it is shown, in percent
-    or None without one, and the region's colour."""
+    or None without one, the region's colour, and whether it is in the best guess."""
 
     region: str
     answer: str
     percent: int | None
     colour: str
+    is_guess: bool
 
 
 @dataclass(frozen=True)
 class Doubted:
     """Doubts, a sentence each, that make the same unsure: `unsure` names the regions, or their ends; "" where
-    nothing is said region by region."""
+    nothing is said region by region.  `figures` are those behind the sentences that lack them."""
 
     unsure: str
     sentences: tuple[str, ...]
+    figures: tuple[str, ...] = ()
 
 
 def chips(made: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Said, ...]:
     """One for each statement."""
+    guessed = best_guess(made)
     return tuple(
-        Said(one.region, one.answer, round(100 * one.probability), vocabulary.colour(one.region))
+        Said(
+            one.region, one.answer, round(100 * one.probability), vocabulary.colour(one.region),
+            one.region in guessed,
+        )
         for one in made
     )
 
@@ -52,7 +58,7 @@ def chips(made: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Said, ...]
 def chips_of_spans(regions: Sequence[str], status: str, vocabulary: Vocabulary) -> tuple[Said, ...]:
     """One for each region that has a span, where nothing is said region by region."""
     answer = YES if status == "ok" else UNSURE
-    return tuple(Said(name, answer, None, vocabulary.colour(name)) for name in regions)
+    return tuple(Said(name, answer, None, vocabulary.colour(name), True) for name in regions)
 
 
 def sentence(made: Sequence[Statement], regions: Sequence[str], status: str) -> str:
@@ -64,8 +70,13 @@ def sentence(made: Sequence[Statement], regions: Sequence[str], status: str) -> 
         return in_words(made)
     if status == "refused":
         return ""
-    shown = listed(regions) or f"{NONE} of the regions"
+    shown = listed(regions) or NO_REGION
     return f"Shows {shown}." if status == "ok" else f"Best guess: {shown}."
+
+
+def is_only_guess(made: Sequence[Statement], status: str) -> bool:
+    """Whether all that is predicted is a guess: nothing is surely shown, nor surely nothing."""
+    return status != "ok" and all(one.answer != YES for one in made)
 
 
 def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: str) -> tuple[str, ...]:
@@ -78,14 +89,19 @@ def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: st
 def doubted(body: Mapping[str, Any], made: Sequence[Statement]) -> tuple[Doubted, ...]:
     """The doubts in a volume's JSON, those about its regions before those about their ends; the message of an
     uncertain or refused answer that lists none."""
-    groups: dict[str, list[str]] = {}
-    for one in body.get("doubts") or ():
-        if one.get("sentence") and one.get("code") != NONE:
-            groups.setdefault(_made_unsure(str(one.get("code")), made), []).append(str(one["sentence"]))
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for doubt in body.get("doubts") or ():
+        if doubt.get("sentence") and doubt.get("code") != NONE:
+            groups.setdefault(_made_unsure(str(doubt.get("code")), made), []).append(doubt)
     if not (groups or made) and body.get("message") and body.get("status") != "ok":
-        groups = {"": [str(body["message"])]}
+        groups = {"": [{"sentence": body["message"]}]}
     ordered = sorted(groups.items(), key=lambda group: group[0] == ENDS)
-    return tuple(Doubted(unsure, tuple(sentences)) for unsure, sentences in ordered)
+    return tuple(Doubted(unsure, *_sentences_and_figures(doubts)) for unsure, doubts in ordered)
+
+
+def _sentences_and_figures(doubts: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    figures = [str(doubt["figures"]) for doubt in doubts if doubt.get("figures")]
+    return tuple(str(doubt["sentence"]) for doubt in doubts), tuple(figures)
 
 
 def _made_unsure(code: str, made: Sequence[Statement]) -> str:

@@ -23,7 +23,8 @@ class StoredAnswer:
     """One volume's answer from its JSON: the predicted spans, and the images that they were predicted from.
 
     model       identity of the ensemble and its rule         images  None if the source was not DICOM
-    confidence  None if the volume was refused                file    fingerprint of the files when read, from
+    confidence  None where it is not told: the best guess is not sure, or the volume was refused
+    file    fingerprint of the files when read, from
         `fovnet.decision.kept`
     statements  what is said of each region; empty where nothing was said region by region
     are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends included
@@ -59,6 +60,11 @@ class StoredAnswer:
         """That the region of a span is shown; without statements, the confidence of the span."""
         told = {one.region: one.probability for one in self.statements}
         return told.get(span.region, span.confidence)
+
+    def told_confidence(self, span: Stretch) -> float | None:
+        """Of a span; None where its region is not surely shown."""
+        sure = self.shows if self.statements or self.status == "ok" else frozenset()
+        return span.confidence if span.region in sure else None
 
     def identity(self) -> tuple[object, ...]:
         """What distinguishes this answer from any other on the same images: model, version, status, every
@@ -100,10 +106,10 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
 
 def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
-    spans = stretches([{**row} for row in facts["rows"] if row.get("region")])
+    spans = stretches(facts.get("spans") or ())
     return StoredAnswer(
         facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans),
-        facts.get("confidence"),
+        facts["rows"][0].get("volume_confidence"),
         images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])),
         facts["model"], facts["fovnet"]["version"], facts.get("file"),
         tuple(map(stored_statement, facts.get("statements") or ())),

@@ -209,7 +209,7 @@ def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str
         "FovnetSpans": [
             {
                 "region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice,
-                "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": span.confidence,
+                "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": answer.told_confidence(span),
             }
             for span in answer.spans
         ],

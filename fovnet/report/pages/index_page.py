@@ -13,7 +13,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from fovnet.decision.answers_table import Rows
-from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES
+from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES, Statement, is_guess_sure
 from fovnet.own_files import PAGES, ROWS_OPENING, clear_rows, page_name, rows_name, thumbnail_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
@@ -46,6 +46,8 @@ class IndexRow:
     """One volume: what it shows in plain words and as chips, confidence of the whole volume, doubts.
 
     none     "yes" if it surely shows no region, "unsure" if it may be so, else ""
+    confidence  None where its best guess is not sure
+    certainty   by which volumes of one status are ordered, the least sure first
     page, picture  relative URLs of its page and its thumbnail, "" if it has none
     """
 
@@ -58,6 +60,7 @@ class IndexRow:
     doubt: str
     page: str
     picture: str
+    certainty: float
 
 
 @dataclass(frozen=True)
@@ -158,9 +161,15 @@ def script_data(page: IndexPage) -> dict[str, Any]:
 
 
 def _marks(row: IndexRow, names: Sequence[str]) -> str:
-    """ "y97 n2 u55 - - - -": the answer on each region and its percentage, "-" where nothing is said."""
-    said = {one.region: f"{one.answer[0]}{'' if one.percent is None else one.percent}" for one in row.said}
-    return " ".join(said.get(name, "-") for name in names[:-1]) + f" {row.none[:1] or '-'}"
+    """ "y97 n2 g55 u40 - - -": the answer on each region and its percentage, "g" of a region that is unsure
+    and in the best guess, "-" where nothing is said."""
+    marks = {chip.region: _mark(chip) for chip in row.said}
+    return " ".join(marks.get(name, "-") for name in names[:-1]) + f" {row.none[:1] or '-'}"
+
+
+def _mark(chip: Said) -> str:
+    letter = "g" if chip.answer == UNSURE and chip.is_guess else chip.answer[0]
+    return letter if chip.percent is None else f"{letter}{chip.percent}"
 
 
 def _stem(row: IndexRow) -> str | int:
@@ -175,9 +184,10 @@ def _stem(row: IndexRow) -> str | int:
     return 1
 
 
-def _place(row: IndexRow) -> tuple[int, float, str]:
-    """Its place in the list: those that need a look first, the least sure before the others."""
-    return URGENCY[row.status], 1.0 if row.confidence is None else row.confidence, row.volume_id
+def _place(row: IndexRow) -> tuple[int, bool, float, str]:
+    """Its place in the list: those that need a look first, the least sure before the others; before those of
+    which a confidence is told those of which none is."""
+    return URGENCY[row.status], row.confidence is not None, row.certainty, row.volume_id
 
 
 def _drawn(folder: Path) -> frozenset[str]:
@@ -196,12 +206,22 @@ def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -
         quote(path, errors="surrogateescape") if path in drawn else ""
         for path in (page_name(name), thumbnail_name(name))
     )
+    confidence = head.get("volume_confidence")
     return IndexRow(
         name, status, sentence(made, found, status), said,
         (YES if status == "ok" else UNSURE) if bare else "",
-        head.get("volume_confidence"), doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…", page,
-        picture,
+        confidence if is_guess_sure(made, status) else None,
+        doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…", page, picture,
+        _certainty(made, confidence),
     )
+
+
+def _certainty(made: Sequence[Statement], confidence: float | None) -> float:
+    """The confidence of a volume where it has one; else how far its statements are from even, on average: 0.5
+    to 1; 1 without any."""
+    if confidence is not None:
+        return confidence
+    return sum(max(one.probability, 1 - one.probability) for one in made) / len(made) if made else 1.0
 
 
 def _doubts(folder: Path, one: Rows) -> list[tuple[str, str]]:

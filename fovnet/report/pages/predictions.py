@@ -69,11 +69,12 @@ def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
 
 def write(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
-    pictures: bool, pages: bool, faces: bool,
+    pictures: bool, pages: bool, faces: bool, model_name: str = "",
 ) -> Rows:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
     is complete.
 
+    identity, engine, model_name  `identity`, `computed_by` and `name` of the ensemble
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
     full, or the folder cannot be written: no volume is to blame for that.
     """
@@ -81,7 +82,7 @@ def write(
     from fovnet.decision.answers_table import Rows
     from fovnet.decision.predict import without_answer
 
-    wanted = {"pictures": pictures, "pages": pages, "faces": faces}
+    wanted: dict[str, Any] = {"pictures": pictures, "pages": pages, "faces": faces, "model_name": model_name}
     try:
         return _written(folder, one, vocabulary, identity, engine, **wanted)
     except Exception as fault:
@@ -100,7 +101,7 @@ def write(
 
 def _written(
     folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
-    pictures: bool, pages: bool, faces: bool,
+    pictures: bool, pages: bool, faces: bool, model_name: str = "",
 ) -> Rows:
     """As `write`, without its guard.
 
@@ -113,7 +114,7 @@ def _written(
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {
-        "rows": rows, "model": identity, "engine": engine, "faces": faces,
+        "rows": rows, "model": identity, "model_name": model_name, "engine": engine, "faces": faces,
     }
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
@@ -143,7 +144,7 @@ def _draw(
         return
     believed = (decision.decided, one.raw, decision.smoothed)
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
-    spans = stretches([row for row in body["rows"] if row.get("region")])
+    spans = stretches(body["spans"])
     name, made = one.answer.volume_id, one.answer.statements
     unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
     if pictures:

@@ -4,7 +4,7 @@ the probabilities, and a viewer of its slices."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,24 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from fovnet.decision.statements import UNSURE, End, Statement
+from fovnet._version import __version__
+from fovnet.decision.statements import NO_REGION, UNSURE, End, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.said import ANSWERS, Doubted, Said, chips, doubted, sentence, unsure_regions
+from fovnet.report.content.said import (
+    ANSWERS,
+    Doubted,
+    Said,
+    chips,
+    doubted,
+    is_only_guess,
+    sentence,
+    unsure_regions,
+)
 from fovnet.report.content.wording import run_of, whole_mm
 from fovnet.report.figures.body_drawing import Curve, Drawing, body_drawing
 from fovnet.report.pages.pour import rooms
@@ -37,7 +47,8 @@ SHEET_QUALITY = 55
 @dataclass(frozen=True)
 class Viewer:
     """What the slice viewer knows of each slice shown: height in mm, number in the file, predicted classes,
-    confidence, height in the drawing; `across` slices lie side by side on the sheet.
+    confidence (None where what it is predicted to show is unsure), height in the drawing; `across` slices lie
+    side by side on the sheet.
 
     The script reads these names.
     """
@@ -46,7 +57,7 @@ class Viewer:
     mm: list[float]
     slice: list[int]
     predicted: list[str]
-    sure: list[float]
+    sure: list[float | None]
     down: list[float]
 
 
@@ -56,7 +67,8 @@ class VolumePage:
 
     said, statements  the answer region by region, as chips and as a table, both empty for an ensemble that
                       gives none;  `extent` is then where the regions reach, and how sure that is
-    unsure            regions whose spans are guesses, all if `guessed`
+    unsure            regions whose spans are guesses;  `guessed`  whether all that is predicted is a guess
+    measured, figures where the answer comes from;  what statisticians ask for
     legend            names the curves in the order of the regions;  `heights` as in `heights_of`
     """
 
@@ -71,6 +83,7 @@ class VolumePage:
     spans: Table
     boundaries: Table
     measured: Table
+    figures: Table
     legend: tuple[Curve, ...]
     drawing: Drawing
     sheet: str
@@ -95,31 +108,34 @@ def volume_page(
         np.asarray(body["smoothed"], dtype=np.float64),
     )
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
-    made = tuple(map(stored_statement, body.get("statements") or ()))
+    made, status = tuple(map(stored_statement, body.get("statements") or ())), str(body["status"])
+    guessed, doubts = is_only_guess(made, status), doubted(body, made)
+    unsure = unsure_regions(made, [str(span["region"]) for span in spans], status)
     shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
     drawn = stretches(spans), decided_borders(boundaries) or ()
     drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
     return VolumePage(
         volume_id=str(body["volume_id"]),
-        status=ANSWERS[str(body["status"])],
+        status=ANSWERS[status],
         sentence=sentence(made, (), "") if made else _sentence(body, vocabulary),
-        extent=_extent(body) if made else "",
+        extent=_extent(body, guessed) if made else "",
         least_mm=_mm(body.get("min_extent_mm", 10.0)),
         said=chips(made, vocabulary),
         statements=_statements(made, vocabulary),
-        doubts=doubted(body, made),
-        spans=_spans(spans),
+        doubts=doubts,
+        spans=_spans(spans, unsure),
         boundaries=_boundaries(() if made else boundaries),
         measured=_measured(body, z_mm),
+        figures=_figures(body, doubts),
         legend=tuple(sorted(drawing.curves, key=lambda one: vocabulary.classes.index(one.name))),
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
         sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, "
                     "in reading order",
-        viewer=_viewer(body, z_mm, shown, drawing, vocabulary),
+        viewer=_viewer(body, z_mm, shown, drawing, vocabulary, guessed, unsure),
         faces=faces,
-        guessed=body["status"] == "uncertain",
-        unsure=unsure_regions(made, [span.region for span in drawn[0]], str(body["status"])),
+        guessed=guessed,
+        unsure=unsure,
         heights=heights_of(body),
     )
 
@@ -139,22 +155,22 @@ def heights_of(body: Mapping[str, Any]) -> str:
 
 
 def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
-    spans = body["spans"]
+    spans, is_unsure = body["spans"], body["status"] == "uncertain"
     if not spans:
-        return f"Shows none of the regions{_sure(body, vocabulary)}."
+        sure = _sure(body, vocabulary)
+        return f"Best guess: {NO_REGION}." if is_unsure else f"Shows {NO_REGION}{sure}."
     regions = run_of(tuple(dict.fromkeys(span["region"] for span in spans)), vocabulary)
-    guess = body["status"] == "uncertain"
-    sure = _sure(body, vocabulary)
-    best = "Best guess" if guess else "Shows"
+    if is_unsure:
+        return f"Best guess: {regions}, {_reach(body)}."
     whole = body.get("set_probability")
     exact = f" The probability of exactly these regions is {whole:.2f}." if whole is not None else ""
-    return f"{best}: {regions}, {_reach(body)}{sure}.{exact}"
+    return f"Shows: {regions}, {_reach(body)}{_sure(body, vocabulary)}.{exact}"
 
 
-def _extent(body: Mapping[str, Any]) -> str:
+def _extent(body: Mapping[str, Any], guessed: bool) -> str:
     """From where to where the spans reach, whether their ends are sure, and how sure all of them are."""
     spans = body["spans"]
-    words = [f"Found {_reach(body)}."] if spans else []
+    words = [f"{'The best guess reaches' if guessed else 'Found'} {_reach(body)}."] if spans else []
     if not body.get("extents_sure", True):
         words.append("It is not sure where the regions begin and end.")
     all_decided = all(one["answer"] != UNSURE for one in body.get("statements") or ())
@@ -203,16 +219,18 @@ def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     return f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
 
 
-def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
+def _predicted_text(
+    row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary, unsure: Collection[str]
+) -> str:
     """The predicted classes of slice `at`; regions beside a spine have the confidence of their span, since
-    the slice's is the spine's."""
+    the slice's is the spine's, unless they are `unsure`."""
     classes = [vocabulary.classes[column] for column in np.flatnonzero(row)]
     if len(classes) > 1:
         z_mm = float(body["z_mm"][at])
         spans = {
             one["region"]: one["confidence"]
             for one in body["spans"]
-            if one["from_mm"] <= z_mm <= one["to_mm"]
+            if one["from_mm"] <= z_mm <= one["to_mm"] and one["region"] not in unsure
         }
         beside = [name for name in classes if name not in vocabulary.side_regions and name in spans]
         classes = [
@@ -221,11 +239,11 @@ def _predicted_text(row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vo
     return " and ".join(classes) or NONE
 
 
-def _spans(spans: Sequence[Mapping[str, Any]]) -> Table:
+def _spans(spans: Sequence[Mapping[str, Any]], unsure: Collection[str]) -> Table:
     rows = [
         (
             _region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]),
-            _mm(one["to_mm"]), f"{one['confidence']:.2f}",
+            _mm(one["to_mm"]), "–" if one["region"] in unsure else f"{one['confidence']:.2f}",
         )
         for one in spans
     ]
@@ -247,16 +265,25 @@ def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
 
 def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
     rows = [("file", str(body["path"])), ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
+    rows += [("note", str(note)) for note in body.get("notes") or ()]
+    rows += [("fovnet", __version__)]
+    rows += [(words, str(body[key])) for key, words in ORIGINS.items() if body.get(key)]
+    return Table(("what", "value"), rows)
+
+
+def _figures(body: Mapping[str, Any], doubts: Sequence[Doubted]) -> Table:
+    """The figures behind the doubts, then what was measured besides."""
+    rows = [("behind a doubt", words) for doubt in doubts for words in doubt.figures]
     rows += [
         (words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
         for key, words in MEASURED.items()
         if body.get(key) is not None
     ]
-    rows += [("note", str(note)) for note in body.get("notes") or ()]
-    rows += [(name, str(body[name])) for name in ("model", "checksum") if body.get(name)]
-    return Table(("what", "value"), rows)
+    return Table(("what", "figure"), rows)
 
 
+ORIGINS = {"model_name": "networks", "model": "identity of the networks", "checksum": "SHA-256 of the file"}
+"""What the answer was made by and from, by key of its JSON."""
 MEASURED = {
     "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
     "agreement": "agreement of the networks (1: all predict the same)",
@@ -268,21 +295,22 @@ MEASURED = {
 
 def _viewer(
     body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing,
-    vocabulary: Vocabulary,
+    vocabulary: Vocabulary, guessed: bool, unsure: Collection[str],
 ) -> Viewer:
-    decided, sure = (
-        np.asarray(body["decided"], dtype=bool)[shown],
-        np.asarray(body["slice_confidence"])[shown],
-    )
+    """Of a volume of which all is `guessed`, or some regions are `unsure`."""
+    decided = np.asarray(body["decided"], dtype=bool)[shown]
     predicted = [
-        _predicted_text(row, at, body, vocabulary) for row, at in zip(decided, shown.tolist(), strict=True)
+        _predicted_text(row, at, body, vocabulary, unsure)
+        for row, at in zip(decided, shown.tolist(), strict=True)
     ]
+    is_unsure = guessed | decided[:, np.isin(vocabulary.classes, list(unsure))].any(axis=1)
+    confidence = np.round(np.asarray(body["slice_confidence"])[shown], 2).tolist()
     return Viewer(
         across=ACROSS,
         mm=np.round(z_mm[shown], 1).tolist(),
         slice=np.asarray(body["counted"])[shown].tolist(),
         predicted=predicted,
-        sure=np.round(sure, 2).tolist(),
+        sure=[None if doubted else share for doubted, share in zip(is_unsure, confidence, strict=True)],
         down=[drawing.heights[row] for row in shown.tolist()],
     )
 

@@ -18,11 +18,12 @@ def axes(upright: float, stated: bool = True) -> Axes:
 
 @pytest.mark.parametrize(("upright", "share"), [(0.004, "0.4%"), (0.0004, "under 0.1%"), (0.05999, "5.99%")])
 def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: float, share: str) -> None:
-    (sentence,) = sentences(axes(upright), RULE)
-    assert sentence == (
-        f"its axes look wrong: {share} that slices run from feet to head, as the header has it, at least "
-        "6.0% wanted; judging by the picture, rather from front to back"
+    (reason,) = sentences(axes(upright), RULE)
+    assert reason.sentence == (
+        "its axes look wrong: judging by the picture, slices do not run from feet to head, as the header has "
+        "it, but from front to back"
     )
+    assert reason.figures == f"{share} that slices run from feet to head, at least 6.0% wanted"
 
 
 def test_a_volume_at_its_bar_is_not_doubted_and_without_a_bar_none_is() -> None:

@@ -1,7 +1,7 @@
 // Sorting and filtering of the list; without this its first rows stand as they are.
 (function () {
   const VOLUME = 0, STATUS = 1, SENTENCE = 2, SURE = 3, DOUBT = 4, SAID = 5, STEM = 6, PICTURED = 7;
-  const WORDS = {y: "yes", n: "no", u: "unsure"};
+  const WORDS = {y: "yes", n: "no", u: "unsure", g: "unsure"};      // g: in the best guess
   const data = JSON.parse(document.getElementById("data").textContent), all = data.rows;
   const get = id => document.getElementById(id);
   const table = get("volumes"), body = table.tBodies[0], names = {};
@@ -26,8 +26,6 @@
       picture.width = picture.height = 64;
       picture.loading = "lazy";
       picture.src = "pages/" + stem + ".jpg";
-    } else {
-      put(place, "i", "stamp");
     }
     put(place, "span", "", volume[VOLUME]);
   }
@@ -37,7 +35,7 @@
       if (mark === "-") { return; }
       if (mark[0] === "n") { denied.push(data.regions[at]); return; }
       const sure = mark.length > 1 ? " " + (Number(mark.slice(1)) / 100).toFixed(2) : "";
-      const chip = put(line, "span", "say " + WORDS[mark[0]], data.regions[at] + " " + WORDS[mark[0]] + sure);
+      const chip = put(line, "span", "say " + WORDS[mark[0]] + ("yg".includes(mark[0]) ? " guess" : ""), data.regions[at] + " " + WORDS[mark[0]] + sure);
       chip.style.setProperty("--tone", data.colours[at]);
       line.append(" ");
     });
@@ -49,7 +47,7 @@
     put(row, "td", "", names[data.answers[volume[STATUS]]]);
     const said = put(row, "td", "", data.sentences[volume[SENTENCE]] || "–");
     if (volume[SAID]) { chips(said, volume); }
-    put(row, "td", "sure", volume[SURE] === null ? "–" : volume[SURE].toFixed(2));
+    put(row, "td", volume[SURE] === null ? "sure none" : "sure", volume[SURE] === null ? "–" : volume[SURE].toFixed(2));
     put(row, "td", "", volume[DOUBT]);
     return row;
   }
@@ -60,7 +58,7 @@
   }
   function filtered() {
     const text = get("text").value.toLowerCase(), status = data.answers.indexOf(get("status").value);
-    const surely = asked("surely", "y"), may = asked("may", "yu");
+    const surely = asked("surely", "y"), may = asked("may", "yug");
     return all.filter(volume => (status < 0 || volume[STATUS] === status) && surely(volume) && may(volume)
       && (!text || (volume[VOLUME] + " " + volume[DOUBT] + " " + data.sentences[volume[SENTENCE]]).toLowerCase().includes(text)));
   }
