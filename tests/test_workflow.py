@@ -163,7 +163,8 @@ def test_rules_call_the_interpreter_that_runs_the_workflow(
     interpreter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", interpreter)
-    command = f"{shell_prefix().format()}declare -f fovnet; fovnet() {{ printf '%s,' \"$@\"; }}; fovnet 'a b' c"
+    printing = "fovnet() { printf '%s,' \"$@\"; }"
+    command = f"{shell_prefix().format()}declare -f fovnet; {printing}; fovnet 'a b' c"
     told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
     words = shlex.split(told[told.index("{") + 1 : told.rindex("}")])
     assert words[:4] == [interpreter, "-P", "-m", "fovnet"] and told.endswith("a b,c,")

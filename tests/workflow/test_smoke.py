@@ -106,8 +106,8 @@ def test_a_setting_that_takes_the_value_of_another_is_noticed(
 
 
 def test_the_workflow_needs_no_activated_environment(tmp_path: Path) -> None:
-    """The rules' fovnet is that of the interpreter, though PATH has none, and a file of the user's is called as
-    a module."""
+    """The rules' fovnet is that of the interpreter, though PATH has none, and a file of the user's is called
+    as a module."""
     (tmp_path / "random.py").write_text("raise SystemExit('imported from the working folder')\n")
     done = subprocess.run(
         [
