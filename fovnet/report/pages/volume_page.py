@@ -303,7 +303,8 @@ def _viewer(
         _predicted_text(row, at, body, vocabulary, unsure)
         for row, at in zip(decided, shown.tolist(), strict=True)
     ]
-    is_unsure = guessed | decided[:, np.isin(vocabulary.classes, list(unsure))].any(axis=1)
+    touches_unsure = decided[:, np.isin(vocabulary.classes, list(unsure))].any(axis=1)
+    is_unsure = np.logical_or(guessed, touches_unsure)
     confidence = np.round(np.asarray(body["slice_confidence"])[shown], 2).tolist()
     return Viewer(
         across=ACROSS,
