@@ -2,8 +2,8 @@
 
     .venv/bin/python .ci/processors.py [SETTING ...] [-- ARGUMENTS OF PYTEST]
 
-Half an hour a setting on one core: not part of the check.  Before its tests a setting is tried in a process of
-its own, where every library says what it took:
+Half an hour a setting on one core: not part of the check.  Before its tests a setting is tried in a process
+of its own, where every library says what it took:
 
     skipped   this processor lacks the instructions: nothing is known about them here
     refused   a library took something else than the setting says: no test ran
@@ -47,7 +47,7 @@ class Setting:
 
 
 def openblas(core: str, flags: set[str], names: str = "") -> Setting:
-    """numpy and scipy each bring an OpenBLAS; `names` are those under which it has the kernels of this core."""
+    """numpy and scipy each bring an OpenBLAS, which knows the kernels of this core by one of `names`."""
     answer = names or core
     answers = {"numpy BLAS": answer, "scipy BLAS": answer}
     return Setting({"OPENBLAS_CORETYPE": core}, flags, answers)
