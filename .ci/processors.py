@@ -2,7 +2,7 @@
 
     .venv/bin/python .ci/processors.py [SETTING ...] [-- ARGUMENTS OF PYTEST]
 
-Half an hour a setting on one core: not part of the check.  Before its tests a setting is tried in a process
+Reckon with half an hour a setting on one idle core: not part of the check.  A setting is first tried in a process
 of its own, where every library says what it took:
 
     skipped   this processor lacks the instructions: nothing is known about them here
