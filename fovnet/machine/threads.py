@@ -2,7 +2,8 @@
 
 Small matrix products gain nothing from a second thread, and are severalfold slower if other processes use the
 cores: cutting twelve volumes took 1.7 s with one thread and 8.0 s with two beside two trainings.  With one
-thread the order of the sums, and so the last bit, does not depend on the machine's cores either.
+thread the order of the sums, and so the last bit, does not depend on the number of cores either; it does on
+their kind, by which BLAS chooses its kernels.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
 The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them singly, once.
-Where the blocks end follows from `settled` alone, so a result is bit by bit a function of (cube, theta,
-settled, rows, y), independent of earlier calls.
+Where the blocks end follows from `settled` alone, so with one thread on one processor a result is to the bit
+a function of (cube, theta, settled, asked, rows, y), independent of earlier calls.  Between processors, and
+between two values of `asked`, it differs by rounding: OpenBLAS sums the columns that are left over from whole
+tiles in another order.  With AVX-512, columns 96 to 99 of 100 differ by 1e-13 from the same ones of 300.
 
 Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky factor; R&W eqs
 2.25 and 2.26.

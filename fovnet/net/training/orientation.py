@@ -48,8 +48,8 @@ def learn(
     """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines that
     are not normalised.
 
-    The same seed gives the same bits on one processor: everything is drawn from it, and computed by one
-    thread.
+    The same seed gives the same bits on one kind of processor: everything is drawn from it, and computed by
+    one thread.
     """
     with _alone(seed):
         generator = torch.Generator().manual_seed(seed)

@@ -184,11 +184,11 @@ def train_network(
     """The end of a trial; the weights of its best epoch, if any, are at `keep`.  It begins with the network
     of `begin`, if any.
 
-    After a kill it resumes after a whole epoch, at most CHECKPOINTS_APART before its last one, on a CPU with
-    the same bits; so does a finished one if more epochs are requested, until `forget(keep)`.  `source` is a
-    hash of the data, needed if a checkpoint may be from other data.  `facts` are stored with the weights;
-    `report` is called after each epoch, with the number of epochs requested; `now` is the clock of
-    `epoch_seconds`. Exceptions in training become a status.  Only a full disk raises, SearchError
+    After a kill it resumes after a whole epoch, at most CHECKPOINTS_APART before its last one, on one
+    kind of CPU with the same bits; so does a finished one if more epochs are requested, until `forget(keep)`.
+    `source` is a hash of the data, needed if a checkpoint may be from other data.  `facts` are stored with
+    the weights; `report` is called after each epoch, with the number of epochs requested; `now` is the clock
+    of `epoch_seconds`. Exceptions in training become a status.  Only a full disk raises, SearchError
     ("disk-full"), as no configuration causes it.
     """
     if data.device.type == "cuda":
