@@ -41,7 +41,7 @@ class AtWork:
 
     @property
     def port(self) -> int:
-        return int(self.node._door._server.server_address[1])
+        return self.node.port
 
     def until(self, **wanted: int) -> dict[str, Any]:
         """What the node tells as soon as these numbers are as wanted, and no series is on its way."""

@@ -117,6 +117,8 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
     assert refused == [
         "refused: 'OTHER' at 127.0.0.1 may not call; --from AE@NETWORK lets it in",
         "refused: 'SCANNER' at 127.0.0.1 calls 'X', and this node is FOVNET",
+        "refused: 'SCANNER' at 127.0.0.1 may not send CT Image Storage: MR images are taken, in the transfer "
+        "syntaxes that fovnet reads",
     ]
 
 
