@@ -4,6 +4,7 @@ N-EVENT-REPORT on this association or on one that the peer opens later)."""
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,12 +68,14 @@ class Courier:
             if self._peer_trouble and self.outbox.is_empty:
                 self._peer_trouble, self._failures = "", 0
             return False
+        started_s = time.monotonic()
         association, is_connected = self._call()
+        is_silent = time.monotonic() - started_s >= self.timeout_s
         try:
             if association.is_established:
                 trouble = self._hand_over(association, unsent, stored)
             else:
-                trouble = self._reason_of_failure(association, is_connected)
+                trouble = self._reason_of_failure(association, is_connected, is_silent)
         finally:
             association.release()
         self._note(trouble, len(unsent))
@@ -110,7 +113,7 @@ class Courier:
     def _where(self) -> str:
         return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
 
-    def _reason_of_failure(self, association: Association, is_connected: bool) -> str:
+    def _reason_of_failure(self, association: Association, is_connected: bool, is_silent: bool) -> str:
         """Why there is no association with the peer."""
         if association.is_rejected:
             answer: Any = association.acceptor.primitive
@@ -119,9 +122,9 @@ class Courier:
             return f"{self._where} {SR_WANTED}"
         if not is_connected:
             return f"{self._where} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
-        if association.is_aborted:
-            return f"{self._where} breaks off when {self.title} asks for an association"
-        return f"{self._where} lets {self.title} connect, and says nothing for {self.timeout_s:g} s"
+        if is_silent:
+            return f"{self._where} lets {self.title} connect, and says nothing for {self.timeout_s:g} s"
+        return f"{self._where} breaks off when {self.title} asks for an association"
 
     def _call(self) -> tuple[Association, bool]:
         """An association with the peer, or what has become of it; and whether the peer let us connect."""
