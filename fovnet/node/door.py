@@ -160,6 +160,7 @@ class Door:
     @property
     def associations(self) -> int:
         """How many there are now."""
+        self._sweep()
         return self.lobby.associations
 
     @property
@@ -181,6 +182,7 @@ class Door:
 
     def _opened(self, event: evt.Event) -> None:
         """Lets a connection wait for its request."""
+        self._sweep()
         connection: Any = event.assoc.dul.socket
         connection.socket.allowance = LONGEST_PDU
         self.lobby.enter(event.assoc, connection.socket)
@@ -242,16 +244,24 @@ class Door:
         """Ends a connection at once, also one that never asked for an association: the library would wait
         for its request until the timer ends."""
         association: Any = event.assoc
+        self._forget(association)
+        if association.requestor.primitive is None:
+            association.dul.to_user_queue.put(None)
+
+    def _sweep(self) -> None:
+        for association in self.lobby.ended():
+            self._forget(association)
+
+    def _forget(self, association: Any) -> None:
+        """Counts a connection that has ended, and tells why, where it did not end in order."""
         connection = self.lobby.leave(association)
         if connection is None:
             return
         figure, cause = reason_of_end(connection, self.limits.instance_bytes)
         if figure:
             self.refusals.tell(figure, _caller(association), cause)
-        if association.requestor.primitive is None:
-            if not figure:
-                self.figures.count("without_request")
-            association.dul.to_user_queue.put(None)
+        elif association.requestor.primitive is None:
+            self.figures.count("without_request")
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""

@@ -61,6 +61,15 @@ class Lobby:
             _drop(self._associated, association)
             return self._connections.pop(association, None)
 
+    def ended(self) -> list[Association]:
+        """Those whose thread has ended.  pynetdicom 3.0.4 tells of no end where a caller sent part of a
+        request at once and then nothing."""
+        with self._lock:
+            return [
+                association for association in self._connections
+                if association.ident is not None and not association.is_alive()
+            ]
+
     @property
     def associations(self) -> int:
         """How many there are now."""
