@@ -8,7 +8,8 @@ between.
     tls      the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
-Behind these doors, in the order of a series' way: `inbox`, what has arrived, until it is at rest; `table`, a
+Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is connected and
+who is told why not; `inbox`, what has arrived, until it is at rest; `table`, a
 row of every answer; `outbox`, reports until the peer has them; `courier`, who takes them there; and `figures`
 and `page`, what is told of all this on a local page.
 """

@@ -104,7 +104,8 @@ class Courier:
         if trouble:
             pause_s = self.outbox.pauses.after_s(self._failures)
             self._due_s = self.outbox.clock() + pause_s
-            self.say(f"{trouble}; {several(unsent, 'report')} to be sent, tried again in {pause_s:g} s")
+            waiting = f"{several(unsent, 'report')} to be sent, " if unsent else ""
+            self.say(f"{trouble}; {waiting}tried again in {pause_s:g} s")
         elif self._peer_trouble:
             self.say(f"{self._where} takes reports again")
         self._peer_trouble = trouble

@@ -208,11 +208,11 @@ def _listening(port: int, opened: Callable[[], Opened]) -> Opened:
     try:
         return opened()
     except OSError as fault:
-        sentence = f"port {port}: cannot listen there ({fault.strerror}); {_advice(fault, port)}"
+        sentence = f"port {port}: cannot listen there ({fault.strerror}); {advice_on(fault, port)}"
         raise ConfigError("node-port", sentence) from fault
 
 
-def _advice(fault: OSError, port: int) -> str:
+def advice_on(fault: OSError, port: int) -> str:
     """What to try where a port cannot be opened."""
     if fault.errno in (errno.EACCES, errno.EPERM):
         return f"ports below {FREE_PORTS} need a privilege; give a higher one, as 11112"
