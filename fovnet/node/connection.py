@@ -52,7 +52,7 @@ class Bounded(socket.socket):
             super().shutdown(how)
 
 
-class Encrypted(Bounded, ssl.SSLSocket):
+class Encrypted(Bounded, ssl.SSLSocket):        # type: ignore[misc]   # buflen there, count here
     """The same over TLS."""
 
 

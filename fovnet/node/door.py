@@ -217,7 +217,7 @@ class Door:
 
     def _accepted(self, event: evt.Event) -> None:
         """Says what a caller offers and may not send: its own log may not."""
-        refused = event.assoc.rejected_contexts
+        refused: Any = event.assoc.rejected_contexts
         classes = {
             str(getattr(context.abstract_syntax, "name", context.abstract_syntax)): None
             for context in refused if context.result != SYNTAX_NOT_TAKEN

@@ -162,6 +162,7 @@ class Outbox:
     def _put_off(self, path: Path, trouble: str) -> None:
         delivery = self._delivery(path)
         delivery.failures += 1
+        delivery.asked = 0
         delivery.due_s = self.clock() + self.pauses.after_s(delivery.failures)
         delivery.trouble = trouble
 

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import dataset_of, quietly
 from fovnet.volume.dicom.source import Item
+
+if TYPE_CHECKING:
+    from pydicom.uid import UID
 
 ENDED = "the decoder ended"
 UNSUPPORTED = "no decoder"
@@ -189,7 +192,7 @@ def add_plugins() -> None:
             decoder.add_plugin("routed", (__name__, "decode_by_gdcm"))
 
 
-def decodable_syntaxes() -> list[str]:
+def decodable_syntaxes() -> list[UID]:
     """The transfer syntaxes of images that are decoded here, the cheapest to read first.
 
     It is asked of the decoders, so that what the node's door offers is what the reader reads.  Deflated data
@@ -199,7 +202,7 @@ def decodable_syntaxes() -> list[str]:
     from pydicom.uid import AllTransferSyntaxes, ExplicitVRLittleEndian
 
     add_plugins()
-    syntaxes = []
+    syntaxes: list[UID] = []
     for syntax in AllTransferSyntaxes:
         with suppress(NotImplementedError):         # pydicom knows of no decoder for it
             if get_decoder(syntax).is_available and not syntax.is_deflated:
