@@ -57,6 +57,10 @@ def node(
     ] = 30,
     longest: Annotated[float, typer.Option(min=1, help="Seconds after which it is answered anyway.")] = 900,
     keep: Annotated[float, typer.Option(min=0, help="Hours that pixels stay after the answer.")] = 24,
+    give_up: Annotated[
+        float,
+        typer.Option(min=0.01, help="Hours after which a report that --to does not take is removed."),
+    ] = 168,
     reserve: Annotated[
         float, typer.Option(min=0, help="GiB of the disk left free; below, instances are refused (A700).")
     ] = 2,
@@ -89,6 +93,7 @@ def node(
     from fovnet.node.answering import Answering
     from fovnet.node.door import Limits
     from fovnet.node.node import Node, Settings
+    from fovnet.node.outbox import Pauses
     from fovnet.node.peers import allowed, caller_of, peer_of, title_of
     from fovnet.node.places import held
     from fovnet.node.tls import calling, listening
@@ -99,6 +104,7 @@ def node(
         None if page < 0 else page, rest, longest, keep,
         Limits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
         listening(tls_cert, tls_key, tls_ca), calling(tls_cert, tls_key, tls_ca) if to_tls else None,
+        Pauses(give_up_s=3600 * give_up),
     )
     keep_freed_memory()
     with held(out_folder) as places:

@@ -5,10 +5,11 @@ between.
     places   the folders, and the moves between them
     peers    who may call, and whom reports go to, as words of the command line
     door     what calls, and limits of what is taken
+    outbox   reports until the peer has them, and the pauses between attempts
     tls      the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
-Behind these doors, in the order of a series' way: `inbox`, what has arrived, until it is at rest; `table`, a
-row of every answer; `outbox`, reports until the peer has them; `courier`, who takes them there; and `figures`
-and `page`, what is told of all this on a local page.
+Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is connected, and
+who is told why not; `inbox`, what has arrived, until it is at rest; `table`, a row of every answer; `courier`,
+who takes reports to the peer; and `figures` and `page`, what is told of all this on a local page.
 """

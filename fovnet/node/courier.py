@@ -4,8 +4,9 @@ N-EVENT-REPORT on this association or on one that the peer opens later)."""
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     StorageCommitmentPushModelInstance,
 )
 
+from fovnet.node.figures import Figures
 from fovnet.node.outbox import Outbox
 from fovnet.node.peers import Peer
 from fovnet.node.places import STORED, UNSENT
@@ -27,8 +29,9 @@ from fovnet.words import several
 
 AT_ONCE = 50                            # reports in one association
 REQUEST = 1                             # action type of PS3.4, table J.3-1: request storage commitment
+WARNING = 0xB                           # first digit of a status: stored, with changes (PS3.4, B.2.3)
 SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
-FAILED_SEQUENCE, STORED_SEQUENCE = "FailedSOPSequence", "ReferencedSOPSequence"
+SR_WANTED = "does not take Comprehensive 3D SR (1.2.840.10008.5.1.4.1.1.88.34); have it allowed there"
 
 
 @dataclass
@@ -37,7 +40,6 @@ class Courier:
 
     title  our AE title          tls  the context to speak TLS with it; None to speak plainly
     say    takes a line for the log, without patient data
-    trouble  why nothing is delivered; "" if it is
     """
 
     outbox: Outbox
@@ -46,90 +48,185 @@ class Courier:
     tls: ssl.SSLContext | None
     timeout_s: float
     say: Callable[[str], None]
-    trouble: str = ""
+    figures: Figures = field(default_factory=Figures)
+    _peer_trouble: str = ""
+    _failures: int = 0
+    _due_s: float = float("-inf")
+
+    @property
+    def trouble(self) -> str:
+        """Why reports are not delivered; "" if they are, or none waits."""
+        return "; ".join(filter(None, (self._peer_trouble, self.outbox.trouble)))
 
     def round(self) -> bool:
         """Sends what is due and asks for the commitments that are due; whether there was anything to do."""
+        if self.outbox.clock() < self._due_s:
+            return False
+        self._give_up()
         unsent, stored = (self.outbox.due(state, AT_ONCE) for state in (UNSENT, STORED))
         if not unsent and not stored:
+            if self._peer_trouble and self.outbox.is_empty:
+                self._peer_trouble, self._failures = "", 0
             return False
-        association = self._associated()
-        self.trouble = "" if association.is_established else self._why_not(association)
-        if self.trouble:
-            self.say(f"{self.trouble}; {several(len(unsent), 'report')} to be sent again")
-            for path in (*unsent, *stored):
-                self.outbox.failed(path)
-            return True
+        started_s = time.monotonic()
+        association, is_connected = self._call()
+        is_silent = time.monotonic() - started_s >= self.timeout_s
         try:
-            offered = {one.abstract_syntax for one in association.accepted_contexts}
-            commits = StorageCommitmentPushModel in offered
-            taken = [path for path in unsent if self._is_sent(association, path, offered, commits)]
-            if commits:
-                there = [self.outbox.places.reports(STORED) / path.name for path in taken]
-                self._ask(association, [*there, *stored])
+            if association.is_established:
+                trouble = self._hand_over(association, unsent, stored)
+            else:
+                trouble = self._reason_of_failure(association, is_connected, is_silent)
         finally:
             association.release()
+        self._note(trouble, len(unsent))
         return True
 
-    def _why_not(self, association: Association) -> str:
-        """Why there is no association with the peer."""
-        where = f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
-        if not association.is_rejected:
-            return f"{where} does not answer"
-        answer: Any = association.acceptor.primitive
-        return f"{where} rejects {self.title}: {answer.reason_str}"
+    def _hand_over(self, association: Association, unsent: list[Path], stored: list[Path]) -> str:
+        """Sends and asks in an association; what is wrong with the peer, "" if nothing is."""
+        accepted = {context.abstract_syntax for context in association.accepted_contexts}
+        commits = StorageCommitmentPushModel in accepted
+        takes_reports = Comprehensive3DSRStorage in accepted
+        sent = self._send(association, unsent, commits) if takes_reports else []
+        if commits:
+            there = [self.outbox.places.reports(STORED) / path.name for path in sent]
+            self._ask(association, [*there, *stored])
+        else:
+            self._end_commitment(stored)
+        if unsent and not takes_reports:
+            return f"{self._where} {SR_WANTED}"
+        if not association.is_established:
+            return f"{self._where} ended the association, or did not answer for {self.timeout_s:g} s"
+        return ""
 
-    def _associated(self) -> Association:
+    def _note(self, trouble: str, unsent: int) -> None:
+        """Tells what is wrong with the peer, and when it is called again."""
+        self._failures = self._failures + 1 if trouble else 0
+        if trouble:
+            pause_s = self.outbox.pauses.after_s(self._failures)
+            self._due_s = self.outbox.clock() + pause_s
+            waiting = f"{several(unsent, 'report')} to be sent, " if unsent else ""
+            self.say(f"{trouble}; {waiting}tried again in {pause_s:g} s")
+        elif self._peer_trouble:
+            self.say(f"{self._where} takes reports again")
+        self._peer_trouble = trouble
+
+    @property
+    def _where(self) -> str:
+        return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
+
+    def _reason_of_failure(self, association: Association, is_connected: bool, is_silent: bool) -> str:
+        """Why there is no association with the peer."""
+        if association.is_rejected:
+            answer: Any = association.acceptor.primitive
+            return f"{self._where} rejects {self.title}: {answer.reason_str}"
+        if association.rejected_contexts:           # the library aborts where nothing was accepted
+            return f"{self._where} {SR_WANTED}"
+        if not is_connected:
+            return f"{self._where} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
+        if is_silent:
+            return f"{self._where} lets {self.title} connect, and says nothing for {self.timeout_s:g} s"
+        return f"{self._where} breaks off when {self.title} asks for an association"
+
+    def _call(self) -> tuple[Association, bool]:
+        """An association with the peer, or what has become of it; and whether the peer let us connect."""
         ae = AE(self.title)
         ae.acse_timeout = ae.dimse_timeout = ae.network_timeout = ae.connection_timeout = self.timeout_s
         ae.add_requested_context(Comprehensive3DSRStorage, SYNTAXES)
         ae.add_requested_context(StorageCommitmentPushModel, SYNTAXES)
-        return ae.associate(
+        connections: list[evt.Event] = []
+        association = ae.associate(
             self.peer.host, self.peer.port, ae_title=self.peer.title,
             tls_args=(self.tls, self.peer.host) if self.tls else None,
-            evt_handlers=[(evt.EVT_N_EVENT_REPORT, self.event)],
+            evt_handlers=[(evt.EVT_N_EVENT_REPORT, self.event), (evt.EVT_CONN_OPEN, connections.append)],
         )
+        return association, bool(connections)
 
-    def _is_sent(self, association: Association, path: Path, offered: Iterable[Any], commits: bool) -> bool:
-        """Whether the peer has stored a report; then it is moved."""
-        status = None
-        if association.is_established and Comprehensive3DSRStorage in offered:
+    def _send(self, association: Association, paths: list[Path], commits: bool) -> list[Path]:
+        """The reports that the peer has stored, of these; they are moved."""
+        sent: list[Path] = []
+        refused: dict[str, list[Path]] = {}
+        for path in paths:
+            if not association.is_established:
+                break
             report = dcmread(path)
             status = association.send_c_store(report).get("Status")
-        # a warning: stored, with some elements changed (PS3.4, table B.2-1)
-        if status is None or (status != 0 and status >> 12 != 0xB):
-            why = "gave no answer" if status is None else f"refused it, status {status:04X}"
-            self.say(f"report {path.stem}: {self.peer.title} {why}; tried again later")
-            self.outbox.failed(path)
-            return False
-        self.outbox.sent(path, str(report.SOPInstanceUID), commits)
-        self.say(f"report {path.stem}: stored by {self.peer.title}")
-        return True
+            if status == 0 or (status is not None and status >> 12 == WARNING):
+                self.outbox.sent(path, str(report.SOPInstanceUID), commits)
+                self.say(f"report {path.stem}: stored by {self.peer.title}")
+                sent.append(path)
+                continue
+            cause = "gave no answer" if status is None else f"refused it, status {status:04X}"
+            refused.setdefault(cause, []).append(path)
+            if status is None:
+                association.abort()
+        for cause, paths_refused in refused.items():
+            self._put_off(paths_refused, cause)
+        return sent
+
+    def _put_off(self, paths: list[Path], cause: str) -> None:
+        """Tells of reports that failed at one cause, in a line, and puts them off."""
+        for path in paths:
+            self.outbox.failed(path, f"{self.peer.title} {cause}")
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        self.say(f"report {paths[0].stem}{more}: {self.peer.title} {cause}; tried again later")
 
     def _ask(self, association: Association, paths: list[Path]) -> None:
         """Requests the commitment to all of these reports in one transaction."""
-        references = [_reference(path) for path in paths if path.exists()]       # committed meanwhile
-        if not references or not association.is_established:
+        paths = [path for path in paths if path.exists()]           # the others are committed meanwhile
+        if not paths or not association.is_established:
             return
         request = Dataset()
         request.TransactionUID = generate_uid(prefix=None)
-        request.ReferencedSOPSequence = references
+        request.ReferencedSOPSequence = [_reference(path) for path in paths]
         status, _ = association.send_n_action(
             request, REQUEST, StorageCommitmentPushModel, StorageCommitmentPushModelInstance
         )
-        for path in paths:
-            (self.outbox.asked if status.get("Status") == 0 else self.outbox.failed)(path)
+        code = status.get("Status")
+        if code == 0:
+            for path in paths:
+                self.outbox.asked(path, f"{self.peer.title} does not say whether it keeps what it stored")
+        elif code is None:
+            self._put_off(paths, "gave no answer when asked to commit itself to keep it")
+            association.abort()
+        else:
+            self._put_off(paths, f"refuses to commit itself to keep it, status {code:04X}")
+
+    def _end_commitment(self, stored: list[Path]) -> None:
+        """Takes reports as delivered that a peer has stored which no longer offers to commit itself."""
+        for path in stored:
+            self.outbox.give_up(path, STORED)
+        if stored:
+            count = several(len(stored), "report")
+            self.say(f"{self._where} offers no storage commitment any more: {count} it stored are delivered")
+
+    def _give_up(self) -> None:
+        """Ends the attempts at reports that are too old."""
+        hours = f"{self.outbox.pauses.give_up_s / 3600:g} h (--give-up)"
+        for path, cause in self.outbox.overdue(UNSENT, self._peer_trouble):
+            self.outbox.give_up(path, UNSENT)
+            self.figures.count("given_up")
+            self.say(f"report {path.stem}: given up after {hours} and removed, its answer stays; {cause}")
+        for path, cause in self.outbox.overdue(STORED, self._peer_trouble):
+            self.outbox.give_up(path, STORED)
+            self.figures.count("uncommitted")
+            self.say(f"report {path.stem}: stored, not asked for any more after {hours}; {cause}")
 
     def event(self, event: evt.Event) -> tuple[int, None]:
         """What the peer says of its commitment; the status of our answer.
 
         It goes by the UIDs of the reports and not by the transaction's, which a restart forgets.
         """
-        told = event.event_information
-        for kept, sequence in ((True, STORED_SEQUENCE), (False, FAILED_SEQUENCE)):
-            for one in told.get(sequence) or ():
-                if self.outbox.committed(str(one.ReferencedSOPInstanceUID), kept) and not kept:
-                    self.say(f"{self.peer.title} does not keep a report that it stored; sent again later")
+        answer = event.event_information
+        for reference in answer.get("ReferencedSOPSequence") or ():
+            self.outbox.committed(str(reference.ReferencedSOPInstanceUID), "")
+        reasons: dict[str, int] = {}
+        for reference in answer.get("FailedSOPSequence") or ():
+            reason = f"{reference.get('FailureReason', 0):04X}"
+            cause = f"{self.peer.title} does not keep what it stored, reason {reason}"
+            if self.outbox.committed(str(reference.ReferencedSOPInstanceUID), cause):
+                reasons[cause] = reasons.get(cause, 0) + 1
+        for cause, count in reasons.items():
+            self.say(f"{cause}: {several(count, 'report')} sent again later")
         return 0x0000, None
 
 

@@ -12,22 +12,14 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from socketserver import BaseServer
 from threading import Thread
 from typing import Any, BinaryIO
 
 from pydicom import dcmread
 from pydicom.filebase import DicomBytesIO
 from pydicom.filewriter import write_file_meta_info
-from pydicom.uid import (
-    UID,
-    ExplicitVRBigEndian,
-    ExplicitVRLittleEndian,
-    ImplicitVRLittleEndian,
-    JPEG2000TransferSyntaxes,
-    JPEGLSTransferSyntaxes,
-    JPEGTransferSyntaxes,
-    RLELossless,
-)
+from pydicom.uid import UID
 from pynetdicom import AE, _config, evt
 from pynetdicom.dsutils import create_file_meta
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
@@ -39,22 +31,25 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 )
 from pynetdicom.transport import ThreadedAssociationServer
 
+from fovnet.node.connection import connection_of, reason_of_end
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox, hashed
+from fovnet.node.lobby import Lobby
 from fovnet.node.peers import Caller
+from fovnet.node.refusals import Refusals
+from fovnet.volume.dicom.decoding import decodable_syntaxes
+from fovnet.words import listed
 
 IMAGES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
-SYNTAXES = [
-    ExplicitVRLittleEndian, ImplicitVRLittleEndian, ExplicitVRBigEndian, RLELossless,
-    *JPEGTransferSyntaxes, *JPEGLSTransferSyntaxes, *JPEG2000TransferSyntaxes,
-]
-"""What the reader decodes; deflated data sets are not taken, whose few bytes may unpack to any number."""
 # who wrote the file meta information, in every version
 OURS = UID("2.25.201457331706483052718460175322467185937")
 SUCCESS, OUT_OF_RESOURCES, MISMATCH, NOT_UNDERSTOOD = 0x0000, 0xA700, 0xA900, 0xC000     # PS3.4, table B.2-1
-REJECTED, BY_USER, UNKNOWN_CALLER = 1, 1, 3                                              # PS3.8, table 9-21
-MOST_TOLD = 1000            # callers refused that the log names
-LONGEST_PDU = 2**20         # bytes of one; 16 KiB are announced, and a request to associate is shorter
+UNKNOWN_CALLER = 1, 1, 3                # result, source and reason of PS3.8, table 9-21
+LIMIT_EXCEEDED = 2, 3, 2
+SYNTAX_NOT_TAKEN = 4                    # PS3.8, table 9-18: the class is, none of the transfer syntaxes
+MOST_NAMED = 3                          # classes that a line of the log names
+LONGEST_PDU = 2**20                     # bytes of a request to associate, at most
+LARGEST_SENT = 2**17                    # bytes of a PDU that senders are told to keep to
 HEADER = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
 
 
@@ -63,14 +58,17 @@ class Limits:
     """What is taken at most.
 
     instance_bytes  of one instance, whose connection is closed beyond
-    associations    at once                     idle_s  seconds that a caller may be silent
+    associations    at once
+    idle_s          seconds that a caller may be silent
     reserve_bytes   left free on the disk
+    request_s       seconds until a connection asks for an association
     """
 
     instance_bytes: int = 2**30
     associations: int = 16
     idle_s: float = 60.0
     reserve_bytes: int = 2**30
+    request_s: float = 10.0
 
 
 class Mismatch(ValueError):
@@ -78,32 +76,31 @@ class Mismatch(ValueError):
 
 
 class Server(ThreadedAssociationServer):
-    """As the library's, for known addresses; TLS is negotiated by the thread of a connection, so that a
-    silent caller keeps nobody waiting."""
+    """As the library's, for known addresses."""
 
     callers: Sequence[Caller] = ()
     tls: ssl.SSLContext | None = None
-    figures: Figures
-    stranger: Callable[[str], None]
-    most: int = 0
+    request_s: float = 0.0
+    refusals: Refusals
     daemon_threads = True
 
     def get_request(self) -> tuple[Any, tuple[str, int]]:
-        connection, address = super().get_request()
-        connection.settimeout(self.ae.network_timeout)
-        if self.tls is not None:
-            connection = self.tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-        return connection, address
+        accepted, address = super().get_request()
+        return connection_of(accepted, self.tls, self.request_s), address
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        known = any(caller.is_at(client_address[0]) for caller in self.callers)
-        if not known:
-            self.stranger(f"{client_address[0]} may not call; --from AE@NETWORK lets it in")
-        # twice the associations: those beyond the limit are told so, which takes a thread each
-        return known and len(self.active_associations) < 2 * self.most
+        is_known = any(caller.is_at(client_address[0]) for caller in self.callers)
+        if not is_known:
+            self.refusals.tell("strangers", client_address[0], "may not call; --from AE@NETWORK lets it in")
+        return is_known
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        self.figures.count("connections_broken")
+        self.refusals.figures.count("connections_broken")
+
+    def shutdown(self) -> None:
+        """Listens no more.  The library's own wants to be on the list of its AE's servers, too."""
+        BaseServer.shutdown(self)
+        self.server_close()
 
 
 @dataclass
@@ -116,42 +113,62 @@ class Door:
     callers: Sequence[Caller]
     say: Callable[[str], None]
     committed: Callable[[evt.Event], tuple[int, None]] | None = None
+    lobby: Lobby = field(init=False)
+    refusals: Refusals = field(init=False)
     _server: Server | None = field(default=None, init=False)
-    _told: set[str] = field(default_factory=set, init=False)
     _is_full: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.lobby = Lobby(self.limits.associations)
+        self.refusals = Refusals(self.figures, self.say)
 
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
         _config.LOG_HANDLER_LEVEL = "none"          # its log names patients, and nobody reads it
         ae = AE(title)
         ae.require_called_aet = True
-        ae.maximum_associations = self.limits.associations
-        ae.acse_timeout = ae.dimse_timeout = ae.network_timeout = self.limits.idle_s
+        # the library counts connections, silent ones too; `Lobby` counts associations
+        ae.maximum_associations = 2**31
+        ae.maximum_pdu_size = LARGEST_SENT
+        ae.acse_timeout = self.limits.request_s
+        ae.dimse_timeout = ae.network_timeout = self.limits.idle_s
         ae.add_supported_context(Verification)
         for sop_class in IMAGES:
-            ae.add_supported_context(sop_class, SYNTAXES)
+            ae.add_supported_context(sop_class, decodable_syntaxes())
+        handlers: list[Any] = [
+            (evt.EVT_CONN_OPEN, self._opened), (evt.EVT_CONN_CLOSE, self._closed),
+            (evt.EVT_REQUESTED, self._requested), (evt.EVT_ACCEPTED, self._accepted),
+            (evt.EVT_DIMSE_RECV, self._allow_more), (evt.EVT_ABORTED, self._aborted),
+            (evt.EVT_C_STORE, self._store),
+        ]
         if self.committed:
             ae.add_supported_context(StorageCommitmentPushModel, scu_role=False, scp_role=True)
-        handlers: list[Any] = [
-            (evt.EVT_CONN_OPEN, self._opened), (evt.EVT_REQUESTED, self._requested),
-            (evt.EVT_C_STORE, self._store),
-            *([(evt.EVT_N_EVENT_REPORT, self.committed)] if self.committed else []),
-        ]
+            handlers.append((evt.EVT_N_EVENT_REPORT, self.committed))
         server = ae.make_server((host, port), evt_handlers=handlers, server_class=Server)
         assert isinstance(server, Server)
-        server.callers, server.tls, server.figures = self.callers, tls, self.figures
-        server.stranger = self._stranger
-        server.most = self.limits.associations
-        ae._servers.append(server)
+        server.callers, server.tls, server.refusals = self.callers, tls, self.refusals
+        server.request_s = self.limits.request_s
         Thread(target=server.serve_forever, name="door", daemon=True).start()
         self._server = server
-        return int(server.server_address[1])
+        return self.port
+
+    @property
+    def port(self) -> int:
+        """Where it listens; 0 before."""
+        return int(self._server.server_address[1]) if self._server else 0
 
     @property
     def associations(self) -> int:
-        """How many are established now."""
-        there = self._server.active_associations if self._server else []
-        return sum(one.is_established for one in there)
+        """How many there are now."""
+        self._sweep()
+        return self.lobby.associations
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong at the door; "" if nothing is."""
+        if self.associations and self.lobby.turned_away:
+            return f"all {self.lobby.most} associations are in use, and callers are rejected (--associations)"
+        return ""
 
     def close(self) -> None:
         """Listens no more; what is being sent may be finished."""
@@ -160,62 +177,99 @@ class Door:
 
     def abort(self) -> None:
         """Ends the associations that are left."""
-        for one in self._server.active_associations if self._server else ():
-            one.abort()
+        for association in self._server.active_associations if self._server else ():
+            association.abort()
 
     def _opened(self, event: evt.Event) -> None:
-        """Bounds what a connection may send at a stroke, and for one message; and sees that it is closed,
-        which the library leaves undone where the caller has gone."""
+        """Lets a connection wait for its request."""
+        self._sweep()
         connection: Any = event.assoc.dul.socket
-        read, close, opened, taken = connection.recv, connection.close, connection.socket, 0
-
-        def bounded(count: int) -> bytearray:
-            nonlocal taken
-            taken += count
-            if count > LONGEST_PDU or taken > self.limits.instance_bytes + LONGEST_PDU:
-                self.figures.count("too_large")
-                raise OSError("longer than is taken")           # the library closes the connection
-            found: bytearray = read(count)
-            return found
-
-        def received(_: evt.Event) -> None:
-            nonlocal taken
-            taken = 0
-
-        def closed() -> None:
-            close()
-            opened.close()
-
-        connection.recv, connection.close = bounded, closed
-        event.assoc.bind(evt.EVT_DIMSE_RECV, received)
+        connection.socket.allowance = LONGEST_PDU
+        self.lobby.enter(event.assoc, connection.socket)
 
     def _requested(self, event: evt.Event) -> None:
-        """Rejects a caller whose title does not go with its address.  One that calls another title than ours
-        is rejected by the library, after this."""
-        request: Any = event.assoc.requestor.primitive
-        title, address = request.calling_ae_title, event.assoc.requestor.address
-        called, ours = request.called_ae_title, event.assoc.ae.ae_title
-        if not any(one.title in ("*", title) and one.is_at(address) for one in self.callers):
-            self._stranger(f"{title!a} at {address} may not call; --from AE@NETWORK lets it in")
-            event.assoc.acse.send_reject(REJECTED, BY_USER, UNKNOWN_CALLER)
-            event.assoc.kill()
+        """Rejects a caller whose title does not go with its address, and one too many.  One that calls
+        another title than ours is rejected by the library, after this."""
+        association: Any = event.assoc
+        caller, request = _caller(association), association.requestor.primitive
+        title, address = request.calling_ae_title, association.requestor.address
+        called, ours = request.called_ae_title, association.ae.ae_title
+        if not any(known.title in ("*", title) and known.is_at(address) for known in self.callers):
+            self.refusals.tell("strangers", caller, "may not call; --from AE@NETWORK lets it in")
+            _reject(association, UNKNOWN_CALLER)
         elif called != ours:
-            self._stranger(f"{title!a} at {address} calls {called!a}, and this node is {ours}")
+            self.refusals.tell("strangers", caller, f"calls {called!a}, and this node is {ours}")
+        elif not self.lobby.associate(association):
+            most = self.lobby.most
+            self.refusals.tell(
+                "limit_reached", caller, f"found all {most} associations in use (--associations allows more)"
+            )
+            _reject(association, LIMIT_EXCEEDED)
+        else:
+            association.dul.socket.socket.settimeout(self.limits.idle_s)
+            self._allow_more(event)
 
-    def _stranger(self, who: str) -> None:
-        """Counts a caller that is not let in, and says so once of each."""
-        self.figures.count("strangers")
-        if who not in self._told and len(self._told) < MOST_TOLD:
-            self._told.add(who)
-            self.say(f"refused: {who}")
+    def _allow_more(self, event: evt.Event) -> None:
+        """Bounds what an association may send until its next message is whole."""
+        connection: Any = event.assoc.dul.socket
+        if connection.socket is not None:
+            connection.socket.allowance = self.limits.instance_bytes + LONGEST_PDU
+
+    def _accepted(self, event: evt.Event) -> None:
+        """Says what a caller offers and may not send: its own log may not."""
+        refused: Any = event.assoc.rejected_contexts
+        classes = {
+            str(getattr(context.abstract_syntax, "name", context.abstract_syntax)): None
+            for context in refused if context.result != SYNTAX_NOT_TAKEN
+        }
+        syntaxes = {
+            f"{context.abstract_syntax.name} as {context.transfer_syntax[0].name}": None
+            for context in refused if context.result == SYNTAX_NOT_TAKEN
+        }
+        if refused:
+            names = [*syntaxes, *classes]
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            self.refusals.tell(
+                "classes_refused", _caller(event.assoc),
+                f"may not send {listed(names[:MOST_NAMED], 'or')}{more}: MR images are taken, in the "
+                "transfer syntaxes that fovnet reads",
+            )
+
+    def _aborted(self, event: evt.Event) -> None:
+        if event.assoc.dul.idle_timer_expired():
+            idle = f"was silent for {self.limits.idle_s:g} s (--idle); the association was ended"
+            self.refusals.tell("silent", _caller(event.assoc), idle)
+
+    def _closed(self, event: evt.Event) -> None:
+        """Ends a connection at once, also one that never asked for an association: the library would wait
+        for its request until the timer ends."""
+        association: Any = event.assoc
+        self._forget(association)
+        if association.requestor.primitive is None:
+            association.dul.to_user_queue.put(None)
+
+    def _sweep(self) -> None:
+        for association in self.lobby.ended():
+            self._forget(association)
+
+    def _forget(self, association: Any) -> None:
+        """Counts a connection that has ended, and tells why, where it did not end in order."""
+        connection = self.lobby.leave(association)
+        if connection is None:
+            return
+        figure, cause = reason_of_end(connection, self.limits.instance_bytes)
+        if figure:
+            self.refusals.tell(figure, _caller(association), cause)
+        elif association.requestor.primitive is None:
+            self.figures.count("without_request")
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""
         request: Any = event.request
         data = request.DataSet
         size = data.getbuffer().nbytes
-        if self.inbox.places.free_bytes() - size < self.limits.reserve_bytes:
-            return self._refused(OUT_OF_RESOURCES, "disk_full")
+        if not self._has_room(size):
+            return self._full(size)
 
         def write(file: BinaryIO) -> None:
             file.write(_opening(event))
@@ -224,24 +278,42 @@ class Door:
         try:
             self.inbox.keep(write, lambda path: _named(path, str(request.AffectedSOPInstanceUID)))
         except Mismatch:
-            return self._refused(MISMATCH, "mismatched")
+            cause = "sent an instance without the UIDs of study and series, or with another than announced"
+            self.refusals.tell("mismatched", _caller(event.assoc), f"{cause} (A900)")
+            return MISMATCH
         except (OSError, MemoryError):
-            return self._refused(OUT_OF_RESOURCES, "disk_full")
+            return self._full(size)
         except Exception:           # what makes a data set unreadable is the library's to say
-            return self._refused(NOT_UNDERSTOOD, "not_understood")
+            cause = "sent bytes that are no data set (C000)"
+            self.refusals.tell("not_understood", _caller(event.assoc), cause)
+            return NOT_UNDERSTOOD
         self._is_full = False
         self.figures.count("instances")
         self.figures.count("bytes", size)
         return SUCCESS
 
-    def _refused(self, status: int, why: str) -> int:
-        self.figures.count(why)
-        if status == OUT_OF_RESOURCES:
-            self.inbox.delay()
-            if not self._is_full:
-                self.say("the disk is nearly full: instances are refused (A700) until there is room")
-            self._is_full = True
-        return status
+    def _has_room(self, size: int) -> bool:
+        return self.inbox.places.free_bytes() - size >= self.limits.reserve_bytes
+
+    def _full(self, size: int) -> int:
+        """Refuses an instance for want of room, and lets all series wait until there is some."""
+        self.figures.count("disk_full")
+        self.inbox.delay(lambda: self._has_room(size))
+        if not self._is_full:
+            self.say("the disk is nearly full: instances are refused (A700) until there is room")
+        self._is_full = True
+        return OUT_OF_RESOURCES
+
+
+def _caller(association: Any) -> str:
+    """A caller in words: its title, where it has told it, and its address."""
+    request, address = association.requestor.primitive, association.requestor.address
+    return address if request is None else f"{request.calling_ae_title!a} at {address}"
+
+
+def _reject(association: Any, reason: tuple[int, int, int]) -> None:
+    association.acse.send_reject(*reason)
+    association.kill()
 
 
 def _opening(event: evt.Event) -> bytes:

@@ -15,9 +15,14 @@ from fovnet.machine.memory import resident_bytes
 class Figures:
     """Counts since the start, from any thread.
 
-    instances, bytes        taken               strangers            connections refused by address or title
+    instances, bytes   taken
+    strangers          connections refused by address or title
+    limit_reached      callers rejected for want of an association
+    classes_refused    associations whose caller offered something that is not taken
+    tls_failed, not_dicom, silent, without_request, connections_broken   connections ended so
     disk_full, mismatched, not_understood, too_large   instances refused
-    answered, refused, unchanged   series       sent, failed         reports
+    answered, refused, without_report, unchanged       volumes, and series
+    given_up, uncommitted                              reports
     """
 
     started: float = field(default_factory=time.monotonic)

@@ -43,6 +43,7 @@ class Inbox:
     longest_s: float
     clock: Callable[[], float] = time.monotonic
     arrivals: dict[str, Arrival] = field(default_factory=dict)
+    _has_room: Callable[[], bool] | None = None
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
@@ -82,21 +83,32 @@ class Inbox:
         arrival.last = now
         arrival.instances += 1
 
-    def delay(self) -> None:
-        """Notes that an instance was refused for want of room: any series may wait for it."""
+    def delay(self, has_room: Callable[[], bool]) -> None:
+        """Notes that an instance was refused for want of room: any series may wait for it, and none is at
+        rest until there is room, and its sender has had the time to send again."""
         with self._lock:
-            for one in self.arrivals.values():
-                one.last = self.clock()
+            self._has_room = has_room
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether instances were refused for want of room, and there was none yet."""
+        return self._has_room is not None
 
     def at_rest(self) -> list[str]:
         """The keys of the series that nothing more is waited for, oldest first."""
         now = self.clock()
         with self._lock:
-            found = [
-                (one.first, key) for key, one in self.arrivals.items()
-                if now - one.last >= self.rest_s or now - one.first >= self.longest_s
+            if self._has_room is not None:
+                for arrival in self.arrivals.values():
+                    arrival.first = arrival.last = now
+                if self._has_room():
+                    self._has_room = None
+                return []
+            resting = [
+                (arrival.first, key) for key, arrival in self.arrivals.items()
+                if now - arrival.last >= self.rest_s or now - arrival.first >= self.longest_s
             ]
-        return [key for _, key in sorted(found)]
+        return [key for _, key in sorted(resting)]
 
     def take(self, key: str) -> Path | None:
         """`series/KEY-N`, which nothing is added to any more; None where it held nothing new and was dropped,

@@ -3,6 +3,7 @@ was."""
 
 from __future__ import annotations
 
+import errno
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from fovnet.node.courier import Courier
 from fovnet.node.door import Door, Limits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox, pending
-from fovnet.node.outbox import Outbox
+from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.page import serve
 from fovnet.node.peers import Caller, Peer
 from fovnet.node.places import DELIVERED, STATES, Places, split_name
@@ -28,6 +29,7 @@ Opened = TypeVar("Opened")
 GRACE_S = 10.0          # that associations have to end when the node is stopped
 LOOK_S = 0.2            # between looks for series at rest, and reports to send
 SWEEP_S = 60.0          # between looks for what has been kept long enough
+FREE_PORTS, LAST_PORT = 1024, 65535     # of a usual system
 AGAIN_S = 30.0          # until a series whose answer could not be written is tried again
 
 
@@ -39,6 +41,7 @@ class Settings:
     peer                whom reports go to; None leaves them unsent       callers  who may call
     rest_s, longest_s   as `Inbox`
     keep_h              hours that pixels and delivered reports stay after the answer
+    pauses, clock       between attempts at delivery, and what they are measured by, in seconds
     """
 
     title: str
@@ -53,6 +56,8 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     tls_in: SSLContext | None = None
     tls_out: SSLContext | None = None
+    pauses: Pauses = field(default_factory=Pauses)
+    clock: Callable[[], float] = time.monotonic
 
 
 class Node:
@@ -66,9 +71,10 @@ class Node:
         self._answering = answering
         self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
         self._waiting = deque(pending(places))
-        self._outbox = Outbox(places)
+        self._outbox = Outbox(places, settings.clock, settings.pauses)
         self._courier = None if settings.peer is None else Courier(
-            self._outbox, settings.peer, settings.title, settings.tls_out, settings.limits.idle_s, say
+            self._outbox, settings.peer, settings.title, settings.tls_out, settings.limits.idle_s, say,
+            self.figures,
         )
         self._door = Door(
             self._inbox, self.figures, settings.limits, settings.callers, say,
@@ -106,18 +112,27 @@ class Node:
             page.shutdown()
         self.say("stopped; the same command goes on from here")
 
+    @property
+    def port(self) -> int:
+        """Where it listens for instances; 0 before."""
+        return self._door.port
+
     def told(self) -> dict[str, object]:
         """What the page tells: what is on the disk, counts since the start, and what is wrong."""
-        low = self.places.free_bytes() <= self.settings.limits.reserve_bytes
-        full = ["the disk is nearly full: instances are refused"] if low else []
-        away = [self._courier.trouble] if self._courier and self._courier.trouble else []
-        trouble = [*self._trouble.values(), *full, *away]
+        free_bytes = self.places.free_bytes()
+        is_full = self._inbox.waits_for_room or free_bytes <= self.settings.limits.reserve_bytes
+        trouble = [
+            *self._trouble.values(),
+            "the disk is nearly full: instances are refused, and series wait" if is_full else "",
+            self._door.trouble,
+            self._courier.trouble if self._courier else "",
+        ]
         return {
-            "trouble": "; ".join(trouble),
+            "trouble": "; ".join(filter(None, trouble)),
             "associations": self._door.associations,
             "series_arriving": len(self._inbox.arrivals), "series_waiting": len(self._waiting),
             **{f"reports_{state}": _count(self.places.reports(state)) for state in STATES},
-            "free_bytes": self.places.free_bytes(),
+            "free_bytes": free_bytes,
             **self.figures.now(),
         }
 
@@ -193,6 +208,16 @@ def _listening(port: int, opened: Callable[[], Opened]) -> Opened:
     try:
         return opened()
     except OSError as fault:
-        raise ConfigError(
-            "node-port", f"port {port}: cannot listen there ({fault.strerror}); give a free one"
-        ) from fault
+        sentence = f"port {port}: cannot listen there ({fault.strerror}); {advice_on(fault, port)}"
+        raise ConfigError("node-port", sentence) from fault
+
+
+def advice_on(fault: OSError, port: int) -> str:
+    """What to try where a port cannot be opened."""
+    if fault.errno in (errno.EACCES, errno.EPERM):
+        return f"ports below {FREE_PORTS} need a privilege; give a higher one, as 11112"
+    if fault.errno == errno.EADDRINUSE:
+        return "give a free one"
+    if 0 <= port <= LAST_PORT:
+        return "--bind wants an address of this machine; without it, it listens on all"
+    return f"give one of 0 to {LAST_PORT}"

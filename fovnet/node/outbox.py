@@ -2,12 +2,13 @@
 them, then `delivered`.  Each step is one rename.
 
 A report sent twice, as after a kill between its sending and its rename, has the same UID both times: an
-archive keeps one.
+archive keeps one.  Attempts become rarer, and end: a report names a patient.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +17,43 @@ from threading import Lock
 from pydicom import dcmread
 
 from fovnet.node.places import DELIVERED, STORED, UNSENT, Places
+from fovnet.words import several
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 600.0       # between attempts: doubled after each that failed
-COMMITMENT_WAIT_S = 3600.0      # until a peer that has not answered is asked again for its commitment
+
+@dataclass(frozen=True)
+class Pauses:
+    """Seconds between attempts.
+
+    first_s    after the first that failed; doubled after each more
+    longest_s  at most
+    answer_s   until a peer is asked again whether it keeps a report; doubled each time
+    give_up_s  until a report is given up
+    """
+
+    first_s: float = 1.0
+    longest_s: float = 600.0
+    answer_s: float = 3600.0
+    give_up_s: float = 168 * 3600.0
+
+    def after_s(self, failures: int) -> float:
+        """The pause after so many attempts in a row that failed, one or more."""
+        return min(self.first_s * 2.0 ** min(failures - 1, 60), self.longest_s)
+
+
+@dataclass
+class Delivery:
+    """How far one report has come, since the process began.
+
+    began_s   when it was made, on the outbox's clock      due_s  of the next attempt
+    failures  attempts that it failed at                   asked  times that its commitment was asked for
+    trouble   why it is not delivered; "" before anything failed
+    """
+
+    began_s: float
+    due_s: float = 0.0
+    failures: int = 0
+    asked: int = 0
+    trouble: str = ""
 
 
 @dataclass
@@ -27,61 +62,109 @@ class Outbox:
 
     places: Places
     clock: Callable[[], float] = time.monotonic
-    _next: dict[str, float] = field(default_factory=dict)
-    _failed: dict[str, int] = field(default_factory=dict)
-    _uids: dict[str, str] = field(default_factory=dict)
+    pauses: Pauses = field(default_factory=Pauses)
+    _deliveries: dict[str, Delivery] = field(default_factory=dict)
+    _name_by_uid: dict[str, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         for path in self.places.reports(STORED).glob("*.dcm"):
-            self._uids[uid_of(path)] = path.name
+            self._name_by_uid[uid_of(path)] = path.name
 
     def due(self, state: str, most: int) -> list[Path]:
         """Reports of a state, UNSENT or STORED, whose next attempt is due, oldest names first, `most` at
         most."""
-        now = self.clock()
-        there = sorted(self.places.reports(state).glob("*.dcm"))
-        return [path for path in there if self._next.get(path.name, 0.0) <= now][:most]
+        now_s = self.clock()
+        paths = sorted(self.places.reports(state).glob("*.dcm"))
+        return [path for path in paths if self._delivery(path).due_s <= now_s][:most]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not any(any(self.places.reports(state).glob("*.dcm")) for state in (UNSENT, STORED))
+
+    @property
+    def trouble(self) -> str:
+        """Why reports are not delivered, and how many, of those that were refused or not committed to."""
+        with self._lock:
+            counts = Counter(delivery.trouble for delivery in self._deliveries.values() if delivery.trouble)
+        return "; ".join(f"{cause}: {several(count, 'report')}" for cause, count in counts.items())
 
     def sent(self, path: Path, uid: str, to_be_committed: bool) -> None:
         """Moves a report that the peer has stored."""
         with self._lock:
-            self._forget(path.name)
             if to_be_committed:
-                self._uids[uid] = path.name
+                self._delivery(path).due_s = 0.0
+                self._name_by_uid[uid] = path.name
+            else:
+                self._deliveries.pop(path.name, None)
             path.replace(self.places.reports(STORED if to_be_committed else DELIVERED) / path.name)
 
-    def asked(self, path: Path) -> None:
-        """Notes that the peer was asked to commit itself to a report."""
+    def asked(self, path: Path, trouble: str) -> None:
+        """Notes that the peer was asked to commit itself to a report; `trouble` if it did not answer when it
+        was asked before."""
         with self._lock:
-            if path.name in self._uids.values():            # not where it has answered already
-                self._next[path.name] = self.clock() + COMMITMENT_WAIT_S
+            if path.name in self._name_by_uid.values():         # not where it has answered already
+                delivery = self._delivery(path)
+                delivery.due_s = self.clock() + self.pauses.answer_s * 2.0 ** min(delivery.asked, 60)
+                if delivery.asked:
+                    delivery.trouble = trouble
+                delivery.asked += 1
 
-    def failed(self, path: Path) -> None:
-        """Notes an attempt that failed: the next one later."""
+    def failed(self, path: Path, trouble: str) -> None:
+        """Notes an attempt that failed, and why: the next one later."""
         with self._lock:
-            self._put_off(path.name)
+            self._put_off(path, trouble)
 
-    def committed(self, uid: str, kept: bool) -> bool:
-        """Whether a stored report has this UID; moves it: done if it is kept, else to be sent again."""
+    def committed(self, uid: str, trouble: str) -> bool:
+        """Whether a stored report has this UID; moves it: done without trouble, else to be sent again.
+
+        Failures are counted on: an archive that stores and then does not keep is called less and less often.
+        """
         with self._lock:
-            name = self._uids.pop(uid, "")
+            name = self._name_by_uid.pop(uid, "")
             if not name:
                 return False
-            self._forget(name)
-            if not kept:
-                self._put_off(name)
-            after = self.places.reports(DELIVERED if kept else UNSENT)
-            (self.places.reports(STORED) / name).replace(after / name)
+            path = self.places.reports(STORED) / name
+            if trouble:
+                self._put_off(path, trouble)
+            else:
+                self._deliveries.pop(name, None)
+            path.replace(self.places.reports(UNSENT if trouble else DELIVERED) / name)
             return True
 
-    def _put_off(self, name: str) -> None:
-        times = self._failed[name] = self._failed.get(name, 0) + 1
-        self._next[name] = self.clock() + min(FIRST_WAIT_S * 2.0 ** (times - 1), LONGEST_WAIT_S)
+    def overdue(self, state: str, trouble: str) -> list[tuple[Path, str]]:
+        """Reports of a state that are due after `give_up_s`, and the trouble of each: its own, or the peer's.
+        None that was not tried since the start."""
+        latest_s = self.clock() - self.pauses.give_up_s
+        causes = [(path, self._delivery(path).trouble or trouble) for path in self.due(state, 2**31)]
+        return [
+            (path, cause) for path, cause in causes if cause and self._delivery(path).began_s < latest_s
+        ]
 
-    def _forget(self, name: str) -> None:
-        self._next.pop(name, None)
-        self._failed.pop(name, None)
+    def give_up(self, path: Path, state: str) -> None:
+        """Ends the attempts: a report that was never stored is removed, one that was stored is done."""
+        with self._lock:
+            self._deliveries.pop(path.name, None)
+            if state == UNSENT:
+                path.unlink()
+                return
+            self._name_by_uid = {uid: name for uid, name in self._name_by_uid.items() if name != path.name}
+            path.replace(self.places.reports(DELIVERED) / path.name)
+
+    def _delivery(self, path: Path) -> Delivery:
+        delivery = self._deliveries.get(path.name)
+        if delivery is None:
+            age_s = max(0.0, time.time() - path.stat().st_mtime) if path.exists() else 0.0
+            delivery = self._deliveries.setdefault(path.name, Delivery(self.clock() - age_s))
+        return delivery
+
+    def _put_off(self, path: Path, trouble: str) -> None:
+        delivery = self._delivery(path)
+        delivery.failures += 1
+        delivery.asked = 0
+        delivery.due_s = self.clock() + self.pauses.after_s(delivery.failures)
+        delivery.trouble = trouble
 
 
 def uid_of(report: Path) -> str:

@@ -9,6 +9,7 @@ from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 HERE = "127.0.0.1"
 WORDS = {
@@ -18,7 +19,12 @@ WORDS = {
     "free_bytes": "free on the disk", "seconds": "at work for", "resident_bytes": "memory",
     "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",
     "unchanged": "series sent again, nothing new", "instances": "instances taken", "bytes": "taken in all",
-    "strangers": "callers refused", "connections_broken": "connections broken off",
+    "strangers": "callers refused", "limit_reached": "callers rejected: no association free",
+    "classes_refused": "associations with objects that are not taken",
+    "tls_failed": "connections ended: TLS", "not_dicom": "connections ended: no DICOM",
+    "silent": "associations ended: silent", "without_request": "connections without a request (probes)",
+    "connections_broken": "connections broken off",
+    "given_up": "reports given up and removed", "uncommitted": "reports stored, never committed to",
     "disk_full": "instances refused: disk full", "mismatched": "instances refused: UIDs",
     "not_understood": "instances refused: unreadable", "too_large": "connections closed: too large",
 }
@@ -39,15 +45,24 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
     """
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            told = figures()
-            body = {"/": _page(title, told), "/health": json.dumps(told, indent=1) + "\n"}.get(self.path)
-            status = 404 if body is None else 503 if told["trouble"] and self.path == "/health" else 200
-            encoded = (body or "").encode()
+            self.wfile.write(self._head())
+
+        def do_HEAD(self) -> None:
+            self._head()
+
+        def _head(self) -> bytes:
+            """Sends the status and the headers; the body."""
+            path, told = urlsplit(self.path).path, figures()
+            bodies = {"/": _page(title, told), "/health": json.dumps(told, indent=1) + "\n"}
+            status = 200 if path in bodies else 404
+            if path == "/health" and told["trouble"]:
+                status = 503
+            body = bodies.get(path, "").encode()
             self.send_response(status)
-            self.send_header("Content-Type", "text/html" if self.path == "/" else "application/json")
-            self.send_header("Content-Length", str(len(encoded)))
+            self.send_header("Content-Type", "application/json" if path == "/health" else "text/html")
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(encoded)
+            return body
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: a monitor asks every few seconds."""

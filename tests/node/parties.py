@@ -20,6 +20,7 @@ from pynetdicom.sop_class import (
     MRImageStorage,
     StorageCommitmentPushModel,
     StorageCommitmentPushModelInstance,
+    Verification,
 )
 
 from fovnet.decision.ensemble import Ensemble
@@ -41,7 +42,7 @@ class AtWork:
 
     @property
     def port(self) -> int:
-        return int(self.node._door._server.server_address[1])
+        return self.node.port
 
     def until(self, **wanted: int) -> dict[str, Any]:
         """What the node tells as soon as these numbers are as wanted, and no series is on its way."""
@@ -100,25 +101,40 @@ class Archive:
     forgets   how many commitments it refuses before it gives one; None: it offers none
     back      the port of the node that it calls to commit itself
     at_once   it answers on the same association, before the answer to the request
+    tells     whether it answers at all            reason   why it refuses, in its answer
+    status    of its answer to a request for commitment
     knows     the AE titles that may call; empty: any
+    takes     the SOP classes that it stores
+    stored    the status of its answer to a report; None: it aborts the association
+    aborts    it aborts every association that is asked for
     """
 
     forgets: int | None = None
     back: int = 0
     at_once: bool = False
+    tells: bool = True
+    reason: int = 0x0112
+    status: int = 0x0000
     tls: ssl.SSLContext | None = None
     knows: Sequence[str] = ()
+    takes: Sequence[str] = (Comprehensive3DSRStorage,)
+    stored: int | None = 0x0000
+    aborts: bool = False
     reports: list[str] = field(default_factory=list)
+    calls: int = 0
     refuses: int = 0
     _server: Any = None
 
     def open(self) -> int:
         ae = AE("ARCHIVE")
         ae.require_calling_aet = list(self.knows)
-        ae.add_supported_context(Comprehensive3DSRStorage)
+        for sop_class in (*self.takes, Verification):
+            ae.add_supported_context(sop_class)
         if self.forgets is not None:
             ae.add_supported_context(StorageCommitmentPushModel)
-        handlers = [(evt.EVT_C_STORE, self._store), (evt.EVT_N_ACTION, self._asked)]
+        handlers = [
+            (evt.EVT_C_STORE, self._store), (evt.EVT_N_ACTION, self._asked), (evt.EVT_REQUESTED, self._called)
+        ]
         self._server = ae.start_server(
             ("127.0.0.1", 0), block=False, evt_handlers=handlers, ssl_context=self.tls
         )
@@ -127,14 +143,25 @@ class Archive:
     def close(self) -> None:
         self._server.shutdown()
 
+    def _called(self, event: evt.Event) -> None:
+        self.calls += 1
+        if self.aborts:
+            event.assoc.acse.send_abort(0x02)
+            event.assoc.is_aborted = True
+
     def _store(self, event: evt.Event) -> int:
+        if self.stored is None:
+            event.assoc.abort()
+            return 0
         if self.refuses:
             self.refuses -= 1
             return 0xA700
         self.reports.append(str(event.request.AffectedSOPInstanceUID))
-        return 0x0000
+        return self.stored
 
     def _asked(self, event: evt.Event) -> tuple[int, None]:
+        if self.status or not self.tells:
+            return self.status, None
         told = Dataset()
         told.TransactionUID = event.action_information.TransactionUID
         kept = not self.forgets
@@ -142,7 +169,7 @@ class Archive:
         references = event.action_information.ReferencedSOPSequence
         if not kept:
             for one in references:
-                one.FailureReason = 0x0112
+                one.FailureReason = self.reason
         setattr(told, "ReferencedSOPSequence" if kept else "FailedSOPSequence", references)
         tell = Thread(target=self._tell, args=(event.assoc, told, 1 if kept else 2))
         tell.start()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import time
+from typing import Any
 
 import pytest
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
-from pynetdicom.sop_class import Comprehensive3DSRStorage
+from pynetdicom.sop_class import Comprehensive3DSRStorage, EnhancedSRStorage, MRImageStorage
 
 from fovnet.node.courier import Courier
 from fovnet.node.door import Door, Limits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
-from fovnet.node.outbox import FIRST_WAIT_S, LONGEST_WAIT_S, Outbox
+from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.peers import HERE, Peer
 from fovnet.node.places import DELIVERED, STORED, UNSENT, held
 from fovnet.node.tls import calling, listening
@@ -99,7 +101,7 @@ def test_a_report_that_the_archive_lost_is_sent_again(places, archive) -> None:
     taker.round()
     until(lambda: names(places, UNSENT) == ["a.dcm"])
     assert not taker.round()                        # not at once
-    clock.now += FIRST_WAIT_S
+    clock.now += Pauses.first_s
     taker.round()
     until(lambda: names(places, DELIVERED) == ["a.dcm"])
     assert peer.reports == [uid, uid]
@@ -122,9 +124,10 @@ def test_one_report_that_is_refused_keeps_no_other_waiting(places, archive) -> N
     taker = courier(outbox, port, lines)
     taker.round()
     assert names(places, UNSENT) == ["a.dcm"] and peer.reports == uids[1:]
-    clock.now += FIRST_WAIT_S
+    clock.now += Pauses.first_s
     taker.round()
-    assert peer.reports == uids[::-1] and "A700" in lines[0] and "Doe" not in " ".join(lines)
+    told = " ".join(lines)
+    assert peer.reports == uids[::-1] and "A700" in told and "Doe" not in told
 
 
 def test_with_tls_both_sides_show_a_certificate(places, archive, certificates) -> None:
@@ -136,7 +139,7 @@ def test_with_tls_both_sides_show_a_certificate(places, archive, certificates) -
     uid = report(places.reports(UNSENT) / "a.dcm")
     courier(outbox, port, tls=calling(None, None, None)).round()
     assert names(places, UNSENT) == ["a.dcm"] and not peer.reports
-    clock.now += FIRST_WAIT_S
+    clock.now += Pauses.first_s
     courier(outbox, port, tls=calling(*ours)).round()
     assert names(places, DELIVERED) == ["a.dcm"] and peer.reports == [uid]
 
@@ -148,7 +151,7 @@ def test_an_archive_that_is_away_is_called_less_and_less_often(places) -> None:
     outbox = Outbox(places, clock)
     report(places.reports(UNSENT) / "a.dcm")
     taker = courier(outbox, port)
-    for _ in range(int(4 * LONGEST_WAIT_S)):
+    for _ in range(int(4 * Pauses.longest_s)):
         calls += taker.round()
         clock.now += 1.0
     # 1 + 2 + ... + 512 s, then every 600 s
@@ -161,3 +164,110 @@ def test_an_archive_that_rejects_the_node_is_told_from_one_that_is_away(places, 
     report(places.reports(UNSENT) / "a.dcm")
     taker.round()
     assert re.fullmatch("ARCHIVE at .* rejects FOVNET: Calling AE title not recogni[sz]ed", taker.trouble)
+
+
+NO_SR = "does not take Comprehensive 3D SR"
+LOST = "does not keep what it stored, reason "
+UNCOMMITTED = "refuses to commit itself to keep it, status "
+OTHER_SR = (EnhancedSRStorage, MRImageStorage)
+FAILING: list[tuple[dict[str, Any], int, str]] = [
+    ({"takes": ()}, 6, NO_SR),
+    ({"takes": OTHER_SR}, 6, NO_SR),
+    ({"takes": (), "forgets": 0, "at_once": True}, 6, NO_SR),
+    ({"takes": OTHER_SR, "forgets": 9, "at_once": True}, 6, NO_SR),
+    ({"knows": ("OTHER",)}, 6, "rejects FOVNET: Calling AE title not recogni"),
+    ({"aborts": True}, 6, "breaks off when FOVNET asks"),
+    ({"stored": None}, 6, "ended the association"),
+    ({"stored": 0xA700}, 6, "refused it, status A700: 2 reports"),
+    ({"stored": 0xA900}, 6, "refused it, status A900"),
+    ({"stored": 0xC000}, 6, "refused it, status C000"),
+    ({"stored": 0x0122}, 6, "refused it, status 0122"),
+    ({"stored": 0x0124}, 6, "refused it, status 0124"),
+    ({"forgets": 99, "at_once": True}, 6, f"{LOST}0112: 2 reports"),
+    ({"forgets": 99, "at_once": True, "reason": 0x0110}, 6, f"{LOST}0110"),
+    ({"forgets": 99, "at_once": True, "reason": 0x0213}, 6, f"{LOST}0213"),
+    ({"forgets": 99, "at_once": True, "stored": 0xB000}, 6, f"{LOST}0112"),
+    ({"forgets": 0, "status": 0x0110}, 6, f"{UNCOMMITTED}0110"),
+    ({"forgets": 0, "status": 0x0112}, 6, f"{UNCOMMITTED}0112"),
+    ({"forgets": 0, "status": 0x0211}, 6, f"{UNCOMMITTED}0211"),
+    ({"forgets": 0, "tells": False}, 3, "does not say whether it keeps what it stored: 2 reports"),
+]
+"""What an archive does, the attempts until a report is given up, and what is told meanwhile."""
+
+
+@pytest.mark.parametrize(("how", "attempts", "trouble"), FAILING, ids=lambda value: str(value)[:60])
+def test_an_archive_that_fails_is_called_less_and_less_often_told_and_given_up_at_last(
+    places, archive, how, attempts, trouble
+) -> None:
+    """Two reports; attempts after 0, 1, 3, 7, 15 and 23 s, of which at most three lines tell; then no report
+    waits, and that is told, too."""
+    peer, port = archive(**how)
+    clock, lines = Clock(), []
+    for name in "ab":
+        report(places.reports(UNSENT) / f"{name}.dcm")
+    pauses = Pauses(longest_s=8.0, answer_s=6.0, give_up_s=23.5)
+    taker = courier(Outbox(places, clock, pauses), port, lines)
+    while clock.now < pauses.give_up_s:
+        taker.round()
+        clock.now += 1.0
+        assert clock.now < 10.0 or trouble in taker.trouble, (taker.trouble, lines)
+    assert peer.calls == attempts
+    assert len(lines) <= 3 * peer.calls + 1 and "Doe" not in " ".join(lines)
+    clock.now += 2**3 * pauses.answer_s
+    assert not taker.round() and peer.calls == attempts
+    assert not names(places, UNSENT) and not names(places, STORED) and taker.trouble == ""
+    given_up = taker.figures.counts["given_up"] + taker.figures.counts["uncommitted"]
+    assert given_up == 2 == sum("(--give-up)" in line for line in lines)
+
+
+def test_a_silent_port_is_told_from_a_closed_one(places) -> None:
+    report(places.reports(UNSENT) / "a.dcm")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        taker = courier(Outbox(places, Clock()), silent.getsockname()[1])
+        taker.timeout_s = 0.2
+        taker.round()
+    assert taker.trouble.endswith("lets FOVNET connect, and says nothing for 0.2 s")
+
+
+def test_trouble_ends_when_the_archive_takes_reports_again(places, archive) -> None:
+    """Of the peer, and of single reports; a new report does not hurry it."""
+    peer, port = archive(knows=["OTHER"], forgets=2, at_once=True)
+    clock, lines = Clock(), []
+    report(places.reports(UNSENT) / "a.dcm")
+    taker = courier(Outbox(places, clock), port, lines)
+    taker.round()
+    assert "rejects" in taker.trouble
+    report(places.reports(UNSENT) / "b.dcm")
+    assert not taker.round()
+    peer._server.ae.require_calling_aet = []
+    troubles = []
+    for _ in range(20):
+        clock.now += 1.0
+        taker.round()
+        troubles.append(taker.trouble)
+    until(lambda: names(places, DELIVERED) == ["a.dcm", "b.dcm"])
+    assert "does not keep" in troubles[0] and troubles[-1] == ""
+    assert any("takes reports again" in line for line in lines)
+
+
+def test_reports_stored_by_an_archive_that_offers_no_commitment_any_more_are_delivered(
+    places, archive
+) -> None:
+    report(places.reports(STORED) / "a.dcm")
+    lines: list[str] = []
+    taker = courier(Outbox(places, Clock()), archive()[1], lines)
+    assert taker.round() and not taker.round() and names(places, DELIVERED) == ["a.dcm"]
+    assert "offers no storage commitment any more" in lines[0]
+
+
+def test_a_report_that_waited_while_the_node_was_off_is_tried_once_before_it_is_given_up(
+    places, archive
+) -> None:
+    peer, port = archive(stored=0xA700)
+    clock, path = Clock(), places.reports(UNSENT) / "a.dcm"
+    report(path)
+    os.utime(path, (1e9, 1e9))
+    taker = courier(Outbox(places, clock), port)
+    assert taker.round() and path.exists() and peer.reports
+    clock.now += Pauses.first_s
+    assert not taker.round() and not path.exists()

@@ -118,3 +118,22 @@ def test_an_instance_that_could_not_be_written_leaves_nothing(tmp_path) -> None:
                 else:
                     raise AssertionError("kept")
         assert not any(places.incoming.iterdir()) and not any(places.unfinished.iterdir())
+
+
+def test_series_wait_while_the_disk_is_full_and_a_rest_longer(tmp_path) -> None:
+    """However long that is; the sender of the missing half has the time to send again."""
+    room = False
+    with held(tmp_path / "node") as places:
+        clock = Clock()
+        inbox = Inbox(places, REST_S, LONGEST_S, clock)
+        keep(inbox, "A", "0.dcm", b"x")
+        inbox.delay(lambda: room)
+        for _ in range(10):
+            clock.now += LONGEST_S
+            assert inbox.at_rest() == [] and inbox.waits_for_room
+        room = True
+        assert inbox.at_rest() == [] and not inbox.waits_for_room
+        clock.now += REST_S - 1
+        assert inbox.at_rest() == []
+        clock.now += 1
+        assert inbox.at_rest() == ["A"]

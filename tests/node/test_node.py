@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 import ssl
@@ -22,9 +23,13 @@ from pynetdicom.dsutils import encode
 from pynetdicom.sop_class import CTImageStorage, MRImageStorage, Verification
 
 from fovnet.decision.model import Model
+from fovnet.errors import ConfigError
+from fovnet.node.answering import Answering
 from fovnet.node.door import Limits
 from fovnet.node.inbox import hashed
-from fovnet.node.peers import ANY, Caller, Peer
+from fovnet.node.node import Node, Settings, advice_on
+from fovnet.node.peers import ANY, HERE, Caller, Peer
+from fovnet.node.places import held
 from fovnet.node.tls import calling, listening
 from fovnet.records import read_json
 from tests.node.parties import PATIENT, at_work, statuses
@@ -117,6 +122,8 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
     assert refused == [
         "refused: 'OTHER' at 127.0.0.1 may not call; --from AE@NETWORK lets it in",
         "refused: 'SCANNER' at 127.0.0.1 calls 'X', and this node is FOVNET",
+        "refused: 'SCANNER' at 127.0.0.1 may not send CT Image Storage: MR images are taken, in the transfer "
+        "syntaxes that fovnet reads",
     ]
 
 
@@ -217,20 +224,54 @@ def test_pixels_and_delivered_reports_go_and_answers_stay(tmp_path, networks, se
     assert len(peer.reports) == 1
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize(
     ("path", "reserve", "status"),
-    [("/", 0, 200), ("/health", 0, 200), ("/health", 2**60, 503), ("/x", 0, 404)],
+    [
+        ("/", 0, 200), ("/health", 0, 200), ("/health?x=1", 0, 200), ("/health#now", 0, 200), ("/?", 0, 200),
+        ("/health", 2**60, 503), ("/health?x", 2**60, 503), ("/", 2**60, 200), ("/x", 0, 404),
+        ("/healthy", 2**60, 404),
+    ],
 )
-def test_the_page_tells_how_the_node_is(tmp_path, networks, path: str, reserve: int, status: int) -> None:
+def test_the_page_tells_how_the_node_is(
+    tmp_path, networks, path: str, reserve: int, status: int, method: str
+) -> None:
     with at_work(tmp_path / "node", networks, page=0, limits=Limits(reserve_bytes=reserve)) as running:
         address = next(line for line in running.lines if "page" in line).split("page ")[1].split(";")[0]
+        asked = urllib.request.Request(f"{address.rstrip('/')}{path}", method=method)
         try:
-            with urllib.request.urlopen(f"{address.rstrip('/')}{path}") as page:
-                found, text = page.status, page.read().decode()
+            with urllib.request.urlopen(asked) as page:
+                found, text, length = page.status, page.read().decode(), page.headers["Content-Length"]
         except urllib.error.HTTPError as fault:
-            found, text = fault.code, fault.read().decode()
+            found, text, length = fault.code, fault.read().decode(), fault.headers["Content-Length"]
     assert found == status
-    assert status == 404 or "series" in text
+    assert (int(length) == 0) is (status == 404)
+    assert ("series" in text) is (method == "GET" and status != 404)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "advice"),
+    [
+        ("192.0.2.77", 0, "--bind wants an address of this machine"), ("127.0.0.1", None, "give a free one"),
+        ("no-such-host.invalid", 0, "--bind wants an address of this machine"),
+    ],
+)
+def test_a_port_that_cannot_be_opened_is_refused_with_advice_that_helps(
+    tmp_path, networks, host: str, port: int | None, advice: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, held(tmp_path / "node") as places:
+        wanted = taken.getsockname()[1] if port is None else port
+        settings = Settings("FOVNET", wanted, (HERE,), host=host)
+        node = Node(places, Answering(places, networks), settings, print)
+        with pytest.raises(ConfigError, match=advice) as fault:
+            node.run()
+    assert fault.value.code == "node-port"
+
+
+def test_a_port_that_needs_a_privilege_is_called_so() -> None:
+    """Said by the system's error: this process may have the privilege."""
+    fault = PermissionError(errno.EACCES, "Permission denied")
+    assert "need a privilege" in advice_on(fault, 104)
 
 
 def test_with_tls_only_callers_with_a_certificate_are_heard(tmp_path, networks, series, certificates) -> None:

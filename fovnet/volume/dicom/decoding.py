@@ -23,8 +23,9 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,14 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import dataset_of, quietly
 from fovnet.volume.dicom.source import Item
 
+if TYPE_CHECKING:
+    from pydicom.uid import UID
+
 ENDED = "the decoder ended"
 UNSUPPORTED = "no decoder"
+DECOMPRESS = "Decompress the series with its archive's tools, or gdcmconv --raw."
+PACKAGES = Path(__file__).resolve().parents[3]      # where fovnet lies
+CONTAINERS = (8, 16, 32)        # bits that a decoded pixel may take
 LACKING = re.compile(r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*")
 """What pydicom's plugins say of data that they do not try to decode."""
 DAMAGE = re.compile(
@@ -78,7 +85,7 @@ class Decoder:
                 raise VolumeError(
                     "volume-transfer-syntax",
                     f"{item}: no decoder here reads this variant of its transfer syntax. "
-                    "Decompress the series with its archive's tools, or dcmdjpeg.",
+                    f"{DECOMPRESS}",
                 ) from fault
             why = (
                 str(fault) if isinstance(fault, ValueError) and len(str(fault)) < 60 else type(fault).__name__
@@ -91,12 +98,10 @@ class Decoder:
         return planes
 
     def _begin(self) -> subprocess.Popen[bytes]:
-        import fovnet
-
         # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be installed
         # in PYTHONPATH
         places = [
-            str(Path(fovnet.__file__).parents[1]),
+            str(PACKAGES),
             *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
         ]
         self._child = subprocess.Popen(
@@ -139,7 +144,7 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
     """Writes each plane of one object, or the reason why it cannot be decoded."""
     from pydicom.pixels.utils import pixel_array
 
-    _add_12_bit()
+    add_plugins()
     dataset = None
     for index in job["indices"]:
         before = os.fstat(2).st_size
@@ -170,29 +175,66 @@ def _is_unsupported(fault: Exception) -> bool:
     )
 
 
-def _add_12_bit() -> None:
-    """Lets pydicom decode 12-bit JPEG Extended (1.2.840.10008.1.2.4.51, process 4) by GDCM, which its own
-    plugin declines.
+@cache
+def add_plugins() -> None:
+    """Routes to GDCM what it decodes and pydicom 3.0 does not send there: 12-bit JPEG Extended (process 4),
+    and High-Throughput JPEG 2000.
 
-    GDCM's pixels are those of DCMTK and dcm4che (github.com/tfmoraes/python-gdcm/issues/35).
+    GDCM's 12-bit pixels are those of DCMTK and dcm4che (github.com/tfmoraes/python-gdcm/issues/35).
     """
-    from pydicom.pixels.decoders.base import JPEGExtended12BitDecoder as Extended
+    from pydicom.pixels.decoders import base
 
-    if "twelve" not in Extended.available_plugins and is_available(Extended.UID):
-        Extended.add_plugin("twelve", (__name__, "twelve_bits"))
+    for decoder in (
+        base.JPEGExtended12BitDecoder, base.HTJ2KLosslessDecoder, base.HTJ2KLosslessRPCLDecoder,
+        base.HTJ2KDecoder,
+    ):
+        if is_available(decoder.UID):
+            decoder.add_plugin("routed", (__name__, "decode_by_gdcm"))
+
+
+def decodable_syntaxes() -> list[UID]:
+    """The transfer syntaxes of images that are decoded here, the cheapest to read first.
+
+    It is asked of the decoders, so that what the node's door offers is what the reader reads.  Deflated data
+    sets are read from files, and left out here: their few bytes may unpack to any number.
+    """
+    from pydicom.pixels.decoders.base import get_decoder
+    from pydicom.uid import AllTransferSyntaxes, ExplicitVRLittleEndian
+
+    add_plugins()
+    syntaxes: list[UID] = []
+    for syntax in AllTransferSyntaxes:
+        with suppress(NotImplementedError):         # pydicom knows of no decoder for it
+            if get_decoder(syntax).is_available and not syntax.is_deflated:
+                syntaxes.append(syntax)
+    return sorted(syntaxes, key=lambda syntax: (syntax.is_compressed, syntax != ExplicitVRLittleEndian))
 
 
 def is_available(syntax: str) -> bool:
-    """Whether GDCM is there: pydicom asks the module of a plugin."""
-    from pydicom.pixels.decoders import gdcm
+    """Whether GDCM is there and knows the syntax: pydicom asks the module of a plugin."""
+    from pydicom.pixels.decoders import gdcm as plugin
 
-    return gdcm.is_available(syntax)
-
-
-def twelve_bits(encoded: bytes, runner: Any) -> bytes:
-    """One frame as 16-bit words; raises ValueError for data that GDCM does not decode."""
+    if not plugin.HAVE_GDCM:
+        return False
     import gdcm
 
+    return bool(gdcm.TransferSyntax.GetTSType(str.__str__(syntax)) != gdcm.TransferSyntax.TS_END)
+
+
+def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
+    """One frame of grey; raises ValueError for data that GDCM does not decode.
+
+    JPEG Extended comes as 16-bit words.  JPEG 2000 comes in the container of the precision that its own
+    header states, which may be wider than the bits that the data set says are stored.
+    """
+    import gdcm
+    from pydicom.uid import JPEGExtended12Bit
+
+    stored, allocated = 12, 16
+    if runner.transfer_syntax != JPEGExtended12Bit:
+        stored = runner.get_option("j2k_precision", runner.bits_stored)
+        allocated = next(bits for bits in CONTAINERS if stored <= bits)
+        runner.set_option("bits_allocated", allocated)
     fragments = gdcm.SequenceOfFragments.New()
     fragment = gdcm.Fragment()
     fragment.SetByteStringValue(encoded)
@@ -206,8 +248,9 @@ def twelve_bits(encoded: bytes, runner: Any) -> bytes:
     image.SetPhotometricInterpretation(
         gdcm.PhotometricInterpretation(gdcm.PhotometricInterpretation.MONOCHROME2)
     )
-    image.SetTransferSyntax(gdcm.TransferSyntax(gdcm.TransferSyntax.JPEGExtendedProcess2_4))
-    image.SetPixelFormat(gdcm.PixelFormat(1, 16, 12, 11, runner.pixel_representation))
+    syntax = gdcm.TransferSyntax.GetTSType(str.__str__(runner.transfer_syntax))
+    image.SetTransferSyntax(gdcm.TransferSyntax(syntax))
+    image.SetPixelFormat(gdcm.PixelFormat(1, allocated, stored, stored - 1, runner.pixel_representation))
     return bytes(image.GetBuffer().encode("utf-8", "surrogateescape"))      # GDCM gives char* as str
 
 

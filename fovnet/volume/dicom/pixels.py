@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
-from fovnet.volume.dicom.decoding import Decoder
+from fovnet.volume.dicom.decoding import DECOMPRESS, Decoder, add_plugins
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame, dataset_of, getter, quietly, real, text, whole
 from fovnet.volume.dicom.source import Item, believable
@@ -175,6 +175,7 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
     """
     from pydicom.pixels.decoders.base import get_decoder
 
+    add_plugins()
     with_transfer_syntax(dataset)
     syntax = dataset.file_meta.TransferSyntaxUID
     try:
@@ -189,8 +190,7 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
         )
         raise VolumeError(
             "volume-transfer-syntax",
-            f"{item}: the transfer syntax {name} has no decoder here. Decompress the series with "
-            "its archive's tools, or dcmdjpeg.",
+            f"{item}: the transfer syntax {name} has no decoder here. {DECOMPRESS}",
         ) from fault
     return syntax
 

@@ -1,0 +1,37 @@
+"""What callers are refused, and why: one line in the log for each caller and cause, and again when it has
+happened ten, a hundred, a thousand times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+
+from fovnet.node.figures import Figures
+
+MOST_TOLD = 1000            # pairs of a caller and a cause that the log names
+
+
+@dataclass
+class Refusals:
+    """Counts refusals, and says them."""
+
+    figures: Figures
+    say: Callable[[str], None]
+    _times: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock)
+
+    def tell(self, figure: str, caller: str, cause: str) -> None:
+        """Counts a refusal under a figure, and says who did what, without patient data."""
+        self.figures.count(figure)
+        sentence = f"{caller} {cause}"
+        with self._lock:
+            if sentence not in self._times and len(self._times) >= MOST_TOLD:
+                sentence = "other callers, counted and not named"
+            self._times[sentence] += 1
+            times = self._times[sentence]
+        if times == 1:
+            self.say(f"refused: {sentence}")
+        elif str(times).strip("0") == "1":
+            self.say(f"refused: {sentence} ({times:,} times by now)")

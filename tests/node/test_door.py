@@ -1,0 +1,247 @@
+"""The door under attack: harmless connections keep nobody out, and what is refused is told, once and counted.
+
+A door stands alone here, without networks."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import enumerate as threads
+
+import pytest
+from pydicom.uid import JPEG2000MC, HTJ2KLossless
+from pynetdicom import AE
+from pynetdicom.association import Association
+from pynetdicom.sop_class import CTImageStorage, MRImageStorage, SecondaryCaptureImageStorage, Verification
+
+from fovnet.node.connection import Bounded
+from fovnet.node.door import IMAGES, Door, Limits
+from fovnet.node.figures import Figures
+from fovnet.node.inbox import Inbox
+from fovnet.node.lobby import MOST_WAITING, Lobby
+from fovnet.node.peers import HERE
+from fovnet.node.places import held
+from fovnet.node.tls import calling, listening
+from fovnet.volume.dicom.decoding import decodable_syntaxes
+from tests.node.parties import statuses
+
+# the library leaves sockets whose other end has gone to the garbage collector
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+DOZEN = 12
+PATIENCE_S = 20.0
+
+
+@dataclass
+class Opened:
+    """A door that is open, and what it has said."""
+
+    door: Door
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return self.door.port
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return self.door.figures.counts
+
+    def until(self, **wanted: int) -> None:
+        until(lambda: all(self.counts[name] == many for name, many in wanted.items()), self)
+
+
+def until(done: Callable[[], bool], told: object = "") -> None:
+    waited = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < waited, told
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
+    """Doors on free ports, closed after the test."""
+    doors: list[Door] = []
+    with held(tmp_path / "node") as places:
+        def made(tls: ssl.SSLContext | None = None, **limits: float) -> Opened:
+            lines: list[str] = []
+            figures, bounds = Figures(), Limits(**{"reserve_bytes": 0, **limits})
+            doors.append(Door(Inbox(places, 60.0, 60.0), figures, bounds, (HERE,), lines.append))
+            doors[-1].open("FOVNET", "127.0.0.1", 0, tls)
+            return Opened(doors[-1], lines)
+
+        yield made
+        for door in doors:
+            door.close()
+            door.abort()
+
+
+def echo(port: int, called: str = "FOVNET") -> Association:
+    ae = AE("SCANNER")
+    ae.add_requested_context(Verification)
+    return ae.associate("127.0.0.1", port, ae_title=called)
+
+
+def acceptors(door: Door) -> int:
+    return len(door._server.active_associations)
+
+
+REQUEST = struct.pack(">BxL", 1, 200)
+PROBES = {
+    "nothing": b"", "one zero": b"\0", "one byte of a request": b"\1", "the head of a request": REQUEST,
+    "half a request": REQUEST + b"\0\1\0\0FOVNET          ",
+    "a request of 4 GiB": struct.pack(">BxL", 1, 2**32 - 1), "HTTP": b"GET / HTTP/1.0\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "a line": b"\r\n",
+    "SSH": b"SSH-2.0-probe\r\n", "zeros": bytes(2000),
+    "data before a request": struct.pack(">BxL", 4, 10) + bytes(10),
+}
+ENDINGS = ["closed", "reset", "half closed", "left open"]
+
+
+def end(probe: socket.socket, how: str) -> None:
+    if how == "reset":
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    if how == "half closed":
+        probe.shutdown(socket.SHUT_WR)
+    elif how != "left open":
+        probe.close()
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+@pytest.mark.parametrize("name", PROBES)
+def test_a_dozen_probes_keep_no_scanner_out_and_end_at_once(opened, series, name: str, how: str) -> None:
+    """The door has one association, and it is free while they come and after them."""
+    here = opened(associations=1, request_s=0.5 if how == "left open" else 60.0)
+    image = series(1)[:1]
+    probes = []
+    for _ in range(DOZEN):
+        probe = socket.create_connection(("127.0.0.1", here.port))
+        probe.sendall(PROBES[name])
+        end(probe, how)
+        probes.append(probe)
+    assert statuses(here.port, image) == [0]
+    assert here.door.associations == 0 and here.door.trouble == ""
+    until(lambda: acceptors(here.door) == 0, threads())
+    assert here.door.associations == 0
+    until(lambda: here.counts["without_request"] + here.counts["not_dicom"] == DOZEN, here.counts)
+    for probe in probes:
+        probe.close()
+    assert here.counts["limit_reached"] == 0
+    assert len(here.lines) <= 3                     # once, and at the tenth
+
+
+def test_the_limit_is_of_associations_and_is_told(opened) -> None:
+    here = opened(associations=2)
+    two = [echo(here.port) for _ in range(2)]
+    third = echo(here.port)
+    assert third.is_rejected and third.acceptor.primitive.reason_str == "Local limit exceeded"
+    assert here.counts["limit_reached"] == 1 and here.door.associations == 2
+    assert "all 2 associations are in use" in here.door.trouble
+    assert here.lines == [
+        "refused: 'SCANNER' at 127.0.0.1 found all 2 associations in use (--associations allows more)"
+    ]
+    two[0].release()
+    until(lambda: here.door.associations == 1)
+    assert here.door.trouble == ""
+    fourth = echo(here.port)
+    assert fourth.is_established
+    for association in (two[1], fourth):
+        association.release()
+
+
+def test_of_too_many_that_wait_the_one_that_has_waited_longest_goes() -> None:
+    lobby, ours, theirs = Lobby(1), [], []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        for number in range(MOST_WAITING + 3):
+            theirs.append(socket.create_connection(server.getsockname()))
+            ours.append(Bounded(fileno=server.accept()[0].detach()))
+            lobby.enter(Association(AE(), "acceptor"), ours[-1])
+            gone = [end for end in theirs if closed(end)]
+            assert gone == theirs[: max(0, number + 1 - MOST_WAITING)]
+    for end in (*ours, *theirs):
+        end.close()
+
+
+def closed(end: socket.socket) -> bool:
+    end.setblocking(False)
+    try:
+        return end.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+def test_the_door_offers_what_the_reader_reads_and_nothing_else(opened) -> None:
+    here = opened()
+    readable = decodable_syntaxes()
+    for syntax in (*readable, JPEG2000MC):
+        ae = AE("SCANNER")
+        for sop_class in IMAGES:
+            ae.add_requested_context(sop_class, syntax)
+        association = ae.associate("127.0.0.1", here.port, ae_title="FOVNET")
+        accepted = {context.abstract_syntax for context in association.accepted_contexts}
+        assert accepted == (set(IMAGES) if syntax in readable else set())
+        association.release()
+    assert HTJ2KLossless in readable
+    line, = here.lines
+    assert "may not send" in line and "MR Image Storage as JPEG 2000 Part 2" in line
+
+
+def send_classes(here: Opened, *classes: str) -> None:
+    ae = AE("SCANNER")
+    for sop_class in classes:
+        ae.add_requested_context(sop_class)
+    ae.associate("127.0.0.1", here.port, ae_title="FOVNET").release()
+
+
+def test_each_cause_is_told_once_of_each_caller_and_counted(opened, series, write) -> None:
+    here = opened(instance_bytes=2**20)
+    nameless, good = series(1)[:2]
+    del nameless.SeriesInstanceUID
+    large = write.images(write.noise((1200, 1200, 1)))
+    for _ in range(10):
+        send_classes(here, CTImageStorage, MRImageStorage)
+        assert statuses(here.port, [nameless]) == [0xA900]
+    send_classes(here, CTImageStorage, SecondaryCaptureImageStorage)
+    for _ in range(2):
+        assert statuses(here.port, large) == [None]
+    assert statuses(here.port, [good]) == [0]
+    here.until(classes_refused=11, mismatched=10, too_large=2)
+    told = " | ".join(here.lines)
+    assert told.count("may not send CT Image Storage: MR images are taken") == 2        # the first, the tenth
+    assert told.count("may not send CT Image Storage or Secondary Capture Image Storage: ") == 1
+    assert told.count("or with another than announced (A900)") == 2 and "(10 times by now)" in told
+    assert told.count("sent more than 0.000976562 GiB in one instance (--largest)") == 1
+    assert len(here.lines) == 6 and not any("Doe" in line or "1.2.826" in line for line in here.lines)
+
+
+def test_a_silent_sender_is_told_of(opened) -> None:
+    here = opened(idle_s=0.3)
+    echo(here.port)
+    here.until(silent=1)
+    until(lambda: here.door.associations == 0)
+    assert here.lines == [
+        "refused: 'SCANNER' at 127.0.0.1 was silent for 0.3 s (--idle); the association was ended"
+    ]
+
+
+def test_a_failed_handshake_is_told_with_its_reason(opened, certificates) -> None:
+    ours = (certificates.cert, certificates.key, certificates.ca)
+    here = opened(tls=listening(*ours))
+    bare = ssl.create_default_context(cafile=certificates.ca)
+    with pytest.raises(OSError), socket.create_connection(("127.0.0.1", here.port)) as plain:
+        bare.wrap_socket(plain, server_hostname="127.0.0.1").recv(1)
+    assert not echo(here.port).is_established           # without TLS
+    here.until(tls_failed=2)
+    assert here.lines == [
+        "refused: 127.0.0.1 failed to agree on TLS (peer did not return a certificate)",
+        "refused: 127.0.0.1 failed to agree on TLS (wrong version number)",
+    ]
+    plainly = opened()
+    ae = AE("SCANNER")
+    ae.add_requested_context(Verification)
+    ae.associate("127.0.0.1", plainly.port, tls_args=(calling(*ours), "127.0.0.1"))
+    plainly.until(not_dicom=1)
+    assert plainly.lines == ["refused: 127.0.0.1 speaks TLS, and this node does not; --tls-cert lets it"]
