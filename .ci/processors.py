@@ -2,8 +2,8 @@
 
     .venv/bin/python .ci/processors.py [SETTING ...] [-- ARGUMENTS OF PYTEST]
 
-Reckon with half an hour a setting on one idle core: not part of the check.  A setting is first tried in a process
-of its own, where every library says what it took:
+Reckon with half an hour a setting on one idle core: not part of the check.  A setting is first tried in a
+process of its own, where every library says what it took:
 
     skipped   this processor lacks the instructions: nothing is known about them here
     refused   a library took something else than the setting says: no test ran
