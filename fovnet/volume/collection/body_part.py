@@ -53,7 +53,7 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> Reading:
     if phrases and phrases[-1].meaning is None and len(text.strip()) >= CUT:
         completed = _completed(phrases[-1].term, vocabulary)
         phrases[-1] = replace(phrases[-1], meaning=completed, end=completed or frozenset())
-    if UNBORN & {phrase.term for phrase in phrases}:
+    if UNBORN & {phrase.term for phrase in phrases if phrase.meaning is None}:
         return Reading(None, is_whole=False)
     is_one_reading = _without_organ_parts(phrases)
     named = [phrase.meaning for phrase in phrases if phrase.names_part]
@@ -123,6 +123,7 @@ def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
     """The phrases of a text, the longest first."""
     pairs = re.findall(r"([\W\d_]*)([^\W\d_]+)", text.upper())
     words = [word for _, word in pairs]
+    far_ends = _words_of(RANGE_ENDS, vocabulary)
     phrases = []
     start = 0
     while start < len(words):
@@ -135,11 +136,9 @@ def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
         term = "".join(words[start:stop])
         if term in RANGE_WORDS:
             meaning = SAYS_NOTHING
-        end = _words_of(RANGE_ENDS, vocabulary).get(term)
-        if end is not None:
-            meaning = frozenset()
-        else:
-            end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
+        end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
+        if not meaning and term in far_ends:        # a vocabulary may have a region of that name
+            meaning, end = frozenset(), far_ends[term]
         phrases.append(Phrase(term, pairs[start][0], meaning, end))
         start = stop
     return phrases

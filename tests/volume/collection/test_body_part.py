@@ -161,6 +161,18 @@ def test_a_vocabulary_of_ones_own_gives_the_words_of_its_codes_and_its_own():
     assert regions_named("PELV", own) == ("my pelvis",)
     assert regions_named("THX", own) is None
     assert regions_named("CAP", own) == ("my pelvis", "my abdomen")
+    assert regions_named("HEAD TO CALF", own) == tuple(reversed(
+        ("my head", "trunk", "my abdomen", "my pelvis", "my legs")
+    ))
+
+
+def test_a_region_of_ones_own_may_have_the_name_of_an_end_of_ranges_or_of_a_fetus():
+    own = Vocabulary(tuple(
+        replace(region, synonyms=(*region.synonyms, word))
+        for region, word in zip(DEFAULT.regions, ("FEET", "FETUS", "A", "B", "VERTEX", "D"), strict=True)
+    ))
+    assert read_body_part("FEET", own) == Reading(own.chain[:1], is_whole=True)
+    assert read_body_part("FETUS", own) == Reading(own.chain[1:2], is_whole=True)
 
 
 def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():
