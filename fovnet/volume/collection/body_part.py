@@ -194,14 +194,18 @@ def _meaning(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
 def _parted(word: str, vocabulary: Vocabulary) -> Meaning | None:
     """The meaning of a word of several written together, such as ABDPELVIS; None if a part is unknown.
 
-    Each part must add regions of its own, or say nothing: HIPPEL and CAPPEL are surnames.
+    A part of three letters counts only beside one of other regions, or one that says nothing: HIPPEL and
+    CAPPEL are surnames.
     """
     for stop in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
         first = _meaning([word[:stop]], vocabulary)
         if first is None:
             continue
         rest = _meaning([word[stop:]], vocabulary) or _parted(word[stop:], vocabulary)
-        if rest and first and (first == rest == SAYS_NOTHING or not first & rest):
+        if rest is None:
+            continue
+        is_long = SHORTEST_PART < stop < len(word) - SHORTEST_PART
+        if is_long or (first and rest and not (first & rest) - SAYS_NOTHING):
             return (first | rest) - SAYS_NOTHING or SAYS_NOTHING
     return None
 

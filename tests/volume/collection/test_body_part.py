@@ -28,7 +28,8 @@ CHEST_ABDOMEN = ["CHEST/ABD", "CHESTABDOMEN", "THORAXABD", "CHEST_ABDOMEN", "THO
 OTHERS = {
     "head": [
         "HEAD_NECK", "HEADANDNECK", "Head-and-Neck", "HEAD/NECK", "BRAIN W/WO", "IAC", "ORBITS", "SKULLBASE",
-        "SELLA", "TMJ", "SOFT TISSUE NECK", "Kopf", "CRANE", "CEREBRO", "PITUITARY", "CAROTIDS",
+        "BRAINNECK", "HEADFACE", "SELLA", "TMJ", "SOFT TISSUE NECK", "Kopf", "CRANE", "CEREBRO", "PITUITARY",
+        "CAROTIDS",
     ],
     "chest": [
         "CHEST (THORAX) ", "THX", "BREASTS", "BILATERAL BREAST", "MEDIASTINUM", "CORONARY", "Torax", "RIBS",
@@ -128,7 +129,7 @@ def test_a_range_between_any_two_regions_of_the_chain_means_that_stretch_of_it(w
     ("CHEST-THIGH", ("legs", "chest")), ("HEAD-ABD-PELVIS", ("pelvis", "abdomen", "head")),
     ("ORBIT TO MEATUS", ("head",)), ("NECK TO", ("head",)), ("TO KNEE", ("legs",)),
     ("NECK TO LSPINE", ("head", "spine")), ("PELVIS TO ELBOW", ("pelvis",)), ("SKULLTOTHIGH", None),
-    ("HIPPEL", None), ("Cappel", None), ("ARMHAND", None), ("NECKTHRUPELVIS", None),
+    ("HIPPEL", None), ("Cappel", None), ("ARMHEAD", None), ("NECKTHRUPELVIS", None),
 ])
 def test_what_may_be_read_in_several_ways_is_not_understood_as_a_whole(text, regions):
     assert read_body_part(text) == Reading(regions, is_whole=False)
@@ -144,7 +145,7 @@ def test_a_word_that_is_not_understood_is_told(text, regions):
 
 @pytest.mark.parametrize(("text", "regions"), [
     ("", None), ("MRI 3", None), ("ROUTINE", None), ("SHOULDER", ()), ("RT SHOULDER W/O", ()),
-    ("UPPER EXTREMITY", ()), ("HUMERUS", ()),
+    ("UPPER EXTREMITY", ()), ("HUMERUS", ()), ("FEET", ()),
 ])
 def test_words_that_name_no_region_are_understood(text, regions):
     assert read_body_part(text) == Reading(regions, is_whole=True)
