@@ -4,13 +4,16 @@ codes, shorthand and free text.
 Codes of single regions, combined terms, synonyms in any case, and several of them in one text
 ("CHEST/ABDOMEN", "ABD_PELV", "L SPINE") are recognised, together with the words of `header_words.tsv`. Only
 known terms are returned, never the text itself, because free text may contain anything.
+
+A range ("SKULL TO THIGH", "NECK - ABDOMEN") means every region of the chain from one end to the other; an end
+in no region, such as a foot, counts as far as `header_range_ends.tsv` says.  "NECK OF X" means X.  Where
+several readings are left, the text is not understood as a whole.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +23,12 @@ from fovnet.volume.collection.tables import region_named
 
 OTHER = "OTHER"
 WORDS = Path(__file__).with_name("header_words.tsv")
+RANGE_ENDS = Path(__file__).with_name("header_range_ends.tsv")
+RANGE_WORDS = frozenset({"BIS", "HASTA", "THROUGH", "THRU", "TILL", "TO", "UNTIL"})
+DASH = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
+PART_WORD = "OF"
+UNBORN = frozenset({"FETAL", "FETALE", "FETO", "FETUS", "FOETAL", "FOETUS"})
+"""A fetus lies in its mother's abdomen or pelvis, whatever part of it is meant."""
 LONGEST_PHRASE = 4              # words: LOWER EXTREMITY, CHEST TO PELVIS
 SHORTEST_PART = 3               # letters, of a word written together with others
 CUT = 15                        # characters: scanners cut texts to the 16 of a code string, or to 15
@@ -40,14 +49,22 @@ class Reading:
 def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> Reading:
     """What a text stands for, phrase by phrase; the last word of a text that may have been cut is completed
     by what all words with its beginning mean."""
-    words = [word for word in re.split(r"[\W\d_]+", text.upper()) if word]
-    meanings = list(_meanings(words, vocabulary))
-    if meanings and meanings[-1] is None and len(text.strip()) >= CUT:
-        meanings[-1] = _completed(words[-1], vocabulary)
-    parts = [meaning for meaning in meanings if meaning is not None and meaning != SAYS_NOTHING]
+    phrases = _phrases(text, vocabulary)
+    if phrases and phrases[-1].meaning is None and len(text.strip()) >= CUT:
+        completed = _completed(phrases[-1].term, vocabulary)
+        phrases[-1] = replace(phrases[-1], meaning=completed, end=completed or frozenset())
+    if UNBORN & {phrase.term for phrase in phrases if phrase.meaning is None}:
+        return Reading(None, is_whole=False)
+    is_one_reading = _without_organ_parts(phrases)
+    named = [phrase.meaning for phrase in phrases if phrase.names_part]
+    for index in range(len(phrases)):
+        between = _between(phrases, index, vocabulary)
+        is_one_reading = is_one_reading and between is not None
+        named.append(between or None)
+    parts = [meaning for meaning in named if meaning is not None]
     together = frozenset().union(*parts)
     regions = tuple(name for name in vocabulary.classes if name in together) if parts else None
-    return Reading(regions, None not in meanings)
+    return Reading(regions, is_one_reading and all(phrase.meaning is not None for phrase in phrases))
 
 
 def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
@@ -81,8 +98,33 @@ SAYS_NOTHING: Meaning = frozenset({""})
 """The meaning of a word beside the point: a side, a contrast agent, a plane."""
 
 
-def _meanings(words: list[str], vocabulary: Vocabulary) -> Iterator[Meaning | None]:
-    """The meaning of each phrase, the longest first, None for a word that is not understood."""
+@dataclass(frozen=True)
+class Phrase:
+    """Words read together.
+
+    term       the words without blanks
+    separator  what is written before it
+    meaning    None if it is not understood
+    end        the regions that a range from or to it reaches at this end; empty if that is not known
+    """
+
+    term: str
+    separator: str
+    meaning: Meaning | None
+    end: Meaning
+
+    @property
+    def names_part(self) -> bool:
+        """Whether it names a part of the body, of a region or of none."""
+        return self.meaning is not None and self.meaning != SAYS_NOTHING
+
+
+def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
+    """The phrases of a text, the longest first."""
+    pairs = re.findall(r"([\W\d_]*)([^\W\d_]+)", text.upper())
+    words = [word for _, word in pairs]
+    far_ends = _words_of(RANGE_ENDS, vocabulary)
+    phrases = []
     start = 0
     while start < len(words):
         for stop in range(min(start + LONGEST_PHRASE, len(words)), start, -1):
@@ -91,8 +133,54 @@ def _meanings(words: list[str], vocabulary: Vocabulary) -> Iterator[Meaning | No
                 break
         else:
             meaning = _parted(words[start], vocabulary)
-        yield meaning
+        term = "".join(words[start:stop])
+        if term in RANGE_WORDS:
+            meaning = SAYS_NOTHING
+        end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
+        if not meaning and term in far_ends:        # a vocabulary may have a region of that name
+            meaning, end = frozenset(), far_ends[term]
+        phrases.append(Phrase(term, pairs[start][0], meaning, end))
         start = stop
+    return phrases
+
+
+def _without_organ_parts(phrases: list[Phrase]) -> bool:
+    """Empties the phrase before each OF, which names a part of an organ elsewhere: the neck of the femur.
+    Returns whether there was none."""
+    is_free = True
+    for index in range(1, len(phrases)):
+        organ = next((phrase for phrase in phrases[index:] if phrase.names_part), None)
+        if phrases[index].term == PART_WORD and organ is not None and phrases[index - 1].names_part:
+            phrases[index - 1] = replace(phrases[index - 1], meaning=SAYS_NOTHING, end=frozenset())
+            is_free = False
+    return is_free
+
+
+def _between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) -> Meaning | None:
+    """The regions of the range that the phrase, or the dash before it, may stand for: empty if it is none,
+    None if it is not known whether or which.
+
+    CHEST-THIGH may be a range or two parts; where other regions lie between, that is not known.
+    """
+    phrase = phrases[index]
+    is_word = phrase.term in RANGE_WORDS
+    dash = DASH.fullmatch(phrase.separator)
+    if not is_word and dash is None:
+        return frozenset()
+    before = [phrase.end for phrase in phrases[:index] if phrase.meaning != SAYS_NOTHING]
+    after = [phrase.end for phrase in phrases[index:] if phrase.meaning != SAYS_NOTHING]
+    if not before and not after:
+        return frozenset()
+    first, last = (before or [frozenset()])[-1], (after or [frozenset()])[0]
+    chain = frozenset(vocabulary.chain)
+    if not first or not last or bool(first & chain) != bool(last & chain):
+        return None if is_word else frozenset()
+    ends = first | last
+    rungs = [rung for rung, name in enumerate(vocabulary.chain) if name in ends]
+    extent = ends.union(*(vocabulary.chain[rung : rungs[-1] + 1] for rung in rungs))
+    if is_word or (dash is not None and dash["spaced"]):
+        return extent
+    return None if extent - ends else frozenset()
 
 
 def _meaning(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
@@ -104,13 +192,20 @@ def _meaning(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
 
 
 def _parted(word: str, vocabulary: Vocabulary) -> Meaning | None:
-    """The meaning of a word of several written together, such as ABDPELVIS; None if a part is unknown."""
+    """The meaning of a word of several written together, such as ABDPELVIS; None if a part is unknown.
+
+    A part of three letters counts only beside one of other regions, or one that says nothing: HIPPEL and
+    CAPPEL are surnames.
+    """
     for stop in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
         first = _meaning([word[:stop]], vocabulary)
         if first is None:
             continue
         rest = _meaning([word[stop:]], vocabulary) or _parted(word[stop:], vocabulary)
-        if rest is not None:
+        if rest is None:
+            continue
+        is_long = SHORTEST_PART < stop < len(word) - SHORTEST_PART
+        if is_long or (first and rest and not (first & rest) - SAYS_NOTHING):
             return (first | rest) - SAYS_NOTHING or SAYS_NOTHING
     return None
 
@@ -126,16 +221,23 @@ def _completed(beginning: str, vocabulary: Vocabulary) -> Meaning | None:
 def _known_words(vocabulary: Vocabulary) -> dict[str, Meaning]:
     """The meaning of every word without blanks: of `header_words.tsv`, as far as the vocabulary has regions
     of the same codes, of DICOM's terms, and of the vocabulary's own words, which win."""
-    name_by_code = {region.sct: region.name for region in vocabulary.regions if region.sct}
-    code_by_name = {region.name: region.sct for region in DEFAULT.regions}
-    words: dict[str, Meaning] = {}
-    for row in read_tsv(WORDS):
-        codes = [code_by_name[name] for name in row["regions"].split()]
-        names = frozenset(name_by_code[code] for code in codes if code in name_by_code)
-        if names or not codes:
-            words[row["word"]] = names or SAYS_NOTHING
+    words = dict(_words_of(WORDS, vocabulary))
     words |= dict.fromkeys(ELSEWHERE, frozenset())
     words |= {term.body_part: vocabulary.named_by(term) for term in TOGETHER.values()}
     for region in vocabulary.regions:
         words |= {word.replace(" ", ""): frozenset({region.name}) for word in region.words}
+    return words
+
+
+@cache
+def _words_of(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
+    """The meaning of every word of a table, as far as the vocabulary has regions of the same codes."""
+    name_by_code = {region.sct: region.name for region in vocabulary.regions if region.sct}
+    code_by_name = {region.name: region.sct for region in DEFAULT.regions}
+    words: dict[str, Meaning] = {}
+    for row in read_tsv(table):
+        codes = [code_by_name[name] for name in row["regions"].split()]
+        names = frozenset(name_by_code[code] for code in codes if code in name_by_code)
+        if names or not codes:
+            words[row["word"]] = names or SAYS_NOTHING
     return words

@@ -28,7 +28,8 @@ CHEST_ABDOMEN = ["CHEST/ABD", "CHESTABDOMEN", "THORAXABD", "CHEST_ABDOMEN", "THO
 OTHERS = {
     "head": [
         "HEAD_NECK", "HEADANDNECK", "Head-and-Neck", "HEAD/NECK", "BRAIN W/WO", "IAC", "ORBITS", "SKULLBASE",
-        "SELLA", "TMJ", "SOFT TISSUE NECK", "Kopf", "CRANE", "CEREBRO", "PITUITARY", "CAROTIDS",
+        "BRAINNECK", "HEADFACE", "SELLA", "TMJ", "SOFT TISSUE NECK", "Kopf", "CRANE", "CEREBRO", "PITUITARY",
+        "CAROTIDS",
     ],
     "chest": [
         "CHEST (THORAX) ", "THX", "BREASTS", "BILATERAL BREAST", "MEDIASTINUM", "CORONARY", "Torax", "RIBS",
@@ -77,7 +78,61 @@ def test_two_regions_are_read_however_they_are_separated(separator):
     for regions, words in PAIRS:
         text = separator.join(words)
         wanted = tuple(name for name in DEFAULT.classes if name in regions)
-        assert read_body_part(text) == Reading(wanted, is_whole=True), text
+        rungs = [DEFAULT.chain.index(name) for name in regions if name in DEFAULT.chain]
+        may_be_range = separator == "-" and max(rungs) - min(rungs) > 1     # HEAD-PELVIS, not HEAD-CHEST
+        assert read_body_part(text) == Reading(wanted, is_whole=not may_be_range), text
+
+
+RANGES = {
+    "legs pelvis abdomen chest head": [
+        "SKULL TO THIGH", "EYES TO THIGHS", "SKULL BASE TO MID THIGH", "VERTEX TO TOES", "THIGH TO SKULL",
+        "HEAD THRU FEET", "KOPF BIS KNIE", "BRAIN - LEGS", "SKULL TO MID THI", "HEAD \u2013 FOOT",
+    ],
+    "legs pelvis abdomen chest": ["CHEST TO KNEE", "CHEST_TO_LT_KNEE", "THORAX - THIGH", "SHOULDER TO KNEE"],
+    "legs pelvis abdomen": ["ABD TO KNEES", "ABDOMEN THROUGH FEET", "KNEES TO LIVER", "ABD - ANKLE"],
+    "legs pelvis": ["PELVIS TO FOOT", "HIP TO TOES", "PELVIS - FEET", "THIGH TO HIP"],
+    "pelvis abdomen chest head": ["NECK UNTIL PELVIS", "BRAIN TO BLADDER W CONTRAST"],
+    "abdomen chest head": ["NECK TO ABDOMEN", "HALS BIS BAUCH", "LIVER TO NECK", "HEAD - ABD"],
+    "pelvis abdomen chest": ["DIAPHRAGM TO SYMPHYSIS", "LUNG TO RECTUM", "CHEST - PELVIS"],
+    "pelvis abdomen chest head spine": ["NECK TO SACRUM"],
+    "head": ["HEAD TO NECK", "BRAIN - MRI", "BRAIN - NECK"],
+    "spine": ["CSPINE TO LSPINE", "C - SPINE", "L-SPINE"],
+}
+ORGAN_PARTS = {
+    "legs pelvis": ["NECK OF FEMUR", "FEMORAL NECK", "HEAD OF FEMUR", "FEMORAL HEAD"],
+    "abdomen": ["HEAD OF PANCREAS", "PANCREATIC HEAD"],
+    "pelvis": ["NECK OF BLADDER", "BLADDER NECK"],
+    "head": ["FLOOR OF MOUTH", "BASE OF SKULL", "MRI OF BRAIN"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [(text, regions) for table in (RANGES, ORGAN_PARTS) for regions in table for text in table[regions]],
+)
+def test_a_range_means_all_between_and_part_of_an_organ_the_organ(text, regions):
+    assert read_body_part(text) == Reading(tuple(regions.split()), is_whole=True)
+    assert read_body_part(text.lower()) == read_body_part(text)
+
+
+@pytest.mark.parametrize("word", [" TO ", " thru ", "_TO_", " - ", " \u2014 ", " BIS "])
+def test_a_range_between_any_two_regions_of_the_chain_means_that_stretch_of_it(word):
+    for (low, first), (high, last) in product(enumerate(DEFAULT.chain), repeat=2):
+        wanted = DEFAULT.chain[min(low, high) : max(low, high) + 1]
+        assert read_body_part(f"{first}{word}{last}") == Reading(wanted, is_whole=True)
+
+
+@pytest.mark.parametrize(("text", "regions"), [
+    ("NECK OF LEFT FEMUR", ("legs",)), ("HEAD OF HUMERUS", ()), ("HEAD AND NECK OF RADIUS", ()),
+    ("BODY OF PANCREAS", ("abdomen",)), ("NECK OF UTERUS", ("pelvis",)), ("NECK OF KIDNEY", ("abdomen",)),
+    ("FETAL BRAIN", None), ("FETUS", None), ("FOETAL HEART", None), ("BRAIN (FOETUS)", None),
+    ("CHEST-THIGH", ("legs", "chest")), ("HEAD-ABD-PELVIS", ("pelvis", "abdomen", "head")),
+    ("ORBIT TO MEATUS", ("head",)), ("NECK TO", ("head",)), ("TO KNEE", ("legs",)),
+    ("NECK TO LSPINE", ("head", "spine")), ("PELVIS TO ELBOW", ("pelvis",)), ("SKULLTOTHIGH", None),
+    ("HIPPEL", None), ("Cappel", None), ("ARMHEAD", None), ("NECKTHRUPELVIS", None),
+])
+def test_what_may_be_read_in_several_ways_is_not_understood_as_a_whole(text, regions):
+    assert read_body_part(text) == Reading(regions, is_whole=False)
 
 
 @pytest.mark.parametrize(("text", "regions"), [
@@ -90,7 +145,7 @@ def test_a_word_that_is_not_understood_is_told(text, regions):
 
 @pytest.mark.parametrize(("text", "regions"), [
     ("", None), ("MRI 3", None), ("ROUTINE", None), ("SHOULDER", ()), ("RT SHOULDER W/O", ()),
-    ("UPPER EXTREMITY", ()), ("HUMERUS", ()),
+    ("UPPER EXTREMITY", ()), ("HUMERUS", ()), ("FEET", ()),
 ])
 def test_words_that_name_no_region_are_understood(text, regions):
     assert read_body_part(text) == Reading(regions, is_whole=True)
@@ -107,6 +162,18 @@ def test_a_vocabulary_of_ones_own_gives_the_words_of_its_codes_and_its_own():
     assert regions_named("PELV", own) == ("my pelvis",)
     assert regions_named("THX", own) is None
     assert regions_named("CAP", own) == ("my pelvis", "my abdomen")
+    assert regions_named("HEAD TO CALF", own) == tuple(reversed(
+        ("my head", "trunk", "my abdomen", "my pelvis", "my legs")
+    ))
+
+
+def test_a_region_of_ones_own_may_have_the_name_of_an_end_of_ranges_or_of_a_fetus():
+    own = Vocabulary(tuple(
+        replace(region, synonyms=(*region.synonyms, word))
+        for region, word in zip(DEFAULT.regions, ("FEET", "FETUS", "A", "B", "VERTEX", "D"), strict=True)
+    ))
+    assert read_body_part("FEET", own) == Reading(own.chain[:1], is_whole=True)
+    assert read_body_part("FETUS", own) == Reading(own.chain[1:2], is_whole=True)
 
 
 def test_every_word_of_the_table_is_one_word_and_means_what_its_row_says():
