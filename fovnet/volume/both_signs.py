@@ -33,7 +33,7 @@ LEAST_BACKGROUND = 0.05     # share of the voxels that are the one value
 LEAST_SIDE = 0.1            # share of the others on either side of it
 LEAST_RATIO = 0.25          # of the smaller side's reach to the larger one's, percentiles
 # how far from 0 and 1 mean and deviation may be.  Rounding sets voxels to the background's value, and they
-# are not counted: with two decimals the deviation of two volumes was 1.008 and 1.002; of nearest voxels, 1.011
+# are not counted: with two decimals the deviation of two volumes was 1.008 and 1.002, of nearest voxels 1.011
 NORMALISED = 0.03
 
 
