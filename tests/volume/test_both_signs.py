@@ -64,8 +64,10 @@ MAPS: dict[str, Callable[[], np.ndarray]] = {
     "an imaginary part": lambda: within(body() * np.sin(smooth(5, 3))),
     "a difference of two visits": lambda: within(body(1) - body(2)),
     "a z map": lambda: within(smooth(1, 1)),
-    "a z map of noise": lambda: within(np.random.default_rng(4).normal(size=SHAPE)),
     "a z map above a threshold": lambda: np.where(np.abs(smooth(1, 1)) > 1, within(smooth(1, 1)), 0),
+    "a z map of an effect": lambda: within(smooth(1, 1) + 0.1),
+    "a phase of deviation 1.1": lambda: standardised(smooth(5, 3)) * 1.1,
+    "a field in ppm of deviation 0.9": lambda: standardised(smooth(6, 0.4)) * 0.9,
     "a t map of an effect": lambda: within(smooth(2, 2) + 0.8),
     "a t map whose air is NaN": lambda: within(smooth(1, 2), np.nan),
     "a contrast": lambda: within(smooth(1.5, 12)),
@@ -79,6 +81,13 @@ PICTURES: dict[str, Callable[[], np.ndarray]] = {
     "overshoot of splines": lambda: ndimage.shift(within(body()), 0.5, order=5),
     "normalised about 0 within a mask": lambda: standardised(body()),
     "normalised about 0 as float32": lambda: standardised(body()).astype(np.float32),
+    "normalised and rounded to a hundredth": lambda: np.round(standardised(body()), 2),
+    "normalised as float16": lambda: standardised(body()).astype(np.float16),
+    "normalised and clipped": lambda: np.clip(standardised(body()), -1.5, 3),
+    "normalised by 0.98 of the deviation": lambda: standardised(body()) / 0.98,
+    "normalised about the median of a smaller mask": lambda: within(standardised(body()) + 0.02 * OUTLINE),
+    "normalised, voxels taken from the nearest": lambda: ndimage.zoom(standardised(body()), 0.7, order=0),
+    "normalised in steps of 1/256": lambda: np.rint(standardised(body()) * 256) / 256,
     "normalised, air the lowest": lambda: standardised(body(), -4.0),
     "normalised whole": lambda: (body() - body().mean()) / body().std(),
     "from -1 to 1": lambda: within(body()) / 500 - 1,
@@ -104,6 +113,12 @@ def test_a_map_is_seen_by_the_two_signs_of_its_values(tmp_path, kind):
 @pytest.mark.parametrize("kind", PICTURES)
 def test_what_has_its_air_below_its_values_or_is_normalised_is_none(tmp_path, kind):
     assert not slice_volume(saved(tmp_path / "a.nii", PICTURES[kind]())).has_both_signs
+
+
+def test_a_z_map_of_noise_is_not_told_from_a_normalised_picture(tmp_path):
+    """A limit: its mean is 0, and its deviation 1."""
+    noise = within(np.random.default_rng(4).normal(size=SHAPE))
+    assert not slice_volume(saved(tmp_path / "a.nii", noise)).has_both_signs
 
 
 def test_a_map_is_seen_however_it_lies(tmp_path):

@@ -60,8 +60,12 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not M
     2018: ("volume-map", "a field in Hz"),
 }
 STATISTICS = range(2, 25)       # intent codes: a correlation, t, F, z, ... a p value or its logarithm
-# how SPM and SnPM begin the description of statistics, contrasts and estimates
-SPM_MAP = re.compile(rb"S[Pn]*PM\{|SPM (contrast|ESS)|spm_spm:")
+# how SPM and SnPM begin the description of statistics, contrasts and estimates: "SPM contrast - 1: ..." to
+# SPM 8, "Contrast 1: ..." in SPM 12 (spm_contrasts.m, revision 7738)
+SPM_MAP = re.compile(
+    rb"S[Pn]*PM\{|SPM (contrast|ESS)|spm_spm:|(ESS c|C)ontrast \d+: |"
+    rb"(Cond\. |Posterior mean of )?[Bb]eta \(\d+\)"
+)
 VECTOR = 1007
 NOT_A_NUMBER = {                # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),

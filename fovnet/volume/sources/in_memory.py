@@ -31,7 +31,7 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     """The path of a NIfTI file of the volume, while the block runs.
 
     volume  a nibabel image, with the affine it has; or an array (i, j, k) or (i, j, k, frames) of any real
-            numbers
+            numbers; one of two axes is a single slice (i, j, 1)
     affine  of an array (4, 4): from its indices to scanner millimetres, x to the right, y to the front, z to
             the head
     Raises VolumeError "volume-geometry" for an array without an affine, or one that is no (4, 4),
@@ -67,7 +67,8 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
     header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
     header.set_sform(matrix, SCANNER)  # type: ignore[no-untyped-call]
     header["pixdim"][1:4] = np.linalg.norm(matrix[:3, :3], axis=0)
-    array = _storable(array)
+    # NIfTI with two axes has no spacing of slices, and nibabel would write 1 for the affine's
+    array = _storable(array[..., np.newaxis] if array.ndim == 2 else array)
     header.set_data_dtype(array.dtype)  # type: ignore[no-untyped-call]
     return nibabel.Nifti1Image(array, None, header)  # type: ignore[no-untyped-call]
 

@@ -321,10 +321,12 @@ def test_a_map_by_its_intent_is_refused(tmp_path, intent, kind):
     "SPM{T_[20.0]} - contrast 1: faces", "SPM{F_[1.0,20.0]} - contrast 2: any", "SPM{T}-filtered",
     "SnPM{T} values", "SPM contrast - 3: faces > houses", "SPM ESS -contrast 4: all",
     "spm_spm:beta (0001) - Sn(1) faces*bf(1)", "spm_spm:Residual mean squares",
+    "Contrast 1: task > rest", "Contrast 12: A - B", "ESS contrast 4: all", "Beta (0001) - Sn(1) task*bf(1)",
+    "Cond. beta (0002) - Sn(1) R1", "Posterior mean of beta (0003) - Sn(1) constant",
 ])
 @pytest.mark.parametrize("form", ["nifti", "analyze"])
 def test_a_map_by_the_description_of_spm_is_refused(tmp_path, request, description, form):
-    """spm_contrasts.m and spm_spm.m of SPM 5 to 12 write them."""
+    """spm_contrasts.m, spm_spm.m, spm_spm_Bayes.m and spm_spm_vb.m of SPM 2 to 12 write them."""
     writers = request.getfixturevalue("made")
     path = getattr(writers, form)(tmp_path / ("a.nii" if form == "nifti" else "a.hdr"), writers.body())
     data = path.read_bytes()
@@ -333,8 +335,23 @@ def test_a_map_by_the_description_of_spm_is_refused(tmp_path, request, descripti
         read(path)
 
 
+@pytest.mark.parametrize("description", ["Contrast 1: task > rest", "Beta (0001) - Sn(1) task*bf(1)"])
+def test_a_map_is_refused_by_its_header_before_its_values(tmp_path, description):
+    """SPM writes NaN outside the brain; setting it to 0 would make no picture of a map."""
+    image = nibabel.Nifti1Image(np.full(SHAPE, np.nan, np.float32), SCANNER)
+    image.header["descrip"] = description.encode()
+    nibabel.save(image, tmp_path / "a.nii")
+    with pytest.raises(VolumeError) as refused:
+        read(tmp_path / "a.nii")
+    assert refused.value.code == "volume-map" and "NaN" not in refused.value.sentence
+
+
 @pytest.mark.parametrize(
-    "description", ["SPM compatible", "spm - 3D normalized", "spm - realigned", "T1 SPM{", ""]
+    "description",
+    [
+        "SPM compatible", "spm - 3D normalized", "spm - realigned", "T1 SPM{", "", "Contrast", "Contrast: T1",
+        "post contrast 2: late", "Contrast 2 late", "beta 0001",
+    ],
 )
 @pytest.mark.parametrize("intent", [0, 1001, 1007, 1011, 2001])
 def test_pictures_that_spm_has_moved_and_other_intents_are_none(tmp_path, description, intent):

@@ -55,6 +55,16 @@ def test_channels_that_stand_first_are_told_and_the_advice_helps(front, as_image
         assert np.array_equal(read(path).voxels, VOXELS)
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("spacing_mm", [(4, 4, 6), (8, 8, 12), (1, 1, 1), (1, 1, 5), (0.9375, 0.9375, 3)])
+def test_an_array_of_two_axes_is_one_slice_without_a_note(spacing_mm, seed):
+    affine = turned(spacing_mm, seed)
+    with as_file(VOXELS[:, :, 5], affine) as flat, as_file(VOXELS[:, :, 5:6], affine) as slab:
+        volume, wanted = read(flat), read(slab)
+    assert volume.notes == () and np.array_equal(volume.voxels, wanted.voxels)
+    assert np.array_equal(volume.vox_to_ras, wanted.vox_to_ras)
+
+
 @pytest.mark.parametrize("frames", [1, 2, 3, 40])
 @pytest.mark.parametrize("shape", [(30, 34, 20), (20, 34, 30), (30, 2, 34), (17, 34, 30)])
 def test_frames_that_stand_last_are_read(shape, frames):
