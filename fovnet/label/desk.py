@@ -24,6 +24,7 @@ from fovnet.label.law import Extent, Extents, lawful, mended, shown
 from fovnet.label.log import NAME, Log
 from fovnet.label.order import ORDERS
 from fovnet.label.pictures import ACROSS, Pictures, Shown
+from fovnet.label.present import checksum_of_replaced
 from fovnet.label.readings import (
     ASIDE,
     BLIND,
@@ -89,6 +90,7 @@ class Desk:
         self.book, self._lock = Book(vocabulary), Lock()
         self._far: dict[str, Far] = {}
         self._wrong: Measure | None = None
+        self.replaced: list[str] = []   # volumes whose labels are of a file that is another now
         self._saved: dict[str, dict[str, Any]] = {}     # the last action of this process on each volume
         self.unwritten = ""             # why the tables lag behind the log, in a sentence
         try:
@@ -106,6 +108,7 @@ class Desk:
         item, seen = self.items[index], self.pictures.of(index)
         with self._lock, self.log.held():
             self._follow()
+            self._look(item.row.volume_id, seen)
             if not seen.fault:
                 self.book.measure(item.row.volume_id, seen.grid)
             return self._facts(index, item, seen) | self._state(index, seen)
@@ -121,6 +124,7 @@ class Desk:
         fact = self._fact(session, item.row.volume_id, action, seen)
         with self._lock, self.log.held():
             self._follow()
+            self._look(item.row.volume_id, seen)
             if action.act == SHOWN or not self._is_repeated(fact, action):
                 self._save(fact, action)
             if action.act != SHOWN:
@@ -174,6 +178,7 @@ class Desk:
             self.items = self._with_earlier(items)
             self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
             self._give()
+            self._set_aside_other_files()
             write_volumes(self.out, self.items)
             self._take_in({one.row.volume_id for one in self.items})
             self._write()
@@ -207,6 +212,21 @@ class Desk:
                     fact["grid"] = asdict(one.predicted.grid)
                 self.log.append(fact)
         self.book.follow(self.log.news())
+
+    def _set_aside_other_files(self) -> None:
+        """Labels of a file that another has replaced since do not count."""
+        for one in self.items:
+            pages = self.book.pages(one.row.volume_id)
+            pages.checksum = checksum_of_replaced(one, pages)
+            if pages.checksum:
+                self.replaced.append(one.row.volume_id)
+
+    def _look(self, volume_id: str, seen: Shown) -> None:
+        """Takes in which file is there now."""
+        pages = self.book.pages(volume_id)
+        if not seen.fault and pages.checksum != seen.checksum:
+            pages.checksum = seen.checksum
+            self._take_in({volume_id})
 
     def _head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
         """The beginning of a line of the log."""

@@ -395,7 +395,10 @@ WORDS_AND_COVERED = [
 
 @pytest.mark.parametrize(
     ("steps", "covered"),
-    [*WORDS_AND_COVERED[:2], *(pytest.param(*case, marks=pytest.mark.slow) for case in WORDS_AND_COVERED[2:])],
+    [
+        *WORDS_AND_COVERED[:2],
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in WORDS_AND_COVERED[2:]),
+    ],
 )
 def test_a_folder_stays_covered_whatever_draws_into_it(
     steps: list[tuple], covered: set[str], two_volumes: Path, two_models: list[Path], tmp_path: Path
