@@ -56,6 +56,10 @@ OTHER_PREDICTED = (
     "this file is another than the one that was predicted, so no prediction is offered: give `fovnet "
     "predict` again"
 )
+NONE_OFFERED = (
+    "nothing is offered for this volume, as another file was predicted: add the regions that you see, or "
+    "press 0 first if it shows none"
+)
 OTHER_LABELLED = "a label of this volume was made on another file than this one, and is not offered"
 
 
@@ -118,13 +122,16 @@ class Desk:
         its answer did not arrive, is not done twice.
 
         Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a label that
-        is none, "label-action" for an action that is none.
+        is none, "label-action" for an action that is none, and for one that settles without a region what
+        was offered none because another file was predicted.
         """
         item, seen = self.items[index], self.pictures.of(index)
         fact = self._fact(session, item.row.volume_id, action, seen)
         with self._lock, self.log.held():
             self._follow()
             self._look(item.row.volume_id, seen)
+            if action.act == DONE and not action.extents and self._is_unoffered(item, seen):
+                raise CollectionError("label-action", NONE_OFFERED)
             if action.act == SHOWN or not self._is_repeated(fact, action):
                 self._save(fact, action)
             if action.act != SHOWN:
@@ -356,6 +363,16 @@ class Desk:
             return None
         return predicted
 
+    def _is_unoffered(self, item: Item, seen: Shown) -> bool:
+        """Whether the reader begins with nothing as another file was predicted, and has not said anything of
+        this one: that is no label without regions."""
+        if self.mode == BLIND or item.predicted is None or self._prediction(item, seen):
+            return False
+        pages = self.book.pages(item.row.volume_id)
+        own = pages.readings.get(self.reader, Reading()).now
+        is_own = own is not None and own.is_read and own.is_of(seen.checksum)
+        return not is_own and not self._begin(item, self._beside(pages), seen)
+
     def _doubts(self, item: Item, seen: Shown) -> str:
         """What is in doubt, in sentences: the file, where it is another than was predicted or labelled, and
         the prediction."""
@@ -387,7 +404,7 @@ class Desk:
         return {
             "extents": _listed(label), "begun": _listed(begun), "mark": own.now.mark if own.now else "",
             "comment": own.now.comment if own.now else "", "revision": self.revision(index),
-            "undo": bool(own.past), "redo": bool(own.future),
+            "unoffered": self._is_unoffered(item, seen), "undo": bool(own.past), "redo": bool(own.future),
             "beside": [
                 {"reader": name, "mark": one.mark, "comment": one.comment, "extents": _listed(one.extents)}
                 for name, one in beside.items()

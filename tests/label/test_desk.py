@@ -327,6 +327,21 @@ def test_a_label_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volu
     assert "made on another" not in desk("cleo", starts=(own_answers,), mode="blind").volume(0)["message"]
 
 
+@pytest.mark.parametrize("change", OTHERS)
+def test_what_was_offered_nothing_is_not_settled_without_a_word(desk, act, own_volumes, change) -> None:
+    """Enter alone said "shows none" of a file that nobody had predicted; saying so first is a label."""
+    folder, own_answers = own_volumes
+    change(folder / f"{NAMES[0]}.nii.gz")
+    made = desk(starts=(own_answers,))
+    assert made.volume(0)["unoffered"] and not made.volume(1)["unoffered"]
+    with pytest.raises(CollectionError, match="label-action"):
+        act(made, 0, "done")
+    assert made.progress()["done"] == 0 and regions(made.out) == {}
+    assert not act(made, 0, "edit")["unoffered"]
+    assert act(made, 0, "done")["progress"]["done"] == 1
+    assert not desk("bo", starts=(own_answers,), mode="blind").volume(0)["unoffered"]
+
+
 @pytest.mark.parametrize("is_predicted_anew", [True, False])
 @pytest.mark.parametrize("change", [*OTHERS, touched, copied, moved_behind_a_link])
 def test_a_label_of_another_file_does_not_count_and_is_in_no_table(
