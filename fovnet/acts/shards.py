@@ -13,7 +13,7 @@ import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from fovnet.errors import ConfigError
 from fovnet.machine.locks import take, together
 from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text
-from fovnet.report.pages import predictions
+from fovnet.report.pages import covering, predictions
 from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, ShardSettings, option
 from fovnet.volume.sources.shards import (
     FOLDER,
@@ -97,7 +97,8 @@ def kept_settings(folder: Path, told: ShardSettings) -> ShardSettings:
 
 
 def inherited_settings(folder: Path, told: ShardSettings) -> ShardSettings:
-    """The settings for a shard, none of them None: the survey's, else what this step is told, else defaults.
+    """The settings for a shard: the survey's, else what this step is told, else defaults; `faces` is None
+    where nobody was told, as the folder decides then (`covering.shows_faces`).
 
     Raises ConfigError "shard-settings" where the step is told otherwise than the survey was, and as
     `read_survey`.
@@ -110,7 +111,7 @@ def inherited_settings(folder: Path, told: ShardSettings) -> ShardSettings:
             f"{option(name, surveyed_value)}, which holds for all shards; leave it out, or give "
             f"`fovnet shard survey` again with {option(name, told_value)}, and then answer all shards.",
         )
-    return DEFAULTS.updated(told).updated(survey_settings)
+    return replace(DEFAULTS, faces=None).updated(told).updated(survey_settings)
 
 
 def surveyed(
@@ -128,6 +129,8 @@ def surveyed(
     with predictions.claimed(folder, wait=True):
         refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
         predictions.write_found(folder, found.series, show_ids=bool(whole.show_ids))
+        if not whole.faces:
+            covering.remember(folder)
         predictions.withdraw(folder, (), (), tables=False, pictures=True, pages=True, faces=bool(whole.faces))
         return write_survey(folder, found, each, settings)
 

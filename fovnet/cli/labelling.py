@@ -11,7 +11,7 @@ import typer
 from fovnet.cli.options import FolderOut, Given
 from fovnet.cli.screen import err, measure_text, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
-from fovnet.words import several
+from fovnet.words import first_few, several
 
 if TYPE_CHECKING:
     from fovnet.evaluate.measures import Measure
@@ -75,6 +75,9 @@ def label(
     absent = refused(starts)
     if absent:
         err.print(f"{several(absent, 'volume')} that `fovnet predict` refused: not here, nothing can be seen")
+    if desk.replaced:
+        counted = f"{several(len(desk.replaced), 'volume')} ({first_few(desk.replaced)})"
+        err.print(f"{counted}: the file is another than was labelled; label it again")
     guessed = sum(one.is_subject_guessed for one in desk.items)
     if guessed:
         err.print(

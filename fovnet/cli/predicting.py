@@ -27,9 +27,8 @@ from fovnet.cli.options import (
     model_folder,
 )
 from fovnet.cli.screen import MANY_HEADERS, err, out, progress_bar, progress_of_many
-from fovnet.own_files import is_our_json
-from fovnet.records import BLANKED, read_json
-from fovnet.report.pages import predictions
+from fovnet.records import BLANKED
+from fovnet.report.pages import covering, predictions
 from fovnet.words import several
 
 if TYPE_CHECKING:
@@ -45,10 +44,10 @@ PATHS_AND_ANSWERS = (
     "Give volumes as files, folders, trees or zip archives. If one of these holds several volumes, "
     "PLACE#DIGITS names one (see found.tsv).\n\n"
     "An answer is kept while its file's path and content, the model, fovnet's version and --no-faces are the "
-    "same; a run that is told neither --faces nor --no-faces covers what an earlier one into the same folder "
-    "covered. spans.tsv and answers.tsv are written when all volumes are answered. Volumes are named after "
-    "their files; if several are called t1, the later ones become t1-2, t1-3. A later run's t1 replaces an "
-    "earlier one's: give each batch its own folder. --workers reads ahead within 4 "
+    "same; a run that is told neither --faces nor --no-faces covers faces where an earlier one into the "
+    "folder did. spans.tsv and answers.tsv are written when all volumes are answered. Volumes are named "
+    "after their files; if several are called t1, the later ones become t1-2, t1-3. A later run's t1 "
+    "replaces an earlier one's: give each batch its own folder. --workers reads ahead within 4 "
     "GiB.\n\n"
     "`fovnet export` writes the answers in other formats; `fovnet export headers` compares them with the "
     "DICOM headers."
@@ -85,7 +84,7 @@ def predict(
         found = find(paths, wanted, show_ids=show_ids, progress=advance)
     named = _named(found.sources)
     with predictions.claimed(out_folder) as refuse_gone:
-        shows_faces = not _covers_as_before(out_folder, named) if faces is None else faces
+        shows_faces = faces_drawn(out_folder, named, faces)
         drawn = {"pictures": pictures, "pages": pages, "faces": shows_faces}
         predictions.write_found(out_folder, found.series, show_ids=show_ids)
         show_found(out_folder, found, wanted)
@@ -178,21 +177,14 @@ def _kept(
     return kept
 
 
-def _covers_as_before(folder: Path, named: list[tuple[str, Source]]) -> bool:
-    """Whether an earlier run covered faces of one of these volumes; prints so, as a run that goes on without
-    its option would uncover them."""
-    paths = (folder / f"{volume_id}.json" for volume_id, _ in named)
-    if not any(is_our_json(path) and _says_covered(path) for path in paths):
-        return False
-    err.print(f"{folder}: faces are covered, as an earlier run was told with --no-faces; --faces shows them")
-    return True
-
-
-def _says_covered(path: Path) -> bool:
-    try:
-        return read_json(path).get("faces") is False
-    except (OSError, ValueError):
-        return False
+def faces_drawn(folder: Path, named: list[tuple[str, Source]], told: bool | None) -> bool:
+    """As `covering.shows_faces`; prints where faces stay covered, as a run that goes on without its option
+    would uncover them."""
+    shows = covering.shows_faces(folder, [volume_id for volume_id, _ in named], told)
+    if told is None and not shows:
+        message = "faces are covered, as an earlier run was told with --no-faces; --faces shows them"
+        err.print(f"{folder}: {message}")
+    return shows
 
 
 def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:

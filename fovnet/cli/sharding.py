@@ -4,6 +4,7 @@ by itself, the answers merged."""
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,7 @@ from fovnet.cli.options import (
     kinds_included,
     model_folder,
 )
-from fovnet.cli.predicting import answered, conclude, show_failures, show_found
+from fovnet.cli.predicting import answered, conclude, faces_drawn, show_failures, show_found
 from fovnet.cli.screen import err, out
 from fovnet.volume.sources.shard_settings import SHIPPED, ShardSettings, option
 from fovnet.words import first_few, several
@@ -99,7 +100,8 @@ def answer(
     keep_freed_memory()
     told = ShardSettings(_model_named(model), pictures=pictures, pages=pages, faces=faces)
     with shards.taken(out_folder, number) as named:
-        settings = shards.inherited_settings(out_folder, told)
+        inherited = shards.inherited_settings(out_folder, told)
+        settings = replace(inherited, faces=faces_drawn(out_folder, named, inherited.faces))
         networks = load(_folder_of(settings), device, engine=engine)
         rows = answered(
             out_folder, named, networks, workers, None, pictures=bool(settings.pictures),

@@ -24,6 +24,7 @@ from fovnet.label.law import Extent, Extents, lawful, mended, shown
 from fovnet.label.log import NAME, Log
 from fovnet.label.order import ORDERS
 from fovnet.label.pictures import ACROSS, Pictures, Shown
+from fovnet.label.present import checksum_of_replaced
 from fovnet.label.readings import (
     ASIDE,
     BLIND,
@@ -54,6 +55,10 @@ AHEAD = 4               # volumes read ahead of the one that is looked at
 OTHER_PREDICTED = (
     "this file is another than the one that was predicted, so no prediction is offered: give `fovnet "
     "predict` again"
+)
+NONE_OFFERED = (
+    "nothing is offered for this volume, as another file was predicted: add the regions that you see, or "
+    "press 0 first if it shows none"
 )
 OTHER_LABELLED = "a label of this volume was made on another file than this one, and is not offered"
 
@@ -89,6 +94,7 @@ class Desk:
         self.book, self._lock = Book(vocabulary), Lock()
         self._far: dict[str, Far] = {}
         self._wrong: Measure | None = None
+        self.replaced: list[str] = []   # volumes whose labels are of a file that is another now
         self._saved: dict[str, dict[str, Any]] = {}     # the last action of this process on each volume
         self.unwritten = ""             # why the tables lag behind the log, in a sentence
         try:
@@ -106,6 +112,7 @@ class Desk:
         item, seen = self.items[index], self.pictures.of(index)
         with self._lock, self.log.held():
             self._follow()
+            self._look(item.row.volume_id, seen)
             if not seen.fault:
                 self.book.measure(item.row.volume_id, seen.grid)
             return self._facts(index, item, seen) | self._state(index, seen)
@@ -115,12 +122,16 @@ class Desk:
         its answer did not arrive, is not done twice.
 
         Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a label that
-        is none, "label-action" for an action that is none.
+        is none, "label-action" for an action that is none, and for one that settles without a region what
+        was offered none because another file was predicted.
         """
         item, seen = self.items[index], self.pictures.of(index)
         fact = self._fact(session, item.row.volume_id, action, seen)
         with self._lock, self.log.held():
             self._follow()
+            self._look(item.row.volume_id, seen)
+            if action.act == DONE and not action.extents and self._is_unoffered(item, seen):
+                raise CollectionError("label-action", NONE_OFFERED)
             if action.act == SHOWN or not self._is_repeated(fact, action):
                 self._save(fact, action)
             if action.act != SHOWN:
@@ -174,6 +185,7 @@ class Desk:
             self.items = self._with_earlier(items)
             self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
             self._give()
+            self._set_aside_other_files()
             write_volumes(self.out, self.items)
             self._take_in({one.row.volume_id for one in self.items})
             self._write()
@@ -207,6 +219,21 @@ class Desk:
                     fact["grid"] = asdict(one.predicted.grid)
                 self.log.append(fact)
         self.book.follow(self.log.news())
+
+    def _set_aside_other_files(self) -> None:
+        """Labels of a file that another has replaced since do not count."""
+        for one in self.items:
+            pages = self.book.pages(one.row.volume_id)
+            pages.checksum = checksum_of_replaced(one, pages)
+            if pages.checksum:
+                self.replaced.append(one.row.volume_id)
+
+    def _look(self, volume_id: str, seen: Shown) -> None:
+        """Takes in which file is there now."""
+        pages = self.book.pages(volume_id)
+        if not seen.fault and pages.checksum != seen.checksum:
+            pages.checksum = seen.checksum
+            self._take_in({volume_id})
 
     def _head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
         """The beginning of a line of the log."""
@@ -336,6 +363,16 @@ class Desk:
             return None
         return predicted
 
+    def _is_unoffered(self, item: Item, seen: Shown) -> bool:
+        """Whether the reader begins with nothing as another file was predicted, and has not said anything of
+        this one: that is no label without regions."""
+        if self.mode == BLIND or item.predicted is None or self._prediction(item, seen):
+            return False
+        pages = self.book.pages(item.row.volume_id)
+        own = pages.readings.get(self.reader, Reading()).now
+        is_own = own is not None and own.is_read and own.is_of(seen.checksum)
+        return not is_own and not self._begin(item, self._beside(pages), seen)
+
     def _doubts(self, item: Item, seen: Shown) -> str:
         """What is in doubt, in sentences: the file, where it is another than was predicted or labelled, and
         the prediction."""
@@ -367,7 +404,7 @@ class Desk:
         return {
             "extents": _listed(label), "begun": _listed(begun), "mark": own.now.mark if own.now else "",
             "comment": own.now.comment if own.now else "", "revision": self.revision(index),
-            "undo": bool(own.past), "redo": bool(own.future),
+            "unoffered": self._is_unoffered(item, seen), "undo": bool(own.past), "redo": bool(own.future),
             "beside": [
                 {"reader": name, "mark": one.mark, "comment": one.comment, "extents": _listed(one.extents)}
                 for name, one in beside.items()

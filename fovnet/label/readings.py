@@ -75,18 +75,30 @@ class Reading:
 @dataclass
 class Pages:
     """All that is known of one volume from the log: its readings by reader, its grid, the rows of regions.tsv
-    it came with, the number of changes that open sessions see, and those of each blind reader."""
+    it came with, the number of changes that open sessions see, and those of each blind reader.
+
+    checksum  SHA-256 of the file as it is now, where it was looked at; labels of another file do not count
+    """
 
     readings: dict[str, Reading] = field(default_factory=dict)
     grid: Grid | None = None
     given: tuple[RegionRow, ...] = ()
     revision: int = 0
     blind: dict[str, int] = field(default_factory=dict)
+    checksum: str = ""
+
+    def of_present_file(self) -> dict[str, State]:
+        """The readings of the file as it is now, by reader."""
+        states = {reader: one.now for reader, one in self.readings.items()}
+        return {
+            reader: now
+            for reader, now in states.items()
+            if now is not None and (not self.checksum or now.is_of(self.checksum))
+        }
 
     def finished(self) -> dict[str, State]:
-        """The readings that are finished, by reader."""
-        states = {reader: one.now for reader, one in self.readings.items()}
-        return {reader: now for reader, now in states.items() if now is not None and now.is_finished}
+        """The readings of the file as it is now that are finished, by reader."""
+        return {reader: now for reader, now in self.of_present_file().items() if now.is_finished}
 
 
 class Held(NamedTuple):

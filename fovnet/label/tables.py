@@ -126,17 +126,17 @@ def _labels(one: Item, label: State, pages: Pages) -> Iterator[Row]:
 
 def _readings(volume_id: str, pages: Pages) -> Iterator[Row]:
     """One row a region of each reader's own label, or one without a region."""
-    for reader, reading in pages.readings.items():
-        if reader == GIVEN or reading.now is None:
+    for reader, label in pages.of_present_file().items():
+        if reader == GIVEN:
             continue
-        head = {"volume_id": volume_id, "reader": reader} | _head(reading.now)
-        for one in reading.now.extents:
+        head = {"volume_id": volume_id, "reader": reader} | _head(label)
+        for one in label.extents:
             ends: dict[str, Any] = {SLICES[0]: one.first, SLICES[1]: one.last}
             if grid := pages.grid:
                 heights = (grid.bottom_mm + at * grid.step_mm for at in (one.first, one.last + 1))
                 ends |= dict(zip(HEIGHTS, heights, strict=True))
             yield {**head, "region": one.region, **ends}
-        if not reading.now.extents:
+        if not label.extents:
             yield head
 
 

@@ -25,6 +25,8 @@ from fovnet.decision.ensemble import load, save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import ConfigError, ModelError
 from fovnet.machine.locks import alone
+from fovnet.records import read_json
+from fovnet.report.pages.covering import MARK
 from fovnet.volume.sources.shard_settings import IN_ANSWERS, NAMES, ShardSettings
 from fovnet.volume.sources.shards import read_survey, shard_list
 
@@ -362,3 +364,71 @@ def test_a_file_that_changes_between_answer_and_merge_is_told(
     fovnet("shard", "survey", two_volumes, "--out", out)
     fovnet("shard", "answer", out, "--shard", 0)
     assert "changed" not in fovnet("shard", "merge", out)
+
+
+COVER, SHOW = "--no-faces", "--faces"
+PREDICT = ("predict",)
+SURVEY_ALL, MERGE, FIRST, SECOND = ("survey",), ("merge",), ("answer", 0), ("answer", 1)
+WORDS_AND_COVERED = [
+    ([(*PREDICT, COVER), SURVEY_ALL, FIRST, SECOND, MERGE], {"t0", "t1"}),
+    ([SURVEY_ALL, (*FIRST, COVER), FIRST, SECOND, MERGE], {"t0", "t1"}),
+    ([SURVEY_ALL, FIRST, (*SECOND, COVER), FIRST, MERGE], {"t0", "t1"}),
+    ([SURVEY_ALL, (*FIRST, COVER), PREDICT], {"t0", "t1"}),
+    ([(*SURVEY_ALL, COVER), PREDICT], {"t0", "t1"}),
+    ([(*SURVEY_ALL, COVER), ("new",)], {"new"}),
+    ([(*PREDICT, COVER), ("new",)], {"t0", "t1", "new"}),
+    ([(*PREDICT, COVER), ("new",), PREDICT], {"t0", "t1", "new"}),
+    ([PREDICT, ("new", COVER), PREDICT], {"t0", "t1", "new"}),
+    ([("new", COVER), SURVEY_ALL, FIRST], {"t0", "new"}),
+    ([(*PREDICT, COVER), (*PREDICT, SHOW), ("new",)], set()),
+    ([(*PREDICT, COVER), ("new", SHOW)], {"t0", "t1"}),
+    ([(*PREDICT, COVER), ("new", SHOW), ("new",)], {"t0", "t1", "new"}),
+    ([(*PREDICT, COVER), SURVEY_ALL, (*FIRST, SHOW), (*SECOND, SHOW), MERGE], set()),
+    ([(*PREDICT, COVER), SURVEY_ALL, (*FIRST, SHOW), SECOND], {"t1"}),
+    ([(*PREDICT, COVER), (*SURVEY_ALL, SHOW), FIRST, SECOND, MERGE], set()),
+    ([(*SURVEY_ALL, COVER), FIRST, SECOND, (*SURVEY_ALL, SHOW), FIRST, SECOND, MERGE], set()),
+    ([PREDICT, SURVEY_ALL, FIRST, SECOND, MERGE, ("new",)], set()),
+    ([(*PREDICT, COVER), ("earlier fovnet",), ("new",)], {"t0", "t1", "new"}),
+    ([(*PREDICT, COVER), ("earlier fovnet",), SURVEY_ALL, SECOND], {"t0", "t1"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "covered"),
+    [
+        *WORDS_AND_COVERED[:2],
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in WORDS_AND_COVERED[2:]),
+    ],
+)
+def test_a_folder_stays_covered_whatever_draws_into_it(
+    steps: list[tuple], covered: set[str], two_volumes: Path, two_models: list[Path], tmp_path: Path
+) -> None:
+    """Until a command is told --faces, which shows what it draws itself; `merge` draws nothing anew."""
+    out, model = tmp_path / "out", ["--model", two_models[0]]
+    new = put(tmp_path / "more" / "new.nii.gz", 9)
+    fast = ["--no-pages"]
+    for step, *words in steps:
+        if step == "predict":
+            fovnet("predict", two_volumes, "--out", out, *model, *fast, *words)
+        elif step == "new":
+            fovnet("predict", new, "--out", out, *model, *fast, *words)
+        elif step == "survey":
+            fovnet("shard", "survey", two_volumes, "--out", out, "--volumes", 1, *model, *fast, *words)
+        elif step == "answer":
+            fovnet("shard", "answer", out, "--shard", *words)
+        elif step == "merge":
+            fovnet("shard", "merge", out)
+        else:
+            (out / MARK).unlink()
+    told = {path.stem: read_json(path).get("faces") for path in out.glob("*.json")}
+    assert {name for name, faces in told.items() if faces is False} == covered
+    assert (out / MARK).exists() == bool(covered)
+
+
+def test_a_file_of_that_name_that_is_somebody_elses_is_left_alone(two_volumes: Path, tmp_path: Path) -> None:
+    tmp_path.joinpath("out").mkdir()
+    (tmp_path / "out" / MARK).write_text("my own list of faces")
+    for words in (["shard", "survey"], ["predict"]):
+        fault = refusal_of(*words, two_volumes, "--out", tmp_path / "out", "--no-faces")
+        assert fault.code == "out-foreign"
+    assert (tmp_path / "out" / MARK).read_text() == "my own list of faces"

@@ -21,7 +21,7 @@ from fovnet.errors import CollectionError, VolumeError
 from fovnet.label.agreement import compared
 from fovnet.label.desk import Action, Changed
 from fovnet.label.starts import gathered
-from fovnet.records import read_tsv, write_tsv
+from fovnet.records import checksum, read_tsv, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import read_collection
 from tests.label.conftest import NAMES, OTHER, SEEN, SESSION, SLICES
@@ -325,6 +325,47 @@ def test_a_label_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volu
         told = desk(reader, starts=(own_answers,)).volume(0)
         assert told["extents"] == [] and "made on another file" in told["message"]
     assert "made on another" not in desk("cleo", starts=(own_answers,), mode="blind").volume(0)["message"]
+
+
+@pytest.mark.parametrize("change", OTHERS)
+def test_what_was_offered_nothing_is_not_settled_without_a_word(desk, act, own_volumes, change) -> None:
+    """Enter alone said "shows none" of a file that nobody had predicted; saying so first is a label."""
+    folder, own_answers = own_volumes
+    change(folder / f"{NAMES[0]}.nii.gz")
+    made = desk(starts=(own_answers,))
+    assert made.volume(0)["unoffered"] and not made.volume(1)["unoffered"]
+    with pytest.raises(CollectionError, match="label-action"):
+        act(made, 0, "done")
+    assert made.progress()["done"] == 0 and regions(made.out) == {}
+    assert not act(made, 0, "edit")["unoffered"]
+    assert act(made, 0, "done")["progress"]["done"] == 1
+    assert not desk("bo", starts=(own_answers,), mode="blind").volume(0)["unoffered"]
+
+
+@pytest.mark.parametrize("is_predicted_anew", [True, False])
+@pytest.mark.parametrize("change", [*OTHERS, touched, copied, moved_behind_a_link])
+def test_a_label_of_another_file_does_not_count_and_is_in_no_table(
+    desk, act, own_volumes, change, is_predicted_anew
+) -> None:
+    """Whether `predict` was given again or not; it is asked for again, and counts again once it is made."""
+    folder, own_answers = own_volumes
+    path = folder / f"{NAMES[0]}.nii.gz"
+    first = desk("anna", starts=(own_answers,))
+    act(first, 0, "done", *WHOLE)
+    before = checksum(path)
+    change(path)
+    if is_predicted_anew:
+        answer = own_answers / f"{NAMES[0]}.json"
+        answer.write_text(answer.read_text().replace(before, checksum(path)))
+    second, same = desk("anna", starts=(own_answers,)), change not in OTHERS
+    assert second.replaced == ([] if same else [NAMES[0]])
+    assert second.progress()["done"] == int(same) and (second.listed()[0][2] == "done") == same
+    for table in ("regions.tsv", "readings.tsv"):
+        assert (NAMES[0] in (second.out / table).read_text()) == same, table
+    state = act(second, 0, "done", LEGS)
+    assert state["progress"]["done"] == 1 and regions(second.out) == {NAMES[0]: [LEGS]}
+    third = desk("anna", starts=(own_answers,))
+    assert third.progress()["done"] == 1 and third.replaced == []
 
 
 def test_a_slice_of_another_file_is_not_shown_beside_cuts_of_the_first(desk, own_volumes) -> None:

@@ -89,7 +89,7 @@ async function send(action, { follow = false, leaves = false } = {}) {
   if (action().act !== "shown" && acted.at(-1) !== index) acted.push(index);
   progress(state.progress);
   if (shown && shown.index === index) {
-    Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo });
+    Object.assign(shown, { revision: state.revision, mark: state.mark, comment: state.comment, undo: state.undo, redo: state.redo, unoffered: state.unoffered });
     if (follow) { label = state.extents; if (!line()) chosen = regions.beginning(label, slices()).chosen; tell(""); }
     if (!leaves) drawAll();
   }
@@ -124,7 +124,7 @@ const actions = {
   skip: () => leave(() => ({ act: "skipped" })),
   redo: () => shown.redo ? send(() => ({ act: "redo" }), { follow: true }) : tell("There is nothing to redo."),
   restart: () => edit(shown.begun),
-  clear: () => edit(regions.sideOf([])),
+  clear: () => shown.unoffered && !label.length ? save() : edit(regions.sideOf([])),       // it is said that there is none
   lower: () => edit(regions.shifted(label, -1)),
   upper: () => edit(regions.shifted(label, +1)),
   help: () => $("help").showModal(),
@@ -235,8 +235,9 @@ function drawAll() {
   $("unread").hidden = !isUnread;
   $("unread-words").textContent = shown.fault;
   const [done, aside] = ["done", "aside"].map(name => document.querySelector(`nav [data-do=${name}]`));
-  done.classList.toggle("main", !isUnread);
-  done.setAttribute("aria-disabled", String(isUnread));
+  const isReady = !isUnread && !(shown.unoffered && !label.length);
+  done.classList.toggle("main", isReady);
+  done.setAttribute("aria-disabled", String(!isReady));
   aside.classList.toggle("main", isUnread);
   if (shown.fault) return;
   drawLabel();
@@ -292,7 +293,7 @@ function drawLabel() {
 // The two slices beside the chosen line, or the one looked at and the one below it.
 function drawPair() {
   const one = line(), place = looked ?? (one ? one.at : Math.floor(slices() / 2));
-  $("landmark").textContent = looked === null ? lineWords(one) : `Looking at slice ${looked}; the lines stay where they are`;
+  $("landmark").textContent = looked === null || !label.length ? lineWords(one) : `Looking at slice ${looked}; the lines stay where they are`;
   $("look").hidden = looked === null;
   Object.assign($("look").style, { left: `${$("bars").offsetWidth}px`, bottom: `${100 * ((looked ?? 0) + 0.5) / slices()}%` });
   drawSlice("above", place);
@@ -300,6 +301,7 @@ function drawPair() {
 }
 
 function lineWords(one) {
+  if (!one && !label.length && shown.unoffered) return "Nothing is offered, as another file was predicted. Add the regions that you see, or press 0 if there is none.";
   if (!one) return label.length ? "" : "No region is shown. Add those that you see; Enter says that there is none.";
   const { name, where } = named(one), isEnd = one.at === 0 || one.at === slices();
   const more = regions.landmark(one) || (isEnd ? where : "");

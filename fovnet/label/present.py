@@ -1,0 +1,41 @@
+"""Whether the labels of a volume are of its file as it is now, which another may have replaced since."""
+
+from __future__ import annotations
+
+import os
+
+from fovnet.errors import FovnetError
+from fovnet.label.readings import Pages
+from fovnet.label.starts import Item
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.sources.source import source_of
+
+
+def checksum_of_replaced(item: Item, pages: Pages) -> str:
+    """SHA-256 of a volume's file, where its labels are of another one; "" where they are not, or it cannot be
+    read.
+
+    A file is read only if it was changed after it was labelled, or another one was predicted: to read all of
+    a thousand labelled ones takes minutes.
+    """
+    labels = [one for one in pages.finished().values() if one.is_read and one.checksum]
+    if not labels:
+        return ""
+    is_other = item.predicted is not None and not all(one.is_of(item.predicted.checksum) for one in labels)
+    if not is_other and _changed_s(item) <= min(one.at for one in labels):
+        return ""
+    try:
+        now = source_of(item.row.path).checksum
+    except (FovnetError, OSError):
+        return ""
+    return "" if all(one.is_of(now) for one in labels) else now
+
+
+def _changed_s(item: Item) -> float:
+    """When a file of the volume, or the link to it, was last changed or put there, in seconds since 1970."""
+    try:
+        linked_s = os.lstat(split_address(item.row.path)[0]).st_ctime
+        files = source_of(item.row.path).files
+        return max([linked_s, *(os.stat(path).st_ctime for path in files)])     # noqa: PTH116  (see discovery)
+    except (FovnetError, OSError):
+        return 0.0

@@ -1,0 +1,74 @@
+"""Whether a folder of answers has covered faces: whoever handed it on believes that all in it are, so it
+stays covered, for every command that draws into it, until it is told otherwise.
+
+The memory is a small file in the folder, written before the first covered picture is: to ask all the JSONs of
+an archive of 100,000 volumes again at each of its shards would take longer than a shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+from fovnet.own_files import begins_with, refuse_foreign
+from fovnet.records import read_json, write_text
+
+MARK = "faces-covered.txt"
+OPENING = "fovnet: faces are covered in the pictures and pages of this folder"
+TEXT = f"{OPENING}, and of what is added to it; `--faces` shows them.\n"
+
+
+def shows_faces(folder: Path, named: Collection[str], told: bool | None) -> bool:
+    """Whether volumes `named` are to be drawn with faces into `folder`, which remembers where not.
+
+    told  by --faces or --no-faces; None: neither, and they are covered where any answer in the folder is
+    Told to show them, the folder forgets, unless other answers in it are covered.  Raises ConfigError
+    "out-foreign" if the file that remembers is not fovnet's.
+    """
+    shows = not _is_covered(folder, named) if told is None else told
+    if not shows:
+        remember(folder)
+    elif (folder / MARK).exists() and not any(_answers_covered(_others(folder, named))):
+        (folder / MARK).unlink(missing_ok=True)
+    return shows
+
+
+def remember(folder: Path) -> None:
+    """Faces are covered in `folder` from now on.  Raises as `shows_faces`."""
+    refuse_foreign(folder / MARK, _is_our_mark)
+    write_text(folder / MARK, TEXT, keep_same=True)
+
+
+def _is_our_mark(path: Path) -> bool:
+    return begins_with(path, [OPENING])
+
+
+def _is_covered(folder: Path, named: Iterable[str]) -> bool:
+    """What the folder remembers; else, as an earlier fovnet left no such file, what these volumes and the
+    first answer in the folder say."""
+    if _is_our_mark(folder / MARK):
+        return True
+    earlier = _answers_covered(folder / f"{volume_id}.json" for volume_id in named)
+    return any(earlier) or next(iter(_answers_covered(_others(folder, ()))), False)
+
+
+def _others(folder: Path, named: Collection[str]) -> Iterable[Path]:
+    names = set(named)
+    return (path for path in folder.glob("*.json") if path.stem not in names)
+
+
+def _answers_covered(paths: Iterable[Path]) -> Iterable[bool]:
+    """Of each answer among these files, as they are read, whether its faces were covered."""
+    for path in paths:
+        facts = _facts(path)
+        if "faces" in facts and "fovnet" in facts:
+            yield facts["faces"] is False
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        facts = read_json(path)
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
