@@ -20,7 +20,7 @@ WORDS = {
     "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",
     "unchanged": "series sent again, nothing new", "instances": "instances taken", "bytes": "taken in all",
     "strangers": "callers refused", "limit_reached": "callers rejected: no association free",
-    "classes_refused": "associations with objects that are not taken",
+    "classes_refused": "associations that sent nothing, of objects not taken",
     "tls_failed": "connections ended: TLS", "not_dicom": "connections ended: no DICOM",
     "silent": "associations ended: silent", "without_request": "connections without a request (probes)",
     "connections_broken": "connections broken off",
