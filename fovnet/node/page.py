@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 HERE = "127.0.0.1"
 WORDS = {
     "associations": "associations now", "series_arriving": "series arriving",
-    "series_waiting": "series waiting for their answers", "reports_unsent": "reports to be sent",
+    "series_waiting": "series waiting for their answers", "reports_unsent": "reports not sent",
     "reports_stored": "reports stored, not yet committed to", "reports_delivered": "reports delivered",
     "free_bytes": "free on the disk", "seconds": "at work for", "resident_bytes": "memory",
     "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",

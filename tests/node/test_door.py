@@ -226,7 +226,8 @@ OFFERS = {
     "all, combined": ["+C"], "needed classes": ["-R"], "needed, a folder": ["-R", "+sd"],
 }
 """Words to DCMTK's storescu."""
-STORESCU = which("storescu", path="/usr/bin:/usr/local/bin:/opt/homebrew/bin")     # pynetdicom installs another
+# pynetdicom installs another of this name
+STORESCU = which("storescu", path="/usr/bin:/usr/local/bin:/opt/homebrew/bin")
 
 
 @pytest.mark.skipif(STORESCU is None, reason="DCMTK's storescu is not installed")
