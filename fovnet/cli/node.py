@@ -41,7 +41,7 @@ def node(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")] = 11112,
     bind: Annotated[str, typer.Option(help="The address it listens on; without, all of this machine.")] = "",
     to: Annotated[
-        str, typer.Option(help="AE@HOST:PORT that structured reports are sent to; without, they are kept.")
+        str, typer.Option(help="AE@HOST:PORT that structured reports are sent to; without, kept for --give-up.")
     ] = "",
     callers: Annotated[
         list[str] | None,
@@ -59,7 +59,7 @@ def node(
     keep: Annotated[float, typer.Option(min=0, help="Hours that pixels stay after the answer.")] = 24,
     give_up: Annotated[
         float,
-        typer.Option(min=0.01, help="Hours after which a report that --to does not take is removed."),
+        typer.Option(min=0.01, help="Hours after which a report that was not delivered is removed."),
     ] = 168,
     reserve: Annotated[
         float, typer.Option(min=0, help="GiB of the disk left free; below, instances are refused (A700).")

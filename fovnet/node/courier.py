@@ -62,7 +62,7 @@ class Courier:
         """Sends what is due and asks for the commitments that are due; whether there was anything to do."""
         if self.outbox.clock() < self._due_s:
             return False
-        self._give_up()
+        give_up(self.outbox, self._peer_trouble, self.say, self.figures)
         unsent, stored = (self.outbox.due(state, AT_ONCE) for state in (UNSENT, STORED))
         if not unsent and not stored:
             if self._peer_trouble and self.outbox.is_empty:
@@ -199,18 +199,6 @@ class Courier:
             count = several(len(stored), "report")
             self.say(f"{self._where} offers no storage commitment any more: {count} it stored are delivered")
 
-    def _give_up(self) -> None:
-        """Ends the attempts at reports that are too old."""
-        hours = f"{self.outbox.pauses.give_up_s / 3600:g} h (--give-up)"
-        for path, cause in self.outbox.overdue(UNSENT, self._peer_trouble):
-            self.outbox.give_up(path, UNSENT)
-            self.figures.count("given_up")
-            self.say(f"report {path.stem}: given up after {hours} and removed, its answer stays; {cause}")
-        for path, cause in self.outbox.overdue(STORED, self._peer_trouble):
-            self.outbox.give_up(path, STORED)
-            self.figures.count("uncommitted")
-            self.say(f"report {path.stem}: stored, not asked for any more after {hours}; {cause}")
-
     def event(self, event: evt.Event) -> tuple[int, None]:
         """What the peer says of its commitment; the status of our answer.
 
@@ -228,6 +216,22 @@ class Courier:
         for cause, count in reasons.items():
             self.say(f"{cause}: {several(count, 'report')} sent again later")
         return 0x0000, None
+
+
+def give_up(outbox: Outbox, trouble: str, say: Callable[[str], None], figures: Figures) -> None:
+    """Ends the attempts at reports that are too old.
+
+    trouble  why those are not delivered that have no trouble of their own; "" ends no attempt at them
+    """
+    hours = f"{outbox.pauses.give_up_s / 3600:g} h (--give-up)"
+    for path, cause in outbox.overdue(UNSENT, trouble):
+        outbox.give_up(path, UNSENT)
+        figures.count("given_up")
+        say(f"report {path.stem}: given up after {hours} and removed, its answer stays; {cause}")
+    for path, cause in outbox.overdue(STORED, trouble):
+        outbox.give_up(path, STORED)
+        figures.count("uncommitted")
+        say(f"report {path.stem}: stored, not asked for any more after {hours}; {cause}")
 
 
 def _reference(path: Path) -> Dataset:

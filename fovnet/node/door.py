@@ -21,6 +21,7 @@ from pydicom.filebase import DicomBytesIO
 from pydicom.filewriter import write_file_meta_info
 from pydicom.uid import UID
 from pynetdicom import AE, _config, evt
+from pynetdicom.dimse_messages import C_STORE_RQ
 from pynetdicom.dsutils import create_file_meta
 from pynetdicom.sop_class import (  # type: ignore[attr-defined]
     EnhancedMRImageStorage,
@@ -117,6 +118,8 @@ class Door:
     refusals: Refusals = field(init=False)
     _server: Server | None = field(default=None, init=False)
     _is_full: bool = field(default=False, init=False)
+    _not_taken: dict[Any, str] = field(default_factory=dict, init=False)
+    """By association that has sent no instance: what of its offer is not taken, in words."""
 
     def __post_init__(self) -> None:
         self.lobby = Lobby(self.limits.associations)
@@ -138,7 +141,7 @@ class Door:
         handlers: list[Any] = [
             (evt.EVT_CONN_OPEN, self._opened), (evt.EVT_CONN_CLOSE, self._closed),
             (evt.EVT_REQUESTED, self._requested), (evt.EVT_ACCEPTED, self._accepted),
-            (evt.EVT_DIMSE_RECV, self._allow_more), (evt.EVT_ABORTED, self._aborted),
+            (evt.EVT_DIMSE_RECV, self._received), (evt.EVT_ABORTED, self._aborted),
             (evt.EVT_C_STORE, self._store),
         ]
         if self.committed:
@@ -215,25 +218,17 @@ class Door:
         if connection.socket is not None:
             connection.socket.allowance = self.limits.instance_bytes + LONGEST_PDU
 
+    def _received(self, event: evt.Event) -> None:
+        """Told of each message that is whole, before the connection can have ended."""
+        self._allow_more(event)
+        if isinstance(event.message, C_STORE_RQ):
+            self._not_taken.pop(event.assoc, None)
+
     def _accepted(self, event: evt.Event) -> None:
-        """Says what a caller offers and may not send: its own log may not."""
-        refused: Any = event.assoc.rejected_contexts
-        classes = {
-            str(getattr(context.abstract_syntax, "name", context.abstract_syntax)): None
-            for context in refused if context.result != SYNTAX_NOT_TAKEN
-        }
-        syntaxes = {
-            f"{context.abstract_syntax.name} as {context.transfer_syntax[0].name}": None
-            for context in refused if context.result == SYNTAX_NOT_TAKEN
-        }
-        if refused:
-            names = [*syntaxes, *classes]
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            self.refusals.tell(
-                "classes_refused", _caller(event.assoc),
-                f"may not send {listed(names[:MOST_NAMED], 'or')}{more}: MR images are taken, in the "
-                "transfer syntaxes that fovnet reads",
-            )
+        """Notes what a caller offers and may not send, until it sends something: DCMTK's storescu offers all
+        classes, whatever it has."""
+        if event.assoc.rejected_contexts:
+            self._not_taken[event.assoc] = _not_taken(event.assoc)
 
     def _aborted(self, event: evt.Event) -> None:
         if event.assoc.dul.idle_timer_expired():
@@ -258,8 +253,11 @@ class Door:
         if connection is None:
             return
         figure, cause = reason_of_end(connection, self.limits.instance_bytes)
+        not_taken = self._not_taken.pop(association, "")
         if figure:
             self.refusals.tell(figure, _caller(association), cause)
+        elif not_taken:
+            self.refusals.tell("classes_refused", _caller(association), not_taken)
         elif association.requestor.primitive is None:
             self.figures.count("without_request")
 
@@ -309,6 +307,29 @@ def _caller(association: Any) -> str:
     """A caller in words: its title, where it has told it, and its address."""
     request, address = association.requestor.primitive, association.requestor.address
     return address if request is None else f"{request.calling_ae_title!a} at {address}"
+
+
+def _not_taken(association: Any) -> str:
+    """What of a caller's offer is not taken, said of one that sent nothing: by name where it is little, or
+    where it is images in a transfer syntax."""
+    refused = association.rejected_contexts
+    classes = {
+        str(getattr(context.abstract_syntax, "name", context.abstract_syntax)): None
+        for context in refused if context.result != SYNTAX_NOT_TAKEN
+    }
+    syntaxes = {
+        f"{context.abstract_syntax.name} as {context.transfer_syntax[0].name}": None
+        for context in refused if context.result == SYNTAX_NOT_TAKEN
+    }
+    names = [*syntaxes, *classes]
+    taken = "MR images are taken, in the transfer syntaxes that fovnet reads"
+    if syntaxes or len(names) <= MOST_NAMED:
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        return f"may not send {listed(names[:MOST_NAMED], 'or')}{more}: {taken}"
+    return (
+        f"sent nothing, and {len(names)} of the SOP classes that it offered are not taken: {taken}; a sender "
+        "that offers only what it has (storescu -R) is told here what of it is not"
+    )
 
 
 def _reject(association: Any, reason: tuple[int, int, int]) -> None:

@@ -18,7 +18,7 @@ class Figures:
     instances, bytes   taken
     strangers          connections refused by address or title
     limit_reached      callers rejected for want of an association
-    classes_refused    associations whose caller offered something that is not taken
+    classes_refused    associations that sent nothing, whose caller offered something that is not taken
     tls_failed, not_dicom, silent, without_request, connections_broken   connections ended so
     disk_full, mismatched, not_understood, too_large   instances refused
     answered, refused, without_report, unchanged       volumes, and series

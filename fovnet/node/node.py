@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from fovnet.errors import ConfigError
 from fovnet.node.answering import Answering
-from fovnet.node.courier import Courier
+from fovnet.node.courier import Courier, give_up
 from fovnet.node.door import Door, Limits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox, pending
@@ -30,6 +30,7 @@ GRACE_S = 10.0          # that associations have to end when the node is stopped
 LOOK_S = 0.2            # between looks for series at rest, and reports to send
 SWEEP_S = 60.0          # between looks for what has been kept long enough
 FREE_PORTS, LAST_PORT = 1024, 65535     # of a usual system
+NO_ARCHIVE = "no archive is given (--to)"
 AGAIN_S = 30.0          # until a series whose answer could not be written is tried again
 
 
@@ -38,7 +39,7 @@ class Settings:
     """What a node is told.
 
     title, host, port   of itself; port 0 takes any           page  of its local page; None for none
-    peer                whom reports go to; None leaves them unsent       callers  who may call
+    peer                whom reports go to; None: nobody, until they are given up       callers  who may call
     rest_s, longest_s   as `Inbox`
     keep_h              hours that pixels and delivered reports stay after the answer
     pauses, clock       between attempts at delivery, and what they are measured by, in seconds
@@ -95,6 +96,9 @@ class Node:
         )
         where = f"; page http://127.0.0.1:{page.server_address[1]}/" if page else ""
         self.say(f"{made.title} listens on port {port}{where}; {len(self._waiting)} series wait for answers")
+        if self._courier is None:
+            hours = f"{made.pauses.give_up_s / 3600:g} h (--give-up)"
+            self.say(f"{NO_ARCHIVE}: reports are not sent, and removed after {hours}")
         steps = {"answers": self._answer_next, "delivery": self._deliver}
         threads = [Thread(target=self._repeat, args=step, name=step[0]) for step in steps.items()]
         for thread in threads:
@@ -184,10 +188,13 @@ class Node:
         return 0.0 if self._courier and self._courier.round() else LOOK_S
 
     def _sweep(self) -> None:
-        """Removes series that were answered, and reports that were delivered, `keep_h` hours ago."""
+        """Removes series that were answered, and reports that were delivered, `keep_h` hours ago; where there
+        is no archive, reports that are to be given up."""
         if time.monotonic() - self._swept < SWEEP_S:
             return
         self._swept = time.monotonic()
+        if self._courier is None:
+            give_up(self._outbox, NO_ARCHIVE, self.say, self.figures)
         oldest = time.time() - 3600 * self.settings.keep_h
         for home in set(self.places.series.iterdir()).difference(self._waiting):
             answered = self.places.answered(split_name(home.name)[0])

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 HERE = "127.0.0.1"
 WORDS = {
     "associations": "associations now", "series_arriving": "series arriving",
-    "series_waiting": "series waiting for their answers", "reports_unsent": "reports to be sent",
+    "series_waiting": "series waiting for their answers", "reports_unsent": "reports not sent",
     "reports_stored": "reports stored, not yet committed to", "reports_delivered": "reports delivered",
     "free_bytes": "free on the disk", "seconds": "at work for", "resident_bytes": "memory",
     "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",
     "unchanged": "series sent again, nothing new", "instances": "instances taken", "bytes": "taken in all",
     "strangers": "callers refused", "limit_reached": "callers rejected: no association free",
-    "classes_refused": "associations with objects that are not taken",
+    "classes_refused": "associations that sent nothing, of objects not taken",
     "tls_failed": "connections ended: TLS", "not_dicom": "connections ended: no DICOM",
     "silent": "associations ended: silent", "without_request": "connections without a request (probes)",
     "connections_broken": "connections broken off",

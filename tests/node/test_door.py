@@ -10,6 +10,8 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from shutil import which
+from subprocess import run
 from threading import enumerate as threads
 
 import pytest
@@ -185,6 +187,7 @@ def test_the_door_offers_what_the_reader_reads_and_nothing_else(opened) -> None:
         assert accepted == (set(IMAGES) if syntax in readable else set())
         association.release()
     assert HTJ2KLossless in readable
+    here.until(classes_refused=1)
     line, = here.lines
     assert "may not send" in line and "MR Image Storage as JPEG 2000 Part 2" in line
 
@@ -201,8 +204,9 @@ def test_each_cause_is_told_once_of_each_caller_and_counted(opened, series, writ
     nameless, good = series(1)[:2]
     del nameless.SeriesInstanceUID
     large = write.images(write.noise((1200, 1200, 1)))
-    for _ in range(10):
+    for number in range(10):
         send_classes(here, CTImageStorage, MRImageStorage)
+        here.until(classes_refused=number + 1)
         assert statuses(here.port, [nameless]) == [0xA900]
     send_classes(here, CTImageStorage, SecondaryCaptureImageStorage)
     for _ in range(2):
@@ -215,6 +219,38 @@ def test_each_cause_is_told_once_of_each_caller_and_counted(opened, series, writ
     assert told.count("or with another than announced (A900)") == 2 and "(10 times by now)" in told
     assert told.count("sent more than 0.000976562 GiB in one instance (--largest)") == 1
     assert len(here.lines) == 6 and not any("Doe" in line or "1.2.826" in line for line in here.lines)
+
+
+OFFERS = {
+    "all classes": [], "all classes, a folder": ["+sd"], "all as implicit": ["-xi"], "all as big": ["-xb"],
+    "all, combined": ["+C"], "needed classes": ["-R"], "needed, a folder": ["-R", "+sd"],
+}
+"""Words to DCMTK's storescu."""
+# pynetdicom installs another of this name
+STORESCU = which("storescu", path="/usr/bin:/usr/local/bin:/opt/homebrew/bin")
+
+
+@pytest.mark.skipif(STORESCU is None, reason="DCMTK's storescu is not installed")
+@pytest.mark.parametrize("has_mr", [True, False])
+@pytest.mark.parametrize("offer", OFFERS)
+def test_a_sender_is_called_refused_where_it_could_send_nothing(
+    opened, series, tmp_path, offer: str, has_mr: bool
+) -> None:
+    """DCMTK's storescu offers more than sixty classes whatever it has; with -R those of its files."""
+    image, here = series(1)[0], opened()
+    if not has_mr:
+        image.SOPClassUID = image.file_meta.MediaStorageSOPClassUID = CTImageStorage
+    image.save_as(tmp_path / "image.dcm", enforce_file_format=True)
+    words = OFFERS[offer]
+    path = tmp_path if "+sd" in words else tmp_path / "image.dcm"
+    command = [STORESCU, *words, "-aet", "SCANNER", "-aec", "FOVNET", "127.0.0.1", here.port, path]
+    status = run(list(map(str, command)), capture_output=True, timeout=60, check=False).returncode
+    until(lambda: acceptors(here.door) == 0)
+    here.until(instances=has_mr, classes_refused=not has_mr)
+    assert (status == 0) is has_mr
+    assert len(here.lines) == (not has_mr)
+    told = "may not send CT Image Storage: MR images" if "-R" in words else "sent nothing, and "
+    assert has_mr or told in here.lines[0]
 
 
 def test_a_silent_sender_is_told_of(opened) -> None:

@@ -28,6 +28,7 @@ from fovnet.node.answering import Answering
 from fovnet.node.door import Limits
 from fovnet.node.inbox import hashed
 from fovnet.node.node import Node, Settings, advice_on
+from fovnet.node.outbox import Pauses
 from fovnet.node.peers import ANY, HERE, Caller, Peer
 from fovnet.node.places import held
 from fovnet.node.tls import calling, listening
@@ -222,6 +223,21 @@ def test_pixels_and_delivered_reports_go_and_answers_stay(tmp_path, networks, se
         running.node.stopped.set()
     assert not any(running.places.series.iterdir()) and len(list(running.places.answers.iterdir())) == 1
     assert len(peer.reports) == 1
+
+
+@pytest.mark.parametrize("state", ["unsent", "stored"])
+def test_without_an_archive_no_report_waits_for_ever(tmp_path, networks, series, state: str) -> None:
+    """One made before its hours are over stays, and is told of; an answer stays."""
+    with at_work(tmp_path / "node", networks) as running:
+        statuses(running.port, series(1))
+        running.until(answered=1, reports_unsent=1, given_up=0)
+    assert any("no archive is given (--to): reports are not sent" in line for line in running.lines)
+    report, = running.places.reports("unsent").iterdir()
+    report.rename(running.places.reports(state) / report.name)
+    with at_work(tmp_path / "node", networks, pauses=Pauses(give_up_s=0.0), keep_h=0.0) as running:
+        running.until(reports_unsent=0, reports_stored=0, reports_delivered=0)
+    assert sum("no archive is given" in line and report.stem in line for line in running.lines) == 1
+    assert len(list(running.places.answers.iterdir())) == 1
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
