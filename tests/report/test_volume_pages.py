@@ -578,6 +578,13 @@ class TestAnswerOnAPage:
         assert page.unsure == ("head",) and html.count("fill-opacity=\".45\"") == 1
         assert "is not sure" not in page.extent and not page.guessed
 
+    @pytest.mark.parametrize("chance", [0.2, 0.89, 0.95])
+    def test_no_set_of_regions_is_called_more_probable_than_one_of_them(self, case, tmp_path, chance):
+        """0.95 of exactly pelvis, abdomen and chest stood beside a chest of 0.89: other figures by far."""
+        body = body_of(case, statements=said(chest=("yes", 0.89)), set_probability=chance)
+        page = volume_page(body, case.pixels, DEFAULT)
+        assert page.extent.startswith("Found from ") and "probability" not in page.extent
+
     def test_a_doubt_about_the_whole_concerns_every_region(self, case):
         whole = dict.fromkeys(DEFAULT.classes[:-1], ("unsure", 0.5, "flipped"))
         doubts = [{"code": "flipped", "sentence": "upside down"}]

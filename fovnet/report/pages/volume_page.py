@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fovnet._version import __version__
-from fovnet.decision.statements import NO_REGION, UNSURE, End, Statement
+from fovnet.decision.statements import NO_REGION, End, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
 from fovnet.records import write_text
@@ -168,16 +168,15 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
 
 
 def _extent(body: Mapping[str, Any], guessed: bool) -> str:
-    """From where to where the spans reach, whether their ends are sure, and how sure all of them are."""
+    """From where to where the spans reach, and whether their ends are sure.
+
+    Without the probability of exactly these regions: it counts a single slice of a region, a statement at
+    least min_extent_mm, and each is calibrated apart, so that it may be above that of one of its regions.
+    """
     spans = body["spans"]
     words = [f"{'The best guess reaches' if guessed else 'Found'} {_reach(body)}."] if spans else []
     if not body.get("extents_sure", True):
         words.append("It is not sure where the regions begin and end.")
-    all_decided = all(one["answer"] != UNSURE for one in body.get("statements") or ())
-    if all_decided and body.get("set_probability") is not None:
-        shown = listed(span["region"] for span in spans)
-        exactly = f"exactly {shown}" if shown else "none of the regions"
-        words.append(f"The probability that it shows {exactly} is {body['set_probability']:.2f}.")
     return " ".join(words)
 
 
