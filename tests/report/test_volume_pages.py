@@ -28,6 +28,7 @@ from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
 from fovnet.report.content.faces import COVER
+from fovnet.report.content.said import GUESS_WORDS
 from fovnet.report.figures.body_drawing import LEFT, body_drawing
 from fovnet.report.figures.thumbnail import BAR, DASH, SHORTEST, SIDE, save_thumbnail, thumbnail
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
@@ -577,6 +578,19 @@ class TestAnswerOnAPage:
         html = write_volume_page(tmp_path / "a.html", page).read_text("utf-8")
         assert page.unsure == ("head",) and html.count("fill-opacity=\".45\"") == 1
         assert "is not sure" not in page.extent and not page.guessed
+
+    @pytest.mark.parametrize(("answers", "is_told"), [
+        (PARTLY, True), ({"chest": ("yes", 0.97)}, False), ({}, False),
+        ({"legs": ("unsure", 0.69), "pelvis": ("unsure", 0.4)}, True),
+    ])
+    def test_what_a_best_guess_is_stands_where_it_is_not_sure(self, case, tmp_path, answers, is_told):
+        """ "Best guess: legs and pelvis", with a pelvis of 0.40, stood beside a chest of 0.50."""
+        body = body_of(case, status="partly", statements=said(**answers))
+        volume = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+        index = index_page([answered("a", "partly", **answers)], tmp_path, DEFAULT)
+        for path in (volume, write_index(tmp_path / "index.html", index)):
+            words = " ".join(read(path).words)
+            assert (GUESS_WORDS in words) == is_told
 
     @pytest.mark.parametrize("chance", [0.2, 0.89, 0.95])
     def test_no_set_of_regions_is_called_more_probable_than_one_of_them(self, case, tmp_path, chance):

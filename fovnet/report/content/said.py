@@ -17,6 +17,10 @@ ANSWERS = {
     "uncertain": "uncertain", "refused": "refused", "partly": "partly answered", "ok": "answered",
 }
 """The status of a volume, in words; those that need a look first."""
+GUESS_WORDS = (
+    "A best guess is one run of neighbouring regions in the order of the body, and a spine beside them; so a "
+    "region that it leaves out may be more probable than one that it has."
+)
 ENDS = "where regions begin and end"
 """What a doubt makes unsure that leaves every statement as it is."""
 
@@ -77,6 +81,12 @@ def sentence(made: Sequence[Statement], regions: Sequence[str], status: str) -> 
 def is_only_guess(made: Sequence[Statement], status: str) -> bool:
     """Whether all that is predicted is a guess: nothing is surely shown, nor surely nothing."""
     return status != "ok" and all(one.answer != YES for one in made)
+
+
+def is_guess_unsure(made: Sequence[Statement]) -> bool:
+    """Whether a region of the best guess is unsure."""
+    guessed = best_guess(made)
+    return any(one.answer == UNSURE and one.region in guessed for one in made)
 
 
 def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: str) -> tuple[str, ...]:

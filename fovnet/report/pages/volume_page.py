@@ -23,10 +23,12 @@ from fovnet.report.content.cells import Table
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.said import (
     ANSWERS,
+    GUESS_WORDS,
     Doubted,
     Said,
     chips,
     doubted,
+    is_guess_unsure,
     is_only_guess,
     sentence,
     unsure_regions,
@@ -68,6 +70,7 @@ class VolumePage:
     said, statements  the answer region by region, as chips and as a table, both empty for an ensemble that
                       gives none;  `extent` is then where the regions reach, and how sure that is
     unsure            regions whose spans are guesses;  `guessed`  whether all that is predicted is a guess
+    guess_words       what a best guess is, where it is not sure
     measured, figures where the answer comes from;  what statisticians ask for
     legend            names the curves in the order of the regions;  `heights` as in `heights_of`
     """
@@ -76,6 +79,7 @@ class VolumePage:
     status: str
     sentence: str
     extent: str
+    guess_words: str
     least_mm: str
     said: tuple[Said, ...]
     statements: Table
@@ -119,6 +123,7 @@ def volume_page(
         status=ANSWERS[status],
         sentence=sentence(made, (), "") if made else _sentence(body, vocabulary),
         extent=_extent(body, guessed) if made else "",
+        guess_words=GUESS_WORDS if is_guess_unsure(made) else "",
         least_mm=_mm(body.get("min_extent_mm", 10.0)),
         said=chips(made, vocabulary),
         statements=_statements(made, vocabulary),
