@@ -579,6 +579,30 @@ class TestAnswerOnAPage:
         assert page.unsure == ("head",) and html.count("fill-opacity=\".45\"") == 1
         assert "is not sure" not in page.extent and not page.guessed
 
+    @pytest.mark.parametrize("region", DEFAULT.classes[:-1])
+    def test_a_region_unsure_by_its_probability_alone_is_in_doubt_before_the_ends(self, case, region):
+        ends = "where regions begin and end"
+        doubts = [{"code": "low-confidence", "sentence": f"{ends} is not sure", "figures": "60%"}]
+        statements = said(**{region: ("unsure", 0.5)})
+        body = body_of(case, status="partly", doubts=doubts, statements=statements, extents_sure=False)
+        page = volume_page(body, case.pixels, DEFAULT)
+        assert [(group.unsure, group.sentences) for group in page.doubts] == [
+            (region, (f"unsure whether it shows {region} (0.50)",)),
+            (ends, ()),
+        ]
+        assert page.figures.rows[0] == (f"not sure {ends}", "60%")
+
+    @pytest.mark.parametrize("others", [(), ("two answers are nearly equal: legs or pelvis",)])
+    def test_no_heading_is_said_again_below_it(self, case, tmp_path, others):
+        sentences = ("where regions begin and end is not sure", *others)
+        doubts = [{"code": "low-confidence", "sentence": one} for one in sentences]
+        body = body_of(case, doubts=doubts, statements=said(chest=("yes", 0.97)), extents_sure=False)
+        path = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+        words = " ".join(" ".join(read(path).words).split())
+        assert words.count("where regions begin and end") == 1 and sentences[0] not in words
+        assert all(one in words for one in others)
+        assert path.read_text("utf-8").count("<ul class=\"doubts\"") == len(others)
+
     @pytest.mark.parametrize(("answers", "is_told"), [
         (PARTLY, True), ({"chest": ("yes", 0.97)}, False), ({}, False),
         ({"legs": ("unsure", 0.69), "pelvis": ("unsure", 0.4)}, True),

@@ -277,7 +277,7 @@ def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
 
 def _figures(body: Mapping[str, Any], doubts: Sequence[Doubted]) -> Table:
     """The figures behind the doubts, then what was measured besides."""
-    rows = [("behind a doubt", words) for doubt in doubts for words in doubt.figures]
+    rows = [figure for doubt in doubts for figure in doubt.figures]
     rows += [
         (words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
         for key, words in MEASURED.items()
