@@ -1193,15 +1193,25 @@ class TestAnswersRegionByRegion:
         doubted = structured_report(replace(whole, are_extents_sure=False), DEFAULT)
         assert doubted.CompletionFlag == "PARTIAL" and "(extents unsure)" in doubted.SeriesDescription
 
-    @pytest.mark.parametrize(
-        ("answer", "words"), [("no", "None of the regions"), ("unsure", "No region surely shown")]
-    )
-    def test_a_report_without_a_region_says_whether_that_is_sure(self, tmp_path, kidneys, answer, words):
-        chance = {"no": 0.01, "unsure": 0.3}[answer]
-        made = tuple(Statement(region, answer, chance) for region in DEFAULT.classes[:-1])
+    def test_a_report_of_a_volume_that_surely_shows_no_region_says_so(self, tmp_path, kidneys):
+        made = tuple(Statement(region, "no", 0.01) for region in DEFAULT.classes[:-1])
         bare = replace(kidneys, spans=(), statements=made, status=status_of(made))
         group, = srread(write_report(bare, DEFAULT, tmp_path)).content.get_image_measurement_groups()
-        assert group.get_qualitative_evaluations()[0].value.meaning == words
+        assert group.get_qualitative_evaluations()[0].value.meaning == "None of the regions"
+
+    @pytest.mark.parametrize("chance", [0.05, 0.3, 0.4978, 0.5, 0.69])
+    @pytest.mark.parametrize("regions", [["chest"], ["legs", "pelvis", "chest"], DEFAULT.classes[:-1]])
+    def test_every_unsure_region_is_a_possible_finding_with_or_without_a_span(
+        self, tmp_path, kidneys, regions, chance
+    ):
+        """A chest of 0.4978 without a span was left out beside a pelvis of 0.40 with one."""
+        answers = {one.region: one.answer for one in said(kidneys, ["abdomen"], regions).statements}
+        made = tuple(Statement(region, each, chance) for region, each in answers.items())
+        partly = replace(kidneys, statements=made, status=status_of(made))
+        groups = srread(write_report(partly, DEFAULT, tmp_path)).content.get_image_measurement_groups()
+        possible = [group.finding_type.meaning for group in groups if certainties(group)]
+        unsure = [region for region, each in answers.items() if each == "unsure"]
+        assert possible == [DEFAULT.concept(region).meaning for region in unsure]
 
     def test_other_statements_are_another_report(self, kidneys):
         ways = [said(kidneys, ["abdomen"], ["chest"]), said(kidneys, ["abdomen", "chest"]), kidneys]

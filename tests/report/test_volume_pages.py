@@ -28,6 +28,7 @@ from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
 from fovnet.report.content.faces import COVER
+from fovnet.report.content.said import GUESS_WORDS
 from fovnet.report.figures.body_drawing import LEFT, body_drawing
 from fovnet.report.figures.thumbnail import BAR, DASH, SHORTEST, SIDE, save_thumbnail, thumbnail
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
@@ -577,6 +578,50 @@ class TestAnswerOnAPage:
         html = write_volume_page(tmp_path / "a.html", page).read_text("utf-8")
         assert page.unsure == ("head",) and html.count("fill-opacity=\".45\"") == 1
         assert "is not sure" not in page.extent and not page.guessed
+
+    @pytest.mark.parametrize("region", DEFAULT.classes[:-1])
+    def test_a_region_unsure_by_its_probability_alone_is_in_doubt_before_the_ends(self, case, region):
+        ends = "where regions begin and end"
+        doubts = [{"code": "low-confidence", "sentence": f"{ends} is not sure", "figures": "60%"}]
+        statements = said(**{region: ("unsure", 0.5)})
+        body = body_of(case, status="partly", doubts=doubts, statements=statements, extents_sure=False)
+        page = volume_page(body, case.pixels, DEFAULT)
+        assert [(group.unsure, group.sentences) for group in page.doubts] == [
+            (region, (f"unsure whether it shows {region} (0.50)",)),
+            (ends, ()),
+        ]
+        assert page.figures.rows[0] == (f"not sure {ends}", "60%")
+
+    @pytest.mark.parametrize("others", [(), ("two answers are nearly equal: legs or pelvis",)])
+    def test_no_heading_is_said_again_below_it(self, case, tmp_path, others):
+        sentences = ("where regions begin and end is not sure", *others)
+        doubts = [{"code": "low-confidence", "sentence": one} for one in sentences]
+        body = body_of(case, doubts=doubts, statements=said(chest=("yes", 0.97)), extents_sure=False)
+        path = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+        words = " ".join(" ".join(read(path).words).split())
+        assert words.count("where regions begin and end") == 1 and sentences[0] not in words
+        assert all(one in words for one in others)
+        assert path.read_text("utf-8").count("<ul class=\"doubts\"") == len(others)
+
+    @pytest.mark.parametrize(("answers", "is_told"), [
+        (PARTLY, True), ({"chest": ("yes", 0.97)}, False), ({}, False),
+        ({"legs": ("unsure", 0.69), "pelvis": ("unsure", 0.4)}, True),
+    ])
+    def test_what_a_best_guess_is_stands_where_it_is_not_sure(self, case, tmp_path, answers, is_told):
+        """ "Best guess: legs and pelvis", with a pelvis of 0.40, stood beside a chest of 0.50."""
+        body = body_of(case, status="partly", statements=said(**answers))
+        volume = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+        index = index_page([answered("a", "partly", **answers)], tmp_path, DEFAULT)
+        for path in (volume, write_index(tmp_path / "index.html", index)):
+            words = " ".join(read(path).words)
+            assert (GUESS_WORDS in words) == is_told
+
+    @pytest.mark.parametrize("chance", [0.2, 0.89, 0.95])
+    def test_no_set_of_regions_is_called_more_probable_than_one_of_them(self, case, tmp_path, chance):
+        """0.95 of exactly pelvis, abdomen and chest stood beside a chest of 0.89: other figures by far."""
+        body = body_of(case, statements=said(chest=("yes", 0.89)), set_probability=chance)
+        page = volume_page(body, case.pixels, DEFAULT)
+        assert page.extent.startswith("Found from ") and "probability" not in page.extent
 
     def test_a_doubt_about_the_whole_concerns_every_region(self, case):
         whole = dict.fromkeys(DEFAULT.classes[:-1], ("unsure", 0.5, "flipped"))

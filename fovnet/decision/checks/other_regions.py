@@ -17,14 +17,16 @@ def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
         chance, _ = below(decision.set_probability, EVEN)
         regions = listed(span.region for span in decision.spans)
         yield Reason(
-            "more likely than not, it shows one region more or one fewer",
-            f"{chance} that it shows {regions} and nothing else",
+            "more likely than not, the regions shown are not exactly these",
+            # it may be above the probability of one of its regions
+            f"{chance} that it shows {regions} and nothing else, where a single slice of a region counts; "
+            "calibrated apart from the probability of each region",
         )
 
 
 CHECK = Check(
     code="other-regions",
-    words="perhaps one region more or less",
+    words="perhaps not exactly these regions",
     meaning="the exact set of predicted regions is less likely than not",
     to_try="look at both ends of the volume, where regions begin and end",
     concerns=EXTENTS,

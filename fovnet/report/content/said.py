@@ -9,14 +9,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fovnet.decision.statements import NO_REGION, UNSURE, YES, Statement, best_guess, in_words
+from fovnet.decision.statements import (
+    NO_REGION,
+    UNSURE,
+    YES,
+    Statement,
+    best_guess,
+    in_words,
+    unsure_sentence,
+)
 from fovnet.regions import NONE, Vocabulary
+from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.words import listed
 
 ANSWERS = {
     "uncertain": "uncertain", "refused": "refused", "partly": "partly answered", "ok": "answered",
 }
 """The status of a volume, in words; those that need a look first."""
+GUESS_WORDS = (
+    "A best guess is one run of neighbouring regions in the order of the body, and a spine beside them; so a "
+    "region that it leaves out may be more probable than one that it has."
+)
 ENDS = "where regions begin and end"
 """What a doubt makes unsure that leaves every statement as it is."""
 
@@ -36,11 +49,12 @@ class Said:
 @dataclass(frozen=True)
 class Doubted:
     """Doubts, a sentence each, that make the same unsure: `unsure` names the regions, or their ends; "" where
-    nothing is said region by region.  `figures` are those behind the sentences that lack them."""
+    nothing is said region by region.  `sentences` may be empty where `unsure` says it all;  `figures` are
+    those behind the doubts, each with the doubt in words."""
 
     unsure: str
     sentences: tuple[str, ...]
-    figures: tuple[str, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
 
 
 def chips(made: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Said, ...]:
@@ -79,6 +93,12 @@ def is_only_guess(made: Sequence[Statement], status: str) -> bool:
     return status != "ok" and all(one.answer != YES for one in made)
 
 
+def is_guess_unsure(made: Sequence[Statement]) -> bool:
+    """Whether a region of the best guess is unsure."""
+    guessed = best_guess(made)
+    return any(one.answer == UNSURE and one.region in guessed for one in made)
+
+
 def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: str) -> tuple[str, ...]:
     """Those whose spans are drawn as guesses."""
     if made:
@@ -87,8 +107,8 @@ def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: st
 
 
 def doubted(body: Mapping[str, Any], made: Sequence[Statement]) -> tuple[Doubted, ...]:
-    """The doubts in a volume's JSON, those about its regions before those about their ends; the message of an
-    uncertain or refused answer that lists none."""
+    """The regions unsure by their probability alone, then the doubts in a volume's JSON, those about its
+    regions before those about their ends; the message of an uncertain or refused answer that lists none."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for doubt in body.get("doubts") or ():
         if doubt.get("sentence") and doubt.get("code") != NONE:
@@ -96,16 +116,29 @@ def doubted(body: Mapping[str, Any], made: Sequence[Statement]) -> tuple[Doubted
     if not (groups or made) and body.get("message") and body.get("status") != "ok":
         groups = {"": [{"sentence": body["message"]}]}
     ordered = sorted(groups.items(), key=lambda group: group[0] == ENDS)
-    return tuple(Doubted(unsure, *_sentences_and_figures(doubts)) for unsure, doubts in ordered)
+    found = [_told(unsure, doubts) for unsure, doubts in ordered]
+    if sentence := unsure_sentence(made):
+        regions = [one.region for one in made if not (one.is_sure or one.doubts)]
+        found.insert(0, Doubted(_named(regions, made), (sentence,)))
+    return tuple(found)
 
 
-def _sentences_and_figures(doubts: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    figures = [str(doubt["figures"]) for doubt in doubts if doubt.get("figures")]
-    return tuple(str(doubt["sentence"]) for doubt in doubts), tuple(figures)
+def _told(unsure: str, doubts: Sequence[Mapping[str, Any]]) -> Doubted:
+    """Without a sentence that says of the ends what the heading says."""
+    sentences = [str(doubt["sentence"]) for doubt in doubts]
+    figures = [
+        (doubt_in_words(str(doubt.get("code"))), str(doubt["figures"]))
+        for doubt in doubts if doubt.get("figures")
+    ]
+    further = [one for one in sentences if unsure != ENDS or not one.startswith(ENDS)]
+    return Doubted(unsure, tuple(further), tuple(figures))
 
 
 def _made_unsure(code: str, made: Sequence[Statement]) -> str:
     if not made:
         return ""
-    regions = [one.region for one in made if code in one.doubts]
-    return "every region" if len(regions) == len(made) else listed(regions) or ENDS
+    return _named([one.region for one in made if code in one.doubts], made) or ENDS
+
+
+def _named(regions: Sequence[str], made: Sequence[Statement]) -> str:
+    return "every region" if len(regions) == len(made) else listed(regions)

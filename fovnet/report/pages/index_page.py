@@ -19,7 +19,7 @@ from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.said import ANSWERS, Said, chips, chips_of_spans, sentence
+from fovnet.report.content.said import ANSWERS, GUESS_WORDS, Said, chips, chips_of_spans, sentence
 from fovnet.report.content.wording import percent
 from fovnet.report.pages.pour import rooms
 from fovnet.words import several
@@ -66,7 +66,8 @@ class IndexRow:
 @dataclass(frozen=True)
 class IndexPage:
     """The whole index; `aside` counts the DICOM series found but not read, by kind; `unread` lists the first
-    of them with their reasons; `names` and `colours` are of the regions, and of none of them."""
+    of them with their reasons; `names` and `colours` are of the regions, and of none of them;
+    `guess_words` tell what a best guess is, where any is not sure."""
 
     sentence: str
     statuses: Table
@@ -78,6 +79,7 @@ class IndexPage:
     first: tuple[IndexRow, ...]
     names: tuple[str, ...]
     colours: tuple[str, ...]
+    guess_words: str
 
 
 def index_page(
@@ -114,6 +116,7 @@ def index_page(
         first=tuple(ordered[:FIRST]),
         names=vocabulary.classes,
         colours=tuple(map(vocabulary.colour, vocabulary.classes)),
+        guess_words=GUESS_WORDS if any(map(_is_guess_unsure, rows)) else "",
     )
 
 
@@ -214,6 +217,11 @@ def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -
         doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…", page, picture,
         _certainty(made, confidence),
     )
+
+
+def _is_guess_unsure(row: IndexRow) -> bool:
+    """Whether a region of its best guess is unsure, by probabilities."""
+    return any(chip.is_guess and chip.answer == UNSURE and chip.percent is not None for chip in row.said)
 
 
 def _certainty(made: Sequence[Statement], confidence: float | None) -> float:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fovnet._version import __version__
-from fovnet.decision.statements import NO_REGION, UNSURE, End, Statement
+from fovnet.decision.statements import NO_REGION, End, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
 from fovnet.records import write_text
@@ -23,10 +23,12 @@ from fovnet.report.content.cells import Table
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.said import (
     ANSWERS,
+    GUESS_WORDS,
     Doubted,
     Said,
     chips,
     doubted,
+    is_guess_unsure,
     is_only_guess,
     sentence,
     unsure_regions,
@@ -68,6 +70,7 @@ class VolumePage:
     said, statements  the answer region by region, as chips and as a table, both empty for an ensemble that
                       gives none;  `extent` is then where the regions reach, and how sure that is
     unsure            regions whose spans are guesses;  `guessed`  whether all that is predicted is a guess
+    guess_words       what a best guess is, where it is not sure
     measured, figures where the answer comes from;  what statisticians ask for
     legend            names the curves in the order of the regions;  `heights` as in `heights_of`
     """
@@ -76,6 +79,7 @@ class VolumePage:
     status: str
     sentence: str
     extent: str
+    guess_words: str
     least_mm: str
     said: tuple[Said, ...]
     statements: Table
@@ -119,6 +123,7 @@ def volume_page(
         status=ANSWERS[status],
         sentence=sentence(made, (), "") if made else _sentence(body, vocabulary),
         extent=_extent(body, guessed) if made else "",
+        guess_words=GUESS_WORDS if is_guess_unsure(made) else "",
         least_mm=_mm(body.get("min_extent_mm", 10.0)),
         said=chips(made, vocabulary),
         statements=_statements(made, vocabulary),
@@ -168,16 +173,15 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
 
 
 def _extent(body: Mapping[str, Any], guessed: bool) -> str:
-    """From where to where the spans reach, whether their ends are sure, and how sure all of them are."""
+    """From where to where the spans reach, and whether their ends are sure.
+
+    Without the probability of exactly these regions: it counts a single slice of a region, a statement at
+    least min_extent_mm, and each is calibrated apart, so that it may be above that of one of its regions.
+    """
     spans = body["spans"]
     words = [f"{'The best guess reaches' if guessed else 'Found'} {_reach(body)}."] if spans else []
     if not body.get("extents_sure", True):
         words.append("It is not sure where the regions begin and end.")
-    all_decided = all(one["answer"] != UNSURE for one in body.get("statements") or ())
-    if all_decided and body.get("set_probability") is not None:
-        shown = listed(span["region"] for span in spans)
-        exactly = f"exactly {shown}" if shown else "none of the regions"
-        words.append(f"The probability that it shows {exactly} is {body['set_probability']:.2f}.")
     return " ".join(words)
 
 
@@ -273,7 +277,7 @@ def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
 
 def _figures(body: Mapping[str, Any], doubts: Sequence[Doubted]) -> Table:
     """The figures behind the doubts, then what was measured besides."""
-    rows = [("behind a doubt", words) for doubt in doubts for words in doubt.figures]
+    rows = [figure for doubt in doubts for figure in doubt.figures]
     rows += [
         (words, f"{body[key]:.2f}".replace("-", "\N{MINUS SIGN}"))
         for key, words in MEASURED.items()
