@@ -36,6 +36,8 @@ TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alo
 QUATERNION = ("quatern_b", "quatern_c", "quatern_d")
 # length of (b, c, d) of a half turn written with four decimals: up to 1.000087; with two, up to 1.0087
 LONGEST_QUATERNION, LONGEST_TO_COMPARE = 1.0001, 1.01
+# numbers of three decimals are as near to 0 and 1: within 0.1 % of the size, and 0.06° of the direction
+NEARLY_ONES = 1e-3
 ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
 ONES_NOTES = (
     f"{ONES} the qform is used", f"{ONES} the sizes are pixdim's, directions and offset the sform's",
@@ -329,11 +331,17 @@ def _is_of_ones(stored: Any, header: Any) -> bool:
     along an axis of two voxels or more: programs write that where they know no better, and the ACDC
     collection has it throughout."""
     pixdim = np.abs(_pixdim(stored))
-    is_unit = np.isin(np.abs(header.get_sform()[:3, :3]), (0.0, 1.0)).all()
-    if not (is_unit and _is_set(pixdim)):
+    if not (_has_unit_voxels(header) and _is_set(pixdim)):
         return False
     long = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
     return bool((np.maximum(pixdim, 1 / pixdim)[long] > 1 + SAME_SPACING).any())
+
+
+def _has_unit_voxels(header: Any) -> bool:
+    """Whether the sform is a unit matrix but for flips, exchanges and rounding."""
+    directions = np.abs(np.asarray(header.get_sform(), dtype=np.float64)[:3, :3])
+    nearest = np.rint(directions)
+    return bool((nearest <= 1).all() and np.abs(directions - nearest).max() <= NEARLY_ONES)
 
 
 def _instead_of_ones(
@@ -345,7 +353,8 @@ def _instead_of_ones(
     Raises VolumeError "volume-geometry" if the qform contradicts directions that a program has set: any but
     those of the identity.
     """
-    sform = np.asarray(header.get_sform(), dtype=np.float64)
+    sform = np.array(header.get_sform(), dtype=np.float64)
+    sform[:3, :3] = np.rint(sform[:3, :3])
     if qform and not np.array_equal(sform[:3, :3], np.eye(3)):
         _refuse_other_way(path, sform, _qform_directions(header))
     other = _qform(header, scale)
@@ -382,9 +391,9 @@ def _refuse_quaternion(path: Path, header: Any) -> None:
     if length > LONGEST_QUATERNION:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: the qform's quaternion ({', '.join(f'{value:g}' for value in bcd)}) has the length "
-            f"{length:.5g}; up to 1 is possible, with rounding {LONGEST_QUATERNION:g}. Convert the original "
-            "series again (dcm2niix).",
+            f"{path}: the qform's quaternion ({', '.join(f'{value:.7g}' for value in bcd)}) has the length "
+            f"{length:.9g}, which is 1 at most, and by rounding up to {LONGEST_QUATERNION:g}. Convert the "
+            "original series again (dcm2niix).",
         )
 
 
@@ -443,8 +452,7 @@ def _refuse_size(
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
     times_apart = float(np.maximum(factors, 1 / factors).max())
-    is_unit = np.isin(np.abs(header.get_sform()[:3, :3]), (0.0, 1.0)).all()
-    limit = 1 + SAME_SPACING if is_unit else OTHER_SIZE
+    limit = 1 + SAME_SPACING if _has_unit_voxels(header) else OTHER_SIZE
     if times_apart > limit:
         two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, pixdim_mm)]
         raise VolumeError(

@@ -199,7 +199,7 @@ def _ending(path: Path) -> str:
     """The ending of a file in lower case, with what is packed in it: ".tar.gz"."""
     ending = path.suffix.lower()
     inner = Path(path.stem).suffix.lower()
-    return f"{inner}{ending}" if ending == ".gz" and inner == ".tar" else ending or "without ending"
+    return f"{inner}{ending}" if inner == ".tar" else ending or "without ending"
 
 
 def _hides_volumes(hidden: Path) -> bool:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.source import GUNZIP, begins_like_dicom, packs_dicom
+from fovnet.volume.dicom.source import GUNZIP, ZIP_MAGIC, begins_like_dicom, packs_dicom
 from fovnet.volume.unpacking import GZIP, regular, unpacked_opening
 
 PACKED = "a DICOM file packed with gzip", GUNZIP
@@ -14,18 +14,22 @@ PHILIPS = "one of a Philips PAR/REC pair", "Convert the pair to NIfTI with dcm2n
 AFNI = "one of an AFNI HEAD/BRIK pair", "Convert the pair to NIfTI with 3dAFNItoNIFTI."
 AFNI_HEADER = re.compile(rb"\s*type\s*=\s*(string|integer|float)-attribute")
 TAR = "a tar archive", "Unpack it with tar -xf, and name the folder."
+# by name: bzip2 unpacks blocks of 900 kB, not the first bytes alone
+PACKED_TAR = re.compile(r".*\.(tar\.(bz2|xz|zst|lzma|lz)|tbz2?|tb2|txz|tzst)")
+PACKERS = b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x5d\x00\x00", b"LZIP"
 BRUKER = (
     "images and parameters of Bruker ParaVision",
     "Export the study as DICOM in ParaVision, or convert its folder to NIfTI (brkraw, bruker2nifti).",
 )
+BRUKER_EXPORT = ".pvdatasets"       # of ParaVision: a zip archive of a study
 BRUKER_NAMES = ("2dseq", "fid", "ser", "acqp", "method", "reco", "visu_pars", "rawdata.job0")
 BRUKER_HEADER = b"##TITLE=Parameter List, ParaVision"
 ANNEX = "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"
 # a pointer begins with the path of its key; where links became text files, with the way to .git
 ANNEX_POINTER = re.compile(rb"(\.{1,2}/|/)*(\.git/)?annex/objects/")
 SUFFIXES = (
-    ".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc", ".tar", ".tgz", ".bz2", ".tbz2", ".xz", ".txz",
-    ".zst", ".7z", ".rar", ".npy",
+    ".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc", ".tar", ".tgz", ".bz2", ".tbz", ".tbz2",
+    ".tb2", ".xz", ".txz", ".lzma", ".lz", ".zst", ".tzst", ".7z", ".rar", ".npy", BRUKER_EXPORT,
 )
 NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip")
 
@@ -64,8 +68,11 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
         return AFNI
     if ANNEX_POINTER.match(opening):
         return ANNEX
-    if opening.startswith(BRUKER_HEADER) or (name in BRUKER_NAMES and _is_beside_bruker(path)):
+    is_export = name.endswith(BRUKER_EXPORT) and opening.startswith(ZIP_MAGIC)
+    if is_export or opening.startswith(BRUKER_HEADER) or (name in BRUKER_NAMES and _is_beside_bruker(path)):
         return BRUKER
+    if PACKED_TAR.fullmatch(name) and opening.startswith(PACKERS):
+        return TAR
     for magic, kind, remedy in MAGICS:
         if opening.lstrip().startswith(magic):
             return kind, remedy

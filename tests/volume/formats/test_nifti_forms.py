@@ -3,6 +3,7 @@ coordinates; and headers that say that it holds a map."""
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import SimpleITK
 
 from fovnet.errors import VolumeError
-from fovnet.volume.formats.nifti import ONES_NOTES, TEMPLATE_NOTE
+from fovnet.volume.formats.nifti import LONGEST_QUATERNION, ONES_NOTES, TEMPLATE_NOTE
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.source import read
 
@@ -80,6 +81,28 @@ def test_an_sform_of_ones_gives_directions_and_pixdim_the_sizes(tmp_path, pixdim
     volume = read(path)
     assert np.allclose(volume.vox_to_ras, sform @ np.diag([*pixdim, 1.0]), atol=1e-5)
     assert volume.notes == ONES_NOTES[1:] and slice_volume(path).has_sform_of_ones
+
+
+@pytest.mark.parametrize("flips", FLIPS)
+@pytest.mark.parametrize("error", [1e-7, -1e-5, 1e-4, -9e-4])
+@pytest.mark.parametrize("with_qform", [False, True])
+def test_an_sform_of_ones_that_was_rounded_is_one_of_ones(tmp_path, with_qform, error, flips):
+    """The answer is that of exact ones; left alone, it would be refused for its sizes."""
+    exact, pixdim = of_ones(flips, (0, 1, 2)), (4.0, 4.0, 6.0)
+    rounded = exact.copy()
+    rounded[:3, :3] = exact[:3, :3] * (1 + error) + error * 0.5 * (1 - np.eye(3))
+    qform = exact @ np.diag([*pixdim, 1.0]) if with_qform else None
+    volume, wanted = (
+        read(made(tmp_path / f"{name}.nii", sform, qform, pixdim=pixdim))
+        for name, sform in (("a", rounded), ("b", exact))
+    )
+    assert np.allclose(volume.vox_to_ras, wanted.vox_to_ras, atol=1e-5) and volume.notes == wanted.notes
+
+
+@pytest.mark.parametrize("error", [0.002, -0.01, 0.03])
+def test_sizes_that_are_only_near_1_are_not_ones(tmp_path, error):
+    sform = np.diag([1 + error, 1 + error, 1 + error, 1.0])
+    assert "mm by pixdim" in refusal(made(tmp_path / "a.nii", sform, pixdim=(4.0, 4.0, 6.0)))
 
 
 @pytest.mark.parametrize("code", [1, 2, 4])
@@ -264,6 +287,18 @@ def test_a_longer_quaternion_alone_is_refused_by_its_length(tmp_path, length):
     path = with_quaternion(made(tmp_path / "a.nii", None, SCANNER), (0, 0, length))
     with pytest.raises(VolumeError, match=r"quaternion \(0, 0, .*has the length.*volume-corrupt"):
         read(path)
+
+
+@pytest.mark.parametrize("bcd", [
+    (0.7072, 0.7072, 0), (0, 0.7072, 0.7072), (0.5775, 0.5775, 0.5773), (0, 0, 1.00011), (0.708, 0.708, 0),
+    (0, 0, 1.000101), (0.8, 0.6002, 0),
+])
+def test_the_length_in_the_refusal_is_above_the_limit_in_it(tmp_path, bcd):
+    path = with_quaternion(made(tmp_path / "a.nii", None, SCANNER), bcd)
+    with pytest.raises(VolumeError) as refused:
+        read(path)
+    seen, limit = re.search(r"has the length ([\d.]+), .* up to ([\d.]+)\.", refused.value.sentence).groups()
+    assert float(seen) > float(limit) == LONGEST_QUATERNION
 
 
 @pytest.mark.parametrize("code", TEMPLATES)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import lzma
 import tarfile
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -194,11 +196,20 @@ def tar_of(name: str, mode: str) -> bytes:
         return buffer.getvalue()
 
 
+def zip_of(files: dict[str, bytes]) -> bytes:
+    with io.BytesIO() as buffer:
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        return buffer.getvalue()
+
+
 JCAMP = b"##TITLE=Parameter List, ParaVision 6.0.1\n##JCAMPDX=4.24\n"
 BRUKER_TREE = {
     "study/subject": JCAMP, "study/5/acqp": JCAMP, "study/5/method": JCAMP, "study/5/fid": NOISE,
     "study/5/pdata/1/2dseq": NOISE, "study/5/pdata/1/reco": JCAMP, "study/5/pdata/1/visu_pars": JCAMP,
 }
+ZSTANDARD = b"\x28\xb5\x2f\xfd" + NOISE
 FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
     "a tar.gz": ({"P1.tar.gz": tar_of("a.dcm", "w:gz")}, r"1 \.tar\.gz; .*a tar archive.*tar -xf"),
     "many tar.gz": (
@@ -206,10 +217,25 @@ FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
     ),
     "a tgz": ({"P1.tgz": tar_of("a.dcm", "w:gz")}, r"1 \.tgz; .*a tar archive"),
     "a tar": ({"x/P1.tar": tar_of("a.dcm", "w")}, r"1 \.tar; .*a tar archive"),
-    "a tar.bz2": ({"P1.tar.bz2": tar_of("a", "w:bz2")}, r"1 \.bz2; .*a bzip2 archive.*bunzip2"),
-    "a tar.xz": ({"P1.tar.xz": tar_of("a", "w:xz")}, r"1 \.xz; .*an xz archive.*unxz"),
-    "a packed volume": ({"a.nii.bz2": bz2.compress(NOISE)}, "a bzip2 archive"),
-    "zstd": ({"a.nii.zst": b"\x28\xb5\x2f\xfd" + NOISE}, "a Zstandard archive"),
+    **{
+        f"a {ending}": (
+            {f"P1.{ending}": tar_of("a", f"w:{mode}")}, rf"1 \.{ending}; .*: a tar archive.*tar -xf.*the folder"
+        )
+        for ending, mode in (
+            ("tar.bz2", "bz2"), ("tbz2", "bz2"), ("tbz", "bz2"), ("tb2", "bz2"),
+            ("tar.xz", "xz"), ("txz", "xz"),
+        )
+    },
+    "a TAR.XZ": ({"P1.TAR.XZ": tar_of("a", "w:xz")}, r": a tar archive.*tar -xf"),
+    "a tar.lzma": (
+        {"P1.tar.lzma": lzma.compress(tar_of("a", "w"), lzma.FORMAT_ALONE)}, r"1 \.tar\.lzma; .*: a tar archive"
+    ),
+    "a text called tar.xz": ({"P1.tar.xz": b"no"}, r"1 \.tar\.xz; name the files themselves"),
+    "a tar.zst": ({"P1.tar.zst": ZSTANDARD}, r"1 \.tar\.zst; .*: a tar archive.*tar -xf"),
+    "a tzst": ({"P1.tzst": ZSTANDARD}, r": a tar archive.*tar -xf"),
+    "a packed note": ({"notes.xz": lzma.compress(b"no")}, r"1 \.xz; .*an xz archive.*unxz"),
+    "a packed volume": ({"a.nii.bz2": bz2.compress(NOISE)}, r"1 \.bz2; .*a bzip2 archive.*bunzip2"),
+    "zstd": ({"a.nii.zst": ZSTANDARD}, "a Zstandard archive"),
     "7z": ({"a.7z": b"7z\xbc\xaf\x27\x1c" + NOISE}, "a 7-Zip archive"),
     "rar": ({"a.rar": b"Rar!\x1a\x07\x00" + NOISE}, "a RAR archive"),
     "an array": ({"a.npy": b"\x93NUMPY\x01\x00" + NOISE}, "a NumPy array.*affine"),
@@ -224,6 +250,7 @@ FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
         BRUKER_TREE | {name.replace("/5/", "/6/"): text for name, text in BRUKER_TREE.items()},
         "13 files, .*Bruker ParaVision",
     ),
+    "Bruker, exported": ({"m.PvDatasets": zip_of(BRUKER_TREE)}, r"1 \.pvdatasets; 1 file, .*Bruker ParaVision"),
     "pictures": ({"a.png": b"\x89PNG", "b.PNG": b"\x89PNG", "c.txt": b"no"}, r"3 files: 2 \.png, 1 \.txt; name"),
     "tables": ({"volumes.tsv": b"a\tb\n"}, r"there is 1 file: 1 \.tsv; name the files themselves"),
     "of each a little": (
