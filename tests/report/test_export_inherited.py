@@ -33,7 +33,7 @@ WRONG = [       # attribute, value representation, bytes in the file
     ("PatientSex", "CS", b"U"), ("PatientBirthTime", "TM", b"7 a.m."), ("PatientAge", "AS", b"54"),
     ("PatientAge", "AS", b"54 YEARS"), ("PatientWeight", "DS", b"70,5"), ("PatientWeight", "DS", b"70 kg"),
     ("PatientSize", "DS", b"1m70"), ("PatientSize", "DS", b"nan"), ("PregnancyStatus", "US", b"abc"),
-    ("PregnancyStatus", "LO", b"unknown"), ("PatientID", "OB", b"\xff\xfe"), ("StudyID", "SH", b"1\\2"),
+    ("PregnancyStatus", "LO", b"unknown"), ("StudyID", "SH", b"1\\2"),
     ("ReferencedStudySequence", "LO", b"1.2.3"),
 ]
 KEPT = [        # unusual, and told by the report as it is
