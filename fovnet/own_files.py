@@ -17,6 +17,7 @@ TABLES = (
 )
 OPENING = 4096
 PAGES = "pages"
+LABEL_LOG = "label-log.jsonl"       # in every folder of labels
 ROWS_OPENING = "fovnetRows("
 
 

@@ -90,10 +90,17 @@ def kept_settings(folder: Path, told: ShardSettings) -> ShardSettings:
     Raises ConfigError as `read_survey` for a damaged one, which may have said that faces are to be covered,
     and "out-foreign" for a file that is not fovnet's.
     """
-    refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
+    _refuse_foreign_survey(folder)
     if not (folder / FOLDER / SURVEY).exists():
         return told
     return read_survey(folder).settings.updated(told)
+
+
+def _refuse_foreign_survey(folder: Path) -> None:
+    """Raises ConfigError "out-foreign" if another program's JSON has the survey's name; a damaged one beside
+    lists of shards is fovnet's, and `read_survey` says what to do."""
+    if not any(shard_list(folder, 0).parent.glob("shard-*.jsonl")):
+        refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
 
 
 def inherited_settings(folder: Path, told: ShardSettings) -> ShardSettings:
@@ -127,7 +134,7 @@ def surveyed(
     """
     whole = DEFAULTS.updated(settings)
     with predictions.claimed(folder, wait=True):
-        refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
+        _refuse_foreign_survey(folder)
         predictions.write_found(folder, found.series, show_ids=bool(whole.show_ids))
         if not whole.faces:
             covering.remember(folder)

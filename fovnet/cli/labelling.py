@@ -56,7 +56,7 @@ def label(
 ) -> None:
     """Label volumes in the browser, on this machine alone, beginning with what the networks predict."""
     from fovnet.config.regions import vocabulary
-    from fovnet.label.serve import refuse_without_packages, serve
+    from fovnet.label.serve import opened, refuse_without_packages, serve
 
     refuse_without_packages()
     from fovnet.label.desk import Desk
@@ -66,6 +66,7 @@ def label(
     _refuse_odd(reader, order, blind=blind, third=third)
     refuse_out_in_starts(out_folder, starts)
     known = vocabulary(regions)
+    place = opened(port)                        # before a folder is made
     with progress_bar("reading", "answers") as advance:
         items = gathered(starts, known, advance)
     mode = BLIND if blind else THIRD if third else OPEN
@@ -86,7 +87,7 @@ def label(
         )
     _show_progress(desk.progress(), "to label")
     try:
-        serve(desk, port=port, announce=lambda address: out.print(f"open {address}\nCtrl-C ends it"))
+        serve(desk, place, announce=lambda address: out.print(f"open {address}\nCtrl-C ends it"))
     except KeyboardInterrupt:
         pass
     finally:

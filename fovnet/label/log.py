@@ -19,8 +19,9 @@ from typing import Any
 from fovnet._version import __version__
 from fovnet.errors import CollectionError
 from fovnet.machine.locks import release, take
+from fovnet.own_files import LABEL_LOG
 
-NAME = "label-log.jsonl"
+NAME = LABEL_LOG
 FORMAT = 1
 
 

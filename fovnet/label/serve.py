@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import ConfigError
+from fovnet.machine.ports import refusal_of_port
 
 if TYPE_CHECKING:
     from fovnet.label.desk import Desk
@@ -27,12 +28,25 @@ def refuse_without_packages() -> None:
         )
 
 
-def serve(desk: Desk, *, port: int, announce: Callable[[str], None]) -> None:
-    """Answers the page of a desk until Ctrl-C, at a port of this machine alone.
+def opened(port: int) -> socket.socket:
+    """A port of this machine alone, 0 for any that is free; nobody is listened to yet.
 
-    port      0 for any that is free
+    Raises ConfigError "label-port" if it is taken, or needs a privilege.
+    """
+    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        place.bind((HERE, port))
+    except OSError as fault:
+        place.close()
+        raise ConfigError("label-port", refusal_of_port(fault, port)) from fault
+    return place
+
+
+def serve(desk: Desk, place: socket.socket, *, announce: Callable[[str], None]) -> None:
+    """Answers the page of a desk until Ctrl-C, at an opened port, which is closed then.
+
     announce  called with the address, which holds a key that nobody else can guess
-    Raises ConfigError "label-port" if the port is taken.
     """
     import uvicorn
 
@@ -40,14 +54,7 @@ def serve(desk: Desk, *, port: int, announce: Callable[[str], None]) -> None:
     from fovnet.label.guard import Guard
 
     key = secrets.token_urlsafe(24)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as place:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            place.bind((HERE, port))
-        except OSError as fault:
-            raise ConfigError(
-                "label-port", f"--port {port}: {fault.strerror}; give another, or none for any that is free"
-            ) from fault
+    with place:
         place.listen()                      # so that the address can be opened as soon as it is known
         port = place.getsockname()[1]
         guarded = Guard(made(desk), port=port, key=key)

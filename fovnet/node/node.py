@@ -3,7 +3,6 @@ was."""
 
 from __future__ import annotations
 
-import errno
 import time
 from collections import Counter, deque
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from fovnet.errors import ConfigError
+from fovnet.machine.ports import refusal_of_port
 from fovnet.node.answering import Answering
 from fovnet.node.courier import Courier, give_up
 from fovnet.node.door import Door, Limits
@@ -29,7 +29,6 @@ Opened = TypeVar("Opened")
 GRACE_S = 10.0          # that associations have to end when the node is stopped
 LOOK_S = 0.2            # between looks for series at rest, and reports to send
 SWEEP_S = 60.0          # between looks for what has been kept long enough
-FREE_PORTS, LAST_PORT = 1024, 65535     # of a usual system
 NO_ARCHIVE = "no archive is given (--to)"
 AGAIN_S = 30.0          # until a series whose answer could not be written is tried again
 
@@ -215,16 +214,4 @@ def _listening(port: int, opened: Callable[[], Opened]) -> Opened:
     try:
         return opened()
     except OSError as fault:
-        sentence = f"port {port}: cannot listen there ({fault.strerror}); {advice_on(fault, port)}"
-        raise ConfigError("node-port", sentence) from fault
-
-
-def advice_on(fault: OSError, port: int) -> str:
-    """What to try where a port cannot be opened."""
-    if fault.errno in (errno.EACCES, errno.EPERM):
-        return f"ports below {FREE_PORTS} need a privilege; give a higher one, as 11112"
-    if fault.errno == errno.EADDRINUSE:
-        return "give a free one"
-    if 0 <= port <= LAST_PORT:
-        return "--bind wants an address of this machine; without it, it listens on all"
-    return f"give one of 0 to {LAST_PORT}"
+        raise ConfigError("node-port", refusal_of_port(fault, port)) from fault

@@ -335,6 +335,16 @@ def test_faces_covered_in_the_survey_are_covered_in_what_a_later_step_draws(
     assert contents(covered) == contents(whole) and contents(whole)["t0.png"] != contents(bare)["t0.png"]
 
 
+@pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", '{"each": 200', "\0\0\0", '"fovnet"'])
+def test_a_damaged_survey_has_one_remedy(content: str, two_volumes: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fovnet("shard", "survey", two_volumes, "--out", out)
+    (out / "shards" / "survey.json").write_text(content)
+    commands = (["survey", two_volumes, "--out", out], ["answer", out, "--shard", 0], ["merge", out])
+    refusals = {str(refusal_of("shard", *words)) for words in commands}
+    assert len(refusals) == 1 and "remove it, and give `fovnet shard survey` again" in refusals.pop()
+
+
 def test_a_damaged_survey_does_not_uncover_faces(two_volumes: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     fovnet("shard", "survey", two_volumes, "--out", out, "--no-faces")

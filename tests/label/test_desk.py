@@ -17,7 +17,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.errors import CollectionError, VolumeError
+from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.label.agreement import compared
 from fovnet.label.desk import Action, Changed
 from fovnet.label.starts import gathered
@@ -400,6 +400,16 @@ def test_answers_and_labels_do_not_share_a_folder(answers: Path, tmp_path: Path)
         fault = CliRunner().invoke(app, ["label", str(answers), "--out", str(out)]).exception
         assert isinstance(fault, CollectionError) and fault.code == "label-out-in-answers"
     assert not (answers / "label-log.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", [("predict",), ("predict", "--no-faces"), ("shard", "survey")])
+def test_answers_are_not_written_among_labels(desk, act, volumes: Path, command: tuple[str, ...]) -> None:
+    made = desk()
+    act(made, 0, "done", LEGS)
+    before = sorted(made.out.rglob("*"))
+    fault = CliRunner().invoke(app, [*command, str(volumes), "--out", str(made.out)]).exception
+    assert isinstance(fault, ConfigError) and fault.code == "out-labels"
+    assert sorted(made.out.rglob("*")) == before
 
 
 @pytest.mark.parametrize(("what", "extents", "words"), [

@@ -171,3 +171,5 @@ def test_odd_options_and_a_taken_port_are_refused(server, answers, tmp_path, mor
     given = [str(server.port) if one == "PORT" else one for one in more]
     fault = CliRunner().invoke(app, ["label", str(answers), "--out", str(tmp_path / "out"), *given]).exception
     assert isinstance(fault, FovnetError) and fault.code == code
+    assert not (tmp_path / "out").exists()
+    assert code != "label-port" or f"port {server.port}: cannot listen there" in str(fault)

@@ -24,10 +24,11 @@ from pynetdicom.sop_class import CTImageStorage, MRImageStorage, Verification
 
 from fovnet.decision.model import Model
 from fovnet.errors import ConfigError
+from fovnet.machine.ports import advice_on
 from fovnet.node.answering import Answering
 from fovnet.node.door import Limits
 from fovnet.node.inbox import hashed
-from fovnet.node.node import Node, Settings, advice_on
+from fovnet.node.node import Node, Settings
 from fovnet.node.outbox import Pauses
 from fovnet.node.peers import ANY, HERE, Caller, Peer
 from fovnet.node.places import held

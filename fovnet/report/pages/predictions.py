@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import alone
 from fovnet.own_files import (
+    LABEL_LOG,
     PAGES,
     are_our_rows,
     clear_rows,
@@ -39,10 +40,15 @@ INDEX = "index.html"
 
 def refuse_others(folder: Path) -> None:
     """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`, or
-    decisions of a workflow run."""
+    decisions of a workflow run; "out-labels" if it is a folder of labels."""
     from fovnet.decision.answer import TABLE
     from fovnet.decision.answers_table import TABLE as ANSWERS
 
+    if (folder / LABEL_LOG).exists():
+        raise ConfigError(
+            "out-labels",
+            f"--out {folder}: is a folder of labels, where a folder for answers is wanted; give another one",
+        )
     run = Results(folder.resolve().parent)
     if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
         raise ConfigError(
