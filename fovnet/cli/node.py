@@ -41,7 +41,7 @@ def node(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")] = 11112,
     bind: Annotated[str, typer.Option(help="The address it listens on; without, all of this machine.")] = "",
     to: Annotated[
-        str, typer.Option(help="AE@HOST:PORT that structured reports are sent to; without, kept for --give-up.")
+        str, typer.Option(help="AE@HOST:PORT that reports are sent to; without, kept for --give-up.")
     ] = "",
     callers: Annotated[
         list[str] | None,
