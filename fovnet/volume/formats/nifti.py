@@ -242,7 +242,7 @@ def _refuse_kind(path: Path, stored: Any) -> None:
 def refuse_map_of_spm(path: Path, description: bytes) -> None:
     """Raises VolumeError "volume-map" for the description in a header (NIfTI, Analyze) of a map of SPM."""
     if SPM_MAP.match(description):
-        words = description.decode(errors="replace")
+        words = description.split(b"\0")[0].decode(errors="replace").rstrip()
         raise _not_intensities(path, "volume-map", f'a map of SPM ("{words}")')
 
 

@@ -366,8 +366,9 @@ def test_a_map_by_the_description_of_spm_is_refused(tmp_path, request, descripti
     path = getattr(writers, form)(tmp_path / ("a.nii" if form == "nifti" else "a.hdr"), writers.body())
     data = path.read_bytes()
     path.write_bytes(data[:148] + description.encode()[:79].ljust(80, b"\0") + data[228:])
-    with pytest.raises(VolumeError, match=r"a map of SPM.*volume-map"):
+    with pytest.raises(VolumeError, match=r"a map of SPM.*volume-map") as refused:
         read(path)
+    assert f'("{description}")' in refused.value.sentence
 
 
 @pytest.mark.parametrize("description", ["Contrast 1: task > rest", "Beta (0001) - Sn(1) task*bf(1)"])
