@@ -2,7 +2,8 @@
 
     yes     at least `min_extent_mm` of it are in the picture, with a probability of `yes_bar` or more
     no      that much is not in the picture, with a probability of `no_bar` or more
-    unsure  neither, so that the volume may show it; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise
+    unsure  neither; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise: the volume
+            may show it
 
 The bars are chosen on the validation split so that of the `yes`, and of the `no`, of people never seen at
 most a stated share is wrong (`fitting/statement_bars.py`).

@@ -180,7 +180,8 @@ def _group(
 def _possible(
     answer: StoredAnswer, said: Statement, vocabulary: Vocabulary, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
-    """The group of an unsure region, which may be shown: its probability, no heights; it refers to all images."""
+    """The group of an unsure region, which may be shown: its probability, no heights; it refers
+    to all images."""
     identity = *answer.identity(), said.region, *image_keys(sources)
     return MeasurementsAndQualitativeEvaluations(
         _tracked(f"possible {said.region}"[:64], "possible", *identity),
