@@ -55,7 +55,7 @@ def doubled_keys(text: str) -> list[str]:
 
 
 def misread_numbers(text: str) -> list[str]:
-    """ "line 7: search.trials: 1:36 is 96 in YAML; write 96, or put it in quotes".
+    """ "line 7: search.trials: 1:36 is 96 in YAML; write 96".
 
     One for every value or key without quotes that YAML 1.1 takes for another number than its digits say
     (sexagesimal, octal, binary), or for a date.
@@ -82,7 +82,7 @@ def _misreading(text: str, tag: str) -> str:
     try:
         as_it_looks = float(text)
     except ValueError:
-        return f"{text} is {value} in YAML; write {value}, or put it in quotes"
+        return f"{text} is {value} in YAML; write {value}"
     return "" if as_it_looks == value else f"{text} is {value} in YAML; write {value}, or {as_it_looks:.0f}"
 
 

@@ -2,7 +2,8 @@
 
     yes     at least `min_extent_mm` of it are in the picture, with a probability of `yes_bar` or more
     no      that much is not in the picture, with a probability of `no_bar` or more
-    unsure  neither; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise
+    unsure  neither; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise: the volume
+            may show it
 
 The bars are chosen on the validation split so that of the `yes`, and of the `no`, of people never seen at
 most a stated share is wrong (`fitting/statement_bars.py`).
@@ -21,14 +22,12 @@ from fovnet.decision.chain.presence import Presence
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import About, Code
 from fovnet.decision.doubts import Signs, concerned
-from fovnet.decision.rule import EVEN, Rule
+from fovnet.decision.rule import Rule
 from fovnet.regions import NONE, Vocabulary
 from fovnet.words import listed
 
 Floats = NDArray[np.float64]
 YES, NO, UNSURE = "yes", "no", "unsure"
-PERHAPS = 0.2
-"""A region that has a span is perhaps shown from this probability on, another from EVEN on."""
 NO_REGION = f"{NONE} of the regions"
 SOME_UNSURE = Code(
     code="regions-unsure",
@@ -102,12 +101,6 @@ def unsure_sentence(made: Sequence[Statement]) -> str:
     """Which regions are unsure by their probability alone; "" if there is none."""
     named = [f"{one.region} ({one.probability:.2f})" for one in made if not (one.is_sure or one.doubts)]
     return f"unsure whether it shows {listed(named, 'or')}" if named else ""
-
-
-def may_show(one: Statement) -> bool:
-    """Whether the region is unsure, and more likely shown than not or with a span."""
-    spans = one.lower is not None and one.probability >= PERHAPS
-    return one.answer == UNSURE and (one.probability >= EVEN or spans)
 
 
 def best_guess(made: Sequence[Statement]) -> tuple[str, ...]:

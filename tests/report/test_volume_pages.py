@@ -416,7 +416,12 @@ class TestIndex:
         assert page.unread.rows[:2] == [
             ("in/x.dcm", "unreadable", "cut short"), ("in/s.dcm#0e6c36dd56a4", "single", why),
         ]
-        assert len(page.unread.rows) == 200
+        assert (len(page.unread.rows), page.unlisted) == (200, 102)
+        assert "the first of them" in write_index(tmp_path / "index.html", page).read_text("utf-8")
+        some = index_of([[spans_row("a")]], tmp_path, series[:201])
+        assert (len(some.unread.rows), some.unlisted) == (200, 0)
+        html = write_index(tmp_path / "index.html", some).read_text("utf-8")
+        assert "the first of them" not in html and 'data-is="reason"' in html
         words = " ".join(read(write_index(tmp_path / "index.html", page)).words)
         assert why in words and "in/s.dcm#0e6c36dd56a4" in words and "7 copies" not in words
 

@@ -4,7 +4,7 @@ span.
 Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length and
 probability, the heights of its two ends in scanner coordinates, and references to the source images that the
 span was cut from. Of an answer given region by region, only the regions that are surely shown have such
-groups. One that may be shown has a group without heights, whose Certainty of Finding is "Possible"; one that
+groups. An unsure one has a group without heights, whose Certainty of Finding is "Possible"; one that
 is surely not shown has none. Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative
 evaluations), TID 4019 (algorithm), annex D (Certainty of Finding).
 """
@@ -35,7 +35,7 @@ from highdicom.sr import (
 from pydicom import dcmread
 from pydicom.sr.codedict import codes
 
-from fovnet.decision.statements import Statement, may_show
+from fovnet.decision.statements import Statement
 from fovnet.errors import ModelError
 from fovnet.evaluate.cases import Stretch
 from fovnet.records import clear_unfinished, replace_with
@@ -54,11 +54,10 @@ from fovnet.report.exports.originals import (
     say_nothing,
 )
 
-# of concepts without a standard code: the two ends of a span, and that no region is shown, or none surely
+# of concepts without a standard code: the two ends of a span, and that no region is shown
 SCHEME = "99FOVNET"
 SHOWN = CodedConcept("regions", SCHEME, "Body regions shown")
 NO_REGION = CodedConcept("none", SCHEME, "None of the regions")
-NOT_SURE = CodedConcept("unsure", SCHEME, "No region surely shown")
 LOWER = CodedConcept("lower-end", SCHEME, "Height of the lower end, scanner coordinates")
 UPPER = CodedConcept("upper-end", SCHEME, "Height of the upper end, scanner coordinates")
 POSSIBLE = CodedConcept("371930009", "SCT", "Possible")
@@ -152,7 +151,7 @@ def _groups(
     ]
     groups += [
         _possible(answer, one, vocabulary, sources, algorithm)
-        for one in answer.statements if may_show(one)
+        for one in answer.statements if not one.is_sure
     ]
     return groups or [_nothing(answer, sources, algorithm)]
 
@@ -181,7 +180,8 @@ def _group(
 def _possible(
     answer: StoredAnswer, said: Statement, vocabulary: Vocabulary, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
-    """The group of a region that may be shown: its probability, no heights; it refers to all images."""
+    """The group of an unsure region, which may be shown: its probability, no heights; it refers
+    to all images."""
     identity = *answer.identity(), said.region, *image_keys(sources)
     return MeasurementsAndQualitativeEvaluations(
         _tracked(f"possible {said.region}"[:64], "possible", *identity),
@@ -196,12 +196,11 @@ def _possible(
 def _nothing(
     answer: StoredAnswer, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
-    """The group of a volume that shows none of the regions, or none surely; it refers to all images."""
-    value = NO_REGION if answer.status == "ok" or not answer.statements else NOT_SURE
+    """The group of a volume that shows none of the regions; it refers to all images."""
     return MeasurementsAndQualitativeEvaluations(
         _tracked("no region", "span", *answer.identity(), 0, *image_keys(sources)),
         algorithm_id=algorithm,
-        qualitative_evaluations=[QualitativeEvaluation(SHOWN, value)],
+        qualitative_evaluations=[QualitativeEvaluation(SHOWN, NO_REGION)],
         source_images=_images(sources),
     )
 

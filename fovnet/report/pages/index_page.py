@@ -66,7 +66,7 @@ class IndexRow:
 @dataclass(frozen=True)
 class IndexPage:
     """The whole index; `aside` counts the DICOM series found but not read, by kind; `unread` lists the first
-    of them with their reasons; `names` and `colours` are of the regions, and of none of them;
+    of them with their reasons, all but `unlisted`; `names` and `colours` are of the regions, and of none;
     `guess_words` tell what a best guess is, where any is not sure."""
 
     sentence: str
@@ -75,6 +75,7 @@ class IndexPage:
     doubts: Table
     aside: Table
     unread: Table
+    unlisted: int
     rows: tuple[IndexRow, ...]
     first: tuple[IndexRow, ...]
     names: tuple[str, ...]
@@ -112,6 +113,7 @@ def index_page(
         doubts=_counted("doubt", _frequent(doubts), len(rows)),
         aside=_counted("set aside", _frequent(unread, len(unread)), len(series), "series"),
         unread=_unread(series),
+        unlisted=max(0, unread.total() - LISTED_ASIDE),
         rows=tuple(ordered),
         first=tuple(ordered[:FIRST]),
         names=vocabulary.classes,

@@ -66,7 +66,7 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     description = " ".join(re.sub(r"[\W_]+", " ", facts.words).split())
     overview = len(frames) <= OVERVIEW_IMAGES and OVERVIEWS.search(description)
     if "LOCALIZER" in first.image_type or LOCALISERS.search(description) or overview:
-        return "localizer", "a localiser"
+        return "localizer", "images for planning"
     computed = _computed(first, description)
     if computed is not None:
         return computed
