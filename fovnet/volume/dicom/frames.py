@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.animals import is_animal
+from fovnet.volume.dicom.animals import has_unclear_species, is_animal
 from fovnet.volume.dicom.enhanced import enhanced_frames
 from fovnet.volume.dicom.header import (
     PROTOCOL,
@@ -92,6 +92,7 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         tuple(text(get(key)) for key in TIMES), is_animal(get),
         text(get("PatientSex")).upper(), text(get("PatientAge")),
         text(get("StudyDate")) or text(get("SeriesDate")) or text(get("AcquisitionDate")),
+        has_unclear_species(get),
     )
 
 

@@ -87,6 +87,7 @@ class Facts:
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     animal        whether the patient is one, by its header
     sex, age, study_date  as written, for comparison only
+    unclear_species  whether the header names a species, breed or strain that is not known
     """
 
     patient_id: str = ""
@@ -111,6 +112,7 @@ class Facts:
     sex: str = ""
     age: str = ""
     study_date: str = ""
+    unclear_species: bool = False
 
 
 @dataclass(frozen=True, slots=True)
