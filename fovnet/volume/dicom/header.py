@@ -87,6 +87,7 @@ class Facts:
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     animal        whether the patient is one, by its header
     sex, age, study_date  as written, for comparison only
+    born_on_new_year  whether the birthday is a 1 January
     unclear_species  whether the header names a species, breed or strain that is not known
     """
 
@@ -113,6 +114,7 @@ class Facts:
     age: str = ""
     study_date: str = ""
     unclear_species: bool = False
+    born_on_new_year: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hypothesis.strategies import integers
 from fovnet.volume.adapters.subjects import Portrayed, Subjects, subjects_of
 from fovnet.volume.dicom.demographics import Demographics, age_years
 from fovnet.volume.dicom.header import Facts
-from fovnet.volume.dicom.people import birthday_of, name_of
+from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
 from fovnet.volume.dicom.table import short_hash
 
 Header = dict[str, str]
@@ -26,6 +26,7 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
             patient_id=header.get("id", patient_id), name=name_of(header.get("name", "")),
             birthday=birthday_of(header.get("birth", "")), sex=header.get("sex", ""),
             age=header.get("age", ""), study_date=header.get("date", DATE),
+            born_on_new_year=is_new_year(header.get("birth", "")),
         )
         study = short_hash(header.get("study", f"1.2.{number}"))
         volumes.append(
@@ -53,6 +54,9 @@ CASES: dict[str, tuple[list[Header], list[int]]] = {
         [{"name": "DOE^ANN", "birth": "19000101"}, {"name": "ROE^BOB", "birth": "19000101"}], [0, 1]),
     "birth dates": ([{"birth": "19600101"}, {"birth": "19610101"}], [0, 1]),
     "all of it": ([ANN, BOB, ANN, BOB], [0, 1, 0, 1]),
+    "names of one letter": ([{"name": f"Anonymous^{letter}"} for letter in "ABC"], [0, 1, 2]),
+    "names of one digit": ([{"name": f"ANON {digit}"} for digit in "123"], [0, 1, 2]),
+    "one letter twice": ([{"name": f"Patient^{letter}"} for letter in "ABA"], [0, 1, 0]),
     "ages without dates": ([{"age": "020Y", "date": ""}, {"age": "029Y", "date": ""}], [0, 1]),
     "an age in months": ([{"age": "018M"}, {"age": "030Y"}], [0, 1]),
     "a later study of one person": (
@@ -90,6 +94,11 @@ REAL: dict[str, tuple[list[Header], list[int]]] = {
     "ages without dates": ([{"age": "020Y", "date": ""}, {"age": "029Y", "date": ""}], [0, 0]),
     "ages a generation apart": ([{"age": "020Y", "date": ""}, {"age": "050Y", "date": ""}], [0, 1]),
     "a centre's numbers": ([ANN, BOB], [0, 1]),
+    "a month and day removed": ([{"birth": "19500101"}, {"birth": "19500617"}], [0, 0]),
+    "a birth date removed": ([ANN | {"birth": "19000101"}, ANN | {"birth": "19500617"}], [0, 0]),
+    "other birth dates": ([{"birth": "19500203"}, {"birth": "19500617"}], [0, 1]),
+    "a birth date removed, another sex": (
+        [{"birth": "19000101", "sex": "F"}, {"birth": "19500617", "sex": "M"}], [0, 1]),
     "nothing": ([{}, {}], [0, 0]),
 }
 
