@@ -88,8 +88,10 @@ class Demographics:
 
     def _is_confirmed(self, other: Demographics) -> bool:
         """Whether two spellings of one PatientID are of one person by birth date, or two words of the
-        name."""
+        name; by both, where punctuation or an issuer differs too."""
         same_birthday = bool(self.birthday) and self.birthday == other.birthday
+        if spelling_of(self.patient_id) != spelling_of(other.patient_id):
+            return same_birthday and bool(self.name & other.name)
         return same_birthday or len(self.name & other.name) > 1
 
 

@@ -129,7 +129,27 @@ def test_one_person_under_two_spellings_is_one_subject(spellings):
         subjects = people(ANN | {"id": first}, others | {"id": second})
         assert partition(subjects, 2) == [0, 1]
         assert set(subjects.subject_of.values()) == {short_hash(first), short_hash(second)}
-        assert not subjects.notes
+        assert len(subjects.notes) == (not others)
+
+
+@pytest.mark.parametrize("second", ["H-12345", "H12345^^^HOSP", "h 12345", "H.12345", "H_12345", "H/12345"])
+def test_punctuation_and_issuer_join_by_name_and_birth_date_alone(second):
+    subjects = people(ANN | {"id": "H12345"}, ANN | {"id": second})
+    assert partition(subjects, 2) == [0, 0]
+    subjects = people({"id": "H12345"}, {"id": second})
+    assert partition(subjects, 2) == [0, 1]
+    (note,) = subjects.notes.values()
+    assert "may be of one person" in note
+    subjects = people(ANN | {"id": "H12345"}, BOB | {"id": second})
+    assert partition(subjects, 2) == [0, 1]
+    assert not subjects.notes
+
+
+def test_numbers_that_differ_by_zeros_alone_are_said():
+    subjects = people({"id": "7"}, {"id": "07"}, {"id": "007"})
+    assert partition(subjects, 3) == [0, 1, 2]
+    (note,) = subjects.notes.values()
+    assert note.endswith("is like that of 2 others; they may be of one person: 3 subjects")
 
 
 def test_people_without_patient_id_are_told_by_name_and_birth_date():
