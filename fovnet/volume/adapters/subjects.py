@@ -54,6 +54,11 @@ def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
         note = _note(together, people, unclear)
         if note:
             subjects.notes[together[0].series] = note
+    nameless = [volume for volume in volumes if _claim(volume)[0] in ("study", "series")]
+    claims = len({_claim(volume) for volume in nameless})
+    if claims > 1:
+        note = f"a missing PatientID in {claims} studies, without name and birth date: a subject each"
+        subjects.notes.setdefault(nameless[0].series, note)
     return subjects
 
 
@@ -123,8 +128,8 @@ def _note(
         note += f": {len(people)} subjects"
         return f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
     if len(people) > 1 and _differing(people) == ["PatientID"]:
-        return f"{label} is like that of {several(len(people) - 1, 'other')}; they may be of one person: " \
-            f"{len(people)} subjects"
+        others = several(len(people) - 1, "other")
+        return f"{label} is like that of {others}; they may be of one person: {len(people)} subjects"
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
         return f"{label} is written in several ways (leading zeros, case, blanks, punctuation): one subject"
     if len(people) == 1 and first.patient and first.person.is_placeholder and studies > 1:

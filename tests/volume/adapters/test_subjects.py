@@ -145,6 +145,15 @@ def test_punctuation_and_issuer_join_by_name_and_birth_date_alone(second):
     assert not subjects.notes
 
 
+def test_studies_without_a_patient_id_are_said_to_be_a_subject_each():
+    headers = [{"name": "Anonymous", "sex": sex, "age": age} for sex, age in (("M", "040Y"), ("F", "071Y"))]
+    subjects = people(*headers, patient_id="")
+    assert partition(subjects, 2) == [0, 1]
+    (note,) = subjects.notes.values()
+    assert note.startswith("a missing PatientID in 2 studies")
+    assert not people(headers[0], patient_id="").notes
+
+
 def test_numbers_that_differ_by_zeros_alone_are_said():
     subjects = people({"id": "7"}, {"id": "07"}, {"id": "007"})
     assert partition(subjects, 3) == [0, 1, 2]
