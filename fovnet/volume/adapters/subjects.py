@@ -7,6 +7,7 @@ headers contradict each other are several.  One that may be of either of two peo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -53,6 +54,11 @@ def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
         note = _note(together, people, unclear)
         if note:
             subjects.notes[together[0].series] = note
+    nameless = [volume for volume in volumes if _claim(volume)[0] in ("study", "series")]
+    claims = len({_claim(volume) for volume in nameless})
+    if claims > 1:
+        note = f"a missing PatientID in {claims} studies, without name and birth date: a subject each"
+        subjects.notes.setdefault(nameless[0].series, note)
     return subjects
 
 
@@ -61,7 +67,9 @@ def _claim(volume: Portrayed) -> tuple[str, str]:
     and birth date, else the study, else nothing."""
     person = volume.person
     if person.patient_id:
-        return "id", spelling_of(person.patient_id)
+        spelling = spelling_of(person.patient_id)
+        # without punctuation and issuer (H-12345, H12345^^^HOSP): joined by name and birth date alone
+        return "id", re.sub(r"[\W_]", "", spelling.split("^")[0]) or spelling
     if person.name and person.birthday:
         return "person", f"{person.birthday} {' '.join(sorted(person.name))}"
     if volume.study:
@@ -119,8 +127,11 @@ def _note(
         note = f"{label} is that of {several(len(people), 'person', 'people')}, by {', '.join(differing)}"
         note += f": {len(people)} subjects"
         return f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
+    if len(people) > 1 and _differing(people) == ["PatientID"]:
+        others = several(len(people) - 1, "other")
+        return f"{label} is like that of {others}; they may be of one person: {len(people)} subjects"
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
-        return f"{label} is written in several ways (leading zeros, case, blanks): one subject"
+        return f"{label} is written in several ways (leading zeros, case, blanks, punctuation): one subject"
     if len(people) == 1 and first.patient and first.person.is_placeholder and studies > 1:
         seen = f"{label} stands for one that was removed"
         return f"{seen}, in {studies} studies that nothing tells apart: one subject"

@@ -1,7 +1,10 @@
 """Whether a patient is an animal, by the header.
 
 The regions are those of people, and in a quadruped's images the axes of the patient mean other directions.
-Source: DICOM PS3.3, C.7.1.1 (species, breed), C.7.6.2.1.1 (axes of quadrupeds), CID 7454 (species codes).
+An animal is what the lists here name: the species of CID 7454 by their codes and names, and common words for
+the animals that are scanned.  What is on no list is no animal but a note: it may be a person in another
+language, an age or a phantom.  Source: DICOM PS3.3, C.7.1.1 (species, breed, strain), C.7.6.2.1.1 (axes of
+quadrupeds), PS3.16, CID 7454 (species codes).
 """
 
 from __future__ import annotations
@@ -13,29 +16,78 @@ from typing import Any
 from fovnet.volume.dicom.header import getter, many, text
 
 NOTE = "an animal, by its header: the regions are those of people"
-PEOPLE_CODES = ("337915000", "L-85B00", "9606")         # Homo sapiens in SNOMED CT, SNOMED RT, NCBI taxonomy
-PEOPLE = re.compile(r"HUMAN|HOMO|PERSON|MENSCH|HUMAIN|UMANO")
-# what stands where nothing is known
+UNCLEAR = "its header names a species or breed that is not known: the regions are those of people"
+# Homo sapiens in SNOMED CT, SNOMED RT, NCBI taxonomy
+PEOPLE_CODES = frozenset({"337915000", "L-85B00", "9606"})
+# unknown twice, other, not applicable
+NO_CODES = frozenset({"261665006", "R-41198", "74964007", "385432009"})
+# what stands for people as a whole; ages and peoples that programs write into species and breed
+PEOPLE = re.compile(
+    r"((HUMANS?|HOMO( SAPIENS){0,2}|PERSON|PEOPLE|MENSCH(LICH)?|MAN|WOMAN|HUMAIN|HOMME|UMANO|HUMANO|HOMBRE"
+    r"|MUJER|HOMEM|MENS|MÄNNISKA|MENNESKE|IHMINEN|CZŁOWIEK|ЧЕЛОВЕК|ヒト|人|人类|人類|사람|ADULT|CHILD|INFANT"
+    r"|NEONATE|NEWBORN|PATIENT|MALE|FEMALE|CAUCASIAN|WHITE|BLACK|ASIAN|AFRICAN|HISPANIC|MIXED) ?)+"
+)
+# what stands where nothing is known, and what is no body
 UNKNOWN = re.compile(
     r"|[\W_\d]+|NA|N A|UNKNOWN|NONE|NULL|ANON\w*|UNSPECIFIED|OTHER|NOT (APPLICABLE|KNOWN|SPECIFIED|GIVEN)"
+    r"|(\w+ )*PHANTOM( \w+)*"
 )
+ANIMAL_WORDS = re.compile(
+    r"\b(NON ?HUMANS?|NHP|NONHUMAN|HUMANI[SZ]ED|ANIMALS?|TIER|VETERINARY"
+    r"|CAN(INE|IS)|DOGS?|PUPPY|HUND|CHIEN|PERRO|CANE|CACHORRO|BEAGLE|LABRADOR|RETRIEVER|SHEPHERD|POODLE"
+    r"|TERRIER|BULLDOG|DACHSHUND|BOXER|ROTTWEILER|SPANIEL|HOUND|GREYHOUND|COLLIE|HUSKY|PUG|CHIHUAHUA|MONGREL"
+    r"|MASTIFF|SCHNAUZER|MALTESE|SHIH TZU"
+    r"|FEL(INE|IS)|CATS?|KITTEN|KATZE|GATO|GATTO|SIAMESE|DSH|DLH|DOMESTIC (SHORT|LONG) ?HAIR|MAINE COON"
+    r"|EQU(INE|US)|HORSES?|PONY|FOAL|DONKEY|MULE|PFERD|CHEVAL|CABALLO|CAVALLO|THOROUGHBRED|WARMBLOOD|QUARTER"
+    r"|ARABIAN|HANOVERIAN"
+    r"|BOV(INE|IS)|BOS|COWS?|CALF|CATTLE|RIND|OV(INE|IS)|SHEEP|LAMB|EWE|SCHAF|MOUTON|MERINO|CAPR(INE|A)"
+    r"|GOATS?|ZIEGE|LLAMA|ALPACA|CAMEL|DEER|SUS|PORCINE|SWINE|PIGS?|MINIPIGS?|PIGLETS?|SCHWEIN|YORKSHIRE PIG"
+    r"|GOTTINGEN|GÖTTINGEN|YUCATAN"
+    r"|MUS|MOUSE|MICE|MAUS|SOURIS|RATON|MURINE|RATTUS|RATS?|RATTE|WISTAR|SPRAGUE|DAWLEY|LEWIS RAT|LONG EVANS"
+    r"|C57BL\w*|BALB\w*|RODENTS?|HAMSTER|GERBIL|GUINEA|CAVIA|CHINCHILLA|MESOCRICETUS|RABBITS?"
+    r"|ORYCTOLAGUS|LEPORINE|KANINCHEN|LAPIN|CONEJO|NEW ZEALAND WHITE|FERRETS?|MUSTELA"
+    r"|MACACA|MACAQUES?|MONKEYS?|RHESUS|CYNOMOLGUS|BABOONS?|PAPIO|MARMOSETS?|CALLITHRIX|CHIMPANZEES?|PAN"
+    r"|GORILLAS?|PRIMATES?|SIMIAN|LEMUR|APES?|AFFE"
+    r"|AVIAN|AVES|BIRDS?|GALLUS|CHICKEN|PARROT|VOGEL|REPTIL\w+|SNAKE|TURTLE|TORTOISE|LIZARD|FISH|DANIO"
+    r"|ZEBRAFISH|FROG|XENOPUS|AMPHIBIAN|BATS?|DOLPHIN|SEAL|ELEPHANT|TIGER|LION|WOLF|FOX|BEAR)\b"
+)
+# strains of laboratories
+STRAIN = re.compile(r"(C57|BALB|DBA|C3H|CBA|FVB|NOD|SCID|F344|SHR|129)\w*( .*)?")
+DESCRIPTIONS = ("PatientSpeciesDescription", "PatientBreedDescription", "StrainDescription")
+SEQUENCES = ("PatientSpeciesCodeSequence", "PatientBreedCodeSequence", "StrainCodeSequence")
 
 
 def is_animal(get: Callable[[str], Any]) -> bool:
-    """Whether the species or breed is another than human, or the axes are those of a quadruped."""
+    """Whether the species, breed or strain is one of an animal, or the axes are those of a quadruped.
+
+    A species that a code calls human is human, whatever the words beside it; a code of anything else is an
+    animal.  Only words of the lists are an animal; "Adult", "Phantom" or a word of no list are none.
+    """
     if text(get("AnatomicalOrientationType")).upper() == "QUADRUPED":
         return True
-    species = _words(get("PatientSpeciesDescription"))
-    codes = [getter(item) for item in many(get("PatientSpeciesCodeSequence"))]
-    if any(text(code("CodeValue")).upper() in PEOPLE_CODES for code in codes):
+    codes = _species_codes(get)
+    if codes & PEOPLE_CODES:
         return False
-    descriptions = [species, *(_words(code("CodeMeaning")) for code in codes)]
-    if any(PEOPLE.search(words) for words in descriptions):
-        return False
-    breeds = [_words(get("PatientBreedDescription"))]
-    breeds += [_words(getter(item)("CodeMeaning")) for item in many(get("PatientBreedCodeSequence"))]
-    return any(not UNKNOWN.fullmatch(words) for words in (*descriptions, *breeds))
+    if codes - NO_CODES:
+        return True
+    return any(ANIMAL_WORDS.search(words) or STRAIN.fullmatch(words) for words in _descriptions(get))
 
 
-def _words(value: Any) -> str:
-    return " ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split())
+def has_unclear_species(get: Callable[[str], Any]) -> bool:
+    """Whether the header names a species, breed or strain that is on no list here."""
+    if _species_codes(get) & PEOPLE_CODES:
+        return False
+    return any(not PEOPLE.fullmatch(words) for words in _descriptions(get))
+
+
+def _species_codes(get: Callable[[str], Any]) -> frozenset[str]:
+    items = map(getter, many(get("PatientSpeciesCodeSequence")))
+    return frozenset(text(code("CodeValue")).upper() for code in items) - {""}
+
+
+def _descriptions(get: Callable[[str], Any]) -> list[str]:
+    """The words of species, breed and strain, as capitals; those that tell nothing are left out."""
+    values = [get(key) for key in DESCRIPTIONS]
+    values += [getter(item)("CodeMeaning") for key in SEQUENCES for item in many(get(key))]
+    words = (" ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split()) for value in values)
+    return [own for own in words if not UNKNOWN.fullmatch(own)]

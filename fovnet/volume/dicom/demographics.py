@@ -11,19 +11,13 @@ from dataclasses import dataclass
 from datetime import date
 
 from fovnet.volume.dicom.header import Facts
-from fovnet.volume.dicom.people import spelling_of
+from fovnet.volume.dicom.people import PLACEHOLDER, spelling_of
 
 DAYS_A_YEAR = 365.25
 AGE_UNITS = {"Y": 1.0, "M": 1 / 12, "W": 7 / DAYS_A_YEAR, "D": 1 / DAYS_A_YEAR}
 # an age in whole years leaves a year open, and some are rounded up
 SAME_BIRTH_YEARS = 2.0
 UNDATED_YEARS = 15.0            # between two ages of one person whose studies have no dates
-PLACEHOLDER = re.compile(
-    r"|0|9+|1234\d*|X+|(ANON|PSEUDO|DE ?IDENT|DE ?PERSON)[A-Z]*|UNKNOWN|NONE|NULL|NIL|N ?A|NAN|NO ?(ID|NAME)"
-    r"|TEST|DUMMY|PATIENT( ?ID)?|PAT|SUBJECT|PERSON|NAME|ID|REMOVED|PRIVATE|HIDDEN|REDACTED|MASKED|BLANK"
-    r"|EMPTY"
-)
-"""What stands for a PatientID that was removed, in the spelling of `people.spelling_of`, as capitals."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +26,7 @@ class Demographics:
 
     born  year of birth, with a fraction, by the age and the date of the study; None: not known
     age   in years; None: missing
+    on_new_year  whether the birth date is a 1 January
     """
 
     patient_id: str
@@ -40,6 +35,7 @@ class Demographics:
     sex: str
     born: float | None
     age: float | None
+    on_new_year: bool = False
 
     @classmethod
     def of(cls, facts: Facts) -> Demographics:
@@ -47,7 +43,9 @@ class Demographics:
         age, year = age_years(facts.age), _year(facts.study_date)
         born = year - age if age is not None and year is not None else None
         sex = facts.sex if facts.sex in ("M", "F") else ""
-        return cls(facts.patient_id, facts.name, facts.birthday, sex, born, age)
+        return cls(
+            facts.patient_id, facts.name, facts.birthday, sex, born, age, facts.born_on_new_year,
+        )
 
     @property
     def is_placeholder(self) -> bool:
@@ -68,7 +66,9 @@ class Demographics:
         # a name changes with a marriage; under a PatientID for all, the birth date may be one for all too
         if self.name and other.name and is_other_name and (not same_birthday or self.is_placeholder):
             found.append("name")
-        if self.birthday and other.birthday and not same_birthday:
+        # a month and day that were removed are 1 January, and a date that was is 19000101
+        is_rounded = not self.is_placeholder and (self.on_new_year or other.on_new_year)
+        if self.birthday and other.birthday and not same_birthday and not is_rounded:
             found.append("birth date")
         if self.sex and other.sex and self.sex != other.sex:
             found.append("sex")
@@ -88,8 +88,10 @@ class Demographics:
 
     def _is_confirmed(self, other: Demographics) -> bool:
         """Whether two spellings of one PatientID are of one person by birth date, or two words of the
-        name."""
+        name; by both, where punctuation or an issuer differs too."""
         same_birthday = bool(self.birthday) and self.birthday == other.birthday
+        if spelling_of(self.patient_id) != spelling_of(other.patient_id):
+            return same_birthday and bool(self.name & other.name)
         return same_birthday or len(self.name & other.name) > 1
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.animals import is_animal
+from fovnet.volume.dicom.animals import has_unclear_species, is_animal
 from fovnet.volume.dicom.enhanced import enhanced_frames
 from fovnet.volume.dicom.header import (
     PROTOCOL,
@@ -28,7 +28,7 @@ from fovnet.volume.dicom.header import (
     whole,
 )
 from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
-from fovnet.volume.dicom.people import birthday_of, name_of
+from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
 from fovnet.volume.dicom.source import Item
 
 MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
@@ -92,6 +92,7 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         tuple(text(get(key)) for key in TIMES), is_animal(get),
         text(get("PatientSex")).upper(), text(get("PatientAge")),
         text(get("StudyDate")) or text(get("SeriesDate")) or text(get("AcquisitionDate")),
+        has_unclear_species(get), is_new_year(text(get("PatientBirthDate"))),
     )
 
 

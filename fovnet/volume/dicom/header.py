@@ -87,6 +87,8 @@ class Facts:
     birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
     animal        whether the patient is one, by its header
     sex, age, study_date  as written, for comparison only
+    born_on_new_year  whether the birthday is a 1 January
+    unclear_species  whether the header names a species, breed or strain that is not known
     """
 
     patient_id: str = ""
@@ -111,6 +113,8 @@ class Facts:
     sex: str = ""
     age: str = ""
     study_date: str = ""
+    unclear_species: bool = False
+    born_on_new_year: bool = False
 
 
 @dataclass(frozen=True, slots=True)

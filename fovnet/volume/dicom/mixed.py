@@ -3,7 +3,8 @@
 Anonymisers that give every volume one series UID, and exports of two scans as one series, leave such
 mixtures.  Read as one stack, the images of two bodies alternate.  An image number stands once in a volume:
 numbers that recur tell a mixture from a stack with odd gaps, and so do places that alternate between two
-grids.  Source: DICOM PS3.3, C.7.6.1.1.1 (Instance Number identifies an image of the series).
+grids.  Images that are missing are few, or at no regular distance, or missing in the numbers too.
+Source: DICOM PS3.3, C.7.6.1.1.1 (Instance Number identifies an image of the series).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from fovnet.volume.dicom.positions import (
     EVEN,
     LEAST,
     MAX_GAP,
+    MISSING,
     SAME_PLACE_MM,
     are_woven,
     is_even,
@@ -34,6 +36,8 @@ MOST_STACKS = 4                 # in one mixture; a number that recurs more ofte
 SAME_GRID = 0.02
 LEAST_BY_PLACES = 4             # images of a stack then: three of six odd places are even by chance
 MOST_TRIED = 4                  # longest progressions from the first image that are tried
+LONGEST_PERIOD = 8              # gaps, after which the gaps of a mixture of grids repeat
+LEAST_PERIODS = 3               # fewer may be chance
 
 
 def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
@@ -50,12 +54,14 @@ def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
         stacks = search.stacks(range(len(frames)), MOST_STACKS)
         name = "image numbers that recur"
     else:
-        if is_even(frames, missing=True) or _lacks_images(placed[order, 2], numbers):
+        along = placed[order, 2]
+        if is_even(frames, missing=True) or _lacks_images(along, numbers):
             return whole
+        most = 2 if _is_counted(numbers) and not _alternates(along, numbers) else MOST_STACKS
         each_once = list(range(len(frames)))
         ordered = [frames[index] for index in order]
         search = _Search(ordered, placed[order], each_once, SAME_GRID, LEAST_BY_PLACES)
-        stacks = search.stacks(range(len(frames)), 2 if _is_counted(numbers) else MOST_STACKS)
+        stacks = search.stacks(range(len(frames)), most)
         name = "grids of positions"
         if stacks and not are_woven([placed[order[stack], 2] for stack in stacks]):
             return whole
@@ -83,15 +89,30 @@ def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
 
 
 def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
-    """Raises VolumeError "volume-doubled" for odd gaps between images whose numbers recur."""
+    """Raises VolumeError "volume-doubled" for odd gaps between images whose numbers recur, and for gaps that
+    alternate regularly."""
+    if most_at_one_place(frames) > 1 or is_even(frames, missing=True):
+        return
     recurring = recurring_numbers(frames)
-    if recurring and most_at_one_place(frames) == 1 and not is_even(frames, missing=True):
+    placed = placed_by(frames)
+    if recurring:
         seen = f"{len(recurring)} image numbers recur at other places ({recurring[0]}, for example)"
-        raise VolumeError(
-            "volume-doubled",
-            f"{source}: {seen}, and the images are not evenly spaced: they are of several volumes, and no "
-            "attribute tells them apart. Separate the volumes into folders.",
-        )
+        fault = f"{seen}, and the images are not evenly spaced"
+    elif placed is not None and len(frames) >= 2 * LEAST:
+        order = placed[:, 2].argsort(kind="stable")
+        along = placed[order, 2]
+        if not _alternates(along, [frames[index].instance for index in order]):
+            return
+        gaps_mm = np.diff(along)
+        widths = f"{gaps_mm.min():.2f} to {gaps_mm.max():.2f} mm"
+        fault = f"the gaps between the images alternate regularly ({widths})"
+    else:
+        return
+    raise VolumeError(
+        "volume-doubled",
+        f"{source}: {fault}: they are of several volumes, and no attribute tells them apart. Separate the "
+        "volumes into folders.",
+    )
 
 
 def _is_counted(numbers: Sequence[int]) -> bool:
@@ -101,12 +122,33 @@ def _is_counted(numbers: Sequence[int]) -> bool:
 
 
 def _lacks_images(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
-    """Whether every gap is one, two or three times the smallest, and the numbers do not contradict that
-    images are missing."""
+    """Whether every gap is one, two or three times the smallest, at no regular distance, and the numbers do
+    not contradict that images are missing."""
+    return _times(along) is not None and _is_counted(numbers) and not _alternates(along, numbers)
+
+
+def _times(along: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Each gap as a multiple of the smallest; None if some are none, or wider than three."""
     gaps = np.diff(along)
     times = gaps / max(gaps.min(), SAME_PLACE_MM)
     off = np.abs(times - np.rint(times))
-    return bool(times.max() <= MAX_GAP and off.max() <= EVEN) and _is_counted(numbers)
+    return np.rint(times).astype(np.int64) if times.max() <= MAX_GAP and off.max() <= EVEN else None
+
+
+def _alternates(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
+    """Whether multiples of the smallest gap recur with a period where two grids may overlap, from the first
+    of the smallest gaps to the last; not if the image numbers are missing there too."""
+    times = _times(along)
+    if times is None or np.array_equal(np.abs(np.diff(numbers)), times):
+        return False
+    smallest = np.flatnonzero(times == 1)
+    woven = times[smallest[0] : smallest[-1] + 1]
+    if np.count_nonzero(woven > 1) <= MISSING * len(woven):
+        return False
+    periods = range(2, min(LONGEST_PERIOD, len(woven) // LEAST_PERIODS) + 1)
+    return any(
+        np.count_nonzero(woven[period:] != woven[:-period]) <= MISSING * len(woven) for period in periods
+    )
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,13 @@ MOST_PEOPLE = 64
 # letters that NFKD does not decompose
 LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d"})
 
+PLACEHOLDER = re.compile(
+    r"|0|9+|1234\d*|X+|(ANON|PSEUDO|DE ?IDENT|DE ?PERSON)[A-Z]*|UNKNOWN|NONE|NULL|NIL|N ?A|NAN|NO ?(ID|NAME)"
+    r"|TEST|DUMMY|PATIENT( ?ID)?|PAT|SUBJECT|PERSON|NAME|ID|REMOVED|PRIVATE|HIDDEN|REDACTED|MASKED|BLANK"
+    r"|EMPTY"
+)
+"""What stands for a PatientID or a name that was removed, in the spelling of `spelling_of`, as capitals."""
+
 Person = tuple[str, str, frozenset[str]]
 """PatientID, birthday, words of the name; each empty where it is missing."""
 
@@ -37,13 +44,16 @@ def birthday_of(written: str) -> str:
 @functools.lru_cache(maxsize=256)
 def name_of(written: str) -> frozenset[str]:
     """A digest of each word of a name, ignoring case, accents, umlauts written with e, and separators;
-    initials are left out if there are longer words."""
+    initials are left out if there are longer words, unless those stand for a name that was removed
+    (Anonymous^A)."""
     plain = "".join(
         letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)
     ).casefold()
     plain = plain.translate(LETTERS)
     words = re.findall(r"[^\W_]+", plain)
-    long = [word for word in words if len(word) > 1] or words
+    long = [word for word in words if len(word) > 1]
+    if all(PLACEHOLDER.fullmatch(word.upper()) for word in long):
+        long = words
     return frozenset(_digest(re.sub("(?<=[aou])e", "", word)) for word in long)
 
 
@@ -51,6 +61,11 @@ def name_of(written: str) -> frozenset[str]:
 def spelling_of(patient_id: str) -> str:
     """A PatientID without what programs change when they copy it: case, blanks, zeros before a number."""
     return re.sub(r"(?<!\d)0+(?=\d)", "", "".join(patient_id.split()).casefold())
+
+
+def is_new_year(written: str) -> bool:
+    """Whether a complete date is a 1 January: of a year whose month and day were removed, or of none."""
+    return bool(re.fullmatch(r"\d{4}0101", re.sub(r"\D", "", written)))
 
 
 def differing(frames: Sequence[Frame]) -> list[str]:

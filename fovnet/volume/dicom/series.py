@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from fovnet.volume.dicom.animals import NOTE as ANIMAL
+from fovnet.volume.dicom.animals import UNCLEAR
 from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import NAMES, Key, keys_of, series_number
@@ -135,7 +136,11 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
     differ += sorted({name for _, _, attributes, _ in groups for name in attributes})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
     found: list[Series] = []
-    animal = (ANIMAL,) if frames[0].facts.animal else ()
+    animal: tuple[str, ...] = ()
+    if frames[0].facts.animal:
+        animal = (ANIMAL,)
+    elif frames[0].facts.unclear_species:
+        animal = (UNCLEAR,)
     for number, (key, own, _, group) in enumerate(groups, start=1):
         lost = tuple(item for frame in group for item in copies.pop(_image(frame), ()))
         kind, reason = kind_of(tuple(group))

@@ -11,7 +11,7 @@ from hypothesis.strategies import integers
 from fovnet.volume.adapters.subjects import Portrayed, Subjects, subjects_of
 from fovnet.volume.dicom.demographics import Demographics, age_years
 from fovnet.volume.dicom.header import Facts
-from fovnet.volume.dicom.people import birthday_of, name_of
+from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
 from fovnet.volume.dicom.table import short_hash
 
 Header = dict[str, str]
@@ -26,6 +26,7 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
             patient_id=header.get("id", patient_id), name=name_of(header.get("name", "")),
             birthday=birthday_of(header.get("birth", "")), sex=header.get("sex", ""),
             age=header.get("age", ""), study_date=header.get("date", DATE),
+            born_on_new_year=is_new_year(header.get("birth", "")),
         )
         study = short_hash(header.get("study", f"1.2.{number}"))
         volumes.append(
@@ -53,6 +54,9 @@ CASES: dict[str, tuple[list[Header], list[int]]] = {
         [{"name": "DOE^ANN", "birth": "19000101"}, {"name": "ROE^BOB", "birth": "19000101"}], [0, 1]),
     "birth dates": ([{"birth": "19600101"}, {"birth": "19610101"}], [0, 1]),
     "all of it": ([ANN, BOB, ANN, BOB], [0, 1, 0, 1]),
+    "names of one letter": ([{"name": f"Anonymous^{letter}"} for letter in "ABC"], [0, 1, 2]),
+    "names of one digit": ([{"name": f"ANON {digit}"} for digit in "123"], [0, 1, 2]),
+    "one letter twice": ([{"name": f"Patient^{letter}"} for letter in "ABA"], [0, 1, 0]),
     "ages without dates": ([{"age": "020Y", "date": ""}, {"age": "029Y", "date": ""}], [0, 1]),
     "an age in months": ([{"age": "018M"}, {"age": "030Y"}], [0, 1]),
     "a later study of one person": (
@@ -90,6 +94,11 @@ REAL: dict[str, tuple[list[Header], list[int]]] = {
     "ages without dates": ([{"age": "020Y", "date": ""}, {"age": "029Y", "date": ""}], [0, 0]),
     "ages a generation apart": ([{"age": "020Y", "date": ""}, {"age": "050Y", "date": ""}], [0, 1]),
     "a centre's numbers": ([ANN, BOB], [0, 1]),
+    "a month and day removed": ([{"birth": "19500101"}, {"birth": "19500617"}], [0, 0]),
+    "a birth date removed": ([ANN | {"birth": "19000101"}, ANN | {"birth": "19500617"}], [0, 0]),
+    "other birth dates": ([{"birth": "19500203"}, {"birth": "19500617"}], [0, 1]),
+    "a birth date removed, another sex": (
+        [{"birth": "19000101", "sex": "F"}, {"birth": "19500617", "sex": "M"}], [0, 1]),
     "nothing": ([{}, {}], [0, 0]),
 }
 
@@ -120,7 +129,36 @@ def test_one_person_under_two_spellings_is_one_subject(spellings):
         subjects = people(ANN | {"id": first}, others | {"id": second})
         assert partition(subjects, 2) == [0, 1]
         assert set(subjects.subject_of.values()) == {short_hash(first), short_hash(second)}
-        assert not subjects.notes
+        assert len(subjects.notes) == (not others)
+
+
+@pytest.mark.parametrize("second", ["H-12345", "H12345^^^HOSP", "h 12345", "H.12345", "H_12345", "H/12345"])
+def test_punctuation_and_issuer_join_by_name_and_birth_date_alone(second):
+    subjects = people(ANN | {"id": "H12345"}, ANN | {"id": second})
+    assert partition(subjects, 2) == [0, 0]
+    subjects = people({"id": "H12345"}, {"id": second})
+    assert partition(subjects, 2) == [0, 1]
+    (note,) = subjects.notes.values()
+    assert "may be of one person" in note
+    subjects = people(ANN | {"id": "H12345"}, BOB | {"id": second})
+    assert partition(subjects, 2) == [0, 1]
+    assert not subjects.notes
+
+
+def test_studies_without_a_patient_id_are_said_to_be_a_subject_each():
+    headers = [{"name": "Anonymous", "sex": sex, "age": age} for sex, age in (("M", "040Y"), ("F", "071Y"))]
+    subjects = people(*headers, patient_id="")
+    assert partition(subjects, 2) == [0, 1]
+    (note,) = subjects.notes.values()
+    assert note.startswith("a missing PatientID in 2 studies")
+    assert not people(headers[0], patient_id="").notes
+
+
+def test_numbers_that_differ_by_zeros_alone_are_said():
+    subjects = people({"id": "7"}, {"id": "07"}, {"id": "007"})
+    assert partition(subjects, 3) == [0, 1, 2]
+    (note,) = subjects.notes.values()
+    assert note.endswith("is like that of 2 others; they may be of one person: 3 subjects")
 
 
 def test_people_without_patient_id_are_told_by_name_and_birth_date():

@@ -146,6 +146,14 @@ ANIMALS: dict[str, dict[str, Any]] = {
         "PatientSpeciesCodeSequence": coded("448169003", ""), "PatientSpeciesDescription": "Feline"},
     "breed": {"PatientBreedDescription": "Labrador Retriever"},
     "code of the breed": {"PatientBreedCodeSequence": coded("42250008", "Beagle")},
+    "not human": {"PatientSpeciesDescription": "Non-human primate"},
+    "humanized": {"PatientSpeciesDescription": "Humanized mouse"},
+    "code alone": {"PatientSpeciesCodeSequence": coded("448771007", "")},
+    "old code alone": {"PatientSpeciesCodeSequence": coded("L-80700", "")},
+    "strain": {"StrainDescription": "C57BL/6J"},
+    "breed of rats": {"PatientBreedDescription": "Wistar"},
+    "called human, of a breed": {
+        "PatientSpeciesDescription": "Human", "PatientBreedDescription": "Beagle"},
     "breed of an unknown species": {"PatientSpeciesDescription": "", "PatientBreedDescription": "Arabian"},
 }
 PEOPLE: dict[str, dict[str, Any]] = {
@@ -158,6 +166,14 @@ PEOPLE: dict[str, dict[str, Any]] = {
     "code, and a strange word": {
         "PatientSpeciesCodeSequence": coded("337915000", ""), "PatientSpeciesDescription": "adult"},
     "unknown": {"PatientSpeciesDescription": "Unknown"},
+    "code of the unknown": {"PatientSpeciesCodeSequence": coded("261665006", "Unknown")},
+    "in Japanese": {"PatientSpeciesDescription": "ヒト", "SpecificCharacterSet": "ISO_IR 192"},
+    "in Spanish": {"PatientSpeciesDescription": "Hombre"},
+    "an age": {"PatientSpeciesDescription": "Adult"},
+    "an age of a species": {"PatientSpeciesDescription": "Human neonate"},
+    "people": {"PatientBreedDescription": "Caucasian"},
+    "mixed": {"PatientBreedDescription": "Mixed"},
+    "phantom": {"PatientSpeciesDescription": "Phantom"},
     "n/a": {"PatientSpeciesDescription": "N/A", "PatientBreedDescription": "n/a"},
     "anonymised": {"PatientSpeciesDescription": "ANONYMIZED"},
     "empty": {"PatientSpeciesDescription": "", "PatientBreedDescription": ""},
@@ -174,6 +190,14 @@ def test_an_animal_is_set_aside(write, given):
 @pytest.mark.parametrize("given", PEOPLE.values(), ids=PEOPLE)
 def test_a_person_is_no_animal(write, given):
     assert kind_and_notes(write.images(write.noise((6, 7, 4)), **given)) == ("", ())
+
+
+@pytest.mark.parametrize("word", ["Mensa", "Inimene", "Homo erectus", "Category 3"])
+def test_a_species_that_is_on_no_list_is_a_note(write, word):
+    kind, notes = kind_and_notes(write.images(write.noise((6, 7, 4)), PatientSpeciesDescription=word))
+    assert kind == ""
+    assert notes == (
+        "its header names a species or breed that is not known: the regions are those of people",)
 
 
 def test_an_animal_is_refused_unless_it_is_asked_for(tmp_path, write):

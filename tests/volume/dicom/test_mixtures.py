@@ -95,6 +95,44 @@ def test_volumes_among_each_other_are_parted(write, volumes):
     ]
 
 
+NUMBERED = {"counted": True, "no numbers": 0, "one number": 1}
+
+
+@pytest.mark.parametrize("numbered", NUMBERED.values(), ids=NUMBERED)
+@pytest.mark.parametrize("first_mm", [3, 4, 8, 9, 4.05, 28, 124, -32])
+@pytest.mark.parametrize("lost", [None, 7])
+def test_gaps_that_alternate_are_two_grids_and_no_lost_images(write, first_mm, numbered, lost):
+    """The images of the two are numbered again along the normal, or have no numbers."""
+    images = stack(write, grid(), 20, 1) + stack(write, grid(first_mm), 20, 2)
+    images.sort(key=lambda image: float(image.ImagePositionPatient[2]))
+    if lost:
+        del images[lost]
+    for number, image in enumerate(images, start=1):
+        image.InstanceNumber = number if numbered is True else numbered
+    assert sorted(map(len, grouped(images))) == ([19, 20] if lost else [20, 20])
+
+
+PERIODS = [(1, 1, 2), (1, 2, 3), (1, 1, 1, 2), (1, 1, 1, 1, 2), (1, 1, 3), (2, 1, 1, 1, 2, 2)]
+
+
+@pytest.mark.parametrize("period", PERIODS)
+@pytest.mark.parametrize("numbered", NUMBERED.values(), ids=NUMBERED)
+def test_gaps_of_any_period_are_not_read_as_one_volume(tmp_path, write, period, numbered):
+    along = np.cumsum(np.tile(period, 6)) * 4.0
+    number = {} if numbered is True else on(numbered, 0)
+    images = placed(write, along.tolist(), **number)
+    for index, image in enumerate(images):
+        image.PixelData = write.noise((24, 20, 1), seed=index).tobytes()
+    write.save(tmp_path, images)
+    try:
+        volumes = [read(path) for path in find([tmp_path]).volumes]
+    except VolumeError as fault:
+        assert fault.code == "volume-doubled"
+        assert "alternate regularly (4.00 to" in str(fault)
+    else:
+        assert len(volumes) > 1
+
+
 @pytest.mark.parametrize("missing", [(3,), (5, 11), (7, 8)])
 def test_volumes_among_each_other_may_lack_an_image(write, missing):
     images = stack(write, grid(), 30, 1) + stack(write, grid(5), 20, 2)
@@ -164,7 +202,10 @@ IRREGULAR: dict[str, tuple[list[float], dict[str, Any]]] = {
     "every third missing": (
         [SPACING_MM * every_third_missing(k) for k in range(24)],
         {"InstanceNumber": lambda k: every_third_missing(k) + 1}),
-    "every third missing, numbered again": ([SPACING_MM * every_third_missing(k) for k in range(24)], {}),
+    "some missing, numbered again": (
+        [SPACING_MM * k for k in range(30) if k not in (3, 4, 9, 15, 22, 26)], {}),
+    "some missing, no numbers": (
+        [SPACING_MM * k for k in range(30) if k not in (3, 4, 9, 15, 22, 26)], on(0, 0)),
     "one number for all": (odd_heights([0] * 24), on(1, 0)),
     "no numbers, odd places": (odd_heights(JITTER), on(0, 0)),
     "a number twice": (odd_heights([0] * 24), {"InstanceNumber": lambda k: max(k, 1)}),
