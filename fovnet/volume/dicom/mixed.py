@@ -128,9 +128,12 @@ def _lacks_images(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
 
 
 def _times(along: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Each gap as a multiple of the smallest; None if some are none, or wider than three."""
+    """Each gap as a multiple of the smallest; None if some are none, or wider than three, or images share a
+    place."""
     gaps = np.diff(along)
-    times = gaps / max(gaps.min(), SAME_PLACE_MM)
+    if gaps.min() < SAME_PLACE_MM:
+        return None
+    times = gaps / gaps.min()
     off = np.abs(times - np.rint(times))
     return np.rint(times).astype(np.int64) if times.max() <= MAX_GAP and off.max() <= EVEN else None
 
