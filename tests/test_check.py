@@ -18,12 +18,12 @@ def checked(folder: Path, more: str = ""):
 
 
 def test_a_folder_that_does_not_exist_is_refused_with_the_name_that_may_be_meant(tmp_path):
-    (tmp_path / "dats").mkdir()
+    (tmp_path / "datas").mkdir()
     (tmp_path / "data.txt").write_text("no folder")
     done = checked(tmp_path)
     assert done.exit_code != 0 and ": valid." not in done.output
     assert f"collections.mine: {tmp_path / 'data'}: no such folder" in str(done.exception)
-    assert f"'{tmp_path / 'dats'}'?" in str(done.exception)
+    assert f"'{tmp_path / 'datas'}'?" in str(done.exception)
 
 
 def test_tables_that_are_not_there_yet_are_said_to_be(tmp_path):
