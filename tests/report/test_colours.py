@@ -75,11 +75,14 @@ def test_names_on_coloured_spans_can_be_read():
 
 
 def test_every_ink_of_the_pages_stands_out_from_every_paper():
+    """In the light colours and, where the system asks for them, in the dark ones."""
     css = (Path(pages.__file__).parent / "templates" / "style.css").read_text(encoding="utf-8")
-    inks = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", css))
-    assert {"ink", "soft", "accent", "warn", "tint"} <= inks.keys()
-    for paper in ("#ffffff", inks["tint"]):
-        assert all(contrast(inks[name], paper) >= 4.5 for name in ("ink", "soft", "accent", "warn"))
+    parts = css.split("prefers-color-scheme: dark", 1)
+    light, dark = (dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", part)) for part in parts)
+    for colours in (light, light | dark):
+        assert {"ink", "soft", "accent", "warn", "tint"} <= colours.keys()
+        for paper in (colours.get("paper", "#ffffff"), colours["tint"]):
+            assert all(contrast(colours[name], paper) >= 4.5 for name in ("ink", "soft", "accent", "warn"))
 
 
 def test_words_in_figures_stand_out_from_white():
