@@ -28,7 +28,7 @@ demo: $(READY)
 	snakemake --cores $(CORES) --configfile configs/demo.yaml --rerun-incomplete --quiet host
 
 test: $(READY)
-	ruff check .
+	ruff check . && ruff format --check --quiet .
 	@mypy & types=$$!; python -m pytest -n auto --dist worksteal; tests=$$?; wait $$types && exit $$tests
 
 fast: $(READY)

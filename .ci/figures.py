@@ -14,7 +14,12 @@ from pathlib import Path
 from statistics import median, quantiles
 
 SKIPPED = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
     tokenize.ENDMARKER,
 }
 
@@ -22,7 +27,9 @@ SKIPPED = {
 def docstrings(tree: ast.AST) -> set[int]:
     """The lines of all docstrings, and of the strings that describe a constant."""
     strings = (
-        node for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     )
     return {
         line
@@ -38,11 +45,14 @@ def counted(path: Path) -> tuple[int, int, list[int]]:
     tree = ast.parse(source)
     text = docstrings(tree)
     tokens = [
-        one for one in tokenize.tokenize(io.BytesIO(source.encode()).readline)
+        one
+        for one in tokenize.tokenize(io.BytesIO(source.encode()).readline)
         if one.type not in SKIPPED and one.start[0] not in text
     ]
     lines = {line for one in tokens for line in range(one.start[0], one.end[0] + 1)}
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     own = [len(lines & set(range(node.lineno, (node.end_lineno or 0) + 1))) for node in functions]
     return len(tokens), len(lines), own
 
@@ -68,22 +78,31 @@ def entered(package: Path) -> dict[str, tuple[int, int]]:
         for path in package.rglob("*.py")
     }
     doors = {
-        other for name, path in files.items() for other in imports(path)
+        other
+        for name, path in files.items()
+        for other in imports(path)
         if other in files and other.split(".")[:2] != name.split(".")[:2]
     }
     rooms = sorted({name.split(".")[1] for name in files if name.count(".") > 1})
     inside = {
-        room: [name for name in files if name.startswith(f"fovnet.{room}.") and not name.endswith("__init__")]
+        room: [
+            name
+            for name in files
+            if name.startswith(f"fovnet.{room}.") and not name.endswith("__init__")
+        ]
         for room in rooms
     }
-    return {room: (sum(name in doors for name in names), len(names)) for room, names in inside.items()}
+    return {
+        room: (sum(name in doors for name in names), len(names)) for room, names in inside.items()
+    }
 
 
 def main() -> None:
     """Prints the figures."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     package, tests = (
-        [counted(path) for path in sorted((root / room).rglob("*.py"))] for room in ("fovnet", "tests")
+        [counted(path) for path in sorted((root / room).rglob("*.py"))]
+        for room in ("fovnet", "tests")
     )
     tokens, lines = (sum(one[part] for one in package) for part in (0, 1))
     functions = [length for one in package for length in one[2]]

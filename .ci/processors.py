@@ -65,13 +65,17 @@ SETTINGS = {
     "openblas-haswell": openblas("Haswell", AVX2),
     "openblas-zen": openblas("Zen", AVX2, "Zen|Haswell"),
     "openblas-skylakex": openblas("SkylakeX", AVX512),
-    "openblas-sapphirerapids": openblas("Sapphirerapids", {*AVX512, "avx512_bf16"}, "SapphireRapids"),
+    "openblas-sapphirerapids": openblas(
+        "Sapphirerapids", {*AVX512, "avx512_bf16"}, "SapphireRapids"
+    ),
     "torch-default": pytorch("default", AVX2),
     "torch-avx2": pytorch("avx2", AVX2),
     "torch-avx512": pytorch("avx512", AVX512),
     "onednn-sse41": Setting({"ONEDNN_MAX_CPU_ISA": "SSE41"}, expected={"oneDNN": "Intel SSE4.1"}),
     "mkl-compatible": Setting({"MKL_CBWR": "COMPATIBLE"}, expected={"MKL": "COMPATIBLE"}),
-    "numpy-baseline": Setting({"NPY_DISABLE_CPU_FEATURES": "DISPATCHED"}, expected={"numpy": "baseline"}),
+    "numpy-baseline": Setting(
+        {"NPY_DISABLE_CPU_FEATURES": "DISPATCHED"}, expected={"numpy": "baseline"}
+    ),
     "libm-without-fma": Setting({"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"}, AVX2),
 }
 
@@ -102,7 +106,9 @@ print("ANSWERS " + json.dumps({{
 def run_python(program: str, environment: dict[str, str]) -> str:
     """What a program says on standard output, and nothing where it was ended."""
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}).stdout
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}
+    ).stdout
 
 
 def ask_libraries(setting: Setting) -> Answers:
@@ -132,15 +138,27 @@ def numeric_folders() -> list[str]:
 
 def processor() -> tuple[str, set[str]]:
     """The name of this processor and its flags."""
-    facts = dict(re.findall(r"^(model name|flags)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M))
+    facts = dict(
+        re.findall(r"^(model name|flags)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    )
     return facts.get("model name", "an unknown processor"), set(facts.get("flags", "").split())
 
 
 def run_tests(setting: Setting, arguments: list[str]) -> str:
     """How the numeric tests end under a setting."""
     begun = monotonic()
-    chosen = arguments if any((CHECKOUT / word.split("::")[0]).exists() for word in arguments) else []
-    command = [sys.executable, "-m", "pytest", "-n", "1", *arguments, *([] if chosen else numeric_folders())]
+    chosen = (
+        arguments if any((CHECKOUT / word.split("::")[0]).exists() for word in arguments) else []
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "1",
+        *arguments,
+        *([] if chosen else numeric_folders()),
+    ]
     process = subprocess.run(command, cwd=CHECKOUT, env={**os.environ, **environment_of(setting)})
     return f"{'FAILED' if process.returncode else 'passed'} in {monotonic() - begun:.0f} s"
 

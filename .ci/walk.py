@@ -46,7 +46,12 @@ def watch(package: str, seen: Path) -> None:
             caller = caller.f_back
         # a thread or a process begins where what it was handed does
         begun = caller.f_code if caller else frame.f_code
-        step = (begun.co_filename, begun.co_qualname, frame.f_code.co_filename, frame.f_code.co_qualname)
+        step = (
+            begun.co_filename,
+            begun.co_qualname,
+            frame.f_code.co_filename,
+            frame.f_code.co_qualname,
+        )
         if (caller is None or step[0] != step[2]) and step not in known:
             known.add(step)
             with seen.open("a") as lines:
@@ -63,12 +68,24 @@ def searched(root: Path, folder: Path) -> list[Step]:
     settings["search"] |= {"trials": 1, "workers": 1}
     config, seen = folder / "config.yaml", folder / "steps.tsv"
     config.write_text(yaml.safe_dump(settings))
-    made = ["phantom", str(folder / "results/phantom"), "--subjects", "8", "--volumes", "1", "--seed", "1"]
+    made = [
+        "phantom",
+        str(folder / "results/phantom"),
+        "--subjects",
+        "8",
+        "--volumes",
+        "1",
+        "--seed",
+        "1",
+    ]
     paths = {"PYTHONPATH": str(root), "WALK_PACKAGE": f"{root / 'fovnet'}/", "WALK_SEEN": str(seen)}
     for words in (made, ["slice", "--config", str(config)], ["search", "--config", str(config)]):
         watched = [__file__] if words[0] == "search" else ["-m", "fovnet"]
         subprocess.run(
-            [sys.executable, *watched, *words], env={**os.environ, **paths}, check=True, capture_output=True
+            [sys.executable, *watched, *words],
+            env={**os.environ, **paths},
+            check=True,
+            capture_output=True,
         )
     return [tuple(line.split("\t")) for line in seen.read_text().splitlines()]
 
@@ -105,7 +122,8 @@ def main() -> None:
     above = [step for step in calls if floor(step[2])]
     climbs = [later for before, later in pairwise(above) if floor(later[0]) > floor(before[2])]
     returns = [
-        step for place, step in enumerate(calls)
+        step
+        for place, step in enumerate(calls)
         if any(step[2] in (before[0], before[2]) for before in calls[:place])
     ]
     for number, step in enumerate(calls, 1):
@@ -120,7 +138,7 @@ def main() -> None:
 
 if __name__ == "__main__" and "WALK_SEEN" not in os.environ:
     main()
-elif "WALK_SEEN" in os.environ:                 # the search, and the processes of its trainings
+elif "WALK_SEEN" in os.environ:  # the search, and the processes of its trainings
     watch(os.environ["WALK_PACKAGE"], Path(os.environ["WALK_SEEN"]))
     if __name__ == "__main__":
         from fovnet.cli import main as command_line

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from fovnet._version import __version__
 
-if TYPE_CHECKING:                               # importing fovnet costs no torch
+if TYPE_CHECKING:  # importing fovnet costs no torch
     from os import PathLike
 
     from fovnet.acts.opening import OpenRun
@@ -25,7 +25,9 @@ if TYPE_CHECKING:                               # importing fovnet costs no torc
 __all__ = ["__version__", "load", "open"]
 
 
-def load(folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto") -> Model:
+def load(
+    folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto"
+) -> Model:
     """The model in an ensemble folder, or without one the model that comes with the package; its `predict`
     gives answers.
 

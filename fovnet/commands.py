@@ -28,7 +28,20 @@ def simulating(settings: Settings) -> str:
         settings.phantom,
         [word for name in settings.phantom.without for word in ("--without", name)],
     )
-    counts = ["--subjects", made.subjects, "--volumes", made.volumes_per_subject, "--seed", settings.seed]
+    counts = [
+        "--subjects",
+        made.subjects,
+        "--volumes",
+        made.volumes_per_subject,
+        "--seed",
+        settings.seed,
+    ]
     return shlex.join(
-        ["fovnet", "phantom", str(Results(Path(settings.results)).phantom), *map(str, counts), *without]
+        [
+            "fovnet",
+            "phantom",
+            str(Results(Path(settings.results)).phantom),
+            *map(str, counts),
+            *without,
+        ]
     )

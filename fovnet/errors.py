@@ -10,7 +10,7 @@ class FovnetError(Exception):
     """An expected failure: a stable `code` such as "volume-truncated", and a `sentence` for a person."""
 
     def __init__(self, code: str, sentence: str) -> None:
-        super().__init__(code, sentence)      # both in args, so that the error survives pickling
+        super().__init__(code, sentence)  # both in args, so that the error survives pickling
         self.code = code
         self.sentence = sentence
 

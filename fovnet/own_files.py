@@ -9,15 +9,16 @@ from pathlib import Path
 from fovnet.errors import ConfigError
 from fovnet.records import read_json
 
-SOFTWARE = b"Software\x00fovnet"        # in the first chunks of every picture that is drawn here
-STAMP = b"\xff\xfe\x00\x08fovnet"        # the comment of every thumbnail, as its JPEG marker holds it
+SOFTWARE = b"Software\x00fovnet"  # in the first chunks of every picture that is drawn here
+STAMP = b"\xff\xfe\x00\x08fovnet"  # the comment of every thumbnail, as its JPEG marker holds it
 TABLES = (
-    b"volume_id\tpath\tstatus\tregion", b"volume_id\tpath\tstatus\tshows",
+    b"volume_id\tpath\tstatus\tregion",
+    b"volume_id\tpath\tstatus\tshows",
     b"patient\tstudy\tseries_number\tseries\tkind",
 )
 OPENING = 4096
 PAGES = "pages"
-LABEL_LOG = "label-log.jsonl"       # in every folder of labels
+LABEL_LOG = "label-log.jsonl"  # in every folder of labels
 ROWS_OPENING = "fovnetRows("
 
 
@@ -65,7 +66,7 @@ def answered_before(folder: Path, volume_id: str) -> str:
             return str(facts.get("path", ""))
     except (OSError, ValueError):
         content = path.read_bytes()
-        if not content or b'"fovnet"' in content:       # an answer damaged by a disk failure
+        if not content or b'"fovnet"' in content:  # an answer damaged by a disk failure
             return ""
     raise _foreign(path)
 

@@ -28,10 +28,10 @@ import numpy as np
 from fovnet._version import __version__
 
 Array = np.ndarray[Any, Any]
-SMALL = 0.1             # numbers below keep three digits in a table, not three decimals
+SMALL = 0.1  # numbers below keep three digits in a table, not three decimals
 LONGEST_LINE = 100_000  # bytes: a file that is no table may have no line end at all
-ROUNDING = 1e-12        # smaller values are taken for the rounding error of a sum
-UNFINISHED = re.compile(r"\..+\.\d+\.part")       # the name of a file until it is complete
+ROUNDING = 1e-12  # smaller values are taken for the rounding error of a sum
+UNFINISHED = re.compile(r"\..+\.\d+\.part")  # the name of a file until it is complete
 
 
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
@@ -47,7 +47,7 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
             write(file)
             file.flush()
             if lasting:
-                os.fsync(file.fileno())        # a rename may reach the disk before the bytes do
+                os.fsync(file.fileno())  # a rename may reach the disk before the bytes do
         os.replace(temporary, path)
     except OSError as fault:
         # no file is named if the disk is full, otherwise the temporary one
@@ -55,7 +55,7 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
             fault.filename, fault.filename2 = str(path), None
         raise
     finally:
-        with suppress(OSError):                 # removing may fail as well, and must not hide the first error
+        with suppress(OSError):  # removing may fail as well, and must not hide the first error
             temporary.unlink(missing_ok=True)
     return path
 
@@ -70,6 +70,7 @@ def clear_unfinished(*folders: Path, name: str = "*") -> None:
 
 def copy(source: Path, path: Path) -> Path:
     """`path`, holding the bytes of the file `source`."""
+
     def write(file: BinaryIO) -> None:
         with source.open("rb") as read:
             shutil.copyfileobj(read, file)
@@ -89,7 +90,7 @@ def unwritable(path: Path, *, folder: bool) -> str:
             return f"{home} is a file, not a folder"
         with tempfile.TemporaryFile(dir=home):
             return ""
-    except (OSError, ValueError) as fault:      # a null character in the name
+    except (OSError, ValueError) as fault:  # a null character in the name
         return f"cannot be written ({getattr(fault, 'strerror', None) or fault})"
 
 
@@ -125,14 +126,19 @@ def write_together(texts: Mapping[Path, str]) -> None:
 
 
 def write_json(
-    path: Path, facts: Mapping[str, Any], *, settings: Any = None, seed: int | None = None,
+    path: Path,
+    facts: Mapping[str, Any],
+    *,
+    settings: Any = None,
+    seed: int | None = None,
     keep_same: bool = False,
 ) -> Path:
     """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them,
     and seed."""
     stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
     return write_text(
-        path, json.dumps({"fovnet": stamp, **facts}, indent=1, default=plain, allow_nan=False) + "\n",
+        path,
+        json.dumps({"fovnet": stamp, **facts}, indent=1, default=plain, allow_nan=False) + "\n",
         keep_same=keep_same,
     )
 
@@ -159,7 +165,11 @@ def is_stamped(path: Path) -> bool:
 
 
 def write_tsv(
-    path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, keep_same: bool = False,
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    keep_same: bool = False,
     lasting: bool = True,
 ) -> Path:
     """`path`, holding `tsv_text`."""
@@ -243,7 +253,7 @@ def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
                 return {name: archive[name] for name in archive.files}
         except ValueError:
             raise
-        except Exception as fault:      # zipfile, zlib and numpy raise various errors on damaged bytes
+        except Exception as fault:  # zipfile, zlib and numpy raise various errors on damaged bytes
             # EINVAL: a damaged directory points before the file's start
             if isinstance(fault, OSError) and fault.errno != errno.EINVAL:
                 raise
@@ -270,7 +280,10 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
             )
             shape, _, dtype = read(file)
             # numpy refuses objects itself
-            if not dtype.hasobject and math.prod(shape) * dtype.itemsize != member.file_size - file.tell():
+            if (
+                not dtype.hasobject
+                and math.prod(shape) * dtype.itemsize != member.file_size - file.tell()
+            ):
                 raise ValueError(
                     f"the array {member.filename} of {shape} has {member.file_size - file.tell():,} bytes"
                 )
@@ -317,7 +330,9 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.3g}" if ROUNDING < abs(float(value)) < SMALL else f"{value:.3f}"
     text = str(value).translate(BLANKED)
-    return f"'{text}" if FORMULA.match(text.strip()) and not NUMBER.fullmatch(text.strip()) else text
+    return (
+        f"'{text}" if FORMULA.match(text.strip()) and not NUMBER.fullmatch(text.strip()) else text
+    )
 
 
 def as_named(cell: str) -> str:

@@ -66,8 +66,12 @@ LEGS, PELVIS, ABDOMEN, CHEST, HEAD = "61685007", "816092008", "818981001", "8160
 TOGETHER = {
     frozenset({ABDOMEN, PELVIS}): Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS"),
     frozenset({CHEST, ABDOMEN}): Term("416550000", "Chest and Abdomen", "CHESTABDOMEN"),
-    frozenset({CHEST, ABDOMEN, PELVIS}): Term("416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"),
-    frozenset({LEGS, PELVIS}): Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"),
+    frozenset({CHEST, ABDOMEN, PELVIS}): Term(
+        "416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"
+    ),
+    frozenset({LEGS, PELVIS}): Term(
+        "1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"
+    ),
     frozenset({LEGS, PELVIS, ABDOMEN, CHEST, HEAD}): Term("38266002", "Entire body", "WHOLEBODY"),
 }
 """Concepts for several regions together, by the set of their SNOMED CT ids."""
@@ -96,7 +100,9 @@ class Vocabulary:
         """The name of a side region at the height of each chain region, feet to head; "" if it has none
         there."""
         ordered = [region for region in self.regions if region.rung is not None]
-        return tuple(region.level for region in sorted(ordered, key=lambda region: region.rung or 0))
+        return tuple(
+            region.level for region in sorted(ordered, key=lambda region: region.rung or 0)
+        )
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -121,12 +127,20 @@ class Vocabulary:
         """The concept of one region, for reports that need no Body Part Examined; None without a SNOMED CT
         code."""
         region = next(region for region in self.regions if region.name == name)
-        return Term(region.sct, region.meaning or region.name, region.body_part) if region.sct else None
+        return (
+            Term(region.sct, region.meaning or region.name, region.body_part)
+            if region.sct
+            else None
+        )
 
     def coded(self, code: str) -> frozenset[str]:
         """The regions of a SNOMED CT concept, of one region or of several together; empty for another."""
-        codes = next((codes for codes, term in TOGETHER.items() if term.sct == code), frozenset({code}))
-        return frozenset(region.name for region in self.regions if region.sct and region.sct in codes)
+        codes = next(
+            (codes for codes, term in TOGETHER.items() if term.sct == code), frozenset({code})
+        )
+        return frozenset(
+            region.name for region in self.regions if region.sct and region.sct in codes
+        )
 
     def named_by(self, term: Term) -> frozenset[str]:
         """The regions that a concept for several regions covers."""
@@ -151,9 +165,30 @@ class Vocabulary:
 
 FACES = frozenset(
     {
-        "HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES",
-        "NOSE", "SINUS", "SINUSES", "JAW", "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ",
-        "CRANIUM", "NASOPHARYNX",
+        "HEAD",
+        "BRAIN",
+        "SKULL",
+        "NECK",
+        "HEADNECK",
+        "FACE",
+        "FACIAL",
+        "ORBIT",
+        "ORBITS",
+        "EYE",
+        "EYES",
+        "NOSE",
+        "SINUS",
+        "SINUSES",
+        "JAW",
+        "MANDIBLE",
+        "MAXILLA",
+        "MOUTH",
+        "TEETH",
+        "EAR",
+        "EARS",
+        "TMJ",
+        "CRANIUM",
+        "NASOPHARYNX",
     }
 )
 """Words in the name of a region whose images may show a face."""
@@ -161,9 +196,29 @@ FACES = frozenset(
 
 ELSEWHERE = frozenset(
     {
-        "ACJOINT", "ANKLE", "ARM", "AXILLA", "CALCANEUS", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT",
-        "FOREARM", "HAND", "HUMERUS", "RADIUS", "RADIUSULNA", "SCAPULA", "SHOULDER", "THUMB", "TOE", "ULNA",
-        "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
+        "ACJOINT",
+        "ANKLE",
+        "ARM",
+        "AXILLA",
+        "CALCANEUS",
+        "CLAVICLE",
+        "ELBOW",
+        "EXTREMITY",
+        "FINGER",
+        "FOOT",
+        "FOREARM",
+        "HAND",
+        "HUMERUS",
+        "RADIUS",
+        "RADIUSULNA",
+        "SCAPULA",
+        "SHOULDER",
+        "THUMB",
+        "TOE",
+        "ULNA",
+        "UPPEREXTREMITY",
+        "UPPERLIMB",
+        "WRIST",
     }
 )
 """Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show
@@ -180,8 +235,17 @@ DEFAULT = Vocabulary(
             "61685007",
             "LOWERLIMB",
             (
-                "LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "LOWER EXTREMITY", "LOWEREXTREMITY", "THIGH",
-                "CALF", "KNEE", "FEMUR", "TIBIA",
+                "LEG",
+                "LEGS",
+                "LOWER LIMB",
+                "LOWERLIMB",
+                "LOWER EXTREMITY",
+                "LOWEREXTREMITY",
+                "THIGH",
+                "CALF",
+                "KNEE",
+                "FEMUR",
+                "TIBIA",
             ),
             meaning="Lower limb",
         ),
@@ -231,7 +295,16 @@ DEFAULT = Vocabulary(
             "#cc79a7",
             "421060004",
             "SPINE",
-            ("SPINE", "CSPINE", "TSPINE", "LSPINE", "LSSPINE", "CTSPINE", "TLSPINE", "LUMBAR SPINE"),
+            (
+                "SPINE",
+                "CSPINE",
+                "TSPINE",
+                "LSPINE",
+                "LSSPINE",
+                "CTSPINE",
+                "TLSPINE",
+                "LUMBAR SPINE",
+            ),
             meaning="Spine",
         ),
     )

@@ -35,8 +35,9 @@ class Results:
         except BlockingIOError:
             lock.close()
             raise ConfigError(
-                "results-held", f"{self.folder}: another run is working here; wait for it, or set another "
-                                "`results`"
+                "results-held",
+                f"{self.folder}: another run is working here; wait for it, or set another "
+                "`results`",
             ) from None
         return lock
 

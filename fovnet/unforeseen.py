@@ -24,7 +24,9 @@ def internal(path: object, fault: Exception) -> VolumeError:
     """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
     seen = f"fovnet failed with an unexpected error ({type(fault).__name__})"
     remedy = "please report it; meanwhile, try converting the volume another way (dcm2niix)"
-    return VolumeError("internal", f"{path}: {seen}. The traceback is in {log_of(fault)}; {remedy}.")
+    return VolumeError(
+        "internal", f"{path}: {seen}. The traceback is in {log_of(fault)}; {remedy}."
+    )
 
 
 def log_of(fault: Exception, words: str = "") -> Path:
@@ -33,7 +35,9 @@ def log_of(fault: Exception, words: str = "") -> Path:
     process."""
     place = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
     if place not in _LOGS or not _LOGS[place].exists():
-        with tempfile.NamedTemporaryFile("wb", prefix="fovnet-", suffix=".log", delete=False) as log:
+        with tempfile.NamedTemporaryFile(
+            "wb", prefix="fovnet-", suffix=".log", delete=False
+        ) as log:
             trace = "".join(traceback.format_exception(fault))
             log.write(f"fovnet {__version__}: {words}\n{trace}".encode(errors="backslashreplace"))
         _LOGS[place] = Path(log.name)

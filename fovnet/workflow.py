@@ -28,7 +28,10 @@ def sections(settings: Settings) -> dict[str, Any]:
     `fovnet.config.regions.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
-    whole = {**settings.model_dump(mode="json"), "vocabulary": [asdict(region) for region in regions]}
+    whole = {
+        **settings.model_dump(mode="json"),
+        "vocabulary": [asdict(region) for region in regions],
+    }
     if settings.regions != "default":
         whole["regions"] = [(region.name, region.rung, sorted(region.words)) for region in regions]
     return whole
@@ -82,7 +85,8 @@ def prior_files(settings: Settings) -> list[str]:
     if named and not Path(named).exists():
         made = f"`fovnet search learn JOURNAL... --config CONFIG --out {named}` makes it"
         raise ConfigError(
-            "prior-missing", f"search.prior: {named} does not exist; {made}, or leave out search.prior."
+            "prior-missing",
+            f"search.prior: {named} does not exist; {made}, or leave out search.prior.",
         )
     return [named] if named else [str(learned)] * bool(settings.search.learn_from)
 

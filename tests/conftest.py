@@ -10,12 +10,14 @@ from types import ModuleType
 
 # before numpy is read: two threads that wait for each other lose more than they gain
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"           # tests that ask ONNX Runtime itself tell nobody either
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # tests that ask ONNX Runtime itself tell nobody either
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("fovnet", deadline=None)      # a machine that is busy is no fault of what is tested
+settings.register_profile(
+    "fovnet", deadline=None
+)  # a machine that is busy is no fault of what is tested
 settings.load_profile("fovnet")
 
 
@@ -74,7 +76,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     people = {"train": ["0123456789ab"], "validation": ["ba9876543210"]}
     assemble(
-        results.ensemble, members, DEFAULT, prepare, settings={}, seed=1, subjects=people, precision="float16"
+        results.ensemble,
+        members,
+        DEFAULT,
+        prepare,
+        settings={},
+        seed=1,
+        subjects=people,
+        precision="float16",
     )
     save_rule(results.ensemble, Rule(sigma_mm=4.5), {"subjects": people}, settings={}, seed=1)
     pixels = np.random.default_rng(1).integers(0, 255, (80, 128, 128)).astype(np.uint8)
@@ -82,14 +91,21 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     known = load(results.ensemble, "cpu").learn(pixels, np.arange(80), truth, seed=1)
     outputs = known.outputs(pixels)
     novelty.save(
-        results.ensemble, novelty.calibrated(known.familiar, outputs.distances, known.judge.raw(outputs))
+        results.ensemble,
+        novelty.calibrated(known.familiar, outputs.distances, known.judge.raw(outputs)),
     )
-    write_text(results.folder / "model-card.md", "# Model card: two networks\n\nThey have learned nothing.\n")
+    write_text(
+        results.folder / "model-card.md",
+        "# Model card: two networks\n\nThey have learned nothing.\n",
+    )
     write_settings(
-        results.folder / "config.yaml", parse({"collections": {"clinic": "/archive/clinic"}}, "here")
+        results.folder / "config.yaml",
+        parse({"collections": {"clinic": "/archive/clinic"}}, "here"),
     )
     row = {
-        "volume_id": "case-17_t1", "subject_id": "case-17", "collection": "clinic",
+        "volume_id": "case-17_t1",
+        "subject_id": "case-17",
+        "collection": "clinic",
         "path": "/archive/clinic/case-17/t1.nii.gz",
     }
     write_tsv(results.slices / "manifest.tsv", tuple(row), [row])

@@ -13,7 +13,9 @@ HEADER = "volume_id\tsubject_id\tpath\n"
 
 def checked(folder: Path, more: str = ""):
     config = folder / "mine.yaml"
-    config.write_text(f"results: {folder / 'out'}\ncollections: {{mine: {folder / 'data'}}}\n{more}")
+    config.write_text(
+        f"results: {folder / 'out'}\ncollections: {{mine: {folder / 'data'}}}\n{more}"
+    )
     return CliRunner().invoke(app, ["check", "--config", str(config)])
 
 
@@ -47,14 +49,19 @@ def test_one_folder_under_two_names_is_refused(tmp_path):
 
 def test_a_collection_is_counted(tmp_path):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts1\tb.nii\nc\ts2\tc.nii\n")
+    (tmp_path / "data" / "volumes.tsv").write_text(
+        HEADER + "a\ts1\ta.nii\nb\ts1\tb.nii\nc\ts2\tc.nii\n"
+    )
     for name in "ab":
         (tmp_path / "data" / f"{name}.nii").touch()
     (tmp_path / "data" / "regions.tsv").write_text(
         "volume_id\tregion\tfirst_slice\tlast_slice\na\thead\t0\t3\n"
     )
     done = checked(tmp_path)
-    assert done.exit_code == 3 and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
+    assert (
+        done.exit_code == 3
+        and "collection mine: 3 volumes of 2 subjects, 1 labelled" in done.output
+    )
     assert "1 of its files is missing" in done.output and "c.nii" in done.output
 
 
@@ -67,22 +74,30 @@ def test_a_split_that_nobody_is_in_and_a_region_without_labels_are_foreseen(tmp_
         (tmp_path / "data" / f"{name}.nii").touch()
     chain = ["legs", "pelvis", "abdomen", "chest", "head"]
     rows = [f"a\t{region}\t{number}\t{number}\n" for number, region in enumerate(chain)]
-    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(rows) + "b\thead\t0\t3\n")
+    labels.write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(rows) + "b\thead\t0\t3\n"
+    )
     done = checked(tmp_path)
     output = " ".join(done.output.split())
     assert (
         done.exit_code == 3
-        and "no labelled subject for test: the 2 there are give 1 train, 1 validation, 0 test" in output
+        and "no labelled subject for test: the 2 there are give 1 train, 1 validation, 0 test"
+        in output
     )
     assert "no volume is labelled with spine:" in output and ": valid." not in output
-    assert "no train subject is labelled with" in output or "no validation subject is labelled with" in output
+    assert (
+        "no train subject is labelled with" in output
+        or "no validation subject is labelled with" in output
+    )
     table.write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\nc\ts3\tc.nii\n")
     labels.write_text(labels.read_text() + "c\tspine\t0\t3\n")
     done = checked(tmp_path)
     assert done.exit_code == 0 and ": valid." in done.output
 
 
-def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_said_to_be(tmp_path):
+def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_said_to_be(
+    tmp_path,
+):
     """Nobody gets from the pelvis to the chest but through the abdomen: a decision names it where these
     touch."""
     (tmp_path / "data").mkdir()
@@ -99,12 +114,16 @@ def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_
     output = " ".join(done.output.split())
     assert done.exit_code == 3 and ": valid." not in output
     assert "labelled with abdomen, which is between regions that one volume shows" in output
-    assert "no volume is labelled with legs, head, spine: it is never learned and never predicted" in output
+    assert (
+        "no volume is labelled with legs, head, spine: it is never learned and never predicted"
+        in output
+    )
     apart = "".join(f"{name}\t{'pelvis' if name < 'e' else 'chest'}\t0\t9\n" for name in names)
     labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + apart)
     assert checked(tmp_path).exit_code == 0, "scans of pelves and of chests may share a collection"
     labels.write_text(
-        "volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(f"{name}\tnone\t0\t9\n" for name in names)
+        "volume_id\tregion\tfirst_slice\tlast_slice\n"
+        + "".join(f"{name}\tnone\t0\t9\n" for name in names)
     )
     nothing = checked(tmp_path)
     assert nothing.exit_code == 3 and "there is no region to learn" in nothing.output
@@ -120,7 +139,9 @@ def test_a_region_between_others_that_nobody_labelled_is_named_all_the_same_and_
     assert done.exit_code == 0 and split
 
 
-def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_in_nothing_refused(tmp_path):
+def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_in_nothing_refused(
+    tmp_path,
+):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\nb\ts2\tb.nii\n")
     labels = tmp_path / "data" / "regions.tsv"
@@ -137,7 +158,9 @@ def test_a_stretch_between_two_regions_that_no_row_tells_of_is_told_and_a_hand_i
     assert "1 stretch without a row between two regions, the first 90 to 190 in b" in output, (
         "rows may end at the middle of a slice"
     )
-    labels.write_text("volume_id\tregion\tfirst_slice\tlast_slice\na\tspine\t0\t9\na\tnone\t5\t20\n")
+    labels.write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\na\tspine\t0\t9\na\tnone\t5\t20\n"
+    )
     done = checked(tmp_path)
     assert "overlaps a `none` row (5 to 20)" in str(done.exception)
 
@@ -150,12 +173,16 @@ def test_a_split_given_with_an_unlabelled_volume_counts_for_its_subject(tmp_path
         for name in "abcdef"
         for kind in "lx"
     ]
-    (tmp_path / "data" / "volumes.tsv").write_text(HEADER.replace("path", "path\tsplit") + "".join(rows))
+    (tmp_path / "data" / "volumes.tsv").write_text(
+        HEADER.replace("path", "path\tsplit") + "".join(rows)
+    )
     for name in "abcdef":
         for kind in "lx":
             (tmp_path / "data" / f"{name}{kind}.nii").touch()
-    (tmp_path / "data" / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(
-        f"{name}l\thead\t0\t3\n" for name in "abcdef"))
+    (tmp_path / "data" / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\n"
+        + "".join(f"{name}l\thead\t0\t3\n" for name in "abcdef")
+    )
     output = " ".join(checked(tmp_path).output.split())
     assert (
         "no labelled subject for validation and test: the 6 there are give 6 train, 0 validation, 0 test"
@@ -168,9 +195,13 @@ def test_results_that_are_a_file_are_refused(tmp_path):
     (tmp_path / "out").write_text("notes")
     for results in ("out", "out/deep"):
         config = tmp_path / "mine.yaml"
-        config.write_text(f"results: {tmp_path / results}\ncollections: {{mine: {tmp_path / 'data'}}}\n")
+        config.write_text(
+            f"results: {tmp_path / results}\ncollections: {{mine: {tmp_path / 'data'}}}\n"
+        )
         done = CliRunner().invoke(app, ["check", "--config", str(config)])
-        assert done.exit_code != 0 and f"{tmp_path / 'out'} is a file; name a folder" in str(done.exception)
+        assert done.exit_code != 0 and f"{tmp_path / 'out'} is a file; name a folder" in str(
+            done.exception
+        )
 
 
 def test_too_few_simulated_people_are_foreseen(tmp_path):
@@ -202,13 +233,17 @@ def test_simulated_people_beside_a_collection_are_told_and_hide_no_missing_file(
 
 def test_every_fault_of_the_tables_is_told(tmp_path):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "volumes.tsv").write_text(HEADER + "a\ts1\ta.nii\na\ts2\tb.nii\n\ts2\tc.nii\n")
+    (tmp_path / "data" / "volumes.tsv").write_text(
+        HEADER + "a\ts1\ta.nii\na\ts2\tb.nii\n\ts2\tc.nii\n"
+    )
     done = checked(tmp_path)
     assert isinstance(done.exception, Exception) and done.exit_code != 0
     assert "line 3" in str(done.exception) and "line 4" in str(done.exception)
 
 
-def test_networks_that_are_trained_further_are_named_and_slices_that_they_do_not_know_told(tmp_path):
+def test_networks_that_are_trained_further_are_named_and_slices_that_they_do_not_know_told(
+    tmp_path,
+):
     """Those of the package know slices 6 mm apart; 3 mm is what is cut by default."""
     config = tmp_path / "mine.yaml"
     for spacing, differs in (("", True), ("prepare: {target_spacing_mm: 6.0}\n", False)):
@@ -218,9 +253,13 @@ def test_networks_that_are_trained_further_are_named_and_slices_that_they_do_not
         )
         done = CliRunner().invoke(app, ["check", "--config", str(config)])
         assert (
-            done.exit_code == 0 and "10 networks of" in done.output and "are trained further" in done.output
+            done.exit_code == 0
+            and "10 networks of" in done.output
+            and "are trained further" in done.output
         )
-        assert ("they know slices 6 mm apart, here 3 mm" in " ".join(done.output.split())) == differs
+        assert (
+            "they know slices 6 mm apart, here 3 mm" in " ".join(done.output.split())
+        ) == differs
 
 
 def test_simulated_people_and_regions_of_ones_own_do_not_go_together(tmp_path):

@@ -9,7 +9,9 @@ import sys
 import pytest
 
 VERBS = {
-    "codes": ["codes"], "help of a verb": ["predict", "--help"], "help of a group": ["bench"],
+    "codes": ["codes"],
+    "help of a verb": ["predict", "--help"],
+    "help of a group": ["bench"],
     "an error": ["no-such-verb"],
 }
 
@@ -21,7 +23,11 @@ def test_a_closed_pipe_ends_a_verb_quietly(line: list[str], tmp_path) -> None:
     os.close(reading)
     with os.fdopen(writing, "wb") as closed:
         both = subprocess.run(
-            [sys.executable, "-m", "fovnet", *line], stdout=closed, stderr=closed, cwd=tmp_path, check=False,
+            [sys.executable, "-m", "fovnet", *line],
+            stdout=closed,
+            stderr=closed,
+            cwd=tmp_path,
+            check=False,
             env=os.environ | {"TMPDIR": str(tmp_path)},
         )
     assert both.returncode == 141
@@ -34,8 +40,13 @@ def test_only_the_output_s_pipe_counts(tmp_path) -> None:
         "import fovnet.cli as cli\ndef broken(**how):\n    raise BrokenPipeError(32, 'Broken pipe')\ncli.app "
         "= broken\ncli.main()"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
-                          env=os.environ | {"TMPDIR": str(tmp_path)})
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
     assert done.returncode == 1 and "traceback" in done.stderr
     assert "BrokenPipeError" in next(tmp_path.glob("*.log")).read_text()
 
@@ -49,6 +60,9 @@ def test_a_reader_that_ends_gets_what_it_asked_for() -> None:
 
 def test_an_output_closed_from_the_start_is_no_fault() -> None:
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m fovnet codes >&-"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{sys.executable} -m fovnet codes >&-"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0 and not done.stderr

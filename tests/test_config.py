@@ -54,29 +54,40 @@ def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path
 
 
 def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
-    assert doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
+    assert (
+        doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
+    )
     assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x is in line 1 already"]
     assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == [
         "line 1: regions.0.name is in line 1 already"
     ]
 
 
-@pytest.mark.parametrize("name", ["default", "demo", "smoke", "compact", "compact-gpu", "table-600"])
+@pytest.mark.parametrize(
+    "name", ["default", "demo", "smoke", "compact", "compact-gpu", "table-600"]
+)
 def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
     assert load(CONFIGS / f"{name}.yaml").results == f"results/{name}"
 
 
 def test_each_run_of_the_packages_networks_begins_with_those_of_the_one_before() -> None:
     shared = yaml.safe_load((CONFIGS / "shipped" / "shared.yaml").read_text())
-    runs = [yaml.safe_load((CONFIGS / "shipped" / f"{number}.yaml").read_text()) for number in range(1, 11)]
+    runs = [
+        yaml.safe_load((CONFIGS / "shipped" / f"{number}.yaml").read_text())
+        for number in range(1, 11)
+    ]
     whole = []
     for run in runs:
         # as Snakemake does, in place
         update_config(merged := deepcopy(shared), run)
         whole.append(parse(merged, "shipped"))
-    assert [one.training.begin for one in whole[1:]] == [f"{one.results}/ensemble" for one in whole[:-1]]
+    assert [one.training.begin for one in whole[1:]] == [
+        f"{one.results}/ensemble" for one in whole[:-1]
+    ]
     assert whole[0].training.begin is None and whole[-1].results == "results/shipped"
-    assert all(one.training.sampling == "volumes" and one.ensemble.weights == "equal" for one in whole)
+    assert all(
+        one.training.sampling == "volumes" and one.ensemble.weights == "equal" for one in whole
+    )
 
 
 def test_inputs_are_some_of_those_known_each_once_and_their_order_is_no_choice() -> None:
@@ -105,8 +116,9 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
     assert "training.augmentation.rotation: unknown key; did you mean 'rotation_deg'?" in faults(
         training={"augmentation": {"rotation": 3}}
     )
-    assert "training.early_stopping.plateau.patients: unknown key; did you mean 'patience'?" in faults(
-        training={"early_stopping": {"plateau": {"patients": 5}}}
+    assert (
+        "training.early_stopping.plateau.patients: unknown key; did you mean 'patience'?"
+        in faults(training={"early_stopping": {"plateau": {"patients": 5}}})
     )
 
 
@@ -117,7 +129,10 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
             {"collections": "/scans"},
             "collections: '/scans': expected a name with a value, such as NAME: /scans",
         ),
-        ({"prepare": {"split": [0.8, 0.2]}}, "prepare.split.2: [0.8, 0.2]: value number 3 is missing"),
+        (
+            {"prepare": {"split": [0.8, 0.2]}},
+            "prepare.split.2: [0.8, 0.2]: value number 3 is missing",
+        ),
         (
             {"prepare": {"split": [0.5, 0.25, 0.250002]}},
             "prepare.split: the fractions add up to 1.000002; they must add up to 1",
@@ -126,7 +141,9 @@ def test_a_misspelt_key_is_answered_with_the_nearest_one() -> None:
         ({"prepare": 3}, "prepare: 3: expected a name with a value, such as NAME: 3"),
     ],
 )
-def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object], message: str) -> None:
+def test_what_is_of_another_form_is_told_how_to_be_written(
+    raw: dict[str, object], message: str
+) -> None:
     with pytest.raises(ConfigError) as fault:
         parse({"phantom": {"subjects": 8}, **raw}, "c.yaml")
     assert message in fault.value.sentence
@@ -134,7 +151,9 @@ def test_what_is_of_another_form_is_told_how_to_be_written(raw: dict[str, object
 
 def test_all_faults_are_said_at_once() -> None:
     message = faults(search={"trials": 0, "method": "gp_ei"}, seed="x")
-    assert all(where in message for where in ("search.trials: 0", "search.method: 'gp_ei'", "seed: 'x'"))
+    assert all(
+        where in message for where in ("search.trials: 0", "search.method: 'gp_ei'", "seed: 'x'")
+    )
 
 
 def test_nothing_to_learn_from_is_no_configuration() -> None:
@@ -147,7 +166,11 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
 ) -> None:
     (tmp_path / "volume.nii.gz").write_bytes(b"\x1f\x8b\x08\x00")
     (tmp_path / "empty.yaml").touch()
-    for name, seen in ((".", "Is a directory"), ("volume.nii.gz", "is not text"), ("empty.yaml", "is empty")):
+    for name, seen in (
+        (".", "Is a directory"),
+        ("volume.nii.gz", "is not text"),
+        ("empty.yaml", "is empty"),
+    ):
         with pytest.raises(ConfigError, match="is an example to start from") as caught:
             load(tmp_path / name)
         assert caught.value.code == "config-unreadable" and seen in caught.value.sentence
@@ -207,7 +230,9 @@ def test_regions_without_a_colour_have_one_that_no_other_has(tmp_path: Path) -> 
     path.write_text(f"regions:\n- {{name: r0, rung: 0, colour: '#0072B2'}}\n{rest}")
     mine = vocabulary(str(path))
     colours = [mine.colour(name).lower() for name in mine.classes]
-    assert len(set(colours)) == 31 and all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+    assert len(set(colours)) == 31 and all(
+        re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours
+    )
     assert vocabulary(str(path)) == mine
 
 
@@ -272,7 +297,9 @@ def test_a_number_without_a_point_is_a_number():
     """YAML 1.1 reads 1e-4 as a word."""
     raw = {"space": {"learning_rate": ["1e-4", "1e-3"]}, "start": {"learning_rate": "1e-3"}}
     search = parse({"phantom": {"subjects": 8}, "search": raw}, "my.yaml").search
-    assert search.space == {"learning_rate": [1e-4, 1e-3]} and search.start == {"learning_rate": 1e-3}
+    assert search.space == {"learning_rate": [1e-4, 1e-3]} and search.start == {
+        "learning_rate": 1e-3
+    }
 
 
 @pytest.mark.parametrize(
@@ -337,7 +364,11 @@ def test_what_is_recommended_is_what_is_configured_by_default() -> None:
     search = Settings(phantom=Phantom(subjects=8)).search
     assert search.lead == LEAD
     configured = (
-        search.targets, search.kernel, search.hyperparameters, search.per_second, search.choose,
+        search.targets,
+        search.kernel,
+        search.hyperparameters,
+        search.per_second,
+        search.choose,
         search.fidelity,
     )
     assert configured == astuple(RECOMMENDED)
@@ -370,7 +401,8 @@ def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(
     """What decides the trials of a search, and the whole configuration, are written as before there was the
     key; another value of it differs."""
     usual, other = (
-        Settings(phantom=Phantom(subjects=8), search={"method": method, **given}) for given in ({}, later)
+        Settings(phantom=Phantom(subjects=8), search={"method": method, **given})
+        for given in ({}, later)
     )
     assert not LATER.keys() & {*usual.model_dump(mode="json")["search"], *usual.deciding[0]}
     assert other.deciding[0] == usual.deciding[0] | later and "trials" not in other.deciding[0]
@@ -402,26 +434,37 @@ def test_a_method_spends_as_the_table_of_methods_says_unless_told_otherwise(meth
             "search.least_epochs: 31 is more than the 30 of training.epochs; set 1 to 30",
         ),
         (
-            {"spend": "asha", "stop_below_regret": 0.1}, {},
+            {"spend": "asha", "stop_below_regret": 0.1},
+            {},
             "stop_below_regret: with spend asha .*leave it out, or set spend to full",
         ),
-        ({"spend": "asha", "eta": 1}, {}, "eta: 1: one of eta trainings continues from a rung; set 2 or "
-                                          "more"),
+        (
+            {"spend": "asha", "eta": 1},
+            {},
+            "eta: 1: one of eta trainings continues from a rung; set 2 or more",
+        ),
         ({"spend": "asha", "least_epochs": 0}, {}, "search.least_epochs: 0: "),
         (
-            {"eta": 4}, {},
+            {"eta": 4},
+            {},
             "eta: for trainings that are compared before their end.*leave out, or set spend to asha",
         ),
         ({"method": "tpe", "fidelity": "axis"}, {}, "fidelity: axis: method tpe has no model"),
         (
-            {"method": "tpe", "spend": "asha", "targets": "raw"}, {},
+            {"method": "tpe", "spend": "asha", "targets": "raw"},
+            {},
             "targets: for a Gaussian process, but method tpe uses none",
         ),
         (
-            {"method": "hyperband", "targets": "raw"}, {},
+            {"method": "hyperband", "targets": "raw"},
+            {},
             "targets: for a Gaussian process, but method hyperband uses none",
         ),
-        ({"method": "gp-ts", "choose": "drawn"}, {}, "choose: method gp-ts has no expected improvement"),
+        (
+            {"method": "gp-ts", "choose": "drawn"},
+            {},
+            "choose: method gp-ts has no expected improvement",
+        ),
         ({"spend": "asha", "reuse": False}, {}, "reuse: false: only hyperband closes brackets"),
         ({"spend": "ahsa"}, {}, "search.spend: 'ahsa': .*'full', 'hyperband' or 'asha'"),
     ],
@@ -436,11 +479,16 @@ def test_what_does_not_go_with_the_spending_is_refused_with_what_to_set(
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) -> None:
     usual = {
-        "targets": "half-ranked", "kernel": "matern52", "hyperparameters": "map", "per_second": False,
+        "targets": "half-ranked",
+        "kernel": "matern52",
+        "hyperparameters": "map",
+        "per_second": False,
         "stop_below_regret": None,
     }
     search = {"method": method, **usual, **NEEDED.get(method, {})}
-    assert parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml").search.method == method
+    assert (
+        parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml").search.method == method
+    )
 
 
 @pytest.mark.parametrize(
@@ -449,7 +497,8 @@ def test_every_method_can_be_configured_beside_the_usual_modelling(method: str) 
         ({"augmentation": {"alone": 0.2}}, {}, "have no input beside the slice to leave out"),
         ({"inputs": ["slice", "millimetres"]}, {"alone": 2}, "never trained on slices alone"),
         (
-            {"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}}, {"members": 3, "alone": 3},
+            {"inputs": ["slice", "millimetres"], "augmentation": {"alone": 0.2}},
+            {"members": 3, "alone": 3},
             "set at most 2",
         ),
     ],
@@ -481,7 +530,10 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
             "search.neighbours.separable.too: unknown key.*'to'",
         ),
         ({"method": "mads", "mads": {"extended": 2}}, "search.mads.extended: 2: "),
-        ({"ranking": {}}, "ranking: method gp-ei learns no order; leave it out, or set method to ranking"),
+        (
+            {"ranking": {}},
+            "ranking: method gp-ei learns no order; leave it out, or set method to ranking",
+        ),
         (
             {"method": "ranking", "ranking": {"rate_end": 0.001}},
             "rate_end: 0.001 is more than a 40th of rate 0.02.*set 0.0005 or less",
@@ -495,7 +547,10 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
             {"prior": "p.safetensors"},
             "prior: method gp-ei learns nothing from other searches; leave out, or set method to ranking",
         ),
-        ({"learn_from": ["results/one"]}, "learn_from: method gp-ei learns nothing from other searches"),
+        (
+            {"learn_from": ["results/one"]},
+            "learn_from: method gp-ei learns nothing from other searches",
+        ),
         (
             {"method": "ranking", "prior": "p", "learn_from": ["results/one"]},
             "prior, learn_from: .*leave out one of them",
@@ -513,8 +568,14 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
             "search: kernel: for a Gaussian process",
         ),
         ({"method": "gp-rgpe"}, "method: gp-rgpe uses .*; set search.prior or search.learn_from"),
-        ({"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1}, "method gp-rgpe gives no distances"),
-        ({"method": "gp-ei", "prior": "p"}, "prior: method gp-ei learns nothing .*to ranking or gp-rgpe"),
+        (
+            {"method": "gp-rgpe", "prior": "p", "stop_below_regret": 0.1},
+            "method gp-rgpe gives no distances",
+        ),
+        (
+            {"method": "gp-ei", "prior": "p"},
+            "prior: method gp-ei learns nothing .*to ranking or gp-rgpe",
+        ),
         (
             {"candidates": "all"},
             "candidates: method gp-ei compares no candidates; leave it out, or set method to tpe",
@@ -528,8 +589,11 @@ def test_slices_are_shown_alone_only_where_there_is_more_to_show_and_never_to_al
             )
             for method in ("grid", "tpe", "mads", "a-mads", "ranking")
             for given in (
-                {"targets": "raw"}, {"kernel": "squared-exponential"}, {"hyperparameters": "sampled"},
-                {"per_second": True}, {"stop_below_regret": 0.1},
+                {"targets": "raw"},
+                {"kernel": "squared-exponential"},
+                {"hyperparameters": "sampled"},
+                {"per_second": True},
+                {"stop_below_regret": 0.1},
                 {"targets": "ranked", "kernel": "squared-exponential"},
             )
         ),
@@ -564,10 +628,15 @@ def bomb(kind: str, depth: int) -> str:
     """A kilobyte whose aliases stand for 9 to the power of `depth` entries, below a key of the
     configuration."""
     lines = {
-        "list": "- &{} [{}]", "mapping": "- &{} {{{}}}", "merged": "- &{} {{<<: [{}]}}", "text": "- &{} [{}]",
+        "list": "- &{} [{}]",
+        "mapping": "- &{} {{{}}}",
+        "merged": "- &{} {{<<: [{}]}}",
+        "text": "- &{} [{}]",
     }[kind]
     first = {
-        "list": "- &a0 [x, y]", "mapping": "- &a0 {x: 1}", "merged": "- &a0 {x: 1}",
+        "list": "- &a0 [x, y]",
+        "mapping": "- &a0 {x: 1}",
+        "merged": "- &a0 {x: 1}",
         "text": f"- &a0 '{500 * 'x'}'",
     }[kind]
     entry = "k{}: *a{}" if kind == "mapping" else "*a{1}"
@@ -575,7 +644,9 @@ def bomb(kind: str, depth: int) -> str:
         lines.format(f"a{at}", ", ".join(entry.format(key, at - 1) for key in range(9)))
         for at in range(1, depth + 1)
     ]
-    return "phantom:\n  subjects: 8\n  without:\n" + "".join(f"  {line}\n" for line in (first, *made))
+    return "phantom:\n  subjects: 8\n  without:\n" + "".join(
+        f"  {line}\n" for line in (first, *made)
+    )
 
 
 @pytest.mark.parametrize("kind", ["list", "mapping", "merged", "text"])
@@ -610,7 +681,8 @@ def test_of_several_unknown_keys_of_regions_the_first_is_named(tmp_path: Path) -
 def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     for held in (
-        "phantom: &a [*a]", "phantom: &a {subjects: *a}",
+        "phantom: &a [*a]",
+        "phantom: &a {subjects: *a}",
         "phantom: {subjects: 8}\nsearch: &a {space: [1, {x: *a}]}",
     ):
         file.write_text(held, encoding="utf-8")
@@ -621,10 +693,15 @@ def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
 def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(
-        "phantom: {subjects: &n 8}\nprepare: {split: &s [0.5, 0.25, 0.25]}\nseed: *n\n", encoding="utf-8"
+        "phantom: {subjects: &n 8}\nprepare: {split: &s [0.5, 0.25, 0.25]}\nseed: *n\n",
+        encoding="utf-8",
     )
     settings = load(file)
-    assert settings.seed == settings.phantom.subjects == 8 and settings.prepare.split == (0.5, 0.25, 0.25)
+    assert settings.seed == settings.phantom.subjects == 8 and settings.prepare.split == (
+        0.5,
+        0.25,
+        0.25,
+    )
 
 
 @hypothesis.settings(max_examples=50)
@@ -648,8 +725,11 @@ def test_values_given_by_a_program_are_shortened_too() -> None:
     for _ in range(40):
         nested = [nested] * 9
     for raw in (
-        {"phantom": {"without": nested}}, {"search": {"space": nested}},
-        {"search": {"space": {"depth": nested}}}, {"search": {"space": {"depth": {"ordinal": nested}}}},
-        {"results": nested}, {"prepare": "x" * 10**6},
+        {"phantom": {"without": nested}},
+        {"search": {"space": nested}},
+        {"search": {"space": {"depth": nested}}},
+        {"search": {"space": {"depth": {"ordinal": nested}}}},
+        {"results": nested},
+        {"prepare": "x" * 10**6},
     ):
-        assert len(faults(**raw)) < 20_000            # nine levels, five types that none of them is
+        assert len(faults(**raw)) < 20_000  # nine levels, five types that none of them is

@@ -44,7 +44,8 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
 
 def test_the_map_names_files_that_are_there() -> None:
     named = re.findall(
-        r"`((?:\w+/)+(?:\w+(?:\.\w+)?)?)`", (ROOT / "fovnet" / "README.md").read_text(encoding="utf-8")
+        r"`((?:\w+/)+(?:\w+(?:\.\w+)?)?)`",
+        (ROOT / "fovnet" / "README.md").read_text(encoding="utf-8"),
     )
     assert len(named) > 30
     for name in named:

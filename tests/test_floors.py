@@ -16,28 +16,54 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "fovnet"
 FLOORS = {
-    "regions": 0, "errors": 0, "records": 0, "results": 0, "levels": 0, "words": 0, "unforeseen": 0,
-    "_version": 0, "machine": 0, "own_files": 0,
-    "maths": 1, "config": 1, "drawing": 1,
-    "volume": 2, "search": 2, "commands": 2, "workflow": 2,
-    "net": 3, "phantom": 3,
+    "regions": 0,
+    "errors": 0,
+    "records": 0,
+    "results": 0,
+    "levels": 0,
+    "words": 0,
+    "unforeseen": 0,
+    "_version": 0,
+    "machine": 0,
+    "own_files": 0,
+    "maths": 1,
+    "config": 1,
+    "drawing": 1,
+    "volume": 2,
+    "search": 2,
+    "commands": 2,
+    "workflow": 2,
+    "net": 3,
+    "phantom": 3,
     "decision": 4,
-    "evaluate": 5, "bench": 5,
-    "label": 6, "report": 6,
-    "acts": 7, "node": 7,
-    "cli": 8, "__main__": 9,
+    "evaluate": 5,
+    "bench": 5,
+    "label": 6,
+    "report": 6,
+    "acts": 7,
+    "node": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 FLOORS_OF_THE_PHANTOM = {
-    "__init__": 0, "geometry": 0, "scanner": 0, "features": 0,
+    "__init__": 0,
+    "geometry": 0,
+    "scanner": 0,
+    "features": 0,
     "person": 1,
     "anatomy": 2,
     "finish": 3,
     "acquisition": 4,
-    "bodiless": 5, "oddities": 5, "one_scanner": 5, "variety": 5,
+    "bodiless": 5,
+    "oddities": 5,
+    "one_scanner": 5,
+    "variety": 5,
     "collection": 6,
     "own_labels": 7,
 }
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py")
+FILES = sorted(
+    path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE or path.name != "__init__.py"
+)
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in FILES
@@ -47,43 +73,84 @@ FOOTINGS = {
     "volume.dicom": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.formats": {"volume.checks", "volume.grid", "volume.unpacking", "volume.volume"},
     "volume.sources": {
-        "volume.both_signs", "volume.checks", "volume.dicom", "volume.filled", "volume.formats", "volume.grid", "volume.orient",
-        "volume.unpacking", "volume.volume",
+        "volume.both_signs",
+        "volume.checks",
+        "volume.dicom",
+        "volume.filled",
+        "volume.formats",
+        "volume.grid",
+        "volume.orient",
+        "volume.unpacking",
+        "volume.volume",
     },
     "volume.slices": {
-        "volume.both_signs", "volume.checks", "volume.formats", "volume.intensity", "volume.orient",
+        "volume.both_signs",
+        "volume.checks",
+        "volume.formats",
+        "volume.intensity",
+        "volume.orient",
         "volume.sources",
         "volume.volume",
     },
     "volume.collection": {"volume.dicom", "volume.slices", "volume.sources", "volume.volume"},
     "volume.adapters": {
-        "volume.collection", "volume.dicom", "volume.intensity", "volume.orient", "volume.sources",
-        "volume.unpacking", "volume.volume",
+        "volume.collection",
+        "volume.dicom",
+        "volume.intensity",
+        "volume.orient",
+        "volume.sources",
+        "volume.unpacking",
+        "volume.volume",
     },
     "report.content": set(),
     "report.figures": {"report.content"},
     "report.exports": set(),
     "decision.chain": {"decision.calibrations", "decision.rule"},
     "decision.checks": {
-        "decision.chain", "decision.confidence_bar", "decision.dark_slices", "decision.novelty",
-        "decision.orientation", "decision.rule",
+        "decision.chain",
+        "decision.confidence_bar",
+        "decision.dark_slices",
+        "decision.novelty",
+        "decision.orientation",
+        "decision.rule",
     },
     "net.family": set(),
     "net.images": {"net.recipe"},
     "net.inference": {"net.family", "net.faults", "net.images", "net.inference_batch"},
     "net.training": {
-        "net.family", "net.faults", "net.images", "net.inference_batch", "net.paths", "net.recipe",
+        "net.family",
+        "net.faults",
+        "net.images",
+        "net.inference_batch",
+        "net.paths",
+        "net.recipe",
         "net.stopping",
     },
     "net.cost": {"net.family", "net.recipe", "net.training"},
     "search.look": {"search.space", "search.trial", "search.prior"},
     "search.spend": {"search.trial"},
     "search.jobs": {
-        "search.clock", "search.journal", "search.run", "search.search", "search.spend", "search.trial",
+        "search.clock",
+        "search.journal",
+        "search.run",
+        "search.search",
+        "search.spend",
+        "search.trial",
     },
-    "search.learn": {"search.journal", "search.look", "search.prior", "search.space", "search.trial"},
+    "search.learn": {
+        "search.journal",
+        "search.look",
+        "search.prior",
+        "search.space",
+        "search.trial",
+    },
     "search.explain": {
-        "search.look", "search.methods", "search.search", "search.space", "search.spend", "search.trial",
+        "search.look",
+        "search.methods",
+        "search.search",
+        "search.space",
+        "search.spend",
+        "search.trial",
     },
 }
 
@@ -104,7 +171,9 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def rooms_imported(path: Path) -> set[str]:
-    return {name.split(".")[1] for name in imports(path) if name.startswith("fovnet.")} & FLOORS.keys()
+    return {
+        name.split(".")[1] for name in imports(path) if name.startswith("fovnet.")
+    } & FLOORS.keys()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -120,12 +189,15 @@ def test_a_room_imports_only_from_lower_floors(path: Path) -> None:
 
 def imported_within(room: str, *, packages_whole: bool) -> dict[str, set[str]]:
     """What each file of a room imports of it; a package in it counts as its files, or as one."""
+
     def part(name: str) -> str:
         return ".".join(name.split(".")[:2]) if packages_whole else name
 
     found: dict[str, set[str]] = {}
     for name in (name for name in MODULES if name.startswith(f"{room}.")):
-        others = {other.removeprefix("fovnet.") for other in imports(MODULES[name])} & MODULES.keys()
+        others = {
+            other.removeprefix("fovnet.") for other in imports(MODULES[name])
+        } & MODULES.keys()
         found.setdefault(part(name), set()).update(
             {part(other) for other in others if other.startswith(f"{room}.")} - {part(name)}
         )
@@ -133,7 +205,9 @@ def imported_within(room: str, *, packages_whole: bool) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("packages_whole", [False, True])
-@pytest.mark.parametrize("room", sorted({room_of(path) for path in FILES if path.parent != PACKAGE}))
+@pytest.mark.parametrize(
+    "room", sorted({room_of(path) for path in FILES if path.parent != PACKAGE})
+)
 def test_no_imports_within_a_room_go_in_a_circle(room: str, packages_whole: bool) -> None:
     # its CycleError names the circle
     TopologicalSorter(imported_within(room, packages_whole=packages_whole)).prepare()
@@ -148,11 +222,15 @@ def test_every_folder_of_the_package_is_a_package() -> None:
 def test_a_package_within_a_room_stands_on_what_lies_below_it(package: str) -> None:
     """Formats and DICOM know the checks and the grid, but neither each other nor who reads, finds or slices;
     exports know no page."""
-    beyond = imported_within(package.split(".")[0], packages_whole=True)[package] - FOOTINGS[package]
+    beyond = (
+        imported_within(package.split(".")[0], packages_whole=True)[package] - FOOTINGS[package]
+    )
     assert not beyond, f"{package} imports {beyond}"
 
 
-PACKAGES = sorted(name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli")
+PACKAGES = sorted(
+    name for name, path in MODULES.items() if path.name == "__init__.py" and name != "cli"
+)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -192,7 +270,9 @@ def doors() -> set[str]:
 def test_a_package_names_its_doors(package: str) -> None:
     """The files that other rooms import: whoever changes one of them may change those rooms too."""
     unnamed = {door for door in doors() if door.rsplit(".", 1)[0] == package} - map_of(package)
-    assert not unnamed, f"{package}/__init__.py does not name {', '.join(sorted(unnamed))}, which others import"
+    assert not unnamed, (
+        f"{package}/__init__.py does not name {', '.join(sorted(unnamed))}, which others import"
+    )
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -206,14 +286,17 @@ def test_a_map_is_read_line_by_line() -> None:
     assert named(text) == {"one", "two", "three", "four"}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if room_of(path) == "phantom"],
-                         ids=lambda path: str(path.relative_to(PACKAGE)))
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if room_of(path) == "phantom"],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
 def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> None:
     part = path.relative_to(PACKAGE).parts[1].removesuffix(".py")
     assert part in FLOORS_OF_THE_PHANTOM, f"{part} has no floor in the phantom"
-    for other in {name.split(".")[2] for name in imports(path) if name.startswith("fovnet.phantom.")} - {
-        part
-    }:
+    for other in {
+        name.split(".")[2] for name in imports(path) if name.startswith("fovnet.phantom.")
+    } - {part}:
         assert FLOORS_OF_THE_PHANTOM[other] < FLOORS_OF_THE_PHANTOM[part], (
             f"{part} (floor {FLOORS_OF_THE_PHANTOM[part]}) imports {other} (floor "
             f"{FLOORS_OF_THE_PHANTOM[other]})"
@@ -221,7 +304,7 @@ def test_a_package_of_the_phantom_imports_only_from_lower_ones(path: Path) -> No
 
 
 def test_the_phantom_is_described_in_the_order_of_its_floors() -> None:
-    """"Each part uses only those above it": every part is told, none beneath one of a higher floor."""
+    """ "Each part uses only those above it": every part is told, none beneath one of a higher floor."""
     docstring = ast.get_docstring(ast.parse(MODULES["phantom"].read_text())) or ""
     parts = re.findall(r"^(\w+) {2}", docstring, flags=re.MULTILINE)
     assert sorted([*parts, "__init__"]) == sorted(FLOORS_OF_THE_PHANTOM)
@@ -243,11 +326,24 @@ def test_torch_and_monai_live_in_net_alone(path: Path) -> None:
 
 
 PRINTING = {
-    "print", "exit", "quit", "sys.exit", "sys.argv", "sys.stdout", "sys.stderr", "sys.__stdout__",
-    "sys.__stderr__", "os._exit", "os.abort", "os.write", "SystemExit", "warnings.warn",
+    "print",
+    "exit",
+    "quit",
+    "sys.exit",
+    "sys.argv",
+    "sys.stdout",
+    "sys.stderr",
+    "sys.__stdout__",
+    "sys.__stderr__",
+    "os._exit",
+    "os.abort",
+    "os.write",
+    "SystemExit",
+    "warnings.warn",
 }
 ALLOWED = {
-    "net/jobs/workers.py": {"os._exit"}, "machine/parallel.py": {"os._exit"},
+    "net/jobs/workers.py": {"os._exit"},
+    "machine/parallel.py": {"os._exit"},
     "volume/dicom/decoding.py": {"sys.stdout"},
 }
 """Where else these are meant: processes of our own, which end with the one that began them, or answer it
@@ -281,8 +377,14 @@ def test_only_the_command_line_prints_and_exits(path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "sys.exit(1)", "sys.stdout.write('x')", "os._exit(2)", "from sys import exit", "raise SystemExit(3)",
-        "print('x', file=log)", "say = print", "sys.stderr.buffer.write(b'x')",
+        "sys.exit(1)",
+        "sys.stdout.write('x')",
+        "os._exit(2)",
+        "from sys import exit",
+        "raise SystemExit(3)",
+        "print('x', file=log)",
+        "say = print",
+        "sys.stderr.buffer.write(b'x')",
     ],
 )
 def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
@@ -293,18 +395,27 @@ def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
     the other."""
     names = (
-        "fovnet", "fovnet.cli", "fovnet.search.journal", "fovnet.report.content.page", "fovnet.net.cost.prices",
-        "fovnet.net.cost.calibration", "fovnet.decision.ensemble",
+        "fovnet",
+        "fovnet.cli",
+        "fovnet.search.journal",
+        "fovnet.report.content.page",
+        "fovnet.net.cost.prices",
+        "fovnet.net.cost.calibration",
+        "fovnet.decision.ensemble",
     )
-    code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n" \
-           "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
+    code = (
+        "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(name)\n"
+        "    assert not {'torch', 'monai'} & sys.modules.keys(), name"
+    )
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)
 
 
 def test_training_needs_torch_and_numpy_alone() -> None:
     """It must run where neither nibabel nor pydantic is installed: prepared arrays in, a network out."""
-    code = "import fovnet.net.training.train, fovnet.net.jobs.workers, sys; " \
-           "assert not {'nibabel', 'pydantic', 'monai', 'matplotlib', 'snakemake'} & sys.modules.keys()"
+    code = (
+        "import fovnet.net.training.train, fovnet.net.jobs.workers, sys; "
+        "assert not {'nibabel', 'pydantic', 'monai', 'matplotlib', 'snakemake'} & sys.modules.keys()"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=900)
 
 
@@ -333,7 +444,15 @@ print(ending.status)
 
 def test_a_network_is_trained_and_written_where_no_other_package_is(tmp_path: Path) -> None:
     others = {
-        "safetensors", "pydantic", "yaml", "monai", "nibabel", "typer", "rich", "matplotlib", "pydicom",
+        "safetensors",
+        "pydantic",
+        "yaml",
+        "monai",
+        "nibabel",
+        "typer",
+        "rich",
+        "matplotlib",
+        "pydicom",
         "snakemake",
     }
     line = [sys.executable, "-c", ALONE.format(known=others), tmp_path / "net.safetensors"]
@@ -353,7 +472,10 @@ def test_no_file_of_the_code_names_a_region() -> None:
         if room_of(path) in ("regions", "phantom"):
             continue
         tree, others = ast.parse(path.read_text()), OTHER_MEANINGS.get(room_of(path), set())
-        for line, name in [*compared(tree), *((line, key) for line, key in keys(tree) if key not in others)]:
+        for line, name in [
+            *compared(tree),
+            *((line, key) for line, key in keys(tree) if key not in others),
+        ]:
             assert name not in names, f"{path.name}:{line} decides by {name!r}"
 
 
@@ -387,8 +509,12 @@ def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize(
     "code",
     [
-        "region == 'legs'", "region in ('legs', x)", "match region:\n case 'legs' | 'head': pass",
-        "{'legs': 1}[region]", "{**x, 'legs': 1}", "match facts:\n case {'legs': y}: pass",
+        "region == 'legs'",
+        "region in ('legs', x)",
+        "match region:\n case 'legs' | 'head': pass",
+        "{'legs': 1}[region]",
+        "{**x, 'legs': 1}",
+        "match facts:\n case {'legs': y}: pass",
     ],
 )
 def test_every_way_to_decide_by_a_name_is_seen(code: str) -> None:

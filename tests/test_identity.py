@@ -21,7 +21,13 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.errors import ConfigError
 from fovnet.records import read_tsv, write_tsv
-from fovnet.volume.collection.identity import DIGITS, KEY_FILE, Identifiers, read_identifiers, scrubbed
+from fovnet.volume.collection.identity import (
+    DIGITS,
+    KEY_FILE,
+    Identifiers,
+    read_identifiers,
+    scrubbed,
+)
 from fovnet.volume.collection.pack import load_pack
 
 NAME, DAY = "ZWETSCHKENBAUM", "19471103"
@@ -36,7 +42,9 @@ def person(path: Path, seed: int) -> None:
     )
     for field in ("descrip", "db_name", "aux_file", "intent_name"):
         image.header[field] = f"{NAME} {DAY}"[: image.header[field].dtype.itemsize or 16]
-    image.header.extensions.append(nibabel.nifti1.Nifti1Extension("comment", f"{NAME} {DAY}".encode()))
+    image.header.extensions.append(
+        nibabel.nifti1.Nifti1Extension("comment", f"{NAME} {DAY}".encode())
+    )
     nibabel.save(image, path)
 
 
@@ -50,13 +58,16 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
         person(folder / f"v{number:02d}.nii", number)
         rows.append(
             {
-                "volume_id": f"v{number:02d}", "subject_id": f"{NAME}-{DAY}-{number}",
+                "volume_id": f"v{number:02d}",
+                "subject_id": f"{NAME}-{DAY}-{number}",
                 "path": f"v{number:02d}.nii",
             }
         )
         labels.append(
             {
-                "volume_id": f"v{number:02d}", "region": "head" if number % 2 else "legs", "first_slice": 0,
+                "volume_id": f"v{number:02d}",
+                "region": "head" if number % 2 else "legs",
+                "first_slice": 0,
                 "last_slice": 11,
             }
         )
@@ -75,8 +86,13 @@ def run(*words: str | Path, status: int = 0) -> str:
 def settings(folder: Path, cohort: Path, **changes: object) -> Path:
     """A configuration of seconds: one network of one block, one epoch."""
     start = {
-        "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
-        "log10_learning_rate": -3, "log2_batch": 5,
+        "blocks": 4,
+        "convolutions": 1,
+        "log2_filters": 2,
+        "kernel": 3,
+        "separable": False,
+        "log10_learning_rate": -3,
+        "log2_batch": 5,
     }
     raw = {
         "results": str(folder / "results"),
@@ -84,7 +100,9 @@ def settings(folder: Path, cohort: Path, **changes: object) -> Path:
         "collections": {"cohort": str(cohort)},
         "training": {"epochs": 1, "slices_per_epoch": 64, "head": "gap", "device": "cpu"},
         "search": {
-            "method": "random", "trials": 1, "start": start,
+            "method": "random",
+            "trials": 1,
+            "start": start,
             "space": {name: [level] for name, level in start.items()},
         },
         "ensemble": {"members": 1},
@@ -107,11 +125,20 @@ def unpacked(path: Path) -> bytes:
 def naming(folder: Path, words: tuple[str, ...]) -> set[str]:
     """The files below a folder in whose content or name one of the words stands, in any of the usual
     encodings."""
-    spellings = [word.encode(code) for word in words for code in ("utf-8", "utf-16-le", "utf-32-le")]
+    spellings = [
+        word.encode(code) for word in words for code in ("utf-8", "utf-16-le", "utf-32-le")
+    ]
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files
-    return {path.name for path in files if any(one in unpacked(path) or word in str(path.relative_to(folder))
-                                               for one in spellings for word in words)}
+    return {
+        path.name
+        for path in files
+        if any(
+            one in unpacked(path) or word in str(path.relative_to(folder))
+            for one in spellings
+            for word in words
+        )
+    }
 
 
 @pytest.mark.slow
@@ -127,9 +154,17 @@ def test_a_planted_name_is_in_no_file_from_slices_to_report(cohort: Path, tmp_pa
         output += run(verb, "--config", config)
     volumes = cohort / "v00.nii", cohort / "v03.nii"
     output += run(
-        "predict", *volumes, "--model", results / "ensemble", "--out", tmp_path / "answers", status=3
+        "predict",
+        *volumes,
+        "--model",
+        results / "ensemble",
+        "--out",
+        tmp_path / "answers",
+        status=3,
     )
-    assert (results / "report.html").stat().st_size > 10_000 and (tmp_path / "answers" / "v00.png").exists()
+    assert (results / "report.html").stat().st_size > 10_000 and (
+        tmp_path / "answers" / "v00.png"
+    ).exists()
     assert naming(tmp_path, (NAME, DAY)) == set()
     assert NAME not in output and DAY not in output
     working = read_tsv(results / "slices" / "manifest.tsv")
@@ -137,7 +172,9 @@ def test_a_planted_name_is_in_no_file_from_slices_to_report(cohort: Path, tmp_pa
     reported = [row["volume_id"] for row in read_tsv(results / "evaluation" / "volumes.tsv")]
     assert reported and {shown[name] for name in reported} <= {row["volume_id"] for row in working}
     page = (results / "report.html").read_text()
-    assert not any(f">{row['volume_id']}<" in page or f"{row['volume_id']}.nii" in page for row in working)
+    assert not any(
+        f">{row['volume_id']}<" in page or f"{row['volume_id']}.nii" in page for row in working
+    )
     (refused,) = (row for row in working if row["status"] == "refused")
     assert (
         "Volumes are named by hashes" in page
@@ -156,14 +193,19 @@ def test_plain_ids_are_written_when_asked_for_and_the_splits_are_the_same(
         pack = load_pack(tmp_path / how / "results" / "slices")
         splits[how] = {record.volume_id: record.split for record in pack.records}
         plain = all(
-            record.subject_id == f"{NAME}-{DAY}-{int(record.volume_id[1:])}" for record in pack.records
+            record.subject_id == f"{NAME}-{DAY}-{int(record.volume_id[1:])}"
+            for record in pack.records
         )
         assert plain == (how == "plain")
         assert all(
-            (record.name_in_reports == record.volume_id) == (how == "plain") for record in pack.records
+            (record.name_in_reports == record.volume_id) == (how == "plain")
+            for record in pack.records
         )
     assert splits["plain"] == splits["hashed"] and set(splits["plain"].values()) == {
-        "train", "validation", "test", "",
+        "train",
+        "validation",
+        "test",
+        "",
     }
 
 
@@ -193,15 +235,14 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
 
 
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
-    message = (
-        "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
-    )
+    message = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
     assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
         "9f86d081884c: its other half … is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
     )
     for path, message, wanted in (
         (
-            "in/DOE_JANE_1950", "in/DOE_JANE_1950/DOE^JANE_3.dcm: cut short. Copy it again.",
+            "in/DOE_JANE_1950",
+            "in/DOE_JANE_1950/DOE^JANE_3.dcm: cut short. Copy it again.",
             "X: cut short. Copy it again.",
         ),
         (
@@ -209,9 +250,14 @@ def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
             "DOE_JANE#0123456789ab: no such series in DOE_JANE; look.",
             "X: no such series in X; look.",
         ),
-        ("a.nhdr", "a.nhdr: its other half DOE_JOHN.raw is missing.", "X: its other half … is missing."),
         (
-            "b.mha", "b.mha: the header's line is 'PatientName DOE^JOHN'; try.",
+            "a.nhdr",
+            "a.nhdr: its other half DOE_JOHN.raw is missing.",
+            "X: its other half … is missing.",
+        ),
+        (
+            "b.mha",
+            "b.mha: the header's line is 'PatientName DOE^JOHN'; try.",
             "X: the header's line is '…'; try.",
         ),
         (
@@ -220,7 +266,8 @@ def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
             "X: fovnet reads NIfTI (.nii, .nii.gz, .hdr/.img); convert it: mri_convert IN OUT.nii.gz",
         ),
         (
-            "d.nii", "d.nii: 54% are at or below -900 (chmod u+r), 0.5 mm",
+            "d.nii",
+            "d.nii: 54% are at or below -900 (chmod u+r), 0.5 mm",
             "X: 54% are at or below -900 (chmod u+r), 0.5 mm",
         ),
     ):

@@ -67,13 +67,20 @@ def test_files_of_one_act_are_written_all_or_none(tmp_path: Path, before: bool) 
 
 
 @pytest.mark.parametrize("name", ["a.html", "v 1.nii.json", "*", "[x]", "é", "a.1.part", "x" * 200])
-def test_what_a_killed_run_was_writing_is_found_again_and_no_other_file(tmp_path: Path, name: str) -> None:
+def test_what_a_killed_run_was_writing_is_found_again_and_no_other_file(
+    tmp_path: Path, name: str
+) -> None:
     """The name is that of the file which `replace_with` has open when it is killed."""
     open_names: list[str] = []
     replace_with(tmp_path / name, lambda file: open_names.append(Path(file.name).name))
     (left,) = open_names
     others = [
-        name, f".{name}.part", f".{name}.1x.part", f"{name}.12.part", ".part", ".1.part",
+        name,
+        f".{name}.part",
+        f".{name}.1x.part",
+        f"{name}.12.part",
+        ".part",
+        ".1.part",
         f".{name}.12.part.txt",
     ]
     for one in (left, *others):
@@ -101,9 +108,15 @@ def test_what_a_terminal_obeys_is_not_written_to_it(capsys: pytest.CaptureFixtur
 
 
 def test_every_json_says_who_made_it_from_what(tmp_path: Path) -> None:
-    facts = read_json(write_json(tmp_path / "a.json", {"x": np.arange(3)}, settings={"b": 1}, seed=7))
+    facts = read_json(
+        write_json(tmp_path / "a.json", {"x": np.arange(3)}, settings={"b": 1}, seed=7)
+    )
     assert facts["x"] == [0, 1, 2]
-    assert facts["fovnet"] == {"version": __version__, "settings_sha256": digest({"b": 1}), "seed": 7}
+    assert facts["fovnet"] == {
+        "version": __version__,
+        "settings_sha256": digest({"b": 1}),
+        "seed": 7,
+    }
 
 
 def test_a_number_that_is_none_is_not_smuggled_into_json(tmp_path: Path) -> None:
@@ -113,13 +126,17 @@ def test_a_number_that_is_none_is_not_smuggled_into_json(tmp_path: Path) -> None
 
 
 @given(dictionaries(text(), lists(integers() | floats(allow_nan=False))))
-def test_the_digest_forgets_the_order_of_keys_and_nothing_else(facts: dict[str, list[float]]) -> None:
+def test_the_digest_forgets_the_order_of_keys_and_nothing_else(
+    facts: dict[str, list[float]],
+) -> None:
     assert digest(facts) == digest(dict(reversed(facts.items())))
     assert digest(facts) != digest({**facts, "one more": 1})
 
 
 def test_a_table_reads_back_with_tabs_and_line_ends_made_harmless(tmp_path: Path) -> None:
-    path = write_tsv(tmp_path / "t.tsv", ["a", "b"], [{"a": "x\ty\nz", "b": None}, {"a": 1.23456, "b": "é"}])
+    path = write_tsv(
+        tmp_path / "t.tsv", ["a", "b"], [{"a": "x\ty\nz", "b": None}, {"a": 1.23456, "b": "é"}]
+    )
     assert read_tsv(path) == [{"a": "x y z", "b": ""}, {"a": "1.235", "b": "é"}]
 
 
@@ -128,7 +145,9 @@ def test_a_number_in_a_table_is_near_the_number_however_small(
     tmp_path_factory: pytest.TempPathFactory, number: float
 ) -> None:
     path = write_tsv(
-        tmp_path_factory.mktemp("table") / "t.tsv", ["a"], [{"a": number}, {"a": -number}, {"a": 0.0}]
+        tmp_path_factory.mktemp("table") / "t.tsv",
+        ["a"],
+        [{"a": number}, {"a": -number}, {"a": 0.0}],
     )
     values = [float(row["a"]) for row in read_tsv(path)]
     assert values[0] == pytest.approx(number, rel=5.1e-3) and values[1:] == [-values[0], 0.0]
@@ -140,21 +159,47 @@ def test_a_row_is_a_line_for_every_reader_whatever_a_file_is_called(
 ) -> None:
     columns = [f"c{number}" for number in range(len(cells))]
     path = write_tsv(
-        tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))]
+        tmp_path_factory.mktemp("table") / "t.tsv",
+        columns,
+        [dict(zip(columns, cells, strict=True))],
     )
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(read_tsv(path)) + 1 == 2 and lines[1].count("\t") == len(cells) - 1
 
 
 FORMULAS = (
-    "=1+1", "=cmd|' /C calc'!A1", "+1+cmd|x", "-2+3", "@SUM(A1)", '=HYPERLINK("http://x","y")', "\t=1",
-    "\r=1", " =1", "＝1+1", "-scan/t1.nii", "--out", "'=1", "''=1", "=", "==", "-12 to 5 mm", "+x", "@a",
-    "-1e", "-1.2.3", "=\t1", "= ", "'＝1", "-inf=1",
+    "=1+1",
+    "=cmd|' /C calc'!A1",
+    "+1+cmd|x",
+    "-2+3",
+    "@SUM(A1)",
+    '=HYPERLINK("http://x","y")',
+    "\t=1",
+    "\r=1",
+    " =1",
+    "＝1+1",
+    "-scan/t1.nii",
+    "--out",
+    "'=1",
+    "''=1",
+    "=",
+    "==",
+    "-12 to 5 mm",
+    "+x",
+    "@a",
+    "-1e",
+    "-1.2.3",
+    "=\t1",
+    "= ",
+    "'＝1",
+    "-inf=1",
 )
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(tmp_path: Path, text: str) -> None:
+def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(
+    tmp_path: Path, text: str
+) -> None:
     """Names of files are names in tables, and a spreadsheet runs what begins as a formula."""
     path = write_tsv(tmp_path / "t.tsv", ["volume_id", text], [{"volume_id": text, text: 1}])
     cells = [
@@ -164,7 +209,9 @@ def test_no_cell_is_a_formula_to_a_spreadsheet_and_its_text_is_not_lost(tmp_path
     ]
     assert not any(cell.startswith(tuple("=+-@＝＋－＠")) and len(cell) > 1 for cell in cells)
     ((heading, name), (column, _)) = read_tsv(path)[0].items()
-    assert heading == "volume_id" and name.strip() == column.strip() == text.translate(BLANKED).strip()
+    assert (
+        heading == "volume_id" and name.strip() == column.strip() == text.translate(BLANKED).strip()
+    )
 
 
 @given(lists(text(alphabet="=+-@'1.e \t\"ax＝"), min_size=1, max_size=3))
@@ -173,7 +220,9 @@ def test_a_table_read_back_has_the_texts_that_were_written_whatever_they_begin_w
 ) -> None:
     columns = [f"c{number}" for number in range(len(cells))]
     path = write_tsv(
-        tmp_path_factory.mktemp("table") / "t.tsv", columns, [dict(zip(columns, cells, strict=True))]
+        tmp_path_factory.mktemp("table") / "t.tsv",
+        columns,
+        [dict(zip(columns, cells, strict=True))],
     )
     if any(cell.strip() for cell in cells):
         assert [cell.strip() for cell in read_tsv(path)[0].values()] == [
@@ -182,15 +231,30 @@ def test_a_table_read_back_has_the_texts_that_were_written_whatever_they_begin_w
 
 
 NUMBERS = (
-    -481.5, -3, -1e-9, 5.0, -0.05, "-481.498", "+7", "-1e-05", "-.5", "-3.", float("-inf"), np.float32(-2.5),
+    -481.5,
+    -3,
+    -1e-9,
+    5.0,
+    -0.05,
+    "-481.498",
+    "+7",
+    "-1e-05",
+    "-.5",
+    "-3.",
+    float("-inf"),
+    np.float32(-2.5),
     np.int64(-4),
 )
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_stays_one_in_a_spreadsheet(tmp_path: Path, number: object) -> None:
-    cell = write_tsv(tmp_path / "t.tsv", ["from_mm"], [{"from_mm": number}]).read_text().splitlines()[1]
-    assert float(cell) == pytest.approx(float(number), rel=1e-2)     # type: ignore[arg-type]
+    cell = (
+        write_tsv(tmp_path / "t.tsv", ["from_mm"], [{"from_mm": number}])
+        .read_text()
+        .splitlines()[1]
+    )
+    assert float(cell) == pytest.approx(float(number), rel=1e-2)  # type: ignore[arg-type]
 
 
 def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:
@@ -198,7 +262,9 @@ def test_arrays_with_objects_in_them_are_not_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", x=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match="pickle"):
         read_npz(tmp_path / "bad.npz")
-    np.testing.assert_array_equal(read_npz(write_npz(tmp_path / "good.npz", x=np.eye(2)))["x"], np.eye(2))
+    np.testing.assert_array_equal(
+        read_npz(write_npz(tmp_path / "good.npz", x=np.eye(2)))["x"], np.eye(2)
+    )
 
 
 @given(at=floats(0, 1, exclude_max=True), flip=integers(1, 255), cut=booleans())

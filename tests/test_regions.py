@@ -26,10 +26,14 @@ WORDS = [(region.name, word) for region in DEFAULT.regions for word in sorted(re
 
 
 @given(sampled_from(WORDS), sampled_from([str.lower, str.title, str.upper]))
-def test_every_word_of_a_region_means_it_however_it_is_written(named: tuple[str, str], written) -> None:
+def test_every_word_of_a_region_means_it_however_it_is_written(
+    named: tuple[str, str], written
+) -> None:
     name, word = named
     assert (
-        region_named(written(word), DEFAULT) == region_named(f" {word.replace(' ', '_')} ", DEFAULT) == name
+        region_named(written(word), DEFAULT)
+        == region_named(f" {word.replace(' ', '_')} ", DEFAULT)
+        == name
     )
 
 
@@ -46,7 +50,9 @@ def test_names_with_underscores_are_names_and_an_empty_cell_is_none_of_them() ->
 
 def test_heads_may_show_a_face_and_without_any_everything_may() -> None:
     assert DEFAULT.faces == ("head",)
-    beside = Vocabulary((Region("body", 0, "#000000"), Region("Brain", None, "#111111", synonyms=("head",))))
+    beside = Vocabulary(
+        (Region("body", 0, "#000000"), Region("Brain", None, "#111111", synonyms=("head",)))
+    )
     assert beside.faces == ("Brain",)
     assert LIMB.faces == LIMB.classes
     parts = Vocabulary(

@@ -31,11 +31,12 @@ def in_a_table(cell: object) -> Table:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_shown_as_it_is_in_a_sentence_and_in_a_table(name: str) -> None:
     assert on_a_terminal(f"refused {name}: 12 of 3") == f"refused {name}: 12 of 3\n"
-    assert on_a_terminal(in_a_table(name)).count(name) == 2          # in the title and in a cell
+    assert on_a_terminal(in_a_table(name)).count(name) == 2  # in the title and in a cell
 
 
 @pytest.mark.parametrize(
-    "shown", [in_a_table, lambda text: text, lambda text: Text(text), lambda text: in_a_table(Text(text))]
+    "shown",
+    [in_a_table, lambda text: text, lambda text: Text(text), lambda text: in_a_table(Text(text))],
 )
 @pytest.mark.parametrize(
     "obeyed",

@@ -42,7 +42,9 @@ if __name__ == "__main__":
 """
 
 
-def run(tmp_path, workers: int, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    tmp_path, workers: int, *options: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """What a verb leaves on the terminal that reads three odd files with this many workers."""
     (tmp_path / "library.py").write_text(LIBRARY)
     (tmp_path / "command.py").write_text(COMMAND)
@@ -50,12 +52,19 @@ def run(tmp_path, workers: int, *options: str, **environment: str) -> subprocess
     known = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     line = [sys.executable, *options, str(tmp_path / "command.py"), str(workers)]
     return subprocess.run(
-        line, env=known | where | environment, capture_output=True, text=True, timeout=900, check=False
+        line,
+        env=known | where | environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_libraries_say_of_odd_files_does_not_reach_the_terminal(tmp_path, workers: int) -> None:
+def test_what_libraries_say_of_odd_files_does_not_reach_the_terminal(
+    tmp_path, workers: int
+) -> None:
     done = run(tmp_path, workers)
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("[-inf, -inf, -inf]", "", 0)
 

@@ -16,7 +16,9 @@ from fovnet.regions import DEFAULT
 from fovnet.words import did_you_mean, near_spelling, several
 
 REGION_OF = {
-    word.lower(): region.name for region in DEFAULT.regions for word in (region.name, *region.synonyms)
+    word.lower(): region.name
+    for region in DEFAULT.regions
+    for word in (region.name, *region.synonyms)
 }
 OTHER_LANGUAGES = {
     "legs": (
@@ -62,10 +64,14 @@ def test_by_the_usual_measure_alone_dozens_are() -> None:
 
 
 @hypothesis.given(
-    word=sampled_from(sorted(word for word in {*REGION_OF, *Settings.model_fields} if len(word) > 4)),
+    word=sampled_from(
+        sorted(word for word in {*REGION_OF, *Settings.model_fields} if len(word) > 4)
+    ),
     chosen=data(),
 )
-def test_a_slip_of_the_finger_is_a_near_spelling(word: str, chosen: hypothesis.strategies.DataObject) -> None:
+def test_a_slip_of_the_finger_is_a_near_spelling(
+    word: str, chosen: hypothesis.strategies.DataObject
+) -> None:
     place = chosen.draw(integers(0, len(word) - 2))
     letter = chosen.draw(sampled_from("aeiourstln"))
     slips = (
@@ -82,10 +88,17 @@ def test_a_slip_of_the_finger_is_a_near_spelling(word: str, chosen: hypothesis.s
 @pytest.mark.parametrize(
     ("word", "known", "near"),
     [
-        ("sub-01", "sub-02", None), ("scan-1.nii", "scan-01.nii", "scan-01.nii"),
-        ("scan2023.nii", "scan2024.nii", None), ("sub01_T1w", "sub01_T1W", "sub01_T1W"), ("x", "y", None),
-        ("", "a", None), ("rotation", "rotation_deg", "rotation_deg"), ("patients", "patience", "patience"),
-        ("hand", "head", None), ("abdominal", "abdomen", "abdomen"), ("optimizer", "optimiser", "optimiser"),
+        ("sub-01", "sub-02", None),
+        ("scan-1.nii", "scan-01.nii", "scan-01.nii"),
+        ("scan2023.nii", "scan2024.nii", None),
+        ("sub01_T1w", "sub01_T1W", "sub01_T1W"),
+        ("x", "y", None),
+        ("", "a", None),
+        ("rotation", "rotation_deg", "rotation_deg"),
+        ("patients", "patience", "patience"),
+        ("hand", "head", None),
+        ("abdominal", "abdomen", "abdomen"),
+        ("optimizer", "optimiser", "optimiser"),
     ],
 )
 def test_names_with_other_numbers_are_other_names(word: str, known: str, near: str | None) -> None:
@@ -95,13 +108,22 @@ def test_names_with_other_numbers_are_other_names(word: str, known: str, near: s
 
 
 def test_one_of_a_thing_is_singular_and_thousands_have_a_comma() -> None:
-    assert [several(count, "volume") for count in (0, 1, 1204)] == ["0 volumes", "1 volume", "1,204 volumes"]
+    assert [several(count, "volume") for count in (0, 1, 1204)] == [
+        "0 volumes",
+        "1 volume",
+        "1,204 volumes",
+    ]
     assert [several(count, "person", "people") for count in (1, 2)] == ["1 person", "2 people"]
 
 
 def test_no_other_file_makes_a_plural() -> None:
     """Of "1 volumes" there is one place to mend."""
-    package, made = Path(fovnet.__file__).parent, re.compile(r"""['"]s['"] if|else ['"]s['"]|thread\(s\)""")
+    package, made = (
+        Path(fovnet.__file__).parent,
+        re.compile(r"""['"]s['"] if|else ['"]s['"]|thread\(s\)"""),
+    )
     assert [
-        str(path.relative_to(package)) for path in package.rglob("*.py") if made.search(path.read_text())
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if made.search(path.read_text())
     ] == []

@@ -72,7 +72,9 @@ class TestFingerprint:
             sections(regions(tmp_path / "one.yaml", colour="#ff0000")),
             sections(regions(tmp_path / "one.yaml", upper="knees")),
         )
-        assert fingerprint(one, "regions", "vocabulary") == fingerprint(same, "regions", "vocabulary")
+        assert fingerprint(one, "regions", "vocabulary") == fingerprint(
+            same, "regions", "vocabulary"
+        )
         assert fingerprint(one, "regions") == fingerprint(red, "regions")
         assert fingerprint(one, "vocabulary") != fingerprint(red, "vocabulary")
         assert fingerprint(one, "regions") != fingerprint(other, "regions")
@@ -106,16 +108,20 @@ def declared() -> dict[str, tuple[str, ...]]:
     """The sections that each rule names in its fingerprint."""
     names = {}
     for path in RULES.glob("*.smk"):
-        if path.stem == "shards":               # of another kind of settings
+        if path.stem == "shards":  # of another kind of settings
             continue
         for rule, body in re.findall(
-            r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.DOTALL | re.MULTILINE
+            r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^\S|\Z)",
+            path.read_text(),
+            re.DOTALL | re.MULTILINE,
         ):
             fingerprints = re.findall(r"settings=fingerprint_of\((.*?)\),\n", body)
             assert len(fingerprints) == (rule not in WITHOUT), rule
             for given in fingerprints:
                 every = given == "*SECTIONS"
-                names[rule] = tuple(sections(settings()) if every else re.findall(r'"(\w+)"', given))
+                names[rule] = tuple(
+                    sections(settings()) if every else re.findall(r'"(\w+)"', given)
+                )
     return names
 
 
@@ -152,12 +158,15 @@ def test_another_value_of_any_setting_that_a_rule_uses_is_another_fingerprint(ru
         for path in leaves(whole[name], (name,))
         if not isinstance(whole[name], list)
     }
-    count = sum(len([*leaves(whole[name])]) for name in USED[rule] if not isinstance(whole[name], list))
+    count = sum(
+        len([*leaves(whole[name])]) for name in USED[rule] if not isinstance(whole[name], list)
+    )
     assert len(fingerprints) == count and fingerprint(whole, *names) not in fingerprints
 
 
 @pytest.mark.parametrize(
-    "interpreter", ["/usr/bin/python3", "/a b/bin/python", "/it's/python", "/{x}/python", "/$HOME/`a`/py"]
+    "interpreter",
+    ["/usr/bin/python3", "/a b/bin/python", "/it's/python", "/{x}/python", "/$HOME/`a`/py"],
 )
 def test_rules_call_the_interpreter_that_runs_the_workflow(
     interpreter: str, monkeypatch: pytest.MonkeyPatch
@@ -165,13 +174,19 @@ def test_rules_call_the_interpreter_that_runs_the_workflow(
     monkeypatch.setattr(sys, "executable", interpreter)
     printing = "fovnet() { printf '%s,' \"$@\"; }"
     command = f"{shell_prefix().format()}declare -f fovnet; {printing}; fovnet 'a b' c"
-    told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=True
+    ).stdout
     words = shlex.split(told[told.index("{") + 1 : told.rindex("}")])
     assert words[:4] == [interpreter, "-P", "-m", "fovnet"] and told.endswith("a b,c,")
 
 
 def test_a_training_on_the_processor_asks_for_no_gpu() -> None:
-    assert [gpus(settings(training={"device": device})) for device in ("cpu", "auto", "cuda")] == [0, 1, 1]
+    assert [gpus(settings(training={"device": device})) for device in ("cpu", "auto", "cuda")] == [
+        0,
+        1,
+        1,
+    ]
 
 
 def test_the_search_waits_for_a_calibration_where_it_goes_by_one() -> None:
@@ -226,7 +241,10 @@ def test_a_search_waits_for_what_earlier_ones_teach_and_a_missing_file_of_it_is_
         head.touch()
     both = taught(learn_from=[str(folder), str(journal)])
     assert prior_files(both) == ["mine/prior.safetensors"]
-    assert lesson_files(both) == [str(folder / "search" / "current.json"), str(journal / "search.json")]
+    assert lesson_files(both) == [
+        str(folder / "search" / "current.json"),
+        str(journal / "search.json"),
+    ]
 
 
 class TestUnnoticedChanges:
@@ -235,12 +253,16 @@ class TestUnnoticedChanges:
 
     def test_settings_that_snakemake_compares_itself_are_left_to_it(self, tmp_path: Path) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results=str(tmp_path)))
-        assert unnoticed_changes(file, settings(results=str(tmp_path), seed=2), recorded=True) is None
+        assert (
+            unnoticed_changes(file, settings(results=str(tmp_path), seed=2), recorded=True) is None
+        )
 
     @pytest.mark.parametrize(
         ("results", "recorded"), [("here", False), ("elsewhere", True), ("elsewhere", False)]
     )
-    def test_others_are_named_with_what_to_do(self, tmp_path: Path, results: str, recorded: bool) -> None:
+    def test_others_are_named_with_what_to_do(
+        self, tmp_path: Path, results: str, recorded: bool
+    ) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results="here"))
         message = unnoticed_changes(
             file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded
@@ -251,7 +273,9 @@ class TestUnnoticedChanges:
         assert f"remove {file}" in message and "--forcerun" in message
 
     @pytest.mark.parametrize("recorded", [False, True])
-    def test_the_same_settings_under_another_name_go_on(self, tmp_path: Path, recorded: bool) -> None:
+    def test_the_same_settings_under_another_name_go_on(
+        self, tmp_path: Path, recorded: bool
+    ) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results="there"))
         assert unnoticed_changes(file, settings(results="here"), recorded=recorded) is None
 
@@ -266,11 +290,18 @@ class TestUnnoticedChanges:
 
 def test_a_run_goes_on_behind_refused_volumes_and_where_nothing_may_be_refused_it_stops() -> None:
     """Status 3 of a verb is no failure of its rule, if and only if the rule says so."""
-    rules = [block for path in sorted((Path(__file__).parents[1] / "workflow" / "rules").glob("*.smk"))
-             for block in path.read_text(encoding="utf-8").split("\nrule ")[1:]]
+    rules = [
+        block
+        for path in sorted((Path(__file__).parents[1] / "workflow" / "rules").glob("*.smk"))
+        for block in path.read_text(encoding="utf-8").split("\nrule ")[1:]
+    ]
     passing = {block.split(":")[0] for block in rules if "test $? = 3" in block}
     assert (
         passing
-        == {block.split(":")[0] for block in rules if "Status 3 means that some were refused" in block}
+        == {
+            block.split(":")[0]
+            for block in rules
+            if "Status 3 means that some were refused" in block
+        }
         >= {"slice", "decide"}
     )

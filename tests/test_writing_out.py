@@ -50,9 +50,13 @@ WRITING, PATHS = list(verbs(get_command(app))), list(paths(app))
 
 
 def test_they_are_many() -> None:
-    assert len(WRITING) > 25 and {"predict", "train", "export sr", "export headers", "bench robustness"} <= {
-        words for words, *_ in WRITING
-    }
+    assert len(WRITING) > 25 and {
+        "predict",
+        "train",
+        "export sr",
+        "export headers",
+        "bench robustness",
+    } <= {words for words, *_ in WRITING}
 
 
 FOREIGN = {
@@ -70,7 +74,9 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-@pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
+@pytest.mark.parametrize(
+    ("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING]
+)
 def test_a_file_of_the_users_is_not_written_over(
     verb: str, command: Any, option: Any, name: str, tmp_path: Path
 ) -> None:
@@ -78,21 +84,31 @@ def test_a_file_of_the_users_is_not_written_over(
     path.write_bytes(FOREIGN[name])
     with pytest.raises(ConfigError) as refused:
         option.process_value(Context(command), str(path))
-    assert refused.value.code in ("out-other-file", "out-unwritable") and name in refused.value.sentence
+    assert (
+        refused.value.code in ("out-other-file", "out-unwritable")
+        and name in refused.value.sentence
+    )
     assert path.read_bytes() == FOREIGN[name]
 
 
 @pytest.mark.parametrize(
     ("name", "seen"),
-    [("patients.tsv", "a table of 2 columns, the first 'patient'"), ("scan.nii.gz", "is not a table")],
+    [
+        ("patients.tsv", "a table of 2 columns, the first 'patient'"),
+        ("scan.nii.gz", "is not a table"),
+    ],
 )
 def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(FOREIGN[name])
     fault = (
-        CliRunner().invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)]).exception
+        CliRunner()
+        .invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)])
+        .exception
     )
     assert seen in str(fault)
-    assert "where a table of this command's own columns is wanted, and would be overwritten" in str(fault)
+    assert "where a table of this command's own columns is wanted, and would be overwritten" in str(
+        fault
+    )
 
 
 def test_an_explanation_is_written_anew(tmp_path: Path) -> None:
@@ -103,7 +119,9 @@ def test_an_explanation_is_written_anew(tmp_path: Path) -> None:
     assert option.process_value(Context(command), str(path)) == path
 
 
-@pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
+@pytest.mark.parametrize(
+    ("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING]
+)
 def test_a_path_that_cannot_be_asked_about_is_refused_with_the_reason(
     verb: str, command: Any, option: Any, tmp_path: Path
 ) -> None:
@@ -121,10 +139,14 @@ def test_what_a_verb_itself_wrote_is_written_anew(content: bytes, tmp_path: Path
     )
     assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
     assert (
-        CliRunner().invoke(app, ["bench", "decide", "--out", str(table)]).exception.code == "out-other-file"
+        CliRunner().invoke(app, ["bench", "decide", "--out", str(table)]).exception.code
+        == "out-other-file"
     )  # type: ignore[union-attr]
     table.write_bytes(content)
-    assert bool(CliRunner().invoke(app, line).exception) == bool(content) and content in table.read_bytes()
+    assert (
+        bool(CliRunner().invoke(app, line).exception) == bool(content)
+        and content in table.read_bytes()
+    )
 
 
 CLI = Path(cli.__file__).parent
@@ -148,7 +170,10 @@ def test_the_table_of_an_earlier_run_is_known_by_its_columns(module: str, tmp_pa
 def test_prices_are_written_anew_whatever_space_they_were_of(tmp_path: Path) -> None:
     """Their columns are the axes of a configuration."""
     line = [
-        "cost", "--config", str(CLI.parents[1] / "configs" / "smoke.yaml"), "--out",
+        "cost",
+        "--config",
+        str(CLI.parents[1] / "configs" / "smoke.yaml"),
+        "--out",
         str(tmp_path / "prices.tsv"),
     ]
     assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
@@ -156,8 +181,12 @@ def test_prices_are_written_anew_whatever_space_they_were_of(tmp_path: Path) -> 
     assert not CliRunner().invoke(app, line).exception
 
 
-@pytest.mark.parametrize(("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING])
-def test_a_path_below_a_file_is_refused_at_once(verb: str, command: Any, option: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("verb", "command", "option"), WRITING, ids=[words for words, *_ in WRITING]
+)
+def test_a_path_below_a_file_is_refused_at_once(
+    verb: str, command: Any, option: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "file"
     file.touch()
     given = file / "deeper" / "out"
@@ -204,27 +233,38 @@ def test_a_volume_that_is_not_there_makes_no_empty_table(tmp_path: Path) -> None
 
 def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_path: Path) -> None:
     words = [
-        "bench", "screening", "--collection", str(tmp_path / "nosuch"), "--out", str(tmp_path / "arms.tsv"),
+        "bench",
+        "screening",
+        "--collection",
+        str(tmp_path / "nosuch"),
+        "--out",
+        str(tmp_path / "arms.tsv"),
     ]
     done = CliRunner().invoke(app, words)
     assert done.exit_code != 0 and "collection-missing" in str(done.exception)
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("words", "code"), [
-    # pathlib would take it for the current folder
-    (["predict", "", "--out", "answers"], "path-empty"),
-    (["predict", ".", "--out", ""], "path-empty"),
-    (["phantom", "", "--subjects", "1"], "path-empty"),
-    (["collect", "dicom", ".", "--out", ""], "path-empty"),
-    (["examine", "answers", "--truth", ".", "--out", ""], "path-empty"),
-    (["collect", "bids", "nowhere", "--out", "tables"], "collect-missing"),
-    (["examine", "answers", "--truth", "labels", "--out", "labels"], "out-in-inputs"),
-    (["examine", "answers", "--truth", "labels/volumes.tsv", "--out", "./labels"], "out-in-inputs"),
-    (["examine", "answers", "--truth", "labels", "--out", "answers/"], "out-in-inputs"),
-    # before --tissues is asked for
-    (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),
-])
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        # pathlib would take it for the current folder
+        (["predict", "", "--out", "answers"], "path-empty"),
+        (["predict", ".", "--out", ""], "path-empty"),
+        (["phantom", "", "--subjects", "1"], "path-empty"),
+        (["collect", "dicom", ".", "--out", ""], "path-empty"),
+        (["examine", "answers", "--truth", ".", "--out", ""], "path-empty"),
+        (["collect", "bids", "nowhere", "--out", "tables"], "collect-missing"),
+        (["examine", "answers", "--truth", "labels", "--out", "labels"], "out-in-inputs"),
+        (
+            ["examine", "answers", "--truth", "labels/volumes.tsv", "--out", "./labels"],
+            "out-in-inputs",
+        ),
+        (["examine", "answers", "--truth", "labels", "--out", "answers/"], "out-in-inputs"),
+        # before --tissues is asked for
+        (["phantom", "made", "--from", "gone.nii.gz"], "phantom-labels"),
+    ],
+)
 def test_a_path_that_leads_nowhere_is_named_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], code: str
 ) -> None:
@@ -242,7 +282,9 @@ def test_a_tree_without_volumes_is_named_and_not_the_folder_of_the_tables(tmp_pa
     (tmp_path / "tree").mkdir()
     fault = (
         CliRunner()
-        .invoke(app, ["collect", "organs", str(tmp_path / "tree"), "--out", str(tmp_path / "tables")])
+        .invoke(
+            app, ["collect", "organs", str(tmp_path / "tree"), "--out", str(tmp_path / "tables")]
+        )
         .exception
     )
     assert str(fault).startswith(f"{tmp_path / 'tree'}: no volume was found")
@@ -292,7 +334,10 @@ def test_no_file_of_the_users_is_written_over_in_the_folder_of_a_measurement(
     (tmp_path / name).write_bytes(FOREIGN["patients.tsv"])
     with pytest.raises(ConfigError, match=f"{name} exists, was not written by fovnet") as refused:
         option.process_value(Context(command), str(tmp_path))
-    assert refused.value.code == "out-foreign" and (tmp_path / name).read_bytes() == FOREIGN["patients.tsv"]
+    assert (
+        refused.value.code == "out-foreign"
+        and (tmp_path / name).read_bytes() == FOREIGN["patients.tsv"]
+    )
 
 
 def test_the_tables_and_pictures_of_a_measurement_are_written_anew(tmp_path: Path) -> None:
@@ -300,13 +345,37 @@ def test_the_tables_and_pictures_of_a_measurement_are_written_anew(tmp_path: Pat
     rng = np.random.default_rng(1)
     rows = np.stack([np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8)], axis=1).astype(float)
     np.savez(
-        tmp_path / "rows.npz", X=rows, kinds=["ord", "ord"], y=rng.random(40), cost=np.ones(40),
+        tmp_path / "rows.npz",
+        X=rows,
+        kinds=["ord", "ord"],
+        y=rng.random(40),
+        cost=np.ones(40),
         names=["blocks", "size"],
     )
     table, out = str(tmp_path / "rows.npz"), str(tmp_path / "r")
-    race = ["bench", "search", table, "--method", "random", "--runs", "2", "--draws", "5", "--out", out]
+    race = [
+        "bench",
+        "search",
+        table,
+        "--method",
+        "random",
+        "--runs",
+        "2",
+        "--draws",
+        "5",
+        "--out",
+        out,
+    ]
     walk = [
-        "bench", "edge", "--scenario", "killed", "--method", "random", "--seeds", "1", "--out",
+        "bench",
+        "edge",
+        "--scenario",
+        "killed",
+        "--method",
+        "random",
+        "--seeds",
+        "1",
+        "--out",
         str(tmp_path / "w"),
     ]
     for line in (race, race, walk, walk):

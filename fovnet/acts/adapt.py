@@ -56,14 +56,15 @@ FOLDS = 20
 BARS = 5
 """Bars are chosen anew for so many groups of folds: they take half a minute each, and hardly differ."""
 PEOPLE = {
-    "subjects": 220, "volumes_per_subject": 2,
+    "subjects": 220,
+    "volumes_per_subject": 2,
     "without": ["organs high and low", "open walls", "true places"],
 }
 SPLIT = (0.27, 0.72, 0.01)
 """As in `configs/adapt.yaml`, which says why."""
 TABLE, FACTS = "gains.tsv", "adapted.json"
 USERS, SIMULATED_PEOPLE = "your subjects, left out in turn", "simulated people, not learned from"
-CLOSE_MM = 260.0        # sides of the square cuts below which a picture is of a part of the body
+CLOSE_MM = 260.0  # sides of the square cuts below which a picture is of a part of the body
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def adapted(run: Run, *, workers: int = 1, progress: Bar = silent, hold: bool = 
     Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError "adapt-few",
     and as the act that prepares slices.
     """
-    lacking = _refuse_unfit(run)                # before the lock, which is a file
+    lacking = _refuse_unfit(run)  # before the lock, which is a file
     with run.results.held() if hold else nullcontext():
         return replace(_adapted(run, workers, progress), lacking=lacking)
 
@@ -114,12 +115,20 @@ def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they were for
     these."""
     facts = facts_of(begun)
-    return parse({
-        "results": str(out), "collections": {"labels": str(labels)}, "seed": seed, "phantom": PEOPLE,
-        "prepare": {**facts["prepare"], "split": SPLIT}, "training": {"begin": str(begun)},
-        "search": {"space": MEMBERS},
-        "ensemble": {"precision": facts.get("precision", "float32")}, "decision": {"stated_error": 0.03},
-    }, "adapt")
+    return parse(
+        {
+            "results": str(out),
+            "collections": {"labels": str(labels)},
+            "seed": seed,
+            "phantom": PEOPLE,
+            "prepare": {**facts["prepare"], "split": SPLIT},
+            "training": {"begin": str(begun)},
+            "search": {"space": MEMBERS},
+            "ensemble": {"precision": facts.get("precision", "float32")},
+            "decision": {"stated_error": 0.03},
+        },
+        "adapt",
+    )
 
 
 def refuse_few(subjects: int, what: str, lacking: Sequence[str] = ()) -> None:
@@ -160,7 +169,9 @@ def _refuse_unfit(run: Run) -> list[str]:
         for name, folder in run.settings.collections.items()
     }
     labelled = [
-        (name, row) for name, table in tables.items() for row in table.volumes
+        (name, row)
+        for name, table in tables.items()
+        for row in table.volumes
         if table.regions.get(row.volume_id)
     ]
     refuse_few(len({(name, row.subject_id) for name, row in labelled}), "in the tables")
@@ -205,7 +216,10 @@ class _Folds:
 
     def _losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
-        judge, found = self.work.judge(self.work.begun_rule), np.zeros((len(SHARES), len(self.subjects)))
+        judge, found = (
+            self.work.judge(self.work.begun_rule),
+            np.zeros((len(SHARES), len(self.subjects))),
+        )
         for left_out, outputs in zip(self.folds, self.outputs, strict=True):
             for place, scored in enumerate(outputs):
                 for subject in left_out:
@@ -225,8 +239,11 @@ class _Folds:
         out."""
         return [
             one
-            for number, left_out in enumerate(self.folds) if number not in without
-            for one in self.work.shown(self.outputs[number][self.share_of_fold(number, most)], left_out)
+            for number, left_out in enumerate(self.folds)
+            if number not in without
+            for one in self.work.shown(
+                self.outputs[number][self.share_of_fold(number, most)], left_out
+            )
         ]
 
     def concluded(self) -> Adapted:
@@ -236,7 +253,10 @@ class _Folds:
         for place in range(most, 0, -1):
             tried = self._tried(place)
             changed = self._changed(tried, place)
-            worse = [*_lost(changed[SIMULATED_PEOPLE], SIMULATED_PEOPLE), *_lost(changed[USERS][:1], USERS)]
+            worse = [
+                *_lost(changed[SIMULATED_PEOPLE], SIMULATED_PEOPLE),
+                *_lost(changed[USERS][:1], USERS),
+            ]
             if not worse:
                 return self._written(tried, SHARES[place], "", changed)
             whys.append(f"with {SHARES[place]:.0%} of the new weights {'; '.join(worse)}")
@@ -279,19 +299,23 @@ class _Folds:
         work, folder = self.work, self.work.run.results.folder / "candidate"
         model = work.blended(self._of_all, SHARES[place], folder, work.shows.keys())
         scored = work.scored(model, work.check, f"all subjects, share {SHARES[place]:g}")
-        for name in (novelty.FILE, orientation.FILE):       # neither depends on last layers
+        for name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
             if (work.begun[0] / name).exists():
                 copy(work.begun[0] / name, folder / name)
         shown = [*work.shown(scored, work.check), *self.shown(place)]
-        judge, abstention, statements = resettled(work.judge(work.begun_rule), shown, **self._promises)
+        judge, abstention, statements = resettled(
+            work.judge(work.begun_rule), shown, **self._promises
+        )
         return _Tried(folder, scored, judge, {"abstention": abstention, "statements": statements})
 
     @property
     def _promises(self) -> dict[str, Any]:
         decision = self.work.run.settings.decision
         return {
-            "stated_error": decision.stated_error, "statement_error": decision.statement_error,
-            "at_risk": decision.at_risk, "seed": self.seed,
+            "stated_error": decision.stated_error,
+            "statement_error": decision.statement_error,
+            "at_risk": decision.at_risk,
+            "seed": self.seed,
         }
 
     def _answered(self, tried: _Tried, most: int) -> list[Tally]:
@@ -301,7 +325,9 @@ class _Folds:
         for together in np.array_split(np.arange(len(self.folds)), BARS):
             without = together.tolist()
             judge, *_ = resettled(
-                work.judge(work.begun_rule), [*simulated_ones, *self.shown(most, without)], **self._promises
+                work.judge(work.begun_rule),
+                [*simulated_ones, *self.shown(most, without)],
+                **self._promises,
             )
             for number in without:
                 scored = self.outputs[number][self.share_of_fold(number, most)]
@@ -310,8 +336,12 @@ class _Folds:
 
     def _gains(self, before: Sequence[Tally], after: Sequence[Tally]) -> list[Gain]:
         return gains(
-            before, after, self.work.run.vocabulary, seed=self.seed,
-            kinds=[_kind(one) for one in before], repeats=self.work.run.settings.evaluate.bootstrap,
+            before,
+            after,
+            self.work.run.vocabulary,
+            seed=self.seed,
+            kinds=[_kind(one) for one in before],
+            repeats=self.work.run.settings.evaluate.bootstrap,
         )
 
     def _written(
@@ -331,15 +361,28 @@ class _Folds:
         slices = self.work.view(test=self.work.shows).rows("test")
         volumes = int(np.unique(self.work.pack.volume[slices]).size)
         facts = {
-            "share": share, "kept_because": why, "subjects": len(self.subjects),
+            "share": share,
+            "kept_because": why,
+            "subjects": len(self.subjects),
             "certainty": certainty(changed),
             "losses": dict(zip(map(str, SHARES), self.losses.mean(axis=1), strict=True)),
-            "folds": [len(fold) for fold in self.folds], "margin": MARGIN, "gains": rows,
+            "folds": [len(fold) for fold in self.folds],
+            "margin": MARGIN,
+            "gains": rows,
         }
-        write_json(results.folder / FACTS, facts, settings=settings.model_dump(mode="json"), seed=self.seed)
+        write_json(
+            results.folder / FACTS, facts, settings=settings.model_dump(mode="json"), seed=self.seed
+        )
         return Adapted(
-            share, why, len(self.subjects), volumes, changed[USERS], changed[SIMULATED_PEOPLE],
-            certainty(changed), table, results.ensemble,
+            share,
+            why,
+            len(self.subjects),
+            volumes,
+            changed[USERS],
+            changed[SIMULATED_PEOPLE],
+            certainty(changed),
+            table,
+            results.ensemble,
         )
 
 

@@ -106,16 +106,23 @@ class Adaptation:
         )
 
     def view(
-        self, *, train: Collection[str] = (), validation: Collection[str] = (), test: Collection[str] = ()
+        self,
+        *,
+        train: Collection[str] = (),
+        validation: Collection[str] = (),
+        test: Collection[str] = (),
     ) -> Pack:
         """The slices with these subjects in the splits, and all others in none."""
         split = {
-            **dict.fromkeys(train, "train"), **dict.fromkeys(validation, "validation"),
+            **dict.fromkeys(train, "train"),
+            **dict.fromkeys(validation, "validation"),
             **dict.fromkeys(test, "test"),
         }
 
         def placed(record: VolumeRecord) -> VolumeRecord:
-            here = split.get(record.subject, "") if record.labelled and record.status == "ok" else ""
+            here = (
+                split.get(record.subject, "") if record.labelled and record.status == "ok" else ""
+            )
             return replace(record, split=here)
 
         return replace(self.pack, records=tuple(map(placed, self.pack.records)))
@@ -147,24 +154,36 @@ class Adaptation:
     def said(self) -> NDArray[np.float64]:
         """(p, n, k) what each network says of `rows` before."""
         given = zip(self.hidden, self.layers, strict=True)
-        return np.stack([softmax(scores(each.astype(float), layer), axis=1) for each, layer in given])
+        return np.stack(
+            [softmax(scores(each.astype(float), layer), axis=1) for each, layer in given]
+        )
 
     def fitted(self, users: Collection[str]) -> list[Layer]:
         """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside simulated
         people."""
         own, others = (
-            np.searchsorted(self.rows, self.view(train=those).rows("train")) for those in (users, self.replay)
+            np.searchsorted(self.rows, self.view(train=those).rows("train"))
+            for those in (users, self.replay)
         )
         chosen, truth = np.concatenate([own, others]), self.pack.truth[self.rows[own]]
         labels = truth / truth.sum(axis=1, keepdims=True)
-        mean = np.tensordot(self.begun_rule.member_weights(len(self.layers)), self.said[:, own], axes=1)
+        mean = np.tensordot(
+            self.begun_rule.member_weights(len(self.layers)), self.said[:, own], axes=1
+        )
         kept = kept_targets(labels, mean, np.asarray(truth.any(axis=0)))
-        weights = np.concatenate([
-            OWN * alike(self.pack.volume[self.rows[own]]), np.full(len(others), (1 - OWN) / len(others))
-        ])
+        weights = np.concatenate(
+            [
+                OWN * alike(self.pack.volume[self.rows[own]]),
+                np.full(len(others), (1 - OWN) / len(others)),
+            ]
+        )
         return [
             refitted(
-                given[chosen].astype(float), np.concatenate([kept, said[others]]), weights, layer, ridge=RIDGE
+                given[chosen].astype(float),
+                np.concatenate([kept, said[others]]),
+                weights,
+                layer,
+                ridge=RIDGE,
             )
             for given, said, layer in zip(self.hidden, self.said, self.layers, strict=True)
         ]
@@ -218,14 +237,22 @@ class Adaptation:
         learned = self.view(train={*users, *self.replay}, validation=self.check)
         with TemporaryDirectory() as place:
             members = []
-            for one, path, old, new in zip(facts["members"], self.files, self.layers, fitted, strict=True):
+            for one, path, old, new in zip(
+                facts["members"], self.files, self.layers, fitted, strict=True
+            ):
                 file = with_last_layer(path, Path(place) / path.name, between(old, new, share))
                 members.append({**one, "weights": str(file)})
             assemble(
-                folder, members, self.run.vocabulary, facts["prepare"],
-                settings=settings.ensemble.model_dump(), seed=settings.seed,
+                folder,
+                members,
+                self.run.vocabulary,
+                facts["prepare"],
+                settings=settings.ensemble.model_dump(),
+                seed=settings.seed,
                 subjects=learned_from(learned, facts, settings.seed),
-                precision=facts.get("precision", "float32"), begun=facts, inputs=self.pack.inputs,
+                precision=facts.get("precision", "float32"),
+                begun=facts,
+                inputs=self.pack.inputs,
             )
         rule = Rule(weights=self.begun_rule.weights)
         return replace(load(folder, settings.training.device, rule=rule), familiar=self.familiar)
@@ -258,7 +285,9 @@ def alike(volume: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def between(old: Layer, new: Layer, share: float) -> Layer:
     """The layer that has gone this share of the way from the old one to the new."""
-    weight, bias = (before + share * (after - before) for before, after in zip(old, new, strict=True))
+    weight, bias = (
+        before + share * (after - before) for before, after in zip(old, new, strict=True)
+    )
     return weight, bias
 
 

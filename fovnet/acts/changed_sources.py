@@ -35,7 +35,9 @@ def changed_since_answered(folder: Path, path_of_volume: Mapping[str, str]) -> t
         path = Path(path_text)
         container = _container_of(path, len(places))
         if container not in places_by_folder:
-            places_by_folder = {container: _places_in(container)}       # one at a time: volumes come by path
+            places_by_folder = {
+                container: _places_in(container)
+            }  # one at a time: volumes come by path
         if places <= places_by_folder[container]:
             continue
         if not unchanged(source_of(path), file_facts):
@@ -47,14 +49,14 @@ def _container_of(path: Path, files: int) -> Path:
     """Where the files of a volume lie: its file or folder, or the folder of a file that has others beside
     it, as a header beside its data."""
     container = split_address(path)[0]
-    if files > 1 and os.path.isfile(container):     # noqa: PTH113  (is_file raises in a closed folder)
+    if files > 1 and os.path.isfile(container):  # noqa: PTH113  (is_file raises in a closed folder)
         return container.parent
     return container
 
 
 def _places_in(container: Path) -> set[Place]:
     """Size, times and inode of a file, or of all files in a folder and below."""
-    if not os.path.isdir(container):                # noqa: PTH112
+    if not os.path.isdir(container):  # noqa: PTH112
         return {tuple(place) for place in places_of([container]) or ()}
     files = (Path(home, name) for home, _, names in os.walk(container) for name in names)
     return {tuple(place) for file in files for place in places_of([file]) or ()}

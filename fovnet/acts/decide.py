@@ -35,7 +35,10 @@ def decided(run: Run) -> Decided:
     from fovnet.records import write_json, write_tsv
 
     results, pack, seed, options = (
-        run.results, run.pack, run.settings.seed, run.settings.decision.model_dump(),
+        run.results,
+        run.pack,
+        run.settings.seed,
+        run.settings.decision.model_dump(),
     )
     run.refuse_other_rule()
     rows: list[dict[str, Any]] = []
@@ -50,6 +53,9 @@ def decided(run: Run) -> Decided:
         write_json(results.decisions / f"{given.volume_id}.json", body, settings=options, seed=seed)
     if judge.rule.by_region:
         write(results.decisions, run.vocabulary.classes[:-1], said)
-    table, volumes = write_tsv(results.decisions / TABLE, COLUMNS, rows), {row["volume_id"] for row in rows}
+    table, volumes = (
+        write_tsv(results.decisions / TABLE, COLUMNS, rows),
+        {row["volume_id"] for row in rows},
+    )
     conclude_decisions(results, volumes, settings=options, seed=seed)
     return Decided(table, rows, frozenset(volumes))

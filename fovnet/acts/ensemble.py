@@ -37,21 +37,37 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     settings, results, pack, options = run.settings, run.results, run.pack, run.settings.ensemble
     journal, trials = finished_search(results)
     often = row_frequencies(settings, pack)
-    guess = guessing_loss(pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")], often)
+    guess = guessing_loss(
+        pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")], often
+    )
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
     _, begun = warm_start_ensemble(settings) or (None, None)
     # if this is killed half-way, no probabilities of other members remain
     results.probabilities.unlink(missing_ok=True)
     assemble(
-        results.ensemble, members, run.vocabulary, settings.prepare.slicing, settings=options.model_dump(),
-        seed=settings.seed, subjects=learned_from(pack, begun, settings.seed), precision=options.precision,
-        begun=begun, mixed=warm_start_blend(settings, members), inputs=pack.inputs, journal=journal.name,
+        results.ensemble,
+        members,
+        run.vocabulary,
+        settings.prepare.slicing,
+        settings=options.model_dump(),
+        seed=settings.seed,
+        subjects=learned_from(pack, begun, settings.seed),
+        precision=options.precision,
+        begun=begun,
+        mixed=warm_start_blend(settings, members),
+        inputs=pack.inputs,
+        journal=journal.name,
     )
     with progress("scoring") as advance:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
         model, scored = score(loaded, pack, seed=settings.seed, progress=advance)
     scored, found = weighed(
-        results.ensemble, model, scored, pack, options.weights, settings=options.model_dump(),
+        results.ensemble,
+        model,
+        scored,
+        pack,
+        options.weights,
+        settings=options.model_dump(),
         seed=settings.seed,
     )
     with progress("turned over, brightened") as advance:
@@ -61,4 +77,6 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     write_npz(results.probabilities, **scored.arrays())
     ended = [one for one in trials if one.outcome.status == "completed" and one.score is not None]
     better = sum(one.score < guess for one in ended if one.score is not None)
-    return Assembled(len(members), options.members, len(trials), better, guess, found.way, len(scored.rows))
+    return Assembled(
+        len(members), options.members, len(trials), better, guess, found.way, len(scored.rows)
+    )

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def learned(
-    run: Run, journals: Sequence[tuple[str, Path]], lessons: Lessons, seed: int, progress: Bar = silent,
+    run: Run,
+    journals: Sequence[tuple[str, Path]],
+    lessons: Lessons,
+    seed: int,
+    progress: Bar = silent,
     log: Callable[[str], None] = lambda line: None,
 ) -> Prior:
     """The prior learned from journals, each with its name, for the space of a run; `log` gets a sentence on
@@ -28,7 +32,9 @@ def learned(
     read = [read_journal(journal, axes, name) for name, journal in journals]
     for one in read:
         if one.left_out:
-            log(f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not in this space")
+            log(
+                f"{one.source.name}: {several(one.left_out, 'configuration')} left out, not in this space"
+            )
         if why := unusable(one.source):
             log(f"{one.source.name}: passed over; {why}")
     with progress("learning") as advance:

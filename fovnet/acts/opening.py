@@ -1,8 +1,8 @@
 """An open run: all its acts, in order or any of them alone.
 
-    >>> run = fovnet.open("mine.yaml")                                  # doctest: +SKIP
-    >>> run.prepare(); run.search(); run.ensemble()                     # doctest: +SKIP
-    >>> run.tune(); run.decide(); run.evaluate(); run.report()          # doctest: +SKIP
+>>> run = fovnet.open("mine.yaml")                                  # doctest: +SKIP
+>>> run.prepare(); run.search(); run.ensemble()                     # doctest: +SKIP
+>>> run.tune(); run.decide(); run.evaluate(); run.report()          # doctest: +SKIP
 """
 
 from __future__ import annotations

@@ -19,13 +19,22 @@ def simulated(run: Run, workers: int, progress: Bar = silent) -> Path:
     made = run.settings.phantom
     with progress("simulating") as advance:
         return simulate_collection(
-            run.results.phantom, subjects=made.subjects, volumes_per_subject=made.volumes_per_subject,
-            seed=run.settings.seed, workers=workers, without=made.without, progress=advance,
+            run.results.phantom,
+            subjects=made.subjects,
+            volumes_per_subject=made.volumes_per_subject,
+            seed=run.settings.seed,
+            workers=workers,
+            without=made.without,
+            progress=advance,
         )
 
 
 def sliced(
-    run: Run, *, workers: int = 1, prune_cache: bool = False, progress: Bar = silent,
+    run: Run,
+    *,
+    workers: int = 1,
+    prune_cache: bool = False,
+    progress: Bar = silent,
     log: Callable[[str], None] = lambda line: None,
 ) -> Pack:
     """The slices of all collections, subjects split.  Raises ConfigError "phantom-missing" where simulated
@@ -41,10 +50,17 @@ def sliced(
         raise ConfigError("phantom-missing", f"{lacking}; make them: {simulating(settings)}")
     with progress("slicing") as advance:
         pack = slice_collections(
-            collections, results.slices, vocabulary=run.vocabulary,
-            slicing=Slicing(**settings.prepare.slicing), seed=settings.seed, fractions=settings.prepare.split,
-            workers=workers, identifiers=read_identifiers(settings.identifiers, results.folder),
-            prune_cache=prune_cache, progress=advance, log=log,
+            collections,
+            results.slices,
+            vocabulary=run.vocabulary,
+            slicing=Slicing(**settings.prepare.slicing),
+            seed=settings.seed,
+            fractions=settings.prepare.split,
+            workers=workers,
+            identifiers=read_identifiers(settings.identifiers, results.folder),
+            prune_cache=prune_cache,
+            progress=advance,
+            log=log,
         )
-    vars(run).pop("pack", None)                 # what was read before is of the slices before
+    vars(run).pop("pack", None)  # what was read before is of the slices before
     return pack

@@ -32,7 +32,9 @@ def reported(run: Run) -> Path:
     evaluation, cases = evaluation_of(settings, run.results, pack)
     page = gather(evaluation, cases, _records(run))
     path = write_report(run.results.report, page)
-    write_facts(path, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed)
+    write_facts(
+        path, page, evaluation, settings=settings.model_dump(mode="json"), seed=settings.seed
+    )
     return path
 
 
@@ -65,7 +67,9 @@ def _records(run: Run) -> RunRecord:
         abstention=abstention_in(tuned),
         by_region=by_region_in(tuned),
         ablation=current_ablation(results),
-        readers={name: found for name, folder in collections.items() if (found := read_agreement(folder))},
+        readers={
+            name: found for name, folder in collections.items() if (found := read_agreement(folder))
+        },
     )
 
 

@@ -83,7 +83,8 @@ class Run:
             return read_npz(path)
         except (OSError, ValueError):
             raise ModelError(
-                "probabilities-missing", f"{path}: missing or unreadable; `fovnet ensemble` makes it"
+                "probabilities-missing",
+                f"{path}: missing or unreadable; `fovnet ensemble` makes it",
             ) from None
 
     @property
@@ -103,7 +104,8 @@ class Run:
         if made not in (None, digest(self.settings.ensemble.model_dump())):
             other = f"{folder}: was made with other settings of `ensemble` than {self.config} has"
             raise ModelError(
-                "ensemble-other-settings", f"{other}; make it again: {with_config('ensemble', self.config)}"
+                "ensemble-other-settings",
+                f"{other}; make it again: {with_config('ensemble', self.config)}",
             )
 
     def refuse_other_rule(self) -> None:
@@ -144,7 +146,9 @@ class Run:
             raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")
         made = facts_of(self.results.ensemble).get("journal")
         if made not in (None, journal.name):
-            other = f"its members are of the search {made}, but the last to finish was {journal.name}"
+            other = (
+                f"its members are of the search {made}, but the last to finish was {journal.name}"
+            )
             again = with_config("ensemble", self.config)
             raise ModelError(
                 "ensemble-other-search", f"{self.results.ensemble}: {other}; make it again: {again}"

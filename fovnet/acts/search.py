@@ -36,8 +36,12 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
     plan.data.write(journal)
     with progress("searching") as advance:
         trials = search_networks(
-            search, plan.job(journal), journal, trials=settings.search.trials,
-            stop_below_regret=settings.search.stop_below_regret, progress=advance,
+            search,
+            plan.job(journal),
+            journal,
+            trials=settings.search.trials,
+            stop_below_regret=settings.search.stop_below_regret,
+            progress=advance,
         )
     conclude(run, journal, trials)
     return trials
@@ -50,11 +54,15 @@ def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
 
     settings, results = run.settings, run.results
     facts = {
-        "journal": journal.name, "trials": len(trials),
+        "journal": journal.name,
+        "trials": len(trials),
         "training_sha256": digest(settings.training.model_dump(mode="json")),
     }
     write_json(
-        results.search / "current.json", facts, settings=settings.search.model_dump(), seed=settings.seed
+        results.search / "current.json",
+        facts,
+        settings=settings.search.model_dump(),
+        seed=settings.seed,
     )
     write_trials(results.trials, trials)
     if all(trial.score is None for trial in latest(trials)):
@@ -76,13 +84,19 @@ def _row(trial: Trial) -> dict[str, Any]:
     continues, its bracket and its rung."""
     made, outcome = trial.proposal, trial.outcome
     places = {
-        "continues": "" if made.continues is None else made.continues, "bracket": made.bracket,
+        "continues": "" if made.continues is None else made.continues,
+        "bracket": made.bracket,
         "rung": made.rung,
     }
     return {
-        "slot": made.slot, "status": outcome.status,
-        "score": "" if trial.score is None else f"{trial.score:.4f}", **made.configuration,
-        **({} if made.epochs is None else places), "epochs": len(outcome.validation_loss),
-        "seconds": outcome.seconds, "predicted_seconds": made.predicted_seconds, "device": outcome.device,
+        "slot": made.slot,
+        "status": outcome.status,
+        "score": "" if trial.score is None else f"{trial.score:.4f}",
+        **made.configuration,
+        **({} if made.epochs is None else places),
+        "epochs": len(outcome.validation_loss),
+        "seconds": outcome.seconds,
+        "predicted_seconds": made.predicted_seconds,
+        "device": outcome.device,
         "message": outcome.message,
     }

@@ -1,9 +1,9 @@
 """Prediction shard by shard, an act each, as a cluster does; tables and index are those of `fovnet predict`.
 
-    survey   lists the archive once (`volume.sources.shards`), and keeps the settings of the whole
-    taken    one shard, for the process that answers it; others may answer others meanwhile
-    finished   its rows, for the merge; the answers themselves lie in the folder already, a volume a JSON
-    merged   the tables and the index of all
+survey   lists the archive once (`volume.sources.shards`), and keeps the settings of the whole
+taken    one shard, for the process that answers it; others may answer others meanwhile
+finished   its rows, for the merge; the answers themselves lie in the folder already, a volume a JSON
+merged   the tables and the index of all
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
     from fovnet.volume.sources.discovery import Found
 
-NAMED = 6       # shards named in a message
+NAMED = 6  # shards named in a message
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,9 @@ def surveyed(
         predictions.write_found(folder, found.series, show_ids=bool(whole.show_ids))
         if not whole.faces:
             covering.remember(folder)
-        predictions.withdraw(folder, (), (), tables=False, pictures=True, pages=True, faces=bool(whole.faces))
+        predictions.withdraw(
+            folder, (), (), tables=False, pictures=True, pages=True, faces=bool(whole.faces)
+        )
         return write_survey(folder, found, each, settings)
 
 
@@ -149,7 +151,7 @@ def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     Waits for one that does, such as a job whose workflow was killed and that goes on, and for a survey or a
     merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claimed`.
     """
-    read_list(folder, number)                   # before a folder is made
+    read_list(folder, number)  # before a folder is made
     with together(folder):
         predictions.refuse_others(folder)
         with shard_list(folder, number).open("r+", encoding="utf-8") as own:
@@ -162,7 +164,9 @@ def finished(
 ) -> Path:
     """The file of a shard's rows, in the order of its list: that it is there, says that all is answered."""
     head = {
-        "fovnet": {"version": __version__}, "shard": number, "model": identity,
+        "fovnet": {"version": __version__},
+        "shard": number,
+        "model": identity,
         "list": checksum(shard_list(folder, number)),
         "settings": {name: settings.facts[name] for name in IN_ANSWERS},
     }
@@ -182,7 +186,7 @@ def merged(folder: Path, networks: Ensemble, told: ShardSettings) -> Merged:
     from fovnet.decision.answer import COLUMNS, TABLE
     from fovnet.records import write_tsv
 
-    inherited_settings(folder, told)            # before a folder is made
+    inherited_settings(folder, told)  # before a folder is made
     with predictions.claimed(folder, wait=True):
         survey = read_survey(folder)
         inherited_settings(folder, told)
@@ -199,7 +203,11 @@ def merged(folder: Path, networks: Ensemble, told: ShardSettings) -> Merged:
         refused, unread = predictions.failures(rows, series)
         paths = {one.spans[0]["volume_id"]: one.spans[0]["path"] for one in volumes}
         return Merged(
-            survey.volumes, len(refused), len(unread), networks.rule.by_region, bool(settings.pages),
+            survey.volumes,
+            len(refused),
+            len(unread),
+            networks.rule.by_region,
+            bool(settings.pages),
             changed_since_answered(folder, paths),
         )
 
@@ -231,7 +239,9 @@ def _settings_of_shards(
 def _refuse_unanswered(
     folder: Path, survey: Survey, missing: Sequence[int], wanted: ShardSettings
 ) -> None:
-    told = [option(name, wanted.facts[name]) for name in IN_ANSWERS if wanted.facts[name] is not None]
+    told = [
+        option(name, wanted.facts[name]) for name in IN_ANSWERS if wanted.facts[name] is not None
+    ]
     if missing:
         answering = ["fovnet", "shard", "answer", str(folder), "--shard", str(missing[0])]
         named = first_few(missing, NAMED)
@@ -270,6 +280,8 @@ def _answered_settings(folder: Path, number: int, identity: str) -> ShardSetting
         wanted = __version__, identity, checksum(shard_list(folder, number))
         if (head["fovnet"]["version"], head["model"], head["list"]) != wanted:
             return None
-        return ShardSettings.of(dict.fromkeys(NAMES) | {name: head["settings"][name] for name in IN_ANSWERS})
+        return ShardSettings.of(
+            dict.fromkeys(NAMES) | {name: head["settings"][name] for name in IN_ANSWERS}
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None

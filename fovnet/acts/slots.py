@@ -42,7 +42,7 @@ def trained(run: Run, slot: int) -> Trial:
     run.refuse_without_device()
     plan, journal = run.plan, run.jobs_journal
     plan.refuse_other_slices(journal)
-    plan.data.write(journal)                    # their places in the pack may have changed
+    plan.data.write(journal)  # their places in the pack may have changed
     return train_slot(plan.job(journal), journal, slot)
 
 

@@ -35,27 +35,44 @@ def tuned(run: Run) -> Tuned:
     from fovnet.decision.packed import examples, shown, shown_volumes
     from fovnet.evaluate.guards import learned_from
 
-    results, pack, options, vocabulary = run.results, run.pack, run.settings.decision, run.vocabulary
+    results, pack, options, vocabulary = (
+        run.results,
+        run.pack,
+        run.settings.decision,
+        run.vocabulary,
+    )
     scored = run.scored
     run.refuse_other_ensemble()
     volumes = examples(pack, scored, "validation")
     rule, candidates = tune(
-        volumes, vocabulary, sigmas_mm=options.sigma_mm, thresholds=options.protocol_threshold,
-        heights=usual_heights(shown(pack, "train"), vocabulary) if options.heights != "never" else (),
-        widths=options.height_widths, method=options.method,
+        volumes,
+        vocabulary,
+        sigmas_mm=options.sigma_mm,
+        thresholds=options.protocol_threshold,
+        heights=usual_heights(shown(pack, "train"), vocabulary)
+        if options.heights != "never"
+        else (),
+        widths=options.height_widths,
+        method=options.method,
         heights_for="presence" if options.heights == "presence" else "all",
     )
     known = novelty.load(results.ensemble), orientation.load(results.ensemble)
     judge, abstention, by_region = settle(
         Judge(
-            vocabulary, replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm), *known
+            vocabulary,
+            replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm),
+            *known,
         ),
         shown_volumes(pack, scored, "validation"),
-        stated_error=options.stated_error, at_risk=options.at_risk, seed=run.settings.seed,
+        stated_error=options.stated_error,
+        at_risk=options.at_risk,
+        seed=run.settings.seed,
         statement_error=options.statement_error,
     )
     facts = {
-        "candidates": candidates, "abstention": abstention, "statements": by_region,
+        "candidates": candidates,
+        "abstention": abstention,
+        "statements": by_region,
         "subjects": learned_from(pack),
     }
     path = save_rule(

@@ -48,12 +48,24 @@ SPACE = Space(
 )
 STARTS: Mapping[str, Mapping[str, Level]] = {
     "good": {
-        "layers": 2, "latent": 8, "log2_batch": 6, "activation": "relu", "dropout": 0.2, "optimiser": "sgd",
-        "rate": 0.001, "quantile": 0.9,
+        "layers": 2,
+        "latent": 8,
+        "log2_batch": 6,
+        "activation": "relu",
+        "dropout": 0.2,
+        "optimiser": "sgd",
+        "rate": 0.001,
+        "quantile": 0.9,
     },
     "bad": {
-        "layers": 4, "latent": 2, "log2_batch": 8, "activation": "tanh", "dropout": 0.5, "optimiser": "sgd",
-        "rate": 0.0001, "quantile": 0.5,
+        "layers": 4,
+        "latent": 2,
+        "log2_batch": 8,
+        "activation": "tanh",
+        "dropout": 0.5,
+        "optimiser": "sgd",
+        "rate": 0.0001,
+        "quantile": 0.5,
     },
 }
 OF_THE_SOURCE = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
@@ -137,10 +149,18 @@ def searched(task: Task) -> Found:
     every = np.ones(len(SPACE), dtype=bool)
     polling = replace(POLLING, neighbours=OF_THE_SOURCE if task.of_the_source else ())
     search = Search(
-        SPACE, task.method, task.seed, 1, SPACE.row_of(STARTS[task.start]), None, predicted_seconds(), every,
+        SPACE,
+        task.method,
+        task.seed,
+        1,
+        SPACE.row_of(STARTS[task.start]),
+        None,
+        predicted_seconds(),
+        every,
         polling=polling,
     )
     with ThreadPoolExecutor(1) as pool:
+
         def submit(proposal: Proposal) -> Future[Outcome]:
             return pool.submit(outcome_of, proposal)
 
@@ -160,19 +180,26 @@ def outcome_of(proposal: Proposal) -> Outcome:
 
     training, choosing, _ = pictures()
     began = time.perf_counter()
-    model, losses = trained(training.pixels, proposal.configuration, epochs=EPOCHS, seed=proposal.seed)
+    model, losses = trained(
+        training.pixels, proposal.configuration, epochs=EPOCHS, seed=proposal.seed
+    )
     seconds = time.perf_counter() - began
     told = told_interrupted(model, training, choosing, float(proposal.configuration["quantile"]))
     if told is None:
         return Outcome(
-            "diverged", tuple(losses), seconds=seconds, device="cpu",
+            "diverged",
+            tuple(losses),
+            seconds=seconds,
+            device="cpu",
             message=f"loss {losses[-1]} after epoch {len(losses)}",
         )
     score = 1.0 - float(f1_of(confusion(choosing.interrupted, told).sum(axis=0))[-1])
     return Outcome("completed", tuple(losses), (score,), score, seconds, device="cpu")
 
 
-def told_interrupted(model: Any, training: Pictures, asked: Pictures, quantile: float) -> Mask | None:
+def told_interrupted(
+    model: Any, training: Pictures, asked: Pictures, quantile: float
+) -> Mask | None:
     """(n,) whether a picture's error exceeds the quantile of the training pictures' errors; None if the model
     has diverged."""
     import torch
@@ -213,14 +240,29 @@ def tested(task: Task, trials: Sequence[Trial]) -> Found:
     one = next(iter(best(trials, 1)), None)
     if one is None or one.score is None:
         return Found(task.method, task.start, task.seed, len(trials), failed)
-    model, _ = trained(training.pixels, one.proposal.configuration, epochs=EPOCHS, seed=one.proposal.seed)
+    model, _ = trained(
+        training.pixels, one.proposal.configuration, epochs=EPOCHS, seed=one.proposal.seed
+    )
     told = told_interrupted(model, training, test, float(one.proposal.configuration["quantile"]))
-    assert told is not None                                    # as it was when it was chosen
+    assert told is not None  # as it was when it was chosen
     cells = confusion(test.interrupted, told)
     complete, interrupted, mean = f1_of(cells.sum(axis=0)).tolist()
     low, high = cluster_bootstrap(cells, lambda sums: f1_of(sums)[..., -1])
     described = " ".join(f"{name}={level}" for name, level in one.proposal.configuration.items())
     return Found(
-        task.method, task.start, task.seed, len(trials), failed, first, one.score, complete, interrupted,
-        mean, float(low), float(high), float(test.interrupted.mean()), one.proposal.slot, described,
+        task.method,
+        task.start,
+        task.seed,
+        len(trials),
+        failed,
+        first,
+        one.score,
+        complete,
+        interrupted,
+        mean,
+        float(low),
+        float(high),
+        float(test.interrupted.mean()),
+        one.proposal.slot,
+        described,
     )

@@ -36,7 +36,11 @@ def bounds(rows: int) -> list[Bound]:
     good = {share: share_of(rows, share) for share in SHARES}
     return [
         Bound(
-            rows, share, good[share], certainty, draws_with_replacement(share, certainty),
+            rows,
+            share,
+            good[share],
+            certainty,
+            draws_with_replacement(share, certainty),
             draws_without_replacement(rows, good[share], certainty),
         )
         for share in SHARES

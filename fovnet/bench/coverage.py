@@ -107,19 +107,33 @@ def simulated_study(rng: np.random.Generator, subjects: int, correlation: float)
     shown = rng.random((subjects, len(SHOWN))) < SHOWN
     slices = rng.integers(8, 25, (subjects, len(SHOWN))) * volumes[:, None] * shown
     inverse = 1 / correlation - 1
-    rates = np.stack([rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in WRONG], axis=1)
+    rates = np.stack(
+        [rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in WRONG], axis=1
+    )
     wrong = rng.binomial(slices, rates)
     kept, added = rng.binomial(wrong, KEPT), rng.binomial(slices - wrong, ADDED)
     of_border = np.repeat(np.arange(subjects), volumes * 2)
-    border_mm = (rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(0, JITTER_MM, len(of_border)))
+    border_mm = rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(
+        0, JITTER_MM, len(of_border)
+    )
     of_score = np.repeat(np.arange(subjects), volumes * 12)
     positive = rng.random(len(of_score)) < 0.3
     score = (
-        APART * positive + rng.normal(0, OFFSET, subjects)[of_score] + rng.normal(0, JITTER, len(of_score))
+        APART * positive
+        + rng.normal(0, OFFSET, subjects)[of_score]
+        + rng.normal(0, JITTER, len(of_score))
     )
     few = np.where(rng.random(subjects) < FEW, rng.choice([-1, 1], subjects), 0)
     return Study(
-        slices, wrong, kept + added, wrong - kept + added, border_mm, of_border, score, positive, of_score,
+        slices,
+        wrong,
+        kept + added,
+        wrong - kept + added,
+        border_mm,
+        of_border,
+        score,
+        positive,
+        of_score,
         few,
     )
 
@@ -135,7 +149,9 @@ def true_values() -> dict[str, float]:
         "difference of two runs": error * (KEPT - 1) + (1 - error) * ADDED,
         "difference of two runs, few bodies differ": 0.0,
         "median border error, mm": float(np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.75)),
-        "95th percentile of the border error, mm": float(np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.975)),
+        "95th percentile of the border error, mm": float(
+            np.hypot(OFFSET_MM, JITTER_MM) * ndtri(0.975)
+        ),
         "area under the curve": float(ndtr(APART / np.sqrt(2 * (OFFSET**2 + JITTER**2)))),
     }
 
@@ -166,12 +182,15 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
         next(names): {
             "widened percentile": _percentile(medians, widened_level(len(slices))),
             "percentile": _percentile(medians),
-            "BCa": bca_interval(lambda w: resampled_quantile(distance, w[:, study.of_border], 0.5), weights),
+            "BCa": bca_interval(
+                lambda w: resampled_quantile(distance, w[:, study.of_border], 0.5), weights
+            ),
         },
         next(names): {
             "order statistics": tail_interval(distance, study.of_border, 0.95),
             "widened percentile": _percentile(
-                resampled_quantile(distance, weights[:, study.of_border], 0.95), widened_level(len(slices))
+                resampled_quantile(distance, weights[:, study.of_border], 0.95),
+                widened_level(len(slices)),
             ),
         },
         next(names): {
@@ -183,14 +202,21 @@ def intervals_of(study: Study, weights: Floats) -> dict[str, dict[str, Ends]]:
 
 
 def coverage(
-    subjects: Sequence[int], *, studies: int, correlation: float, repeats: int, seed: int,
+    subjects: Sequence[int],
+    *,
+    studies: int,
+    correlation: float,
+    repeats: int,
+    seed: int,
     progress: Callable[[int, int], object] | None = None,
 ) -> Iterator[Coverage]:
     """The coverage of each interval for each number of bodies; the same seed gives the same studies."""
     for place, count in enumerate(subjects):
         ends: dict[tuple[str, str], list[Ends]] = {}
         for number in range(studies):
-            study = simulated_study(np.random.default_rng([seed, count, number]), count, correlation)
+            study = simulated_study(
+                np.random.default_rng([seed, count, number]), count, correlation
+            )
             for statistic, by_method in intervals_of(
                 study, cluster_weights(count, repeats, seed + number)
             ).items():
@@ -200,7 +226,9 @@ def coverage(
                 progress(place * studies + number + 1, len(subjects) * studies)
         first: set[str] = set()
         for (statistic, method), pairs in ends.items():
-            yield _counted(statistic, count, correlation, method, statistic not in first, np.array(pairs))
+            yield _counted(
+                statistic, count, correlation, method, statistic not in first, np.array(pairs)
+            )
             first.add(statistic)
 
 
@@ -214,12 +242,25 @@ def _counted(
     width = float(np.median((ends[:, 1] - ends[:, 0])[defined])) if defined.any() else None
     undefined = int((~defined).sum())
     return Coverage(
-        statistic, subjects, correlation, method, used, value, len(ends), held, held / len(ends), low, high,
-        width, undefined,
+        statistic,
+        subjects,
+        correlation,
+        method,
+        used,
+        value,
+        len(ends),
+        held,
+        held / len(ends),
+        low,
+        high,
+        width,
+        undefined,
     )
 
 
-def _of_ratio(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
+def _of_ratio(
+    parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats
+) -> dict[str, Ends]:
     return {
         "bootstrap-t": _pair(ratio_interval(parts[:, None], wholes[:, None], weights)),
         **_plain(parts, wholes, weights),
@@ -237,7 +278,12 @@ def _of_difference(
     """
     if not change.any():
         names = (
-            "wider of both", "widened percentile", "bootstrap-t", "BCa", "percentile", "every slice a body",
+            "wider of both",
+            "widened percentile",
+            "bootstrap-t",
+            "BCa",
+            "percentile",
+            "every slice a body",
         )
         return dict.fromkeys(names, (0.0, 0.0))
     both = np.stack([change, wholes], axis=1)
@@ -248,9 +294,13 @@ def _of_difference(
         "widened percentile": quantile_difference_interval(
             (weights @ change) / (weights @ wholes), len(change)
         ),
-        "bootstrap-t": _pair(ratio_interval(change[:, None], wholes[:, None], weights, share=False)),
+        "bootstrap-t": _pair(
+            ratio_interval(change[:, None], wholes[:, None], weights, share=False)
+        ),
         **_plain(change, wholes, weights),
-        "every slice a body": _independent_difference(int(change.sum()), int(moved.sum()), int(wholes.sum())),
+        "every slice a body": _independent_difference(
+            int(change.sum()), int(moved.sum()), int(wholes.sum())
+        ),
     }
 
 
@@ -272,7 +322,8 @@ def _balanced(sums: Floats) -> Floats:
     slices."""
     has = sums[:, 0] > 0
     return np.asarray(
-        1 - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).sum(axis=1) / np.maximum(has.sum(axis=1), 1)
+        1
+        - (sums[:, 1] / np.maximum(sums[:, 0], 1e-12)).sum(axis=1) / np.maximum(has.sum(axis=1), 1)
     )
 
 

@@ -65,10 +65,14 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
                 chain = ChainModel.of(smoothed, len(DEFAULT.chain), outer_edges(z_mm), rule)
                 clocks = {
                     "ours": partial(seconds_of, decide, probabilities, z_mm, DEFAULT, rule),
-                    "textbook": partial(seconds_of, all_pairs if heights else slice_by_slice, chain),
+                    "textbook": partial(
+                        seconds_of, all_pairs if heights else slice_by_slice, chain
+                    ),
                 }
                 with one_thread():
-                    ms = [1e3 * float(np.median(turns)) for turns in in_turn(clocks, repeats).values()]
+                    ms = [
+                        1e3 * float(np.median(turns)) for turns in in_turn(clocks, repeats).values()
+                    ]
                 yield DecidingTime(s, body, bool(heights), *ms)
 
 
@@ -117,14 +121,23 @@ def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
         total.append(float(np.logaddexp.reduce(last, axis=None)))
         best = max(best, float((np.maximum(below, arrived[r][0])[:, None] + cut + above).max()))
         going = below[:, None] + cut, arrived[r][:, :, None] + whole
-        arrived.append(np.stack([np.maximum(going[0], going[1][0]).max(axis=0),
-                                 np.logaddexp.reduce(np.logaddexp(going[0], going[1][1]), axis=0)]) - toll)
+        arrived.append(
+            np.stack(
+                [
+                    np.maximum(going[0], going[1][0]).max(axis=0),
+                    np.logaddexp.reduce(np.logaddexp(going[0], going[1][1]), axis=0),
+                ]
+            )
+            - toll
+        )
     shares: list[Floats] = []
     left, weight = np.full(s + 1, -np.inf), np.logaddexp.reduce(total)
     for r in range(n - 1, -1, -1):
         cut, whole = _runs(chain, r)
         outer, inner = np.logaddexp(above, left), np.logaddexp(cut + above, whole + left)
-        runs = np.exp(np.logaddexp(below[:, None] + cut + outer, arrived[r][1][:, None] + inner) - weight)
+        runs = np.exp(
+            np.logaddexp(below[:, None] + cut + outer, arrived[r][1][:, None] + inner) - weight
+        )
         shares.insert(0, np.cumsum(runs.sum(axis=1) - runs.sum(axis=0))[:-1])
         left = np.logaddexp.reduce(inner, axis=1) - toll
     return best, np.column_stack(shares)
@@ -136,4 +149,6 @@ def _runs(chain: ChainModel, r: int) -> tuple[Floats, Floats]:
     edges = np.arange(len(sums))
     evidence = np.where(edges[:, None] < edges, sums - sums[:, None], -np.inf)
     mm, height = chain.edges_mm - chain.edges_mm[:, None], chain.rule.heights[r]
-    return (evidence + height.cut(mm), evidence + height.whole(mm)) if height else (evidence, evidence)
+    return (
+        (evidence + height.cut(mm), evidence + height.whole(mm)) if height else (evidence, evidence)
+    )

@@ -30,7 +30,7 @@ Part = tuple[Floats, Floats]
 HIDDEN = (32, 32, 32, 32)
 STEPS, BATCH, RATE = 3000, 64, 0.001
 EPOCHS, PATIENCE, FINE = 100, 16, 0.001
-JITTERS = tuple(1e-6 * 2**i for i in range(14))                  # up to 0.008
+JITTERS = tuple(1e-6 * 2**i for i in range(14))  # up to 0.008
 
 
 def deep_improvement(prior: Prior) -> Callable[[Floats, Floats, Floats], Floats]:
@@ -74,7 +74,10 @@ def drawn(inputs: int, rng: np.random.Generator) -> list[Any]:
 
     parts = []
     for into, out in pairwise((inputs, *HIDDEN)):
-        parts += [rng.uniform(-1, 1, (into, out)) / np.sqrt(into), rng.uniform(-1, 1, out) / np.sqrt(into)]
+        parts += [
+            rng.uniform(-1, 1, (into, out)) / np.sqrt(into),
+            rng.uniform(-1, 1, out) / np.sqrt(into),
+        ]
     return [torch.tensor(part) for part in (*parts, np.array([0.0, 0.0, np.log(0.01)]))]
 
 

@@ -54,12 +54,12 @@ class Scenario:
 
 
 SCENARIOS: Mapping[str, Scenario] = {
-    "memory":          Scenario(),
-    "steep":           Scenario(slope=6.0),
-    "unestimated":     Scenario(estimated=False),
-    "diverging-rows":  Scenario(diverging="rows"),
+    "memory": Scenario(),
+    "steep": Scenario(slope=6.0),
+    "unestimated": Scenario(estimated=False),
+    "diverging-rows": Scenario(diverging="rows"),
     "diverging-rates": Scenario(diverging="rates"),
-    "killed":          Scenario(killed=0.05),
+    "killed": Scenario(killed=0.05),
     "rates-and-kills": Scenario(diverging="rates", killed=0.05),
 }
 
@@ -161,7 +161,9 @@ def walk(problem: Edge, method: str) -> Walk:
     ones, everywhere = np.ones(size), np.ones(size, dtype=bool)
     first, best = int(rng.integers(size)), problem.best_row
     memory = problem.estimate if problem.scenario.estimated else None
-    search = Search(problem.space, method, problem.seed, 1, first, None, ones, everywhere, memory=memory)
+    search = Search(
+        problem.space, method, problem.seed, 1, first, None, ones, everywhere, memory=memory
+    )
     earlier: list[Proposal] = []
     record: dict[int, Trial] = {}
     kills = 0
@@ -175,7 +177,9 @@ def walk(problem: Edge, method: str) -> Walk:
             break
     statuses = [trial.outcome.status for trial in record.values()]
     counts = (statuses.count("out_of_memory"), statuses.count("diverged"), statuses.count("error"))
-    return Walk(len(statuses), *counts, kills, earlier[-1].row == best and statuses[-1] == "completed")
+    return Walk(
+        len(statuses), *counts, kills, earlier[-1].row == best and statuses[-1] == "completed"
+    )
 
 
 def _trained(problem: Edge, row: int, rng: np.random.Generator) -> tuple[Outcome, tuple[str, ...]]:

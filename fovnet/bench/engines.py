@@ -30,13 +30,27 @@ from fovnet.volume.slices.placing import Placing
 
 Verdict = tuple[str, tuple[tuple[str, int, int], ...]]
 COLUMNS = (
-    "engine", "version", "threads", "load_s", "batch", "slices_per_second", "ratio", "probabilities_off",
-    "features_off", "volumes", "changed",
+    "engine",
+    "version",
+    "threads",
+    "load_s",
+    "batch",
+    "slices_per_second",
+    "ratio",
+    "probabilities_off",
+    "features_off",
+    "volumes",
+    "changed",
 )
 
 
 def engine_times(
-    model: Path, pack: Pack | None, batches: Sequence[int], repeats: int, most: int, progress: Progress
+    model: Path,
+    pack: Pack | None,
+    batches: Sequence[int],
+    repeats: int,
+    most: int,
+    progress: Progress,
 ) -> list[dict[str, Any]]:
     """One row of COLUMNS per engine and batch, torch first; at most `most` volumes of the pack are decided.
 
@@ -65,7 +79,9 @@ def engine_times(
         images = _images(pack, batch, inputs_of(ensemble.members))
         # also the warm-up
         outputs = {name: _answers(engine, images) for name, engine in engines.items()}
-        clocks = {name: partial(seconds_of, _answers, engine, images) for name, engine in engines.items()}
+        clocks = {
+            name: partial(seconds_of, _answers, engine, images) for name, engine in engines.items()
+        }
         seconds = in_turn(clocks, repeats)
         for name, engine in engines.items():
             off = [
@@ -75,11 +91,17 @@ def engine_times(
             volumes, others = changed.get(name, (None, None))
             rows.append(
                 {
-                    "engine": name, "version": engine.version, "threads": cores(), "load_s": loading[name],
-                    "batch": batch, "slices_per_second": batch / float(np.median(seconds[name])),
-                    "ratio": float(np.median(seconds["torch"] / seconds[name])), "probabilities_off": off[0],
+                    "engine": name,
+                    "version": engine.version,
+                    "threads": cores(),
+                    "load_s": loading[name],
+                    "batch": batch,
+                    "slices_per_second": batch / float(np.median(seconds[name])),
+                    "ratio": float(np.median(seconds["torch"] / seconds[name])),
+                    "probabilities_off": off[0],
                     "features_off": off[1] / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
-                    "volumes": volumes, "changed": others,
+                    "volumes": volumes,
+                    "changed": others,
                 }
             )
     return rows
@@ -95,11 +117,17 @@ def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
     cpu = torch.device("cpu")
     if pack is not None:
         return images_of(
-            pack.pixels, np.linspace(0, len(pack.pixels) - 1, batch).astype(int), kinds, pack.placing, cpu
+            pack.pixels,
+            np.linspace(0, len(pack.pixels) - 1, batch).astype(int),
+            kinds,
+            pack.placing,
+            cpu,
         )
     drawn = drawn_slices(batch)[0]
     placing = Placing(
-        np.full(batch, 400.0), np.zeros(batch, dtype=np.int64), np.arange(batch, dtype=np.float64) * 3
+        np.full(batch, 400.0),
+        np.zeros(batch, dtype=np.int64),
+        np.arange(batch, dtype=np.float64) * 3,
     )
     return images_of(drawn, np.arange(batch), kinds, placing, cpu)
 
@@ -122,7 +150,8 @@ def _changed(
     others = dict.fromkeys(engines, 0)
     for done, index in enumerate(chosen, start=1):
         verdicts = {
-            name: _verdict(replace(ensemble, engine=engine), pack, index) for name, engine in engines.items()
+            name: _verdict(replace(ensemble, engine=engine), pack, index)
+            for name, engine in engines.items()
         }
         for name in engines:
             others[name] += verdicts[name] != verdicts["torch"]

@@ -1,6 +1,6 @@
 """Simulated losses over a search space: smooth, seeded, and the same on every machine.
 
-    M  rows
+M  rows
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ def sources_of(
     axes = tables[0].space.axes
     for path, table in zip(paths, tables, strict=True):
         if other := difference(table.space.axes, axes, "that of the first table"):
-            raise ConfigError("bench-axes", f"{path}: {other}; give tables of the same axes and levels")
+            raise ConfigError(
+                "bench-axes", f"{path}: {other}; give tables of the same axes and levels"
+            )
     return axes, [taught_by(table, trials, seed) for table in tables]
 
 
@@ -35,7 +37,9 @@ def taught_by(table: Table, trials: int | None, seed: int) -> EarlierSearch:
     rows: NDArray[np.int64] = np.arange(len(table.loss))
     if trials is not None:
         first = first_row(table, seed)
-        rows = replay(table, "gp-ei", first_row=first, seed=seed, draws=trials, ends_at_best=False).rows
+        rows = replay(
+            table, "gp-ei", first_row=first, seed=seed, draws=trials, ends_at_best=False
+        ).rows
     rows = rows[np.isfinite(table.loss[rows])]
     rows = rows[np.argsort(table.loss[rows], kind="stable")]
     levels, losses = table.space.rows[rows], table.loss[rows]

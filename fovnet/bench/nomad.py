@@ -39,7 +39,9 @@ def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay
             "give another number of --runs",
         ) from crash
     slots = [Slot(row, 0, table.epochs) for row in rows]
-    found = next((place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots))
+    found = next(
+        (place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots)
+    )
     return in_succession(table, slots[:found], [0.0] * found)
 
 
@@ -69,7 +71,10 @@ def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
     highest = [len(table.space.axes[a].levels) - 1 for a in axes]
     kinds = f"BB_INPUT_TYPE ( {' '.join('I' for _ in axes)} )"
     import_module("PyNomad").optimize(
-        train, table.space.rows[first_row][axes].tolist(), [0] * len(axes), highest,
+        train,
+        table.space.rows[first_row][axes].tolist(),
+        [0] * len(axes),
+        highest,
         [kinds, f"MAX_BB_EVAL {draws}", f"SEED {seed + 1}", *OPTIONS],
     )
     return rows

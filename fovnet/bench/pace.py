@@ -81,19 +81,33 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     space.unit_cube, space.axis_of_column  # noqa: B018  (computed once in a search, so before the timing)
     timed = timed_at(trials)
     rows = rng.choice(size, trials - timed, replace=False)
-    search = Search(space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool))
+    search = Search(
+        space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool)
+    )
     record: dict[int, Trial] = {}
     earlier: list[Proposal] = []
 
     def learn(proposal: Proposal) -> None:
         row = proposal.row
-        outcome = Outcome("diverged") if fails[row] else Outcome("completed", score=float(loss[row]))
+        outcome = (
+            Outcome("diverged") if fails[row] else Outcome("completed", score=float(loss[row]))
+        )
         record[proposal.slot] = Trial(proposal, outcome)
         earlier.append(proposal)
 
     slots = tuple(range(len(rows)))
     for slot, row in zip(slots, rows.tolist(), strict=True):
-        learn(Proposal(slot, row, space.configuration(row), training_seed(seed, slot), slots[:slot], (), 1.0))
+        learn(
+            Proposal(
+                slot,
+                row,
+                space.configuration(row),
+                training_seed(seed, slot),
+                slots[:slot],
+                (),
+                1.0,
+            )
+        )
     idle = peak_bytes()
     seconds, cpu, fitted_to = [], [], []
     for _ in range(1 + timed):
@@ -105,8 +119,18 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
         learn(proposal)
     resumed, *each = seconds
     return Pace(
-        method, size, trials, diverged, timed, int((np.diff(fitted_to) > 0).sum()), float(np.median(each)),
-        float(np.mean(each)), max(each), float(np.mean(cpu[1:])), resumed, idle / MEGABYTE,
+        method,
+        size,
+        trials,
+        diverged,
+        timed,
+        int((np.diff(fitted_to) > 0).sum()),
+        float(np.median(each)),
+        float(np.mean(each)),
+        max(each),
+        float(np.mean(cpu[1:])),
+        resumed,
+        idle / MEGABYTE,
         peak_bytes() / MEGABYTE,
     )
 

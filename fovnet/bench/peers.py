@@ -66,7 +66,9 @@ def refuse_absent(*names: str) -> None:
     contestants are."""
     lacking = {name: absent for name in names if (absent := _absent(PEERS[name]))}
     if lacking:
-        libraries = list(dict.fromkeys(library for absent in lacking.values() for library in absent))
+        libraries = list(
+            dict.fromkeys(library for absent in lacking.values() for library in absent)
+        )
         raise SearchError(
             "peer-missing",
             f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; try "
@@ -90,7 +92,14 @@ def _absent(peer: Peer) -> list[str]:
 
 
 def replay_peer(
-    table: Table, name: str, *, first_row: int, seed: int, cap: int, initial: int, prior: Prior | None = None
+    table: Table,
+    name: str,
+    *,
+    first_row: int,
+    seed: int,
+    cap: int,
+    initial: int,
+    prior: Prior | None = None,
 ) -> Replay:
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is
     not installed."""
@@ -103,7 +112,11 @@ def replay_peer(
         warnings.simplefilter("ignore")
         if name in THAWING:
             return replay_thawing(
-                table, make(table.space, seed, table.epochs), first_row=first_row, seed=seed, cap=cap
+                table,
+                make(table.space, seed, table.epochs),
+                first_row=first_row,
+                seed=seed,
+                cap=cap,
             )
         searcher = make(table.space, seed, prior if name in TAUGHT else initial)
         return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
@@ -135,7 +148,8 @@ class Optuna:
         distributions = self.optuna.distributions
         self.states = self.optuna.trial.TrialState
         self.axes = {
-            axis.name: distributions.FloatDistribution(0.0, 1.0) if axis.kind == "ordinal"
+            axis.name: distributions.FloatDistribution(0.0, 1.0)
+            if axis.kind == "ordinal"
             else distributions.CategoricalDistribution(range(len(axis.levels)))
             for axis in space.axes
         }
@@ -149,8 +163,10 @@ class Optuna:
     def tell(self, row: int, loss: float) -> None:
         known = bool(np.isfinite(loss))
         made = self.optuna.trial.create_trial(
-            state=self.states.COMPLETE if known else self.states.FAIL, value=loss if known else None,
-            params=self.params(row), distributions=self.axes,
+            state=self.states.COMPLETE if known else self.states.FAIL,
+            value=loss if known else None,
+            params=self.params(row),
+            distributions=self.axes,
         )
         self.study.add_trial(made)
 
@@ -196,7 +212,9 @@ class PrunedOptuna:
         self.row = row
         for name, value in self.searcher.params(row).items():
             kind = self.searcher.axes[name]
-            self.trial.storage.set_trial_param(self.trial._trial_id, name, kind.to_internal_repr(value), kind)
+            self.trial.storage.set_trial_param(
+                self.trial._trial_id, name, kind.to_internal_repr(value), kind
+            )
 
     def _close(self, state: Any, value: float | None = None) -> None:
         self.searcher.study.tell(self.trial, value, state=state)
@@ -217,10 +235,16 @@ class Dehb:
             [len(axis.levels) if axis.kind == "categorical" else 0 for axis in space.axes]
         )
         self.places = places_of(space)
-        with TemporaryDirectory() as folder:                          # for a log that nobody reads
+        with TemporaryDirectory() as folder:  # for a log that nobody reads
             self.dehb = import_module("dehb").DEHB(
-                f=None, dimensions=len(space.axes), min_fidelity=1, max_fidelity=full, n_workers=1, seed=seed,
-                save_freq=None, output_path=folder,
+                f=None,
+                dimensions=len(space.axes),
+                min_fidelity=1,
+                max_fidelity=full,
+                n_workers=1,
+                seed=seed,
+                save_freq=None,
+                output_path=folder,
             )
 
     def ask(self, trained: Integers) -> tuple[Floats, int]:
@@ -265,12 +289,17 @@ class Hyperopt:
     def ask(self, free: Mask) -> Floats:
         seed = int(self.rng.integers(2**31 - 1))
         (trial,) = self.tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, seed)
-        return np.array([trial["misc"]["vals"][label][0] for label in self.labels], dtype=np.float64)
+        return np.array(
+            [trial["misc"]["vals"][label][0] for label in self.labels], dtype=np.float64
+        )
 
     def tell(self, row: int, loss: float) -> None:
         number = self.trials.new_trial_ids(1)[0]
         values = zip(self.labels, plain(self.space, self.places[row]), strict=True)
-        vals, idxs = {label: [value] for label, value in values}, {label: [number] for label in self.labels}
+        vals, idxs = (
+            {label: [value] for label, value in values},
+            {label: [number] for label in self.labels},
+        )
         misc = {"tid": number, "cmd": self.domain.cmd, "workdir": None, "idxs": idxs, "vals": vals}
         result = {"status": "ok", "loss": loss} if np.isfinite(loss) else {"status": "fail"}
         trial = self.trials.new_trial_docs([number], [None], [result], [misc])[0]
@@ -287,7 +316,11 @@ class Surrogate:
     """
 
     def __init__(
-        self, space: Space, seed: int, initial: int, improvement: Callable[[Floats, Floats, Floats], Floats]
+        self,
+        space: Space,
+        seed: int,
+        initial: int,
+        improvement: Callable[[Floats, Floats, Floats], Floats],
     ) -> None:
         self.cube, self.places = space.unit_cube, places_of(space)
         self.rng, self.initial, self.improvement = np.random.default_rng(seed), initial, improvement
@@ -323,9 +356,16 @@ def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
 
 def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
     """Log expected improvement (m,) under BoTorch's process, fitted as its SingleTaskGP fits itself."""
-    torch, models, fit, analytic, likelihoods = map(import_module, (
-        "torch", "botorch.models", "botorch.fit", "botorch.acquisition.analytic", "gpytorch.mlls",
-    ))
+    torch, models, fit, analytic, likelihoods = map(
+        import_module,
+        (
+            "torch",
+            "botorch.models",
+            "botorch.fit",
+            "botorch.acquisition.analytic",
+            "gpytorch.mlls",
+        ),
+    )
     with one_torch_thread(), torch.random.fork_rng():
         # a fit that fails is tried again from a random start
         torch.manual_seed(len(y))
@@ -333,35 +373,57 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         fit.fit_gpytorch_mll(likelihoods.ExactMarginalLogLikelihood(model.likelihood, model))
         expected = analytic.LogExpectedImprovement(model, best_f=float(y.min()), maximize=False)
         with torch.no_grad():
-            return np.concatenate([expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)])
+            return np.concatenate(
+                [expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)]
+            )
 
 
 THAWING: Mapping[str, Peer] = {
-    "optuna-tpe+hyperband": Peer("optuna", ("optuna",), lambda space, seed, full: PrunedOptuna(
-        space, "TPESampler", seed, full, "HyperbandPruner", max_resource=full)),
-    "optuna-tpe+halving":   Peer("optuna", ("optuna",), lambda space, seed, full: PrunedOptuna(
-        space, "TPESampler", seed, full, "SuccessiveHalvingPruner")),
-    "dehb":                 Peer("dehb", ("dehb",), Dehb),
+    "optuna-tpe+hyperband": Peer(
+        "optuna",
+        ("optuna",),
+        lambda space, seed, full: PrunedOptuna(
+            space, "TPESampler", seed, full, "HyperbandPruner", max_resource=full
+        ),
+    ),
+    "optuna-tpe+halving": Peer(
+        "optuna",
+        ("optuna",),
+        lambda space, seed, full: PrunedOptuna(
+            space, "TPESampler", seed, full, "SuccessiveHalvingPruner"
+        ),
+    ),
+    "dehb": Peer("dehb", ("dehb",), Dehb),
 }
 """Contestants that spend by the epoch."""
 
 TAUGHT: Mapping[str, Peer] = {
     "mean-place": Peer("", ("numpy",), MeanPlace),
-    "fsbo":       Peer("torch", ("torch",), lambda space, seed, prior: Surrogate(
-        space, seed, 1, deep_improvement(prior))),
+    "fsbo": Peer(
+        "torch",
+        ("torch",),
+        lambda space, seed, prior: Surrogate(space, seed, 1, deep_improvement(prior)),
+    ),
 }
 """Contestants that learn from earlier searches."""
 
 PEERS: Mapping[str, Peer] = {
     "scikit-learn-gp": Peer(
-        "scikit-learn", ("sklearn",),
+        "scikit-learn",
+        ("sklearn",),
         lambda space, seed, n: Surrogate(space, seed, n, scikit_learn_improvement),
     ),
-    "optuna-tpe": Peer("optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)),
-    "optuna-gp": Peer("optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)),
+    "optuna-tpe": Peer(
+        "optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)
+    ),
+    "optuna-gp": Peer(
+        "optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)
+    ),
     "hyperopt-tpe": Peer("hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)),
     "botorch-logei": Peer(
-        "botorch", ("botorch", "torch"), lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement)
+        "botorch",
+        ("botorch", "torch"),
+        lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement),
     ),
     "nomad": Peer("PyNomadBBO", ("PyNomad",), None),
     **THAWING,

@@ -25,12 +25,25 @@ if TYPE_CHECKING:
     from fovnet.net.recipe import Ranges
     from fovnet.net.training.train import Data
 
-DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)       # degrees, translation, shear, zoom and noise of configs/demo.yaml
+DEMO = (
+    5.0,
+    0.04,
+    0.05,
+    0.08,
+    0.03,
+)  # degrees, translation, shear, zoom and noise of configs/demo.yaml
 CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
     ("5 blocks, 8 filters", lambda k: Architecture(5, 1, 3, 3, False, classes=k), 16, 10**-3),
-    ("4 blocks, 16 filters of 5 × 5", lambda k: Architecture(4, 1, 4, 5, False, classes=k), 16, 10**-2.5),
     (
-        "4 blocks, 8 filters of 5 × 5, separable", lambda k: Architecture(4, 1, 3, 5, True, classes=k), 16,
+        "4 blocks, 16 filters of 5 × 5",
+        lambda k: Architecture(4, 1, 4, 5, False, classes=k),
+        16,
+        10**-2.5,
+    ),
+    (
+        "4 blocks, 8 filters of 5 × 5, separable",
+        lambda k: Architecture(4, 1, 3, 5, True, classes=k),
+        16,
         10**-2.5,
     ),
 )
@@ -70,8 +83,14 @@ class Comparison:
 
 
 def pairs_of(
-    pixels: NDArray[np.uint8], targets: NDArray[np.float32], train: NDArray[np.int64],
-    validation: NDArray[np.int64], device: str, seeds: int, budget: Budget, progress: Progress | None = None,
+    pixels: NDArray[np.uint8],
+    targets: NDArray[np.float32],
+    train: NDArray[np.int64],
+    validation: NDArray[np.int64],
+    device: str,
+    seeds: int,
+    budget: Budget,
+    progress: Progress | None = None,
 ) -> list[Pair]:
     """The pair of each network of CHOSEN and every seed, trained on as many of the rows as the budget
     uses."""
@@ -86,7 +105,10 @@ def pairs_of(
     validation = np.sort(rng.permutation(validation)[: budget.validation_slices])
     rows = np.concatenate([train, validation])
     data = place(
-        np.array(pixels[rows]), targets[rows], np.arange(len(train)), np.arange(len(train), len(rows)),
+        np.array(pixels[rows]),
+        targets[rows],
+        np.arange(len(train)),
+        np.arange(len(train), len(rows)),
         choose_device(device),
     )
     made = []
@@ -97,7 +119,13 @@ def pairs_of(
                 recipe = Recipe(budget.epochs, budget.slices_per_epoch, ranges)
                 keep = Path(folder) / "net.safetensors"
                 fast = train_network(
-                    net, learning_rate=rate, batch=batch, seed=seed, data=data, recipe=recipe, keep=keep,
+                    net,
+                    learning_rate=rate,
+                    batch=batch,
+                    seed=seed,
+                    data=data,
+                    recipe=recipe,
+                    keep=keep,
                     facts={},
                 )
                 plain = plain_losses(net, rate, batch, seed, data, ranges, budget)
@@ -121,7 +149,13 @@ def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def plain_losses(
-    net: Architecture, rate: float, batch: int, seed: int, data: Data, ranges: Ranges, budget: Budget
+    net: Architecture,
+    rate: float,
+    batch: int,
+    seed: int,
+    data: Data,
+    ranges: Ranges,
+    budget: Budget,
 ) -> list[float]:
     """The validation loss after every epoch of the plain loop."""
     import torch
@@ -167,7 +201,9 @@ def plain_losses(
     return losses
 
 
-def augmented(image: NDArray[np.float64], ranges: Ranges, rng: np.random.Generator) -> NDArray[np.float32]:
+def augmented(
+    image: NDArray[np.float64], ranges: Ranges, rng: np.random.Generator
+) -> NDArray[np.float32]:
     """One slice (h, w) in [0, 1], rotated, sheared, zoomed, shifted and with noise; axes are rows, then
     columns."""
     angle, shear = rng.uniform(-1, 1, 2) * [np.deg2rad(ranges.rotation_deg), ranges.shear]

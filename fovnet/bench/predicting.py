@@ -56,9 +56,9 @@ from fovnet.volume.sources.source import read, source_of
 
 Turn = tuple[dict[str, float], str, int]
 STAGES = ("read", "slice", "networks", "decide", "write")
-FIELD_MM = (420.0, 330.0, 380.0)        # of the simulated volume, from the hips to the lungs
-MIDDLE_MM = (0.0, 0.0, 1100.0)          # above the soles
-TOGETHER = 6                            # volumes that are answered one after another
+FIELD_MM = (420.0, 330.0, 380.0)  # of the simulated volume, from the hips to the lungs
+MIDDLE_MM = (0.0, 0.0, 1100.0)  # above the soles
+TOGETHER = 6  # volumes that are answered one after another
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,12 @@ COLUMNS = tuple(field.name for field in fields(PredictingTime))
 
 
 def predicting_times(
-    paths: Sequence[Path], folder: Path, repeats: int, progress: Progress, names: Sequence[str], beside: int
+    paths: Sequence[Path],
+    folder: Path,
+    repeats: int,
+    progress: Progress,
+    names: Sequence[str],
+    beside: int,
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many
     busy processes; a refused file has a note instead."""
@@ -129,25 +134,32 @@ def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     affine[:3, 3] = np.array(MIDDLE_MM) - np.diag(affine)[:3] * (np.array(shape) - 1) / 2
     body = label_volume(sample_person((seed, 0)), Grid(shape, affine))
     image = scan(
-        LabelVolume(body.labels, body.vox_to_ras), SEQUENCES[0], Acquisition(snr=25.0),
+        LabelVolume(body.labels, body.vox_to_ras),
+        SEQUENCES[0],
+        Acquisition(snr=25.0),
         np.random.default_rng(seed),
     )
     packed = nifti_bytes(image, np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
     return replace_with(path, lambda file: file.write(packed))
 
 
-def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 0) -> PredictingTime:
+def measured(
+    path: Path, folder: Path, engine: str, repeats: int, beside: int = 0
+) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
     try:
         ensemble = load(folder, "cpu", engine=engine)
         with TemporaryDirectory() as place:
             out = Path(place) / "answer.json"
-            _turn(path, ensemble, out)                       # fills caches
+            _turn(path, ensemble, out)  # fills caches
             peaks = _turn(path, ensemble, out, peak)[0] if forget_peak() else {}
             # from here on as the command does it: faster, but without peaks
             keep_freed_memory()
             turns, crowded = map(
-                list, zip(*_alternately(partial(_turn, path, ensemble, out), repeats, beside), strict=True)
+                list,
+                zip(
+                    *_alternately(partial(_turn, path, ensemble, out), repeats, beside), strict=True
+                ),
             )
             rates = [_together(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
@@ -172,7 +184,9 @@ def measured(path: Path, folder: Path, engine: str, repeats: int, beside: int = 
     )
 
 
-def _alternately(turn: Callable[[], Turn], repeats: int, beside: int) -> Iterator[tuple[Turn, Turn]]:
+def _alternately(
+    turn: Callable[[], Turn], repeats: int, beside: int
+) -> Iterator[tuple[Turn, Turn]]:
     """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice the same
     one where there are none."""
     turn()
@@ -185,12 +199,17 @@ def _alternately(turn: Callable[[], Turn], repeats: int, beside: int) -> Iterato
 def _compared(turns: Sequence[Turn], crowded: Sequence[Turn], beside: int) -> dict[str, Any]:
     """The figures of `PredictingTime` that tell of neighbours."""
     quiet, loud = (
-        [1e3 * sum(turn[0][stage] for stage in STAGES) for turn in each] for each in (turns, crowded)
+        [1e3 * sum(turn[0][stage] for stage in STAGES) for turn in each]
+        for each in (turns, crowded)
     )
     whole, between = median(quiet), median(loud)
     return {
-        "beside": beside, "whole_ms": whole, "beside_ms": between, "least_ms": min(quiet),
-        "beside_least_ms": min(loud), "ratio": between / whole,
+        "beside": beside,
+        "whole_ms": whole,
+        "beside_ms": between,
+        "least_ms": min(quiet),
+        "beside_least_ms": min(loud),
+        "ratio": between / whole,
     }
 
 
@@ -212,7 +231,9 @@ def peak(figures: dict[str, float], stage: str) -> Iterator[None]:
 
 
 def _turn(
-    path: Path, ensemble: Ensemble, out: Path,
+    path: Path,
+    ensemble: Ensemble,
+    out: Path,
     gauge: Callable[[dict[str, float], str], AbstractContextManager[None]] = clock,
 ) -> Turn:
     """(the gauge's figure by stage, the shape of the voxels, the number of slices)."""
@@ -229,7 +250,10 @@ def _turn(
         answer = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes)
         raw = judge.raw(outputs)
     with gauge(figures, "write"):
-        write_json(out, facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)})
+        write_json(
+            out,
+            facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)},
+        )
     if path.name.endswith(".gz"):
         with gauge(figures, "unpack"):
             np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)

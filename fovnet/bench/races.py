@@ -86,7 +86,11 @@ class Entry:
     @property
     def prior(self) -> Path | None:
         """The prior that the run takes."""
-        return self.priors[self.seed % len(self.priors)] if self.priors and self.method in TAUGHT else None
+        return (
+            self.priors[self.seed % len(self.priors)]
+            if self.priors and self.method in TAUGHT
+            else None
+        )
 
     @property
     def setting(self) -> str:
@@ -116,7 +120,9 @@ class Entry:
         else:
             mine.pop("fidelity", None)
         mine |= prior
-        given = {key: f"{mine[key]}".replace(" ", "") for key in sorted(mine) if mine[key] != usual[key]}
+        given = {
+            key: f"{mine[key]}".replace(" ", "") for key in sorted(mine) if mine[key] != usual[key]
+        }
         return " ".join(f"{key}={value}" for key, value in given.items())
 
     def cap(self, table: Table) -> int:
@@ -146,7 +152,10 @@ class Contest:
     def found(self, loss: float, most: int, unit: str) -> Floats:
         """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
         "epochs"."""
-        ends = [one.draws_until(loss) if unit == "draws" else one.epochs_until(loss) for one in self.replays]
+        ends = [
+            one.draws_until(loss) if unit == "draws" else one.epochs_until(loss)
+            for one in self.replays
+        ]
         counts = np.bincount([end for end in ends if end is not None], minlength=most + 1)
         return np.asarray(np.cumsum(counts)[: most + 1] / len(ends))
 
@@ -213,11 +222,19 @@ def goal_losses(table: Table) -> dict[str, float]:
     ranked = np.sort(table.loss[np.isfinite(table.loss)])
 
     def top(share: float) -> float:
-        return float(ranked[min(max(0, int(np.ceil(share * len(table.loss))) - 1), len(ranked) - 1)])
+        return float(
+            ranked[min(max(0, int(np.ceil(share * len(table.loss))) - 1), len(ranked) - 1)]
+        )
 
     margin = abs(table.best)
     within = {f"within {percent} %": table.best + margin * percent / 100 for percent in (1, 5, 10)}
-    return {"best": table.best, **within, "top 1 %": top(0.01), "top 5 %": top(0.05), "top 10 %": top(0.1)}
+    return {
+        "best": table.best,
+        **within,
+        "top 1 %": top(0.01),
+        "top 5 %": top(0.05),
+        "top 10 %": top(0.1),
+    }
 
 
 def first_row(table: Table, seed: int) -> int:
@@ -239,7 +256,8 @@ def modelling_of(**given: str) -> Modelling:
     for key, value in given.items():
         if value not in get_args(kinds[key]):
             raise ConfigError(
-                "bench-modelling", f"--{key} {value}: unknown; choose among {', '.join(get_args(kinds[key]))}"
+                "bench-modelling",
+                f"--{key} {value}: unknown; choose among {', '.join(get_args(kinds[key]))}",
             )
     return Modelling(**cast(dict[str, Any], given))
 
@@ -268,7 +286,9 @@ def refuse_unknown(methods: Sequence[str], known: Iterable[str] = METHODS) -> No
     """Raise ConfigError "bench-method" unless all are known: fovnet's own methods."""
     for name in methods:
         if name not in known:
-            raise ConfigError("bench-method", f"--method {name}: unknown; choose among {', '.join(known)}")
+            raise ConfigError(
+                "bench-method", f"--method {name}: unknown; choose among {', '.join(known)}"
+            )
 
 
 def refuse_methods(contestants: Sequence[str], workers: int) -> None:
@@ -293,7 +313,9 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
         )
 
 
-def refuse_priors(contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]) -> None:
+def refuse_priors(
+    contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]
+) -> None:
     """Raise ConfigError "bench-prior", or SearchError as `read_prior`, unless the priors are of the tables'
     axes, a method takes them, and methods that need one have it."""
     taught = [name for name, _ in map(parsed, contestants) if name in TAUGHT]
@@ -332,8 +354,12 @@ def refuse_spending(table: Table, entry: Entry) -> None:
 
 
 def entries_of(
-    like: Entry, tables: Mapping[Path, Table], contestants: Sequence[tuple[str, Spending]], runs: int | None,
-    *, every_row_first: bool,
+    like: Entry,
+    tables: Mapping[Path, Table],
+    contestants: Sequence[tuple[str, Spending]],
+    runs: int | None,
+    *,
+    every_row_first: bool,
 ) -> list[Entry]:
     """The runs of every contestant on every table, with the settings of `like`.
 
@@ -347,7 +373,8 @@ def entries_of(
         firsts = spread_rows(size, runs or size) if every_row_first else [None] * (runs or 20)
         made += [
             replace(like, table=path, method=name, seed=seed, first=first, spending=how)
-            for name, how in contestants for seed, first in enumerate(firsts)
+            for name, how in contestants
+            for seed, first in enumerate(firsts)
         ]
     for entry in made:
         refuse_spending(tables[entry.table], entry)
@@ -357,17 +384,36 @@ def entries_of(
 def run(entry: Entry) -> Replay:
     """One run, in this process."""
     table = load_table(entry.table)
-    first, cap = first_row(table, entry.seed) if entry.first is None else entry.first, entry.cap(table)
+    first, cap = (
+        first_row(table, entry.seed) if entry.first is None else entry.first,
+        entry.cap(table),
+    )
     prior = known_prior(entry.prior, table.space.axes) if entry.prior else None
     if entry.method in PEERS:
         before = entry.initial or few(table.space)
         return replay_peer(
-            table, entry.method, first_row=first, seed=entry.seed, cap=cap, initial=before, prior=prior
+            table,
+            entry.method,
+            first_row=first,
+            seed=entry.seed,
+            cap=cap,
+            initial=before,
+            prior=prior,
         )
     return replay(
-        table, entry.method, first_row=first, seed=entry.seed, draws=entry.draws, initial=entry.initial,
-        workers=entry.workers, modelling=entry.modelling, ranking=entry.ranking, lead=entry.lead,
-        spending=entry.spending, cap=cap, prior=prior,
+        table,
+        entry.method,
+        first_row=first,
+        seed=entry.seed,
+        draws=entry.draws,
+        initial=entry.initial,
+        workers=entry.workers,
+        modelling=entry.modelling,
+        ranking=entry.ranking,
+        lead=entry.lead,
+        spending=entry.spending,
+        cap=cap,
+        prior=prior,
     )
 
 
@@ -387,21 +433,43 @@ def race(
 def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
     """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any of
     them."""
-    return [_standing(table, entry, replays, goal, loss) for goal, loss in goal_losses(table).items()]
+    return [
+        _standing(table, entry, replays, goal, loss) for goal, loss in goal_losses(table).items()
+    ]
 
 
-def _standing(table: Table, entry: Entry, replays: Sequence[Replay], goal: str, loss: float) -> Standing:
+def _standing(
+    table: Table, entry: Entry, replays: Sequence[Replay], goal: str, loss: float
+) -> Standing:
     found = [one.draws_until(loss) for one in replays]
     most = [entry.draws if table.epochs == 1 else int(one.drawn[-1]) for one in replays]
-    needed = spread_of([cap if draw is None else draw for draw, cap in zip(found, most, strict=True)])
+    needed = spread_of(
+        [cap if draw is None else draw for draw, cap in zip(found, most, strict=True)]
+    )
     epochs = spread_of([one.epochs_until(loss) or entry.cap(table) for one in replays])
-    times = [float(one.ends.max()) if (at := one.time_until(loss)) is None else at for one in replays]
+    times = [
+        float(one.ends.max()) if (at := one.time_until(loss)) is None else at for one in replays
+    ]
     chance = expected_draws(len(table.space), good_rows(table, loss), entry.draws)
     return Standing(
-        table.name, entry.contestant, entry.setting, entry.workers, goal, len(replays), needed.mean,
-        needed.low, needed.high, chance, needed.sd, needed.worst, sum(draw is None for draw in found),
-        float(np.median(np.concatenate([one.seconds for one in replays]))), float(np.mean(times)), *epochs,
-        epochs.mean / table.epochs, float(np.mean([one.idle for one in replays])),
+        table.name,
+        entry.contestant,
+        entry.setting,
+        entry.workers,
+        goal,
+        len(replays),
+        needed.mean,
+        needed.low,
+        needed.high,
+        chance,
+        needed.sd,
+        needed.worst,
+        sum(draw is None for draw in found),
+        float(np.median(np.concatenate([one.seconds for one in replays]))),
+        float(np.mean(times)),
+        *epochs,
+        epochs.mean / table.epochs,
+        float(np.mean([one.idle for one in replays])),
     )
 
 
@@ -441,6 +509,10 @@ def spread_of(counts: Sequence[int]) -> Spread:
     """The spread of these counts."""
     values = np.array(counts)
     totals = np.column_stack([values, np.ones(len(values))])
-    low, high = cluster_bootstrap(totals, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000)
+    low, high = cluster_bootstrap(
+        totals, lambda sums: np.asarray(sums[:, 0] / sums[:, 1]), repeats=2000
+    )
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    return Spread(float(values.mean()), float(low.item()), float(high.item()), sd, int(values.max()))
+    return Spread(
+        float(values.mean()), float(low.item()), float(high.item()), sd, int(values.max())
+    )

@@ -69,7 +69,9 @@ class Compared:
 
     def by_table(self, values: Floats) -> Floats:
         """(N, ...) means of (R, ...) over the seeds of each table."""
-        return np.stack([values[self.table == number].mean(axis=0) for number in range(self.tables)])
+        return np.stack(
+            [values[self.table == number].mean(axis=0) for number in range(self.tables)]
+        )
 
     @property
     def moments(self) -> list[int]:
@@ -168,7 +170,9 @@ def critical(draw: int, methods: Sequence[str], losses: Floats) -> Critical:
 def nemenyi(k: int, blocks: int) -> float:
     """The difference of mean ranks of k methods that is significant at 0.05 by Nemenyi's test."""
     return float(
-        studentized_range.ppf(1 - LEVEL, k, np.inf) / np.sqrt(2) * np.sqrt(k * (k + 1) / (6 * blocks))
+        studentized_range.ppf(1 - LEVEL, k, np.inf)
+        / np.sqrt(2)
+        * np.sqrt(k * (k + 1) / (6 * blocks))
     )
 
 
@@ -190,7 +194,9 @@ def _overall_p(losses: Floats, pair_p: Floats) -> float:
 
 def lines(compared: Compared) -> Iterator[dict[str, Any]]:
     """A line of COLUMNS for every draw and method: means over tables with their 95 % intervals."""
-    ranks, regrets = (_mean(compared.by_table(values)) for values in (compared.ranks, compared.regret))
+    ranks, regrets = (
+        _mean(compared.by_table(values)) for values in (compared.ranks, compared.regret)
+    )
     for place, draw in enumerate(compared.at.tolist()):
         for number, method in enumerate(compared.methods):
             cells = [float(end[place, number]) for end in (*ranks, *regrets)]
@@ -206,7 +212,13 @@ def pairs(compared: Compared, tests: Sequence[Critical]) -> Iterator[dict[str, A
             ahead = (ranked[:, a] < ranked[:, b]) + 0.5 * (ranked[:, a] == ranked[:, b])
             cells = [float(end) for end in _mean(compared.by_table(ahead))]
             names = (test.draw, test.methods[a], test.methods[b])
-            yield dict(zip(PAIRS, (*names, float(test.p[a, b]), float(test.holm[a, b]), *cells), strict=True))
+            yield dict(
+                zip(
+                    PAIRS,
+                    (*names, float(test.p[a, b]), float(test.holm[a, b]), *cells),
+                    strict=True,
+                )
+            )
 
 
 def differences(compared: Compared) -> list[Critical]:
@@ -230,11 +242,14 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
         arrays = read_npz(path)
     except (OSError, ValueError) as fault:
         raise SearchError(
-            "incumbents-damaged", f"{path}: not a readable npz file ({fault}); give one of incumbents."
+            "incumbents-damaged",
+            f"{path}: not a readable npz file ({fault}); give one of incumbents.",
         ) from None
     keys = arrays.pop("keys", np.empty((0, 3)))
     shapes = {
-        name: values.shape for name, values in arrays.items() if values.ndim != 2 or len(values) != len(keys)
+        name: values.shape
+        for name, values in arrays.items()
+        if values.ndim != 2 or len(values) != len(keys)
     }
     if shapes or not len(keys) or len({values.shape for values in arrays.values()}) != 1:
         wanted = "keys (R, 3) and for each method values (R, T), all of one shape"
@@ -246,10 +261,14 @@ def incumbents(path: Path, methods: Sequence[str] = ()) -> Compared:
     values = np.stack([arrays[name].astype(np.float64) for name in names], axis=-1)
     if not ((values >= 0) & (values <= 1)).all():
         raise SearchError(
-            "incumbents-damaged", f"{path}: a value is outside 0 to 1; scale each task by its own extremes."
+            "incumbents-damaged",
+            f"{path}: a value is outside 0 to 1; scale each task by its own extremes.",
         )
     return Compared(
-        names, np.arange(values.shape[1]), _numbered([tuple(key[:2]) for key in keys.tolist()]), 1 - values
+        names,
+        np.arange(values.shape[1]),
+        _numbered([tuple(key[:2]) for key in keys.tolist()]),
+        1 - values,
     )
 
 
@@ -293,7 +312,10 @@ def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Compared:
             raise ConfigError("ranks-runs", lacks)
     last = max(len(runs[name]) for runs in found.values() for name in names)
     regret = np.stack(
-        [np.stack([_continued(runs[name], last) for name in names], axis=-1) for runs in found.values()]
+        [
+            np.stack([_continued(runs[name], last) for name in names], axis=-1)
+            for runs in found.values()
+        ]
     )
     return Compared(names, np.arange(1, last + 1), _numbered([table for table, _ in found]), regret)
 
@@ -302,7 +324,8 @@ def refuse_one(methods: Sequence[str]) -> None:
     """Raise ConfigError "ranks-runs" unless there are two methods."""
     if len(methods) < 2:
         raise ConfigError(
-            "ranks-runs", f"{', '.join(methods) or 'no method'}: ranks are among methods; give two or more"
+            "ranks-runs",
+            f"{', '.join(methods) or 'no method'}: ranks are among methods; give two or more",
         )
 
 
@@ -320,10 +343,13 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
         rows = read_tsv(path)
     except FileNotFoundError:
         raise SearchError(
-            "runs-missing", f"{path}: does not exist; give folders that `fovnet bench search --out` wrote."
+            "runs-missing",
+            f"{path}: does not exist; give folders that `fovnet bench search --out` wrote.",
         ) from None
     except ValueError as fault:
-        raise SearchError("runs-damaged", f"{path}: {fault}; run `fovnet bench search` again.") from None
+        raise SearchError(
+            "runs-damaged", f"{path}: {fault}; run `fovnet bench search` again."
+        ) from None
     if not rows or (missing := [name for name in NEEDED if name not in rows[0]]):
         lacks = f"no column {missing[0]!r}" if rows else "no line"
         raise SearchError(
@@ -337,14 +363,20 @@ def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
     try:
         return {run: _regret(path, mine) for run, mine in grouped.items()}
     except (TypeError, ValueError) as fault:
-        raise SearchError("runs-damaged", f"{path}: {fault}; run `fovnet bench search` again.") from None
+        raise SearchError(
+            "runs-damaged", f"{path}: {fault}; run `fovnet bench search` again."
+        ) from None
 
 
 def _regret(path: Path, rows: Sequence[Mapping[str, str]]) -> Floats:
     if any(int(row["epochs"]) > 1 for row in rows):
-        curves = f"{path}: {rows[0]['table']} has learning curves, whose runs are not compared by draws"
+        curves = (
+            f"{path}: {rows[0]['table']} has learning curves, whose runs are not compared by draws"
+        )
         raise ConfigError("ranks-runs", f"{curves}; give runs on tables without them")
-    losses = np.array([float(row["loss"]) for row in sorted(rows, key=lambda row: int(row["draw"]))])
+    losses = np.array(
+        [float(row["loss"]) for row in sorted(rows, key=lambda row: int(row["draw"]))]
+    )
     return regret_of(losses, float(rows[0]["best"]), float(rows[0]["median"]))
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
-DRAWN = 0       # seed of the draw of rows
+DRAWN = 0  # seed of the draw of rows
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,11 @@ class Recording:
         self.plan.data.write(self.journal)
         with TrainingPool(self._job(), self.plan.settings.search.workers) as pool:
             return go_on(
-                self.search, trials=self.count, journal=self.journal, submit=pool.submit, progress=advance
+                self.search,
+                trials=self.count,
+                journal=self.journal,
+                submit=pool.submit,
+                progress=advance,
             )
 
     def finished(self) -> list[Trial]:
@@ -98,12 +102,16 @@ class Recording:
         if seed != search.seed:
             first = {trial.proposal.row for trial in self.finished() if trial.proposal.slot < count}
             if len(first) < count:
-                wanted = "all are needed to train them again; first train them once, without --again"
+                wanted = (
+                    "all are needed to train them again; first train them once, without --again"
+                )
                 raise SearchError(
                     "table-again",
                     f"{self.journal}: {len(first)} of its first {count} rows are trained, but {wanted}",
                 )
-            search = replace(search, seed=seed, feasible=np.isin(np.arange(len(search.space)), list(first)))
+            search = replace(
+                search, seed=seed, feasible=np.isin(np.arange(len(search.space)), list(first))
+            )
         return replace(self, search=search, count=count, journal=place)
 
 
@@ -120,10 +128,20 @@ def recording(settings: Settings, pack: Pack, side: int) -> Recording:
     # on the search's clock, so that none waits for another
     every, at_once = np.ones(len(rows), dtype=bool), len(rows)
     search = Search(
-        Space(space.axes, space.rows[rows]), "random", settings.seed, at_once, 0, None, known.seconds[rows],
-        every, memory=known.memory[rows], lead=1.0,
+        Space(space.axes, space.rows[rows]),
+        "random",
+        settings.seed,
+        at_once,
+        0,
+        None,
+        known.seconds[rows],
+        every,
+        memory=known.memory[rows],
+        lead=1.0,
     )
-    made = digest([search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)])
+    made = digest(
+        [search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)]
+    )
     journal = Path(settings.results) / f"table-{made[:12]}" / "rows"
     return Recording(plan, side, search, len(rows), journal, known.cost.weights[rows])
 
@@ -200,7 +218,10 @@ def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any
     seconds = np.array([_of_an_epoch(trial, epochs) for trial in trials])
     return {
         "X": np.column_stack(
-            [_places(axis, level) for axis, level in zip(space.axes, space.rows[rows].T, strict=True)]
+            [
+                _places(axis, level)
+                for axis, level in zip(space.axes, space.rows[rows].T, strict=True)
+            ]
         ),
         "kinds": np.array(["cat" if axis.kind == "categorical" else "ord" for axis in space.axes]),
         "levels": np.array([len(axis.levels) for axis in space.axes]),

@@ -97,7 +97,9 @@ def recorded(
 def in_succession(table: Table, slots: Sequence[Slot], seconds: Sequence[float]) -> Replay:
     """The run of these slots by one worker, which each cost their epochs' share of the row's full cost."""
     run = recorded(table, slots, np.zeros(len(slots)), seconds)
-    return replace(run, ends=np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs))
+    return replace(
+        run, ends=np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs)
+    )
 
 
 def spent_in(table: Table, slot: Slot) -> int:
@@ -131,10 +133,21 @@ class Thawing(Protocol):
 
 
 def replay(
-    table: Table, method: str, *, first_row: int, seed: int, draws: int, initial: int | None = None,
-    workers: int = 1, modelling: Modelling = RECOMMENDED, ranking: Ranking = RANKING,
-    lead: float = Search.lead, spending: Spending = ITS_OWN, cap: int | None = None,
-    prior: Prior | None = None, ends_at_best: bool = True,
+    table: Table,
+    method: str,
+    *,
+    first_row: int,
+    seed: int,
+    draws: int,
+    initial: int | None = None,
+    workers: int = 1,
+    modelling: Modelling = RECOMMENDED,
+    ranking: Ranking = RANKING,
+    lead: float = Search.lead,
+    spending: Spending = ITS_OWN,
+    cap: int | None = None,
+    prior: Prior | None = None,
+    ends_at_best: bool = True,
 ) -> Replay:
     """The run of a method from a first row, ended when the best row of the table is trained to the end, with
     `ends_at_best`, or before more than `cap` epochs are spent, without it those of so many full trainings."""
@@ -142,8 +155,19 @@ def replay(
     schedule, spend = spending.schedule(method, table.epochs), spending.spend(method, cap)
     feasible = np.ones(size, dtype=bool)
     search = Search(
-        table.space, method, seed, workers, first_row, initial, table.cost, feasible, modelling, lead=lead,
-        schedule=schedule, ranking=ranking, prior=prior,
+        table.space,
+        method,
+        seed,
+        workers,
+        first_row,
+        initial,
+        table.cost,
+        feasible,
+        modelling,
+        lead=lead,
+        schedule=schedule,
+        ranking=ranking,
+        prior=prior,
     )
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}
@@ -186,7 +210,9 @@ def outcome_of(table: Table, slot: Slot) -> Outcome:
     return Outcome("diverged", seconds=seconds, message="recorded without a finite loss")
 
 
-def replay_asking(table: Table, searcher: Searcher, *, first_row: int, seed: int, cap: int) -> Replay:
+def replay_asking(
+    table: Table, searcher: Searcher, *, first_row: int, seed: int, cap: int
+) -> Replay:
     """The run of a Searcher, ended as in `replay`; its seconds are those of ask and tell.
 
     A point that is no free row becomes the nearest free row, and the row that was trained is passed to
@@ -199,7 +225,11 @@ class _Whole:
     """A Searcher, every row of which is trained to the end."""
 
     def __init__(self, table: Table, searcher: Searcher) -> None:
-        self.searcher, self.epochs, self.first = searcher, table.epochs, np.zeros(len(table.space.axes))
+        self.searcher, self.epochs, self.first = (
+            searcher,
+            table.epochs,
+            np.zeros(len(table.space.axes)),
+        )
         self.told = False
 
     def ask(self, trained: Integers) -> tuple[Floats, int]:
@@ -210,7 +240,9 @@ class _Whole:
         self.searcher.tell(row, score)
 
 
-def replay_thawing(table: Table, searcher: Thawing, *, first_row: int, seed: int, cap: int) -> Replay:
+def replay_thawing(
+    table: Table, searcher: Thawing, *, first_row: int, seed: int, cap: int
+) -> Replay:
     """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those of ask and
     tell.
 

@@ -34,7 +34,13 @@ from fovnet.phantom.collection import acquire
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
-from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection, refuse_beyond, truth_at
+from fovnet.volume.collection.tables import (
+    RegionRow,
+    VolumeRow,
+    read_collection,
+    refuse_beyond,
+    truth_at,
+)
 from fovnet.volume.intensity import window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.stack import SliceStack, cut
@@ -47,21 +53,26 @@ NEVER_TRAINED = "things of kinds never trained on"
 """The row of all of `bodiless.kinds.HELD_OUT`: of how many nothing is doubted, and how many surely show a
 region."""
 SURE, WRONG, SLICES, BORDERS = (
-    "nothing doubted", "nothing doubted and wrong", "slices named rightly", "borders within 10 mm",
+    "nothing doubted",
+    "nothing doubted and wrong",
+    "slices named rightly",
+    "borders within 10 mm",
 )
 DECIDED, DECIDED_WRONGLY, SHOWN = (
-    "regions decided", "regions decided and wrong", "a region surely shown",
+    "regions decided",
+    "regions decided and wrong",
+    "a region surely shown",
 )
 COUNTED = (DECIDED, DECIDED_WRONGLY, SHOWN, SURE, WRONG, SLICES, BORDERS)
-STRANGERS = 1_000_003       # seed of people whom no collection holds; collections have small ones
+STRANGERS = 1_000_003  # seed of people whom no collection holds; collections have small ones
 BORDER_MM, MARGIN_MM = 10.0, 30.0
 """A border this near is found; it is sought with so much of the picture on either side of it."""
-SHOWN_MM = 10.0             # of a region must be in the picture for it to be missed
+SHOWN_MM = 10.0  # of a region must be in the picture for it to be missed
 # logarithm of a coil's gain: from e^-4 of the brightness at one side to all of it at the other
 FALL = 2.0
 DARKER = 20.0
-AIR = 0.07                  # of the window: what is darker is noise in a map of the body
-LEAST = 0.4                 # share of the slices that stay when a part is cut away
+AIR = 0.07  # of the window: what is darker is noise in a map of the body
+LEAST = 0.4  # share of the slices that stay when a part is cut away
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +99,9 @@ def stranger(seed: int, number: int) -> Labelled:
     person, site = sample_person((STRANGERS + seed, number)), SITES[int(rng.integers(len(SITES)))]
     (family,) = choose_families(1, rng)
     volume, rows = acquire(person, plan(person, landmarks(person), family, site, rng), rng)
-    ends = [("from_mm", "to_mm") if "from_mm" in row else ("first_slice", "last_slice") for row in rows]
+    ends = [
+        ("from_mm", "to_mm") if "from_mm" in row else ("first_slice", "last_slice") for row in rows
+    ]
     shows = [
         RegionRow("", row["region"], float(row[first]), float(row[last]), first == "from_mm")
         for row, (first, last) in zip(rows, ends, strict=True)
@@ -104,12 +117,17 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
     """
     collection = read_collection(tables, vocabulary)
     found: list[Callable[[], Labelled]] = [
-        partial(_read, row, shows) for row in collection.volumes
+        partial(_read, row, shows)
+        for row in collection.volumes
         if (shows := collection.regions.get(row.volume_id))
     ]
     if not found:
-        lacks = f"{collection.path}: none of {len(collection.volumes)} volumes has rows in regions.tsv"
-        raise CollectionError("bench-unlabelled", f"{lacks}; label some, or leave --collection out.")
+        lacks = (
+            f"{collection.path}: none of {len(collection.volumes)} volumes has rows in regions.tsv"
+        )
+        raise CollectionError(
+            "bench-unlabelled", f"{lacks}; label some, or leave --collection out."
+        )
     return found
 
 
@@ -128,7 +146,10 @@ def _labelled(subject: str, stored: Volume, shows: Sequence[RegionRow]) -> Label
         row
         if row.in_mm
         else replace(
-            row, first=counted[int(row.first)] - half, last=counted[int(row.last)] + half, in_mm=True
+            row,
+            first=counted[int(row.first)] - half,
+            last=counted[int(row.last)] + half,
+            in_mm=True,
         )
         for row in shows
         if row.region != NONE
@@ -149,7 +170,9 @@ def cropped(one: Labelled, rng: np.random.Generator) -> Labelled:
     moved = one.volume.vox_to_ras.copy()
     moved[:, 3] += first * moved[:, 2]
     voxels = one.volume.voxels[:, :, first : first + kept]
-    return replace(one, volume=replace(one.volume, voxels=voxels, vox_to_ras=moved, counted_z_mm=None))
+    return replace(
+        one, volume=replace(one.volume, voxels=voxels, vox_to_ras=moved, counted_z_mm=None)
+    )
 
 
 def darker_to_one_side(one: Labelled, rng: np.random.Generator) -> Labelled:
@@ -198,7 +221,7 @@ def along_another_axis(one: Labelled, rng: np.random.Generator) -> Labelled:
     """The body lying along the left-right or the front-back axis, as by a header that is wrong by a quarter
     turn."""
     axes = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
-    voxels = one.volume.voxels.transpose(axes)[:, ::-1]             # a swap of two axes is a mirror image
+    voxels = one.volume.voxels.transpose(axes)[:, ::-1]  # a swap of two axes is a mirror image
     affine = np.diag([*one.volume.spacing_mm[list(axes)], 1.0])
     affine[:3, 3] = -affine.diagonal()[:3] * (np.array(voxels.shape) - 1) / 2
     turned = replace(one.volume, voxels=voxels, vox_to_ras=affine, counted_z_mm=None)
@@ -216,16 +239,27 @@ def _with(one: Labelled, voxels: Voxels) -> Labelled:
 
 
 CHANGES: Mapping[str, Change] = {
-    "as it is": unchanged, "a part of it": cropped, "darker to one side": darker_to_one_side,
-    "less contrast": to_the_power(0.6), "more contrast": to_the_power(1.6),
-    "lower half 20 times darker": half_dark, "in air of bright noise": in_noise, "upside down": upside_down,
-    "along another axis": along_another_axis, "slices shuffled": shuffled,
+    "as it is": unchanged,
+    "a part of it": cropped,
+    "darker to one side": darker_to_one_side,
+    "less contrast": to_the_power(0.6),
+    "more contrast": to_the_power(1.6),
+    "lower half 20 times darker": half_dark,
+    "in air of bright noise": in_noise,
+    "upside down": upside_down,
+    "along another axis": along_another_axis,
+    "slices shuffled": shuffled,
 }
 
 
 def robustness(
-    ensemble: Ensemble, volumes: Sequence[Callable[[], Labelled]], *, seed: int, bodiless: int = 0,
-    progress: Callable[[int, int], Any] | None = None, log: Callable[[str], None] = lambda line: None,
+    ensemble: Ensemble,
+    volumes: Sequence[Callable[[], Labelled]],
+    *,
+    seed: int,
+    bodiless: int = 0,
+    progress: Callable[[int, int], Any] | None = None,
+    log: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
     """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these
     `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.  The same seed
@@ -253,7 +287,8 @@ def robustness(
     kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
     return [
         {"change": name, **tally.share(f"{name}: {what}"), "what": what}
-        for name in (*CHANGES, *kinds) for what in COUNTED
+        for name in (*CHANGES, *kinds)
+        for what in COUNTED
     ]
 
 
@@ -284,7 +319,7 @@ def _count(tally: Tally, names: tuple[str, ...], seen: Labelled, ensemble: Ensem
         return
     answer = ensemble.judge.answer(names[0], "", ensemble.outputs_on(stack), stack)
     decision, sure = answer.decision, answer.are_extents_sure
-    assert decision is not None                         # only a refused volume has none
+    assert decision is not None  # only a refused volume has none
     add(SHOWN, any(one.answer == YES for one in answer.statements))
     add(SURE, sure)
     add(WRONG, sure and not is_right({span.region for span in decision.spans}, seen.shows, stack))
@@ -308,7 +343,9 @@ def _wrong(
     """How many of the statements that are sure are wrong, and how many are sure, of regions of which SHOWN_MM
     are in the picture, or nothing."""
     extents_mm = {row.region: row.last - row.first for row in inside(shows, stack)}
-    clear = [one for one in made if one.is_sure and not 0 < extents_mm.get(one.region, 0) < SHOWN_MM]
+    clear = [
+        one for one in made if one.is_sure and not 0 < extents_mm.get(one.region, 0) < SHOWN_MM
+    ]
     return sum((one.answer == YES) != (one.region in extents_mm) for one in clear), len(clear)
 
 
@@ -325,7 +362,11 @@ def is_right(named: set[str], shows: Sequence[RegionRow] | None, stack: SliceSta
     if shows is None:
         return False
     extents_mm = {row.region: row.last - row.first for row in inside(shows, stack)}
-    return {region for region, mm in extents_mm.items() if mm >= SHOWN_MM} <= named <= extents_mm.keys()
+    return (
+        {region for region, mm in extents_mm.items() if mm >= SHOWN_MM}
+        <= named
+        <= extents_mm.keys()
+    )
 
 
 def borders(
@@ -334,7 +375,9 @@ def borders(
     """The regions below and above each border that has MARGIN_MM of picture on either side, and its height in
     mm."""
     low, high = stack.edges_mm[0] + MARGIN_MM, stack.edges_mm[-1] - MARGIN_MM
-    chain = sorted((row for row in shows if row.region in vocabulary.chain), key=lambda row: row.first)
+    chain = sorted(
+        (row for row in shows if row.region in vocabulary.chain), key=lambda row: row.first
+    )
     for below, above in pairwise(chain):
         mm = (below.last + above.first) / 2
         if low <= mm <= high and abs(above.first - below.last) <= BORDER_MM:

@@ -35,9 +35,26 @@ from fovnet.phantom.features import left_out
 from fovnet.volume.collection.pack import load_pack
 
 LEVEL, WITHOUT = 0.95, "without "
-COLUMNS = ("left_out", "subjects", "epochs", "trainings",
-           *(f"{on}_{what}" for on in ("simulated", "labelled") for what in
-             ("accuracy", "effect", "low", "high", "error", "people_error", "slices", "refused")))
+COLUMNS = (
+    "left_out",
+    "subjects",
+    "epochs",
+    "trainings",
+    *(
+        f"{on}_{what}"
+        for on in ("simulated", "labelled")
+        for what in (
+            "accuracy",
+            "effect",
+            "low",
+            "high",
+            "error",
+            "people_error",
+            "slices",
+            "refused",
+        )
+    ),
+)
 """Columns of a row.  accuracy is the mean of all trainings; low and high are the effect's interval; error and
 people_error the standard errors that it is made of."""
 
@@ -47,7 +64,11 @@ class Resampled(Protocol):
     resamples of the people."""
 
     def __call__(
-        self, each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *,
+        self,
+        each: NDArray[Any],
+        truth: NDArray[np.bool_],
+        subject_ids: Sequence[str],
+        *,
         counts: NDArray[np.float64],
     ) -> NDArray[np.float64]: ...
 
@@ -89,7 +110,10 @@ def factors_of(wanted: Sequence[str], known: Iterable[str]) -> dict[str, frozens
 
 
 def screened(
-    study: Study, factors: Mapping[str, frozenset[str]], resampled: Resampled, labelled: Path | None = None,
+    study: Study,
+    factors: Mapping[str, frozenset[str]],
+    resampled: Resampled,
+    labelled: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each factor, in their order, once all trainings are done; `study.workers` train in
@@ -100,22 +124,37 @@ def screened(
     """
     X = folded_design(len(factors))
     judged = judged_on(study, labelled)
-    folders, sets = {on: slices.pack.folder for on, slices in judged.items()}, list(factors.values())
+    folders, sets = (
+        {on: slices.pack.folder for on, slices in judged.items()},
+        list(factors.values()),
+    )
     runs = [
-        _Run(replace(study, workers=1), f"run-{row + 1:03d}", study.seed + row // 2,
-             frozenset().union(*(sets[factor] for factor in np.flatnonzero(X[row] > 0))), folders)
+        _Run(
+            replace(study, workers=1),
+            f"run-{row + 1:03d}",
+            study.seed + row // 2,
+            frozenset().union(*(sets[factor] for factor in np.flatnonzero(X[row] > 0))),
+            folders,
+        )
         for row in range(len(X))
     ]
     collected: dict[str, list[NDArray[Any]]] = {on: [] for on in judged}
-    for done, probabilities in enumerate(in_order(_probabilities, runs, study.workers, _died), start=1):
+    for done, probabilities in enumerate(
+        in_order(_probabilities, runs, study.workers, _died), start=1
+    ):
         for on, p in probabilities.items():
             collected[on].append(p)
         if progress:
             progress(done, len(runs))
-    effects = {on: _effects(X, np.stack(collected[on]), known, resampled) for on, known in judged.items()}
+    effects = {
+        on: _effects(X, np.stack(collected[on]), known, resampled) for on, known in judged.items()
+    }
     for column, name in enumerate(factors):
         row: dict[str, Any] = {
-            "left_out": name, "subjects": study.subjects, "epochs": study.epochs, "trainings": len(runs),
+            "left_out": name,
+            "subjects": study.subjects,
+            "epochs": study.epochs,
+            "trainings": len(runs),
         }
         for on, of_factors in effects.items():
             row |= {f"{on}_{what}": value for what, value in of_factors[column].items()}
@@ -145,15 +184,23 @@ def _effects(
     k) of t trainings."""
     accuracies = resampled(probabilities, judged.truth, judged.subjects, counts=judged.counts)
     error, free = effect_error(X, accuracies[0])
-    effects, of_people = main_effects(X, accuracies[0]), main_effects(X, accuracies[1:]).std(axis=0, ddof=1)
+    effects, of_people = (
+        main_effects(X, accuracies[0]),
+        main_effects(X, accuracies[1:]).std(axis=0, ddof=1),
+    )
     width = float(student.ppf(0.5 + LEVEL / 2, free)) * np.hypot(error, of_people)
     shared = {
-        "accuracy": float(accuracies[0].mean()), "error": error, "slices": len(judged.truth),
+        "accuracy": float(accuracies[0].mean()),
+        "error": error,
+        "slices": len(judged.truth),
         "refused": judged.refused,
     }
     return [
         {
-            **shared, "effect": float(effect), "low": float(effect - wide), "high": float(effect + wide),
+            **shared,
+            "effect": float(effect),
+            "low": float(effect - wide),
+            "high": float(effect + wide),
             "people_error": float(people),
         }
         for effect, wide, people in zip(effects, width, of_people, strict=True)

@@ -44,7 +44,7 @@ class Study:
     seed: int
     workers: int
     device: str
-    volumes: int = 4            # of each person
+    volumes: int = 4  # of each person
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,10 @@ def judged_on(study: Study, labelled: Path | None) -> dict[str, Judged]:
     if labelled is not None:
         slicing = Slicing(target_spacing_mm=SPACING_MM)
         found["labelled"] = slice_collections(
-            {"labelled": labelled}, study.scratch / "labelled", slicing=slicing, seed=study.seed,
+            {"labelled": labelled},
+            study.scratch / "labelled",
+            slicing=slicing,
+            seed=study.seed,
             workers=study.workers,
         )
     return {on: labelled_slices(pack) for on, pack in found.items()}
@@ -83,9 +86,9 @@ def judged_on(study: Study, labelled: Path | None) -> dict[str, Judged]:
 
 def labelled_slices(pack: Pack) -> Judged:
     """The labelled slices of a pack.  Raises CollectionError ("bench-unlabelled") where there are none."""
-    known = np.array([record.labelled and record.status == "ok" for record in pack.records], dtype=bool)[
-        pack.volume
-    ]
+    known = np.array(
+        [record.labelled and record.status == "ok" for record in pack.records], dtype=bool
+    )[pack.volume]
     if not known.any():
         raise CollectionError(
             "bench-unlabelled",
@@ -95,7 +98,12 @@ def labelled_slices(pack: Pack) -> Judged:
     subjects = [pack.records[row].subject for row in volume.tolist()]
     refused = sum(record.status == "refused" for record in pack.records)
     return Judged(
-        pack, np.flatnonzero(known), pack.truth[known], subjects, 1.0 / np.bincount(volume)[volume], refused
+        pack,
+        np.flatnonzero(known),
+        pack.truth[known],
+        subjects,
+        1.0 / np.bincount(volume)[volume],
+        refused,
     )
 
 
@@ -103,12 +111,20 @@ def simulated_slices(study: Study, name: str, lacking: frozenset[str], seed: int
     """The slices of simulated people without some features, kept in the study's scratch folder by `name`."""
     folder, workers = study.scratch / name, study.workers
     simulate_collection(
-        folder / "phantom", subjects=study.subjects, volumes_per_subject=study.volumes, seed=seed,
-        workers=workers, without=lacking,
+        folder / "phantom",
+        subjects=study.subjects,
+        volumes_per_subject=study.volumes,
+        seed=seed,
+        workers=workers,
+        without=lacking,
     )
     slicing = Slicing(target_spacing_mm=SPACING_MM)
     return slice_collections(
-        {"phantom": folder / "phantom"}, folder / "slices", slicing=slicing, seed=seed, workers=workers,
+        {"phantom": folder / "phantom"},
+        folder / "slices",
+        slicing=slicing,
+        seed=seed,
+        workers=workers,
         fractions=FRACTIONS,
     )
 
@@ -128,20 +144,46 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     device = choose_device(study.device)
     data = place(
-        np.array(pack.pixels), targets, pack.rows("train"), pack.rows("validation"), device, pack.placing,
+        np.array(pack.pixels),
+        targets,
+        pack.rows("train"),
+        pack.rows("validation"),
+        device,
+        pack.placing,
         INPUTS,
     )
     net = Architecture(
-        5, 1, 4, 3, False, len(pack.classes), "small", widen=2, inputs=INPUTS, stride=2, norm="pooled"
+        5,
+        1,
+        4,
+        3,
+        False,
+        len(pack.classes),
+        "small",
+        widen=2,
+        inputs=INPUTS,
+        stride=2,
+        norm="pooled",
     )
     recipe = Recipe(
-        study.epochs, study.slices_per_epoch, Ranges(*RANGES), AVERAGING, cooldown=COOLDOWN,
+        study.epochs,
+        study.slices_per_epoch,
+        Ranges(*RANGES),
+        AVERAGING,
+        cooldown=COOLDOWN,
         sampling="volumes",
     )
     facts = {**pack.inputs, "arm": name, "source": checksum(pack.folder / "pixels.npy")}
     keep = study.scratch / name / "network.safetensors"
     ending = train_network(
-        net, learning_rate=RATE, batch=BATCH, seed=seed, data=data, recipe=recipe, keep=keep, facts=facts
+        net,
+        learning_rate=RATE,
+        batch=BATCH,
+        seed=seed,
+        data=data,
+        recipe=recipe,
+        keep=keep,
+        facts=facts,
     )
     if not ending.validation_loss or not keep.exists():
         raise CollectionError(
@@ -159,5 +201,7 @@ def probabilities_of(study: Study, network: Path, judged: Judged) -> NDArray[Any
 
     device = choose_device(study.device)
     members, pixels = [load_network(network, device)[0]], np.array(judged.pack.pixels)
-    found = member_probabilities(members, pixels, device, rows=judged.rows, placing=judged.pack.placing)
+    found = member_probabilities(
+        members, pixels, device, rows=judged.rows, placing=judged.pack.placing
+    )
     return np.asarray(found[0])

@@ -102,19 +102,33 @@ def _times(path: Path, repeats: int) -> SlicingTime:
     unpack, resize = floor or (None, None)
     ways = {"ours": partial(slice_volume, path), "monai": monai, "unpack": unpack, "resize": resize}
     clocks = {name: partial(seconds_of, way) for name, way in ways.items() if way is not None}
-    in_turn(clocks, 1)                                     # fills caches, and MONAI's lazy imports
+    in_turn(clocks, 1)  # fills caches, and MONAI's lazy imports
     turns = in_turn(clocks, repeats)
     if floor:
         turns["floor"] = turns["unpack"] + turns["resize"]
     ms = {name: 1e3 * float(np.median(seconds)) for name, seconds in turns.items()}
 
     def ratio(above: str, below: str) -> float | None:
-        return float(np.median(turns[above] / turns[below])) if {above, below} <= turns.keys() else None
+        return (
+            float(np.median(turns[above] / turns[below]))
+            if {above, below} <= turns.keys()
+            else None
+        )
 
-    note = "; ".join(reason for reason, way in ((floor_note, floor), (monai_note, monai)) if way is None)
+    note = "; ".join(
+        reason for reason, way in ((floor_note, floor), (monai_note, monai)) if way is None
+    )
     return SlicingTime(
-        str(path), " × ".join(map(str, shape)), len(stack.pixels), ms["ours"], ms.get("monai"),
-        ms.get("unpack"), ms.get("floor"), ratio("ours", "floor"), ratio("monai", "ours"), note,
+        str(path),
+        " × ".join(map(str, shape)),
+        len(stack.pixels),
+        ms["ours"],
+        ms.get("monai"),
+        ms.get("unpack"),
+        ms.get("floor"),
+        ratio("ours", "floor"),
+        ratio("monai", "ours"),
+        note,
     )
 
 
@@ -141,7 +155,9 @@ def _floor(
         behind = len(data) - voxels * np.dtype(dtype).itemsize
         stored = np.frombuffer(data, dtype, voxels, behind).reshape(shape[::-1])
         grid = torch.from_numpy(stored.astype(np.float32))[None, None]
-        torch.nn.functional.interpolate(grid, size=(slices, SIDE, SIDE), mode="area").to(torch.uint8)
+        torch.nn.functional.interpolate(grid, size=(slices, SIDE, SIDE), mode="area").to(
+            torch.uint8
+        )
 
     return unpack, resize
 
@@ -157,12 +173,16 @@ def _unpacked(path: Path) -> bytes:
     return bytes(isal_zlib.decompress(data[behind:], wbits=31)) if packed else data[behind:]
 
 
-def _monai(path: Path, stack: SliceStack, shape: tuple[int, ...]) -> tuple[Callable[[], Any] | None, str]:
+def _monai(
+    path: Path, stack: SliceStack, shape: tuple[int, ...]
+) -> tuple[Callable[[], Any] | None, str]:
     """(MONAI's chain on the file, or None; why not).  In-plane spacing is left to Resize: one resampling less
     than Spacing to both."""
     if not monai_is_here():
         return None, "MONAI is not installed"
-    apart_mm = float(np.diff(stack.z_mm).mean()) if len(stack.z_mm) > 1 else float(stack.vox_to_ras[2, 2])
+    apart_mm = (
+        float(np.diff(stack.z_mm).mean()) if len(stack.z_mm) > 1 else float(stack.vox_to_ras[2, 2])
+    )
 
     def chain() -> Any:
         with warnings.catch_warnings():
@@ -172,7 +192,9 @@ def _monai(path: Path, stack: SliceStack, shape: tuple[int, ...]) -> tuple[Calla
     try:
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):  # noqa: PTH123
             chain()
-    except Exception as fault:      # a format without a reader in MONAI, whose exceptions are of many kinds
+    except (
+        Exception
+    ) as fault:  # a format without a reader in MONAI, whose exceptions are of many kinds
         return None, f"MONAI cannot read it ({type(fault).__name__})"
     return chain, ""
 
@@ -185,7 +207,10 @@ def _transforms(apart_mm: float, slices: int) -> Any:
 
     return Compose(
         [
-            LoadImage(image_only=True), EnsureChannelFirst(), Orientation(axcodes="RAS", labels=None),
-            Spacing(pixdim=(-1.0, -1.0, apart_mm)), Resize(spatial_size=(SIDE, SIDE, slices)),
+            LoadImage(image_only=True),
+            EnsureChannelFirst(),
+            Orientation(axcodes="RAS", labels=None),
+            Spacing(pixdim=(-1.0, -1.0, apart_mm)),
+            Resize(spatial_size=(SIDE, SIDE, slices)),
         ]
     )

@@ -29,8 +29,11 @@ Floats = NDArray[np.float64]
 RUNS, TESTED, NEAR = 5, 1000, 0.05
 RANGES = ((1.0, 100.0), (-100.0, -1.0), (-50.0, 50.0))
 THEIRS: Mapping[tuple[int, int], tuple[float, ...]] = {
-    (3, 100): (0.77, 0.29, 0.11), (3, 1000): (0.99, 0.27, 0.40), (30, 100): (0.80, 0.79, 0.46),
-    (100, 100): (0.99, 0.0, 0.39), (100, 1000): (1.0, 0.71, 0.48),
+    (3, 100): (0.77, 0.29, 0.11),
+    (3, 1000): (0.99, 0.27, 0.40),
+    (30, 100): (0.80, 0.79, 0.46),
+    (100, 100): (0.99, 0.0, 0.39),
+    (100, 1000): (1.0, 0.71, 0.48),
 }
 """Shares of faultless lists in the thesis, ±0.03 as read off a figure, by n and epochs, in RANGES."""
 COLUMNS = ("size", "epochs", "low", "high", "rate", "share", "thesis", "near")
@@ -54,7 +57,9 @@ class Study:
 
     def numbers(self, count: int, rng: np.random.Generator) -> Floats:
         """(R, count · n, 1), those of each list rising: inputs of the networks."""
-        return np.sort(rng.uniform(*self.bounds, (RUNS, count, self.size)), axis=2).reshape(RUNS, -1, 1)
+        return np.sort(rng.uniform(*self.bounds, (RUNS, count, self.size)), axis=2).reshape(
+            RUNS, -1, 1
+        )
 
     def slope(self, s: Floats) -> Floats:
         """The gradient of the loss in the scores (R, B · n) of the networks."""
@@ -62,7 +67,9 @@ class Study:
         lists, places = bent.reshape(-1, self.size), np.arange(self.size)
         gradient = list_mle(lists, np.ones(self.size), places)[1].reshape(s.shape) / s.shape[1]
         return np.asarray(
-            gradient if self.within is None else gradient * 0.01 * (self.within - bent**2 / self.within)
+            gradient
+            if self.within is None
+            else gradient * 0.01 * (self.within - bent**2 / self.within)
         )
 
 
@@ -90,5 +97,13 @@ def compared(
         cases, each(share_sorted, studies, processes, progress), strict=True
     ):
         theirs = THEIRS[size, epochs][at]
-        cells = (size, epochs, *RANGES[at], rate, round(share, 4), theirs, abs(share - theirs) <= NEAR)
+        cells = (
+            size,
+            epochs,
+            *RANGES[at],
+            rate,
+            round(share, 4),
+            theirs,
+            abs(share - theirs) <= NEAR,
+        )
         yield dict(zip(COLUMNS, cells, strict=True))

@@ -82,7 +82,9 @@ class Table:
 def scores_of(curves: Floats, rule: str) -> Floats:
     """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the last; nan
     before the first epoch, and from the first on that is not finite."""
-    later = np.where(np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan)
+    later = np.where(
+        np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan
+    )
     scores = np.minimum.accumulate(later, axis=1) if rule == "lowest" else later
     return np.column_stack([np.full(len(curves), np.nan), scores])
 
@@ -95,7 +97,10 @@ def load_table(path: Path) -> Table:
     """
     arrays = _arrays(path)
     X, kinds, names, cost = (
-        arrays["X"], arrays["kinds"].astype(str), arrays["names"].astype(str), arrays["cost"],
+        arrays["X"],
+        arrays["kinds"].astype(str),
+        arrays["names"].astype(str),
+        arrays["cost"],
     )
     loss = _numbers(path, "y", arrays["y"])
     shapes = {"X": X.shape, "kinds": kinds.shape, "names": names.shape, "cost": cost.shape}
@@ -107,10 +112,14 @@ def load_table(path: Path) -> Table:
     )
     if not fits:
         wanted = "X (M, d), y and cost (M,), kinds and names (d,)"
-        raise SearchError("table-shape", f"{path}: {wanted} are needed; found {shapes}, y {loss.shape}.")
+        raise SearchError(
+            "table-shape", f"{path}: {wanted} are needed; found {shapes}, y {loss.shape}."
+        )
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         if kind not in ("ord", "cat"):
-            raise SearchError("table-value", f"{path}: kind {kind!r} of column {name!r}; use 'ord' or 'cat'.")
+            raise SearchError(
+                "table-value", f"{path}: kind {kind!r} of column {name!r}; use 'ord' or 'cat'."
+            )
         if not np.isfinite(_numbers(path, str(name), column)).all():
             raise SearchError(
                 "table-value",
@@ -118,7 +127,9 @@ def load_table(path: Path) -> Table:
             )
     cost = _numbers(path, "cost", cost)
     if len(wrong := cost[~(np.isfinite(cost) & (cost > 0))]):
-        raise SearchError("table-value", f"{path}: a cost is {wrong[0]}; all must be positive numbers.")
+        raise SearchError(
+            "table-value", f"{path}: a cost is {wrong[0]}; all must be positive numbers."
+        )
     if np.isneginf(loss).any():
         raise SearchError(
             "table-value",
@@ -126,12 +137,15 @@ def load_table(path: Path) -> Table:
         )
     curves, rule = _recorded_curves(path, arrays), "last"
     if curves is not None:
-        rule = _rule(path, loss, curves, [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"])
+        rule = _rule(
+            path, loss, curves, [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"]
+        )
         loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
         cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
         raise SearchError(
-            "table-value", f"{path}: no loss in y is a finite number; there is nothing to search for."
+            "table-value",
+            f"{path}: no loss in y is a finite number; there is nothing to search for.",
         )
     guess = float(_numbers(path, "guess", arrays["guess"])) if "guess" in arrays else None
     return Table(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule, guess)
@@ -156,8 +170,8 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         ) from None
     except (OSError, ValueError, zipfile.BadZipFile) as fault:
         raise SearchError(
-            "table-damaged", f"{path}: not an npz file without pickles ({fault}); save it again with "
-                             "numpy.savez."
+            "table-damaged",
+            f"{path}: not an npz file without pickles ({fault}); save it again with numpy.savez.",
         ) from fault
     missing = [name for name in NEEDED if name not in arrays]
     if missing:
@@ -205,11 +219,14 @@ def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str
     row = int(off.argmax())
     seen = f"y of row {row} is {loss[row]:g}, by the rule {rule!r} its curve says {ends[row]:g}"
     raise SearchError(
-        "table-curves", f"{path}: {seen}; put the rows in one order, or give the rule that y follows."
+        "table-curves",
+        f"{path}: {seen}; put the rows in one order, or give the rule that y follows.",
     )
 
 
-def _full_cost(path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floats, epochs: int) -> Floats:
+def _full_cost(
+    path: Path, arrays: Mapping[str, NDArray[np.generic]], cost: Floats, epochs: int
+) -> Floats:
     """Seconds (M,) of full trainings: of so many epochs, where the seconds of one are recorded."""
     if "epoch_seconds" not in arrays:
         return cost
@@ -232,7 +249,9 @@ def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
         ) from None
 
 
-def _space(path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: NDArray[np.str_]) -> Space:
+def _space(
+    path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: NDArray[np.str_]
+) -> Space:
     axes, codes = [], []
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         values, code = np.unique(column.astype(np.float64), return_inverse=True)

@@ -34,8 +34,18 @@ MOST_ROWS = 100_000
 AT_GUESSING = 0.98
 """A training whose loss is above this share of the loss of guessing has learned nothing."""
 COLUMNS = (
-    "axis", "other", "level", "share", "loss", "loss_low", "loss_high", "rows", "diverged", "nothing_learned",
-    "learned", "best",
+    "axis",
+    "other",
+    "level",
+    "share",
+    "loss",
+    "loss_low",
+    "loss_high",
+    "rows",
+    "diverged",
+    "nothing_learned",
+    "learned",
+    "best",
 )
 """Of effects.tsv: axes with their share of the variance and, level by level, the expected loss with its 95 %
 band, the rows, how many of these diverged or learned nothing, the share that learned, and the lowest loss;
@@ -68,8 +78,14 @@ class Lesson:
             diverged, nothing = (int(which[here].sum()) for which in (self.diverged, self.nothing))
             rows = int(here.sum())
             yield {
-                "axis": axis.name, "level": f"{effect.level}", "loss": effect.score, "loss_low": effect.low,
-                "loss_high": effect.high, "rows": rows, "diverged": diverged, "nothing_learned": nothing,
+                "axis": axis.name,
+                "level": f"{effect.level}",
+                "loss": effect.score,
+                "loss_low": effect.low,
+                "loss_high": effect.high,
+                "rows": rows,
+                "diverged": diverged,
+                "nothing_learned": nothing,
                 "learned": (rows - diverged - nothing) / rows if rows else None,
                 "best": float(self.loss[here].min()) if rows > diverged else None,
             }
@@ -82,7 +98,9 @@ def lesson(path: Path, table: Table) -> Lesson:
     rows = np.arange(size)
     if space.table is None:
         rows = np.ravel_multi_index(tuple(levels.T), [len(axis.levels) for axis in space.axes])
-    search = Search(space, "gp-ei", 0, 1, int(rows[0]), None, np.ones(size), np.ones(size, dtype=bool))
+    search = Search(
+        space, "gp-ei", 0, 1, int(rows[0]), None, np.ones(size), np.ones(size, dtype=bool)
+    )
     outcomes = [outcome_of(table, Slot(number, 0, table.epochs)) for number in range(len(rows))]
     trials = [
         Trial(Proposal(number, row, space.configuration(row), 0, (), (), 1.0), outcome)
@@ -109,8 +127,12 @@ def _whole(path: Path, table: Table) -> tuple[Space, Integers]:
     axes, levels = table.space.axes, table.space.rows
     if "values" in arrays:
         named = zip(axes, arrays["values"].tolist(), strict=True)
-        axes = tuple(Axis(axis.name, tuple(json.loads(values)), axis.kind) for axis, values in named)
-        levels = np.column_stack([_nearest(*pair) for pair in zip(axes, arrays["X"].T, strict=True)])
+        axes = tuple(
+            Axis(axis.name, tuple(json.loads(values)), axis.kind) for axis, values in named
+        )
+        levels = np.column_stack(
+            [_nearest(*pair) for pair in zip(axes, arrays["X"].T, strict=True)]
+        )
     whole = math.prod(len(axis.levels) for axis in axes) <= MOST_ROWS
     return Space(axes, None if whole else levels), levels
 

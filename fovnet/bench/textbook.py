@@ -37,7 +37,7 @@ def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
     layers.append(nn.Flatten())
     for into, out in pairwise([net.pooled_side**2 * f, 4096, 1024, net.classes]):
         layers += [nn.Linear(into, out), nn.ReLU()]
-    layers.pop()                                                        # the last layer gives scores
+    layers.pop()  # the last layer gives scores
     model = nn.Sequential(*layers)
     model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
     return model

@@ -45,8 +45,23 @@ from the second draw on."""
 STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
 """Contestants besides the methods by themselves, where trainings can be stopped early."""
 COLUMNS = (
-    "table", "method", "setting", "goal", "good", "runs", "misses", "draws", "draws_low", "draws_high",
-    "draws_sd", "draws_worst", "full_trainings", "full_low", "full_high", "full_sd", "full_worst",
+    "table",
+    "method",
+    "setting",
+    "goal",
+    "good",
+    "runs",
+    "misses",
+    "draws",
+    "draws_low",
+    "draws_high",
+    "draws_sd",
+    "draws_worst",
+    "full_trainings",
+    "full_low",
+    "full_high",
+    "full_sd",
+    "full_worst",
 )
 """Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those
 of a full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.
@@ -55,10 +70,23 @@ PACES = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
 PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
     "random": (
-        (297, 171, 599), (146, 114, 554), (87, 75, 397), (54, 52, 296),
-        (87, 75, 397), (18, 17, 106), (10, 10, 62),
+        (297, 171, 599),
+        (146, 114, 554),
+        (87, 75, 397),
+        (54, 52, 296),
+        (87, 75, 397),
+        (18, 17, 106),
+        (10, 10, 62),
     ),
-    "gp-ei": ((87, 64, 249), (26, 16, 120), (17, 11, 67), (15, 9, 44), (17, 11, 67), (10, 8, 38), (7, 7, 36)),
+    "gp-ei": (
+        (87, 64, 249),
+        (26, 16, 120),
+        (17, 11, 67),
+        (15, 9, 44),
+        (17, 11, 67),
+        (10, 8, 38),
+        (7, 7, 36),
+    ),
 }
 """Mean, standard deviation and worst of 600 runs, of each of GOALS, in the thesis."""
 
@@ -83,7 +111,9 @@ def entries(
         like = Entry(path, "", 0, draws or size)
         if name == THESIS:
             like, name = replace(like, initial=1, modelling=Modelling(targets="raw")), "gp-ei"
-        made += entries_of(like, {path: table}, [parsed(name)], runs or min(100, size), every_row_first=True)
+        made += entries_of(
+            like, {path: table}, [parsed(name)], runs or min(100, size), every_row_first=True
+        )
     return made
 
 
@@ -100,7 +130,7 @@ def kept(folder: Path, stamp: str, entry: Entry) -> Replay:
     facts = asdict(entry) | {"table": stamp, "setting": entry.setting}
     path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(facts)[:12]}.npz"
     if path.exists():
-        return Replay(**read_npz(path))                                            # type: ignore[arg-type]
+        return Replay(**read_npz(path))  # type: ignore[arg-type]
     made = run(entry)
     write_npz(path, **vars(made))
     return made
@@ -112,11 +142,15 @@ def comparison(table: Table, held: Sequence[Contest]) -> list[dict[str, Any]]:
     for contest in held:
         for row in standings(table, contest.entry, contest.replays):
             line, spread = asdict(row), ("low", "high", "sd", "worst")
-            lines.append({
-                **line, "good": good_rows(table, goal_losses(table)[row.goal]), "draws": row.mean,
-                **{f"draws_{what}": line[what] for what in spread},
-                **{f"full_{what}": line[f"epochs_{what}"] / table.epochs for what in spread},
-            })
+            lines.append(
+                {
+                    **line,
+                    "good": good_rows(table, goal_losses(table)[row.goal]),
+                    "draws": row.mean,
+                    **{f"draws_{what}": line[what] for what in spread},
+                    **{f"full_{what}": line[f"epochs_{what}"] / table.epochs for what in spread},
+                }
+            )
     return lines
 
 
@@ -124,8 +158,14 @@ def _published() -> Iterator[dict[str, Any]]:
     for method, numbers in PUBLISHED.items():
         for goal, (mean, deviation, worst) in zip(GOALS, numbers, strict=True):
             yield {
-                "table": SOURCE, "method": method, "goal": goal, "runs": 600, "misses": 0,
-                "draws": float(mean), "draws_sd": float(deviation), "draws_worst": worst,
+                "table": SOURCE,
+                "method": method,
+                "goal": goal,
+                "runs": 600,
+                "misses": 0,
+                "draws": float(mean),
+                "draws_sd": float(deviation),
+                "draws_worst": worst,
             }
 
 
@@ -135,9 +175,14 @@ def _exact(table: Table) -> Iterator[dict[str, Any]]:
     size = len(table.space)
     for goal, loss in goal_losses(table).items():
         bad, good = ~(table.loss <= loss), good_rows(table, loss)
-        draws, each_bad = expected_draws(size, good), float(table.lasts[bad].mean()) if bad.any() else 0.0
+        draws, each_bad = (
+            expected_draws(size, good),
+            float(table.lasts[bad].mean()) if bad.any() else 0.0,
+        )
         yield {
-            **_line(table, "random, exact", goal, good), "draws": draws, "draws_worst": size - good + 1,
+            **_line(table, "random, exact", goal, good),
+            "draws": draws,
+            "draws_worst": size - good + 1,
             "draws_sd": deviation_of_draws(size, good),
             "full_trainings": (draws - 1) * each_bad / table.epochs + 1,
         }
@@ -152,8 +197,10 @@ def _nested_loops(table: Table) -> Iterator[dict[str, Any]]:
         starts = np.arange(len(order))
         draws = good[np.searchsorted(good, starts)] - starts + 1
         yield {
-            **_line(table, "nested loops, exact", goal, len(good) // 2), "draws": float(draws.mean()),
-            "draws_sd": float(draws.std()), "draws_worst": int(draws.max()),
+            **_line(table, "nested loops, exact", goal, len(good) // 2),
+            "draws": float(draws.mean()),
+            "draws_sd": float(draws.std()),
+            "draws_worst": int(draws.max()),
         }
 
 
@@ -168,8 +215,13 @@ def paces(held: Sequence[Contest]) -> list[dict[str, Any]]:
     for contest in held:
         seconds = [one.seconds for one in contest.replays]
         every = np.concatenate(seconds)
-        lines.append({
-            "method": contest.name, "runs": len(seconds), "median": float(np.median(every)),
-            "mean": float(every.mean()), "run": float(np.mean([one.sum() for one in seconds])),
-        })
+        lines.append(
+            {
+                "method": contest.name,
+                "runs": len(seconds),
+                "median": float(np.median(every)),
+                "mean": float(every.mean()),
+                "run": float(np.mean([one.sum() for one in seconds])),
+            }
+        )
     return lines

@@ -17,7 +17,8 @@ Line = Mapping[str, Any]
 PAIRS = 6
 """Pairs of axes shown, those of the largest share first."""
 PICTURES = {
-    "losses.png": "the losses of the table", "draws.png": "the losses of two searches, draw by draw",
+    "losses.png": "the losses of the table",
+    "draws.png": "the losses of two searches, draw by draw",
     "share-draws.png": "runs that have found the best row, by draws",
     "share-epochs.png": "runs that have found the best row, by epochs",
 }
@@ -25,7 +26,11 @@ PICTURES = {
 
 def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
     """The page: draws, full trainings, both as shares of chance's, pictures, and what the table teaches."""
-    diverged, nothing, size = int(taught.diverged.sum()), int(taught.nothing.sum()), len(table.space)
+    diverged, nothing, size = (
+        int(taught.diverged.sum()),
+        int(taught.nothing.sum()),
+        len(table.space),
+    )
     good = [f"{line['good']} {line['goal']}" for line in lines if line["method"] == "random, exact"]
     parts = [
         f"# Search methods on {table.name}",
@@ -39,9 +44,13 @@ def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
         _goals(lines, partial(_cell, "full_trainings", "full"), "full_trainings"),
         "## Share of what random search needs, in epochs (in draws where these alone are known)",
         _shares(lines),
-        "## Pictures", *(f"![{words}]({name})" for name, words in PICTURES.items()),
+        "## Pictures",
+        *(f"![{words}]({name})" for name, words in PICTURES.items()),
         "## What the table teaches about its space",
-        _intro(taught), _axes(taught), _levels(taught), _pairs(taught),
+        _intro(taught),
+        _axes(taught),
+        _levels(taught),
+        _pairs(taught),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -54,7 +63,11 @@ def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _goals(lines: Sequence[Line], cell: Callable[[Line], str], needed: str) -> str:
     """A row for each method, a column for each goal, of the lines that have the number needed."""
-    rows = [[name, *map(cell, mine)] for name, mine in _by_method(lines) if mine[0].get(needed) is not None]
+    rows = [
+        [name, *map(cell, mine)]
+        for name, mine in _by_method(lines)
+        if mine[0].get(needed) is not None
+    ]
     return markdown(["method", *GOALS], rows)
 
 
@@ -105,7 +118,9 @@ def _intro(taught: Lesson) -> str:
 
 def _axes(taught: Lesson) -> str:
     ordered = sorted(taught.matter.axes, key=lambda axis: -(axis.share or 0.0))
-    return markdown(["axis by itself", "share"], [(axis.name, _percent(axis.share)) for axis in ordered])
+    return markdown(
+        ["axis by itself", "share"], [(axis.name, _percent(axis.share)) for axis in ordered]
+    )
 
 
 def _pairs(taught: Lesson) -> str:
@@ -118,13 +133,26 @@ def _levels(taught: Lesson) -> str:
     """Every level: its rows, what became of them, the loss expected there and the lowest found."""
     rows = [
         (
-            f"{line['axis']} {line['level']}", f"{line['rows']}", f"{line['diverged']}",
-            f"{line['nothing_learned']}", _percent(line["learned"]), _number(line["loss"]),
+            f"{line['axis']} {line['level']}",
+            f"{line['rows']}",
+            f"{line['diverged']}",
+            f"{line['nothing_learned']}",
+            _percent(line["learned"]),
+            _number(line["loss"]),
             _number(line["best"]),
         )
-        for line in taught.lines if "level" in line
+        for line in taught.lines
+        if "level" in line
     ]
-    headings = ["level", "rows", "diverged", "learned nothing", "learned", "expected loss", "lowest"]
+    headings = [
+        "level",
+        "rows",
+        "diverged",
+        "learned nothing",
+        "learned",
+        "expected loss",
+        "lowest",
+    ]
     return markdown(headings, rows)
 
 

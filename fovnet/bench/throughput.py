@@ -37,22 +37,34 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 CLASSES = 7
 RATE = 1e-3
-MOST_IMAGES = 4096           # of a timed epoch
-LOADING = 3e-3               # seconds one loader worker takes for a slice, to choose the length of an epoch
+MOST_IMAGES = 4096  # of a timed epoch
+LOADING = 3e-3  # seconds one loader worker takes for a slice, to choose the length of an epoch
 # degrees, translation, shear, zoom and noise of configs/default.yaml
 RANGES = (10.0, 0.08, 0.1, 0.15, 0.03)
 
 
-def _net(blocks: int, convolutions: int, log2_filters: int, kernel: int, separable: bool) -> Architecture:
+def _net(
+    blocks: int, convolutions: int, log2_filters: int, kernel: int, separable: bool
+) -> Architecture:
     return Architecture(blocks, convolutions, log2_filters, kernel, separable, classes=CLASSES)
 
 
 SPREAD: Sequence[tuple[Architecture, int]] = (
-    (_net(5, 1, 2, 3, False), 4), (_net(5, 1, 2, 3, False), 32), (_net(5, 1, 2, 3, False), 256),
-    (_net(5, 1, 3, 3, False), 16), (_net(4, 1, 3, 5, False), 32), (_net(4, 2, 4, 3, False), 16),
-    (_net(5, 1, 4, 5, True), 64), (_net(5, 2, 4, 3, True), 8), (_net(5, 1, 5, 3, False), 16),
-    (_net(5, 1, 6, 3, False), 8), (_net(5, 1, 6, 5, True), 32), (_net(5, 2, 6, 3, False), 128),
-    (_net(5, 1, 7, 3, False), 64), (_net(5, 1, 8, 3, False), 4), (_net(5, 3, 8, 5, False), 256),
+    (_net(5, 1, 2, 3, False), 4),
+    (_net(5, 1, 2, 3, False), 32),
+    (_net(5, 1, 2, 3, False), 256),
+    (_net(5, 1, 3, 3, False), 16),
+    (_net(4, 1, 3, 5, False), 32),
+    (_net(4, 2, 4, 3, False), 16),
+    (_net(5, 1, 4, 5, True), 64),
+    (_net(5, 2, 4, 3, True), 8),
+    (_net(5, 1, 5, 3, False), 16),
+    (_net(5, 1, 6, 3, False), 8),
+    (_net(5, 1, 6, 5, True), 32),
+    (_net(5, 2, 6, 3, False), 128),
+    (_net(5, 1, 7, 3, False), 64),
+    (_net(5, 1, 8, 3, False), 4),
+    (_net(5, 3, 8, 5, False), 256),
 )
 """Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's baseline is the
 tenth."""
@@ -116,7 +128,7 @@ def drawn_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for timing,
     not for learning."""
     rng = np.random.default_rng(0)
-    y, x = np.mgrid[-1 : 1 : 128j, -1 : 1 : 128j]
+    y, x = np.mgrid[-1:1:128j, -1:1:128j]
     slices = np.empty((n, 128, 128), np.uint8)
     # one by one: memory freed before the timing would hide later growth
     for pixels in slices:
@@ -128,7 +140,10 @@ def drawn_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
 
 
 def throughputs(
-    device: str, bounds: Bounds, pixels: Path | None, spread: Sequence[tuple[Architecture, int]],
+    device: str,
+    bounds: Bounds,
+    pixels: Path | None,
+    spread: Sequence[tuple[Architecture, int]],
     progress: Advance,
 ) -> Iterator[Throughput]:
     """The figures of every configuration, one process after the other; slices are those of an npy file, or
@@ -148,10 +163,14 @@ def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throu
     cost = cost_of(net)
     seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
     if training_bytes(cost, batch) > bounds.bytes:
-        return _row(net, batch, note=f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB")
+        return _row(
+            net, batch, note=f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
+        )
     if seconds > bounds.seconds:
         return _row(
-            net, batch, note=f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s"
+            net,
+            batch,
+            note=f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s",
         )
     return None
 
@@ -183,7 +202,9 @@ def measure(
     torch.set_num_threads(1)
     keep_freed_memory()
     where, ranges = choose_device(device), Ranges(*RANGES)
-    slices, targets = _slices(pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING))))
+    slices, targets = _slices(
+        pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING)))
+    )
     rows = np.arange(len(slices))
     data = place(slices, targets, rows, rows[:1], where)
     weights = class_weights(data.targets)
@@ -232,7 +253,7 @@ def _with_monai(
     if not monai_is_here():
         return in_turn(clocks, repeats)
     with epochs_of(other) as theirs:
-        theirs()                                        # starts its workers
+        theirs()  # starts its workers
         return in_turn(clocks | {"theirs": theirs}, repeats)
 
 
@@ -240,7 +261,8 @@ def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str
     """The figures of a training of so many images a second, on a device of so many operations a second."""
     flop = 3 * cost_of(net).forward_flop
     return {
-        "images_per_second": speed, "ms_per_step": 1e3 * batch / speed,
+        "images_per_second": speed,
+        "ms_per_step": 1e3 * batch / speed,
         "matrix_share": float(flop * speed / rate),
     }
 
@@ -252,8 +274,10 @@ def _beside(own: Floats, other: Floats | None, images: int) -> dict[str, Any]:
         return {"note": "MONAI is not installed: its pipeline was not run"}
     ratios = other / own
     return {
-        "monai_images_per_second": float(images / np.median(other)), "ratio": float(np.median(ratios)),
-        "ratio_low": float(ratios.min()), "ratio_high": float(ratios.max()),
+        "monai_images_per_second": float(images / np.median(other)),
+        "ratio": float(np.median(ratios)),
+        "ratio_low": float(ratios.min()),
+        "ratio_high": float(ratios.max()),
     }
 
 
@@ -319,6 +343,13 @@ def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.
 def _row(net: Architecture, batch: int, **more: Any) -> Throughput:
     predicted = float(training_bytes(cost_of(net), batch)) / 1e6
     return Throughput(
-        net.blocks, net.convolutions, net.filters, net.kernel, net.separable, batch, net.weights, predicted,
+        net.blocks,
+        net.convolutions,
+        net.filters,
+        net.kernel,
+        net.separable,
+        batch,
+        net.weights,
+        predicted,
         **more,
     )

@@ -17,7 +17,9 @@ def seconds_of(work: Callable[..., Any], *given: Any) -> float:
     return time.perf_counter() - began
 
 
-def in_turn(clocks: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, NDArray[np.float64]]:
+def in_turn(
+    clocks: Mapping[str, Callable[[], float]], repeats: int
+) -> dict[str, NDArray[np.float64]]:
     """What each clock says (repeats,), one after another and again."""
     turns = [[clock() for clock in clocks.values()] for _ in range(repeats)]
     return dict(zip(clocks, np.array(turns).T, strict=True))

@@ -13,7 +13,9 @@ Progress = Callable[[int, int], None]
 
 
 def each(
-    work: Callable[[Task], Result], tasks: Sequence[Task], processes: int = 1,
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    processes: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Result]:
     """The result of every task, in their order whatever the number of processes; `work` is a module-level

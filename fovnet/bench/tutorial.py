@@ -100,7 +100,7 @@ def _begin(what: Pipeline) -> None:
 
 def _loader(what: Pipeline, device: device) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")             # MONAI 1.6 warns of its own deprecated imports
+        warnings.simplefilter("ignore")  # MONAI 1.6 warns of its own deprecated imports
         from monai.data.dataloader import DataLoader
         from monai.data.dataset import CacheDataset
         from monai.transforms.compose import Compose
@@ -114,9 +114,14 @@ def _loader(what: Pipeline, device: device) -> Any:
                 EnsureTyped(keys=["image", "label"]),
                 ScaleIntensityRanged(keys=["image"], a_min=0, a_max=255, b_min=0.0, b_max=1.0),
                 RandAffined(
-                    keys=["image"], prob=1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)),
-                    shear_range=(0.0, ranges.shear), translate_range=(ranges.translation * side,) * 2,
-                    scale_range=(ranges.zoom,) * 2, mode="bilinear", padding_mode="zeros",
+                    keys=["image"],
+                    prob=1.0,
+                    rotate_range=float(np.deg2rad(ranges.rotation_deg)),
+                    shear_range=(0.0, ranges.shear),
+                    translate_range=(ranges.translation * side,) * 2,
+                    scale_range=(ranges.zoom,) * 2,
+                    mode="bilinear",
+                    padding_mode="zeros",
                 ),
                 RandGaussianNoised(keys=["image"], prob=1.0, std=ranges.noise),
             ]
@@ -126,6 +131,10 @@ def _loader(what: Pipeline, device: device) -> Any:
             for pixels, target in zip(what.slices, what.targets, strict=True)
         ]
         return DataLoader(
-            CacheDataset(samples, chain, progress=False), batch_size=what.batch, shuffle=True,
-            num_workers=what.workers, persistent_workers=what.workers > 0, pin_memory=device.type == "cuda",
+            CacheDataset(samples, chain, progress=False),
+            batch_size=what.batch,
+            shuffle=True,
+            num_workers=what.workers,
+            persistent_workers=what.workers > 0,
+            pin_memory=device.type == "cuda",
         )

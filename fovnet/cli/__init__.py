@@ -20,7 +20,7 @@ from io import TextIOWrapper
 from threading import Timer
 from typing import Annotated, NoReturn
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"        # before numpy is read: see fovnet.machine.threads
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is read: see fovnet.machine.threads
 
 import typer
 
@@ -52,31 +52,42 @@ WrongUsage: type[Exception] = typer.BadParameter.__mro__[1]
 """The exception that typer raises for unknown commands or options; typer exports no name for it."""
 
 LOUD = "bold red"
-STOPPED = 130       # exit status after Ctrl-C, as in shells: 128 + SIGINT
-UNREAD = 141        # likewise 128 + SIGPIPE
-GRACE_S = 10.0      # seconds that workers have to end after Ctrl-C
+STOPPED = 130  # exit status after Ctrl-C, as in shells: 128 + SIGINT
+UNREAD = 141  # likewise 128 + SIGPIPE
+GRACE_S = 10.0  # seconds that workers have to end after Ctrl-C
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Which part of the body does an MRI volume show?  Regions, their extents in millimetres, and an "
-         "honest confidence.",
+    "honest confidence.",
     epilog="Exit status: 0 done; 1 a bug, its traceback in a log file; 2 wrong usage, settings or input; 3 "
-           "done, except for what was refused or is missing; 130 stopped by Ctrl-C; 141 the reader of the "
-           "output ended first.",
+    "done, except for what was refused or is missing; 130 stopped by Ctrl-C; 141 the reader of the "
+    "output ended first.",
 )
 bench = typer.Typer(
     no_args_is_help=True,
     help="Benchmarks: searches, trainings, decisions, the simulator, and how reliable answers are.",
 )
 for verbs in (
-    bench_searches.verbs, bench_thesis.verbs, bench_speed.verbs, bench_answers.verbs, bench_screening.verbs,
+    bench_searches.verbs,
+    bench_thesis.verbs,
+    bench_speed.verbs,
+    bench_answers.verbs,
+    bench_screening.verbs,
 ):
     bench.add_typer(verbs)
 for verbs in (
-    planning.verbs, preparing.verbs, searching.verbs, deciding.verbs, evaluating.verbs, predicting.verbs,
-    adapting.verbs, labelling.verbs, node.verbs,
+    planning.verbs,
+    preparing.verbs,
+    searching.verbs,
+    deciding.verbs,
+    evaluating.verbs,
+    predicting.verbs,
+    adapting.verbs,
+    labelling.verbs,
+    node.verbs,
 ):
     app.add_typer(verbs)
 app.add_typer(collecting.collect, name="collect")
@@ -104,14 +115,16 @@ def main() -> None:
     """
     outputs = select.poll()
     for stream in (1, 2):
-        with suppress(OSError):         # closed from the start
+        with suppress(OSError):  # closed from the start
             # a copy, as rich replaces a broken stdout by the null device
             outputs.register(os.dup(stream), 0)
     try:
         _run()
     except (BrokenPipeError, SystemExit) as fault:
         # of typer or rich
-        if not isinstance(fault, BrokenPipeError) and not isinstance(fault.__context__, BrokenPipeError):
+        if not isinstance(fault, BrokenPipeError) and not isinstance(
+            fault.__context__, BrokenPipeError
+        ):
             raise
         # a pipe of fovnet's own, to a worker
         if not any(event & select.POLLERR for _, event in outputs.poll(0)):
@@ -123,7 +136,7 @@ def main() -> None:
 
 def _run() -> None:
     """Runs the command line and exits; raises only a broken pipe."""
-    for stream in (sys.stdout, sys.stderr):         # file names may not be valid UTF-8
+    for stream in (sys.stdout, sys.stderr):  # file names may not be valid UTF-8
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -208,7 +221,9 @@ def _explain(fault: Exception) -> None:
     context = getattr(fault, "ctx", None)
     words = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":
-        if message := getattr(fault, "message", ""):       # empty where rich has printed the help already
+        if message := getattr(
+            fault, "message", ""
+        ):  # empty where rich has printed the help already
             err.print(message)
         return
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")

@@ -25,8 +25,11 @@ WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_ou
 def adapt(
     labels: Annotated[
         Path | None,
-        GivenBy("--labels", help="Volumes of five subjects or more, labelled: a folder with volumes.tsv and "
-                                 "regions.tsv."),
+        GivenBy(
+            "--labels",
+            help="Volumes of five subjects or more, labelled: a folder with volumes.tsv and "
+            "regions.tsv.",
+        ),
     ] = None,
     out_folder: Annotated[
         Path | None, folder_out(WRITTEN, "Where the ensemble and what it gained are written.")
@@ -35,8 +38,9 @@ def adapt(
     config: Annotated[
         Path | None,
         GivenBy(
-            "--config", help="A configuration instead of --labels, --out and --model, such as "
-                             "configs/adapt.yaml."
+            "--config",
+            help="A configuration instead of --labels, --out and --model, such as "
+            "configs/adapt.yaml.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
@@ -63,7 +67,8 @@ def adapt(
         run: Run = opened(config)
     elif labels is None or out_folder is None:
         raise ConfigError(
-            "adapt-what", "both --labels TABLES and --out FOLDER are wanted, or --config FILE instead"
+            "adapt-what",
+            "both --labels TABLES and --out FOLDER are wanted, or --config FILE instead",
         )
     else:
         run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
@@ -76,7 +81,9 @@ def adapt(
     learned = f"{several(made.volumes, 'volume')} of {several(made.subjects, 'subject')}"
     if made.share:
         out.print(f"{made.certainty}.")
-        out.print(f"adapted to {learned}, {made.share:.0%} of the new weights: {made.ensemble}  {made.table}")
+        out.print(
+            f"adapted to {learned}, {made.share:.0%} of the new weights: {made.ensemble}  {made.table}"
+        )
     else:
         out.print(f"the networks as they were are kept: {made.why}. {made.ensemble}  {made.table}")
 
@@ -90,9 +97,12 @@ def _show(on: str, found: Sequence[Gain]) -> None:
         if one.measure in HEADLINES and not one.region and not one.kind:
             change = one.difference
             rows.add_row(
-                one.measure.replace("_", " "), value_text(one.measure, change.first),
-                value_text(one.measure, change.second), difference_text(change),
-                f"{one.of_before:,}" + ("" if one.of_before == one.of_after else f", {one.of_after:,}"),
+                one.measure.replace("_", " "),
+                value_text(one.measure, change.first),
+                value_text(one.measure, change.second),
+                difference_text(change),
+                f"{one.of_before:,}"
+                + ("" if one.of_before == one.of_after else f", {one.of_after:,}"),
             )
     if rows.row_count:
         show_table(rows)

@@ -16,8 +16,9 @@ verbs = typer.Typer()
 
 @verbs.command("screening")
 def bench_screening(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.screening"),
-        "A TSV file with one row per feature.")],
+    out_file: Annotated[
+        Path, file_out(table_of("fovnet.bench.screening"), "A TSV file with one row per feature.")
+    ],
     collection: Annotated[
         Path | None, GivenBy(help="A labelled collection of real volumes to evaluate on as well.")
     ] = None,
@@ -31,7 +32,9 @@ def bench_screening(
     ] = None,
     subjects: Annotated[
         int,
-        typer.Option(min=8, help="Number of simulated people per training, and of others to evaluate on."),
+        typer.Option(
+            min=8, help="Number of simulated people per training, and of others to evaluate on."
+        ),
     ] = 40,
     epochs: Annotated[int, typer.Option(min=1)] = 6,
     slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
@@ -52,9 +55,15 @@ def bench_screening(
     from fovnet.volume.collection.tables import read_collection
 
     if collection is not None:
-        read_collection(collection)             # any fault in it raises here, before minutes of simulation
+        read_collection(collection)  # any fault in it raises here, before minutes of simulation
     study = Study(
-        scratch or out_file.with_suffix(".scratch"), subjects, epochs, slices_per_epoch, seed, workers, device
+        scratch or out_file.with_suffix(".scratch"),
+        subjects,
+        epochs,
+        slices_per_epoch,
+        seed,
+        workers,
+        device,
     )
     factors = factors_of(arms or [], known_features())
     with progress_bar("trainings") as advance:

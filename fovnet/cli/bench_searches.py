@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 verbs = typer.Typer()
 STANDINGS = {
     "standings.tsv": partial(begins_with, columns=("table", "method", "setting")),
-    "runs.tsv": partial(begins_with, columns=("table", "method", "seed")), "standings.png": is_our_picture,
+    "runs.tsv": partial(begins_with, columns=("table", "method", "seed")),
+    "standings.png": is_our_picture,
 }
 WALKS = {
     "edge.tsv": partial(begins_with, columns=("scenario", "method", "runs")),
@@ -56,46 +57,67 @@ def bench_search(
         list[str] | None,
         typer.Option(
             help="One or several methods, also of other libraries, optionally with a way to spend, such as "
-                 "gp-ei+asha; default: gp-ei and random."
+            "gp-ei+asha; default: gp-ei and random."
         ),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each method, from the same first rows; default: 20.")
+        int | None,
+        typer.Option(min=1, help="Runs of each method, from the same first rows; default: 20."),
     ] = None,
     draws: Annotated[
-        int, typer.Option(min=1, help="Maximum number of trainings of a run; a missed goal counts as this "
-                                      "many.")
+        int,
+        typer.Option(
+            min=1, help="Maximum number of trainings of a run; a missed goal counts as this many."
+        ),
     ] = 150,
     epochs: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of epochs of a run with learning curves; default: those of "
-                                 "--draws."),
+        typer.Option(
+            min=1,
+            help="Maximum number of epochs of a run with learning curves; default: those of "
+            "--draws.",
+        ),
     ] = None,
     spend: Annotated[
         str | None,
-        typer.Option(help="full, hyperband, asha, or the baseline one-epoch; default: the method's own."),
+        typer.Option(
+            help="full, hyperband, asha, or the baseline one-epoch; default: the method's own."
+        ),
     ] = None,
     eta: Annotated[int, typer.Option(help="One of this many trainings on a rung continues.")] = 3,
     least_epochs: Annotated[int, typer.Option(help="Minimum epochs of the first rung.")] = 1,
     reuse: Annotated[
-        bool, typer.Option(help="Whether hyperband may continue trainings that an earlier bracket stopped.")
+        bool,
+        typer.Option(
+            help="Whether hyperband may continue trainings that an earlier bracket stopped."
+        ),
     ] = True,
     fidelity: Annotated[
-        str, typer.Option(help="Which scores of stopped trainings a model sees: latest, or all of them, as "
-                               "an axis.")
+        str,
+        typer.Option(
+            help="Which scores of stopped trainings a model sees: latest, or all of them, as "
+            "an axis."
+        ),
     ] = "latest",
     choose: Annotated[
-        str, typer.Option(help="The row gp-ei chooses: best, or drawn in proportion to its expected "
-                               "improvement.")
+        str,
+        typer.Option(
+            help="The row gp-ei chooses: best, or drawn in proportion to its expected improvement."
+        ),
     ] = "best",
     initial: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of draws spread over the space before a model is used; default: a "
-                                 "few."),
+        typer.Option(
+            min=1,
+            help="Number of draws spread over the space before a model is used; default: a few.",
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Parallel trainings, in virtual time.")] = 1,
     lead: Annotated[
-        float, typer.Option(min=0, max=1, help="How far workers may run ahead of the results; 1: never wait.")
+        float,
+        typer.Option(
+            min=0, max=1, help="How far workers may run ahead of the results; 1: never wait."
+        ),
     ] = 0.15,
     processes: Workers = 1,
     targets: Annotated[
@@ -105,13 +127,17 @@ def bench_search(
     hyperparameters: Annotated[str, typer.Option(help="map or sampled.")] = "map",
     ranking: Annotated[
         list[str] | None,
-        typer.Option(help="One or several settings of search.ranking: acquisition=mean-rank, hidden=[64, "
-                          "64]."),
+        typer.Option(
+            help="One or several settings of search.ranking: acquisition=mean-rank, hidden=[64, "
+            "64]."
+        ),
     ] = None,
     prior: Annotated[
         list[Path] | None,
-        GivenBy(help="A file written by `bench learn`, for methods that use one; or several, for successive "
-                     "runs."),
+        GivenBy(
+            help="A file written by `bench learn`, for methods that use one; or several, for successive "
+            "runs."
+        ),
     ] = None,
     thesis: Annotated[
         bool,
@@ -149,15 +175,27 @@ def bench_search(
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
     contestants = dict.fromkeys(parsed(name, spending) for name in methods)
     modelling = modelling_of(
-        targets=targets or ("raw" if thesis else "half-ranked"), kernel=kernel,
-        hyperparameters=hyperparameters, fidelity=fidelity, choose=choose,
+        targets=targets or ("raw" if thesis else "half-ranked"),
+        kernel=kernel,
+        hyperparameters=hyperparameters,
+        fidelity=fidelity,
+        choose=choose,
     )
     ranks = ranking_of(ranking or [])
     loaded = {path: load_table(path) for path in tables}
     refuse_priors(methods, prior or [], loaded)
     like = Entry(
-        Path(), "", 0, draws, initial or (1 if thesis else None), workers, modelling, lead=lead,
-        epochs=epochs, ranking=ranks, priors=tuple(prior or []),
+        Path(),
+        "",
+        0,
+        draws,
+        initial or (1 if thesis else None),
+        workers,
+        modelling,
+        lead=lead,
+        epochs=epochs,
+        ranking=ranks,
+        priors=tuple(prior or []),
     )
     entries = entries_of(like, loaded, list(contestants), runs, every_row_first=thesis)
     with progress_bar("racing") as advance:
@@ -176,19 +214,28 @@ def bench_table(
     config: ConfigFile,
     out_file: Annotated[
         Path,
-        file_out(_is_recording, "The npz file that `bench search` replays.",
-            "a table that this command wrote"),
+        file_out(
+            _is_recording,
+            "The npz file that `bench search` replays.",
+            "a table that this command wrote",
+        ),
     ],
-    side: Annotated[int, typer.Option(min=1, help="Side in pixels to which the slices are averaged.")] = 32,
+    side: Annotated[
+        int, typer.Option(min=1, help="Side in pixels to which the slices are averaged.")
+    ] = 32,
     done: Annotated[
         bool, typer.Option("--done", help="Train nothing: write a table of the finished trainings.")
     ] = False,
     again: Annotated[
-        int | None, typer.Option(min=1, help="Train this many of the rows again instead, to measure noise.")
+        int | None,
+        typer.Option(min=1, help="Train this many of the rows again instead, to measure noise."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0,
-            help="Seed of --again; default: the configuration's, which gives identical results.")
+        int | None,
+        typer.Option(
+            min=0,
+            help="Seed of --again; default: the configuration's, which gives identical results.",
+        ),
     ] = None,
 ) -> None:
     """Record a table of trained networks: `search.trials` rows drawn from the configuration's space, each
@@ -200,7 +247,8 @@ def bench_table(
 
     if seed is not None and again is None:
         raise ConfigError(
-            "table-again", f"--seed {seed}: only used with --again; give both, or set `seed` in {config}"
+            "table-again",
+            f"--seed {seed}: only used with --again; give both, or set `seed` in {config}",
         )
     settings = opened(config).settings
     made = recording(settings, pack_to_train_on(settings, config), side)
@@ -212,7 +260,8 @@ def bench_table(
     trials = made.finished()
     write_table(out_file, trials, made)
     counts = ", ".join(
-        f"{number} {status}" for status, number in Counter(trial.outcome.status for trial in trials).items()
+        f"{number} {status}"
+        for status, number in Counter(trial.outcome.status for trial in trials).items()
     )
     out.print(f"{len(trials)} of {made.count} rows: {counts}; journal {made.journal}")
     out.print(f"{out_file}")
@@ -220,16 +269,27 @@ def bench_table(
 
 @verbs.command("learn")
 def bench_learn(
-    tables: Annotated[list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")],
-    out_file: Annotated[Path, file_out(is_our_prior, "The file for `bench search --prior`.", "a prior")],
+    tables: Annotated[
+        list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")
+    ],
+    out_file: Annotated[
+        Path, file_out(is_our_prior, "The file for `bench search --prior`.", "a prior")
+    ],
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials of one search per table; default: all rows.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of the training, each on one table.")] = 20_000,
+        int | None, typer.Option(min=1, help="Trials of one search per table; default: all rows.")
+    ] = None,
+    steps: Annotated[
+        int, typer.Option(min=1, help="Steps of the training, each on one table.")
+    ] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the training and of the searches.")] = 1,
-    context: Annotated[bool | None, typer.Option(
-        "--context/--no-context", show_default=False,
-        help="Use networks that are shown what a search has seen so far; default: if the tables are large.",
-    )] = None,
+    context: Annotated[
+        bool | None,
+        typer.Option(
+            "--context/--no-context",
+            show_default=False,
+            help="Use networks that are shown what a search has seen so far; default: if the tables are large.",
+        ),
+    ] = None,
 ) -> None:
     """Learn from recorded tables, or from searches on them, what a search on another table should try
     first."""
@@ -239,7 +299,9 @@ def bench_learn(
 
     axes, sources = sources_of(tables, trials, seed)
     with progress_bar("learning") as advance:
-        prior = learn(sources, axes, Lessons(steps=steps, context=context), seed, advance, checked=False)
+        prior = learn(
+            sources, axes, Lessons(steps=steps, context=context), seed, advance, checked=False
+        )
     rows = ", ".join(f"{one.name} ({one.scored})" for one in prior.sources)
     out.print(f"{write_prior(prior, out_file)}: learned from {rows}")
 
@@ -247,21 +309,25 @@ def bench_learn(
 @verbs.command("ranks")
 def bench_ranks(
     out_folder: Annotated[
-        Path, folder_out(RANKS, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written.")
+        Path,
+        folder_out(RANKS, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written."),
     ],
     runs: Annotated[
-        list[Path] | None, Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False)
+        list[Path] | None,
+        Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False),
     ] = None,
     incumbents: Annotated[
         Path | None,
         GivenBy(
             help="Published runs instead: an npz file with keys and, for each method, the best value so far "
-                 "(1 is the best of all)."
+            "(1 is the best of all)."
         ),
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="One or several methods with their settings, as in ranks.tsv; default: all."),
+        typer.Option(
+            help="One or several methods with their settings, as in ranks.tsv; default: all."
+        ),
     ] = None,
 ) -> None:
     """Rank search methods on many tables: mean ranks and regrets by draw, with intervals from resampling
@@ -273,7 +339,9 @@ def bench_ranks(
     if bool(runs) == (incumbents is not None):
         raise ConfigError("ranks-runs", "give either folders of runs or --incumbents FILE")
     compared = (
-        ranks.replays(runs, method or ()) if runs else ranks.incumbents(incumbents or Path(), method or ())
+        ranks.replays(runs, method or ())
+        if runs
+        else ranks.incumbents(incumbents or Path(), method or ())
     )
     lines, tests = list(ranks.lines(compared)), ranks.differences(compared)
     write_tsv(out_folder / "ranks.tsv", ranks.COLUMNS, lines)
@@ -297,9 +365,12 @@ def bench_ranks(
 
 @verbs.command("sorting")
 def bench_sorting(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.sorting"), "A TSV file for the numbers.")],
+    out_file: Annotated[
+        Path, file_out(table_of("fovnet.bench.sorting"), "A TSV file for the numbers.")
+    ],
     rate: Annotated[
-        list[float] | None, typer.Option(min=0, help="One or several learning rates; default: 0.001.")
+        list[float] | None,
+        typer.Option(min=0, help="One or several learning rates; default: 0.001."),
     ] = None,
     processes: Workers = 1,
 ) -> None:
@@ -316,7 +387,11 @@ def bench_sorting(
         between, near = f"{line['low']:g} and {line['high']:g}", "" if line["near"] else " *"
         cells = [f"{line[key]:g}" for key in ("size", "epochs")]
         shown.add_row(
-            *cells, between, f"{line['rate']:g}", f"{line['share']:.3f}", f"{line['thesis']:.2f}{near}"
+            *cells,
+            between,
+            f"{line['rate']:g}",
+            f"{line['share']:.3f}",
+            f"{line['thesis']:.2f}{near}",
         )
     show_table(shown)
     out.print("* more than 0.05 from the thesis, which names no optimiser")
@@ -348,10 +423,12 @@ def bench_bound(
 
 @verbs.command("propose")
 def bench_propose(
-    out_file: Annotated[Path, file_out(table_of("fovnet.bench.pace"), "A TSV file for the numbers.")],
+    out_file: Annotated[
+        Path, file_out(table_of("fovnet.bench.pace"), "A TSV file for the numbers.")
+    ],
     trials: Annotated[
-        list[int] | None, typer.Option(min=2, max=30_000,
-            help="Final number of known trials; or several numbers.")
+        list[int] | None,
+        typer.Option(min=2, max=30_000, help="Final number of known trials; or several numbers."),
     ] = None,
     method: Annotated[str, typer.Option(help="A search method.")] = "gp-ei",
     diverged: Annotated[
@@ -380,9 +457,13 @@ def bench_propose(
         "peak MB (idle)",
     )
     for pace in measured:
-        seconds = [f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)]
+        seconds = [
+            f"{value:.3f}" for value in (pace.median, pace.mean, pace.worst, pace.cpu, pace.resumed)
+        ]
         shown.add_row(
-            f"{pace.trials:,}", f"{pace.proposals} ({pace.refits})", *seconds,
+            f"{pace.trials:,}",
+            f"{pace.proposals} ({pace.refits})",
+            *seconds,
             f"{pace.peak_mb:.0f} ({pace.idle_mb:.0f})",
         )
     show_table(shown)
@@ -394,7 +475,8 @@ def bench_edge(
     out_folder: Annotated[Path, folder_out(WALKS, "Where edge.tsv and walks.tsv are written.")],
     scenario: Annotated[list[str] | None, typer.Option(help=SCENARIO_HELP)] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="One or several search methods; default: gp-ei and random.")
+        list[str] | None,
+        typer.Option(help="One or several search methods; default: gp-ei and random."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Problems of each scenario.")] = 40,
     processes: Workers = 1,
@@ -421,17 +503,25 @@ def bench_edge(
     ]
     write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
     shown = titled(
-        f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)", "scenario", "method",
+        f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)",
+        "scenario",
+        "method",
         *MEASURES,
     )
     rows = []
     for name in scenarios:
         for how in methods:
-            standing = edge_standings(name, how, [one for (a, b, _), one in made if (a, b) == (name, how)])
+            standing = edge_standings(
+                name, how, [one for (a, b, _), one in made if (a, b) == (name, how)]
+            )
             rows += standing
             shown.add_row(
-                name, how,
-                *(f"{row.mean:.1f} ({row.low:.0f}-{row.high:.0f}; {row.worst})" for row in standing),
+                name,
+                how,
+                *(
+                    f"{row.mean:.1f} ({row.low:.0f}-{row.high:.0f}; {row.worst})"
+                    for row in standing
+                ),
             )
     write_tsv(out_folder / "edge.tsv", list(vars(rows[0])), [vars(row) for row in rows])
     show_table(shown)
@@ -453,18 +543,24 @@ def bench_another_model(
         ),
     ],
     method: Annotated[
-        list[str] | None, typer.Option(help="One or several search methods; default: a-mads and random.")
+        list[str] | None,
+        typer.Option(help="One or several search methods; default: a-mads and random."),
     ] = None,
     trials: Annotated[
         int, typer.Option(min=1, help="Number of trainings per search, about two seconds each.")
     ] = 60,
-    seeds: Annotated[int, typer.Option(min=1, help="Searches per method, with seeds 0, 1, ...")] = 3,
-    start: Annotated[str, typer.Option(help="The configuration tried first: good, or bad.")] = "good",
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Searches per method, with seeds 0, 1, ...")
+    ] = 3,
+    start: Annotated[
+        str, typer.Option(help="The configuration tried first: good, or bad.")
+    ] = "good",
     thesis: Annotated[
         bool,
         typer.Option(
-            "--thesis", help="mads and a-mads: optimisers form a cycle, and a change sets the usual rate of "
-                             "the next one."
+            "--thesis",
+            help="mads and a-mads: optimisers form a cycle, and a change sets the usual rate of "
+            "the next one.",
         ),
     ] = False,
     processes: Workers = 1,
@@ -478,7 +574,9 @@ def bench_another_model(
     methods = list(dict.fromkeys(method or ["a-mads", "random"]))
     refuse_unknown(methods)
     if start not in STARTS:
-        raise ConfigError("bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}")
+        raise ConfigError(
+            "bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}"
+        )
     how = "-thesis" if thesis else ""
     tasks = [
         Task(out_folder / f"{name}-{start}{how}-{seed}", name, start, seed, trials, thesis)
@@ -490,20 +588,26 @@ def bench_another_model(
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(one) for one in found])
     title = f"{trials} trainings from a {start} start, each search's best by validation"
     shown = titled(
-        title, "method", "validation score", "test F1, complete / interrupted", "their mean, at test",
+        title,
+        "method",
+        "validation score",
+        "test F1, complete / interrupted",
+        "their mean, at test",
         "failed",
     )
     for name in methods:
         mine = [one for one in found if one.method == name]
         cells = [
             (
-                f"{one.score:.3f}", f"{one.complete:.2f} / {one.interrupted:.2f}",
+                f"{one.score:.3f}",
+                f"{one.complete:.2f} / {one.interrupted:.2f}",
                 f"{one.mean:.2f} ({one.low:.2f}-{one.high:.2f})",
             )
             for one in mine
         ]
         shown.add_row(
-            name, *("\n".join(column) for column in zip(*cells, strict=True)),
+            name,
+            *("\n".join(column) for column in zip(*cells, strict=True)),
             f"{sum(one.failed for one in mine)}",
         )
     show_table(shown)
@@ -527,12 +631,16 @@ def _show_draws(view: RaceView) -> None:
     from fovnet.bench.races import GOALS
 
     shown = _headed(
-        f"{view.name}: draws until the best row, and mean draws until the good ones", "best", "worst",
+        f"{view.name}: draws until the best row, and mean draws until the good ones",
+        "best",
+        "worst",
         "missed",
     )
     for best, others in _by_method(view):
         spread, missed = f"{best.mean:.1f}±{best.sd:.0f}", f"{best.misses}/{best.runs}"
-        shown.add_row(label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others))
+        shown.add_row(
+            label(best), spread, f"{best.worst}", missed, *(f"{row.mean:.1f}" for row in others)
+        )
     exact = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
     shown.add_row("random, exact", exact[0], "", "", *exact[1:])
     show_table(shown)
@@ -543,15 +651,14 @@ def _show_epochs(view: RaceView) -> None:
     are rows begun; of several workers their virtual time, and the share of it that they waited, instead."""
     from fovnet.bench.figures.race import label
 
-    title = (
-        f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
-    )
+    title = f"{view.name}: epochs until the best row is trained to the end, and mean epochs until the good ones"
     several = any(best.workers > 1 for best, _ in _by_method(view))
     besides = ("virtual time", "idle") if several else ("full length", "draws")
     shown = _headed(title, "best", "worst", "missed", *besides)
     for best, others in _by_method(view):
         cells = [
-            f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}", f"{best.epochs_worst:,}",
+            f"{best.epochs:,.0f}±{best.epochs_sd:,.0f}",
+            f"{best.epochs_worst:,}",
             f"{best.misses}/{best.runs}",
         ]
         cells += (

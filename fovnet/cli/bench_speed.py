@@ -35,7 +35,10 @@ def bench_train(
     out_folder: Annotated[
         Path,
         folder_out(
-            {"throughput.tsv": table_of("fovnet.bench.throughput"), "throughput.png": is_our_picture},
+            {
+                "throughput.tsv": table_of("fovnet.bench.throughput"),
+                "throughput.png": is_our_picture,
+            },
             "Where throughput.tsv and throughput.png are written.",
         ),
     ],
@@ -44,18 +47,23 @@ def bench_train(
         int, typer.Option(min=1, help="Epochs of each pipeline, alternating; medians are reported.")
     ] = 5,
     budget_seconds: Annotated[
-        float, typer.Option(min=1.0, help="Time limit per configuration; those predicted to need more are "
-                                          "left out.")
+        float,
+        typer.Option(
+            min=1.0, help="Time limit per configuration; those predicted to need more are left out."
+        ),
     ] = 12.0,
     memory_gb: Annotated[
         float, typer.Option(min=0.1, help="Configurations predicted to need more are left out.")
     ] = 4.0,
     loader_workers: Annotated[
-        int | None, typer.Option(min=0,
-            help="Loader workers of MONAI; default: one fewer than the cores, at most 8.")
+        int | None,
+        typer.Option(
+            min=0, help="Loader workers of MONAI; default: one fewer than the cores, at most 8."
+        ),
     ] = None,
     pack: Annotated[
-        Path | None, GivenBy(help="A folder of slices made by `fovnet slice`; default: random slices.")
+        Path | None,
+        GivenBy(help="A folder of slices made by `fovnet slice`; default: random slices."),
     ] = None,
 ) -> None:
     """Measure training: images per second compared with a pipeline from the MONAI tutorials, memory, and the
@@ -66,28 +74,50 @@ def bench_train(
     from fovnet.volume.collection.pack import load_pack
 
     if pack:
-        load_pack(pack)                             # any fault in it raises here, before a process is started
-    workers = max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
+        load_pack(pack)  # any fault in it raises here, before a process is started
+    workers = (
+        max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
+    )
     bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
     with progress_bar("training") as advance:
-        rows = list(throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, advance))
+        rows = list(
+            throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, advance)
+        )
     write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
     shown = titled(
-        f"training, median of {repeats}; MONAI with {workers} loader workers", "configuration", "images/s",
-        "ms/step", "matrix rate", "data", "MB (predicted)", "MONAI", "ratio (range)",
+        f"training, median of {repeats}; MONAI with {workers} loader workers",
+        "configuration",
+        "images/s",
+        "ms/step",
+        "matrix rate",
+        "data",
+        "MB (predicted)",
+        "MONAI",
+        "ratio (range)",
     )
     for row in rows:
         if row.images_per_second is None:
             shown.add_row(row.label, *[""] * 3, row.note)
             continue
-        ratio = "" if row.ratio is None else f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
+        ratio = (
+            ""
+            if row.ratio is None
+            else f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
+        )
         shown.add_row(
-            row.label, f"{row.images_per_second:,.0f}", f"{row.ms_per_step:.1f}", f"{row.matrix_share:.0%}",
-            f"{row.handling_share:.0%}", f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})",
-            f"{row.monai_images_per_second or 0:,.0f}", ratio,
+            row.label,
+            f"{row.images_per_second:,.0f}",
+            f"{row.ms_per_step:.1f}",
+            f"{row.matrix_share:.0%}",
+            f"{row.handling_share:.0%}",
+            f"{row.peak_mb:,.0f} ({row.predicted_mb:,.0f})",
+            f"{row.monai_images_per_second or 0:,.0f}",
+            ratio,
         )
     show_table(shown)
-    for note in sorted({row.note for row in rows if row.note and row.images_per_second is not None}):
+    for note in sorted(
+        {row.note for row in rows if row.note and row.images_per_second is not None}
+    ):
         out.print(note)
     save_png(throughput_figure(rows), out_folder / "throughput.png")
     out.print(f"{out_folder / 'throughput.tsv'}")
@@ -99,7 +129,9 @@ def bench_slice(
     out_file: Annotated[
         Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")
     ],
-    repeats: Annotated[int, typer.Option(min=1, help="Repeats of each way; medians are reported.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Repeats of each way; medians are reported.")
+    ] = 5,
 ) -> None:
     """Measure slicing: milliseconds per file, compared with MONAI's transforms and with plain unpacking plus
     one resize."""
@@ -109,11 +141,20 @@ def bench_slice(
     with progress_bar("slicing") as advance:
         rows = list(slicing_times(find(paths).volumes, repeats, advance))
     if all(row.ours_ms is None for row in rows):
-        raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}")
+        raise VolumeError(
+            "slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}"
+        )
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(
-        f"slicing, one thread, median of {repeats}", "file", "slices", "ms", "MONAI", "unpacking", "floor",
-        "MONAI / ms", "ms / floor",
+        f"slicing, one thread, median of {repeats}",
+        "file",
+        "slices",
+        "ms",
+        "MONAI",
+        "unpacking",
+        "floor",
+        "MONAI / ms",
+        "ms / floor",
     )
     for row in rows:
         if row.ours_ms is not None:
@@ -137,7 +178,10 @@ def bench_slice(
 def bench_predict(
     out_file: Annotated[
         Path,
-        file_out(table_of("fovnet.bench.predicting"), "A TSV file for the times of every file and engine."),
+        file_out(
+            table_of("fovnet.bench.predicting"),
+            "A TSV file for the times of every file and engine.",
+        ),
     ],
     paths: Annotated[
         list[Path] | None, Given(help="Volumes; default: one simulated volume.", show_default=False)
@@ -151,10 +195,14 @@ def bench_predict(
     model: ModelFolder = None,
     repeats: Annotated[int, typer.Option(min=1, help="Repeats; medians are reported.")] = 5,
     engine: Annotated[
-        list[str] | None, typer.Option(help="Engine; may be repeated. Default: all.", show_default=False)
+        list[str] | None,
+        typer.Option(help="Engine; may be repeated. Default: all.", show_default=False),
     ] = None,
     beside: Annotated[
-        int, typer.Option(min=0, help="Number of busy processes beside which everything is measured again.")
+        int,
+        typer.Option(
+            min=0, help="Number of busy processes beside which everything is measured again."
+        ),
     ] = 0,
 ) -> None:
     """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every installed
@@ -172,20 +220,36 @@ def bench_predict(
         )
     with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
         files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
-        rows = list(predicting_times(files, model_folder(model), repeats, advance, engine or (), beside))
+        rows = list(
+            predicting_times(files, model_folder(model), repeats, advance, engine or (), beside)
+        )
     measured = [row for row in rows if row.total_ms is not None]
     if not measured:
-        raise VolumeError("bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}")
+        raise VolumeError(
+            "bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}"
+        )
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
     shown = titled(
         f"milliseconds per volume on the CPU, median of {repeats}",
-        "file", "voxels", "engine", *STAGES, "all",
-        "gzip and numpy", "volumes / s", "peak MB",
+        "file",
+        "voxels",
+        "engine",
+        *STAGES,
+        "all",
+        "gzip and numpy",
+        "volumes / s",
+        "peak MB",
     )
     for row in measured:
-        cells = _known(",.0f", *(getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack")))
+        cells = _known(
+            ",.0f", *(getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack"))
+        )
         shown.add_row(
-            Path(row.path).name, row.voxels, row.engine, *cells, f"{row.volumes_per_second:.2f}",
+            Path(row.path).name,
+            row.voxels,
+            row.engine,
+            *cells,
+            f"{row.volumes_per_second:.2f}",
             f"{row.peak_mb:,.0f}",
         )
         peaks = _known(",.0f", *(getattr(row, f"{stage}_peak_mb") for stage in STAGES))
@@ -205,7 +269,14 @@ def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
     shown = titled(
         f"milliseconds per volume, alone and beside {several(beside, 'busy process', 'busy processes')}, "
         f"alternating, {repeats} times",
-        "file", "engine", "threads", "alone: median", "least", "beside: median", "least", "ratio of medians",
+        "file",
+        "engine",
+        "threads",
+        "alone: median",
+        "least",
+        "beside: median",
+        "least",
+        "ratio of medians",
     )
     for row in rows:
         times = _known(",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms)

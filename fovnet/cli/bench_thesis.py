@@ -27,25 +27,37 @@ def is_our_page(path: Path) -> bool:
 verbs = typer.Typer()
 FILES = {
     "thesis.md": is_our_page,
-    "comparison.tsv": table_of("fovnet.bench.thesis"), "effects.tsv": table_of("fovnet.bench.teaching"),
+    "comparison.tsv": table_of("fovnet.bench.thesis"),
+    "effects.tsv": table_of("fovnet.bench.teaching"),
     "seconds.tsv": partial(begins_with, columns=("method", "runs", "median")),
-    **dict.fromkeys(("losses.png", "draws.png", "share-draws.png", "share-epochs.png"), is_our_picture),
+    **dict.fromkeys(
+        ("losses.png", "draws.png", "share-draws.png", "share-epochs.png"), is_our_picture
+    ),
 }
 
 
 @verbs.command("thesis")
 def bench_thesis(
-    out_folder: Annotated[Path, folder_out(FILES, "Where thesis.md, tables, pictures and runs are written.")],
+    out_folder: Annotated[
+        Path, folder_out(FILES, "Where thesis.md, tables, pictures and runs are written.")
+    ],
     table: Annotated[
         Path | None,
-        Given(help="A table of recorded trainings; default: the package's own.", show_default=False),
+        Given(
+            help="A table of recorded trainings; default: the package's own.", show_default=False
+        ),
     ] = None,
-    method: Annotated[list[str] | None, typer.Option(
-        help="One or several methods, as in `bench search`; `thesis` is gp-ei with the thesis's settings; "
-             "default: all.")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One or several methods, as in `bench search`; `thesis` is gp-ei with the thesis's settings; "
+            "default: all."
+        ),
+    ] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs per method; default: 100.")] = None,
-    draws: Annotated[int | None, typer.Option(min=1,
-        help="Maximum number of trainings of a run; default: all.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of trainings of a run; default: all.")
+    ] = None,
     jobs: Workers = 1,
 ) -> None:
     """Repeat a thesis's experiment on recorded trainings: how much every search method needs until the best

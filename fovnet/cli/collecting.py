@@ -15,10 +15,13 @@ from fovnet.words import several
 if TYPE_CHECKING:
     from fovnet.volume.adapters.gathered import Gathered
 
-collect = typer.Typer(no_args_is_help=True, help=(
-    "Write the tables of a collection from a data set as published.\n\n"
-    "Status 3 if a volume, table or sidecar could not be read; aside.tsv names each."
-))
+collect = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Write the tables of a collection from a data set as published.\n\n"
+        "Status 3 if a volume, table or sidecar could not be read; aside.tsv names each."
+    ),
+)
 
 
 def _folder_there(tree: Path) -> Path:
@@ -32,7 +35,10 @@ def _folder_there(tree: Path) -> Path:
 
 Tree = Annotated[Path, Given(callback=_folder_there, help="The top folder of the tree.")]
 Tables = Annotated[
-    Path, FolderOut("--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written.")
+    Path,
+    FolderOut(
+        "--out", help="Where volumes.tsv, aside.tsv and, with labels, regions.tsv are written."
+    ),
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite existing tables.")]
 
@@ -127,9 +133,7 @@ def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> N
         f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: "
         f"{folder / 'aside.tsv'}"
     )
-    made = (
-        f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
-    )
+    made = f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
     out.print(f"{made}: {table}; {aside}")
     for note in gathered.notes:
         out.print(f"note: {note.path}: {note.reason}")

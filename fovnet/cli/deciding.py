@@ -71,9 +71,15 @@ def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
     """A sentence on each bar of statements on regions."""
     for kind, words in (("yes", "shown"), ("no", "not shown")):
         found = statements[kind]
-        wrong = f"at most {100 * statements['stated_error']:.3g}% of these wrong on average over people"
+        wrong = (
+            f"at most {100 * statements['stated_error']:.3g}% of these wrong on average over people"
+        )
         seen = several(found["subjects"], "validation subject")
-        held = f"shown by {seen}" if found["promised"] else f"not shown for new people: {seen} are too few"
+        held = (
+            f"shown by {seen}"
+            if found["promised"]
+            else f"not shown for new people: {seen} are too few"
+        )
         said = f"a region counts as {words} from probability {found['min_confidence']:.2f}"
         yield f"{said}, {wrong}: {held}"
 

@@ -11,7 +11,15 @@ import typer
 from fovnet.acts.evaluate import evaluated
 from fovnet.acts.opening import opened
 from fovnet.cli.options import ConfigFile, FolderOut, Given, GivenBy
-from fovnet.cli.screen import difference_text, measure_text, out, progress_bar, show_table, titled, value_text
+from fovnet.cli.screen import (
+    difference_text,
+    measure_text,
+    out,
+    progress_bar,
+    show_table,
+    titled,
+    value_text,
+)
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
 from fovnet.evaluate.matching import CONTENT, NAME, PATH_END
@@ -43,20 +51,35 @@ def ablate(config: ConfigFile) -> None:
     run = opened(config)
     settings, results, pack = run.settings, run.results, run.pack
     run.refuse_other_rule()
-    finished_run.evaluation_of(settings, results, pack)                          # raises as `evaluate` does
+    finished_run.evaluation_of(settings, results, pack)  # raises as `evaluate` does
     (journal, trials), arrays = finished_search(results), run.scored_arrays
     with progress_bar("scoring") as advance:
         networks = networks_of(
-            pack, arrays, results.ensemble, trials, journal / "networks", start_configuration(settings),
-            device=settings.training.device, progress=advance,
+            pack,
+            arrays,
+            results.ensemble,
+            trials,
+            journal / "networks",
+            start_configuration(settings),
+            device=settings.training.device,
+            progress=advance,
         )
     with progress_bar("deciding") as advance:
         found = ablate(
-            pack, networks, arrays["rows"], run.vocabulary, read_rule(results.ensemble),
-            bootstrap=settings.evaluate.bootstrap, seed=settings.seed, progress=advance,
+            pack,
+            networks,
+            arrays["rows"],
+            run.vocabulary,
+            read_rule(results.ensemble),
+            bootstrap=settings.evaluate.bootstrap,
+            seed=settings.seed,
+            progress=advance,
         )
     written = write_ablation(
-        results.evaluation, found, made_from=made_from(results), settings=settings.evaluate.model_dump()
+        results.evaluation,
+        found,
+        made_from=made_from(results),
+        settings=settings.evaluate.model_dump(),
     )
     shown = titled(
         "test split; below each figure its change by the step, with a 95 % interval over subjects",
@@ -68,7 +91,9 @@ def ablate(config: ConfigFile) -> None:
         measures = {(one.name, one.stage): one for one in step.measures}
         gains = {(one.measure, one.stage): one for one in step.gains}
         shown.add_row(
-            step.ladder, step.arm, *(value_text(measures[key].name, measures[key].value) for key in SHOWN)
+            step.ladder,
+            step.arm,
+            *(value_text(measures[key].name, measures[key].value) for key in SHOWN),
         )
         if gains:
             shown.add_row("", "", *(difference_text(gains.get(key)) for key in SHOWN))
@@ -79,11 +104,19 @@ def ablate(config: ConfigFile) -> None:
 
 
 EXAMINED = (
-    ("slice_error", "raw"), ("slice_error", "decided"), ("slice_error_not_dark", "decided"),
-    ("balanced_accuracy", "decided"), ("presence_f1_weighted", "decided"), ("exact_set", "decided"),
-    ("border_abs_median_mm", "decided"), ("border_within_10_mm", "decided"),
+    ("slice_error", "raw"),
+    ("slice_error", "decided"),
+    ("slice_error_not_dark", "decided"),
+    ("balanced_accuracy", "decided"),
+    ("presence_f1_weighted", "decided"),
+    ("exact_set", "decided"),
+    ("border_abs_median_mm", "decided"),
+    ("border_within_10_mm", "decided"),
     ("border_interval_holds", "decided"),
-    ("statements_decided", ""), ("statements_wrong", ""), ("yes_wrong", ""), ("no_wrong", ""),
+    ("statements_decided", ""),
+    ("statements_wrong", ""),
+    ("yes_wrong", ""),
+    ("no_wrong", ""),
     ("surely_found", ""),
 )
 """The measures that `examine` prints, those of statements where answers are given region by region; the
@@ -119,12 +152,16 @@ def examine(
     ],
     out_folder: Annotated[
         Path,
-        FolderOut("--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written."),
+        FolderOut(
+            "--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written."
+        ),
     ],
     regions: Annotated[
         str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")
     ] = "default",
-    bootstrap: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")] = 1000,
+    bootstrap: Annotated[
+        int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")
+    ] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
     """Compare the answers of `predict` with a labelled collection; status 3 if labelled volumes have no
@@ -143,17 +180,28 @@ def examine(
     cases, lacking, beyond = answered_cases(matching, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     # written before anything is printed, since a closed pipe ends the command
-    written = write_evaluation(out_folder, found, settings={"regions": regions, "bootstrap": bootstrap})
+    written = write_evaluation(
+        out_folder, found, settings={"regions": regions, "bootstrap": bootstrap}
+    )
     _show_unmatched(lacking, beyond)
     _show_matched_otherwise(matching)
     rows = titled(
-        f"{len(cases)} labelled volumes; slices as predict cuts them, not every one", "volume", "status",
-        "truth", "predicted", "slices right", "wrong, but empty",
+        f"{len(cases)} labelled volumes; slices as predict cuts them, not every one",
+        "volume",
+        "status",
+        "truth",
+        "predicted",
+        "slices right",
+        "wrong, but empty",
     )
     for row in shown(cases, known):
         right = f"{row['right']}/{row['slices']}" if row["slices"] else ""
         rows.add_row(
-            row["volume_id"], row["status"], row["truth"], row["predicted"], right,
+            row["volume_id"],
+            row["status"],
+            row["truth"],
+            row["predicted"],
+            right,
             str(row["wrong_empty"] or ""),
         )
     show_table(rows)
@@ -161,7 +209,8 @@ def examine(
     for name, stage in EXAMINED:
         where = "regions" if name.startswith("border") else ""
         measures = [
-            group.find(name, stage, where) if group else None for group in (found.everything, found.answered)
+            group.find(name, stage, where) if group else None
+            for group in (found.everything, found.answered)
         ]
         if stage or measures[0] is not None:
             words = " ".join(filter(None, [name.replace("_", " "), stage]))
@@ -188,7 +237,7 @@ OTHERWISE = {
     CONTENT: "matched by content, a copy of the labelled file at another path",
     PATH_END: "matched by the end of the path, as in an archive that was moved; the files were not compared",
     NAME: "matched by name alone, answered from another file than the labelled one, perhaps another "
-          "person's; look whether they belong together",
+    "person's; look whether they belong together",
 }
 
 
@@ -221,9 +270,12 @@ def compare(
     first: Annotated[Path, Given(help="A results folder, or the folder `evaluation` in it.")],
     second: Annotated[Path, Given(help="Another one, on the same volumes with the same truth.")],
     out_folder: Annotated[
-        Path | None, FolderOut("--out", help="Where comparison.json and comparison.tsv are written.")
+        Path | None,
+        FolderOut("--out", help="Where comparison.json and comparison.tsv are written."),
     ] = None,
-    bootstrap: Annotated[int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")] = 1000,
+    bootstrap: Annotated[
+        int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")
+    ] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
     """Compare two runs on the same volumes: second minus first, with intervals from resampling the subjects
@@ -233,13 +285,19 @@ def compare(
     found = compare(first, second, bootstrap=bootstrap, seed=seed)
     written = [] if out_folder is None else write_comparison(out_folder, found)
     shown = titled(
-        f"{found.volumes} volumes of {found.subjects} subjects", "measure", "first", "second",
-        "second minus first", "better",
+        f"{found.volumes} volumes of {found.subjects} subjects",
+        "measure",
+        "first",
+        "second",
+        "second minus first",
+        "better",
     )
     for one in found.differences:
         values = (value_text(one.measure, value) for value in (one.first, one.second))
         shown.add_row(
-            " ".join(filter(None, (one.measure.replace("_", " "), one.stage))), *values, difference_text(one),
+            " ".join(filter(None, (one.measure.replace("_", " "), one.stage))),
+            *values,
+            difference_text(one),
             verdict(one),
         )
     show_table(shown)

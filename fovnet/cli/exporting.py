@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 export = typer.Typer(
     no_args_is_help=True,
     help="Export the answers of `predict` (DICOM SR, BIDS, relabelled copies, a table of headers) or the "
-         "networks.",
+    "networks.",
 )
 
 EXPECTED = {
-    "export-no-images": "not from DICOM", "export-refused": "refused by predict",
-    "export-unsure": "without a sure answer", "export-none": "showing none of the regions",
+    "export-no-images": "not from DICOM",
+    "export-refused": "refused by predict",
+    "export-unsure": "without a sure answer",
+    "export-none": "showing none of the regions",
 }
 """Reasons that are frequent in an archive: only counted, because a sentence for each would hide the
 others."""
@@ -62,14 +64,20 @@ def export_sr(
 
     refuse_beside_sources(answers, folder)
     _exported(
-        answers, "SR", lambda answer, words, tell: write_report(answer, words, folder, tell), folder, regions
+        answers,
+        "SR",
+        lambda answer, words, tell: write_report(answer, words, folder, tell),
+        folder,
+        regions,
     )
 
 
 @export.command("copies")
 def export_copies(
     answers: Answers,
-    folder: Annotated[Path, FolderOut("--out", help="Output folder: one folder of DICOM files per volume.")],
+    folder: Annotated[
+        Path, FolderOut("--out", help="Output folder: one folder of DICOM files per volume.")
+    ],
     regions: Regions = "default",
 ) -> None:
     """Copies of the DICOM sources with Body Part Examined and Anatomic Region as predicted; the sources are
@@ -84,14 +92,18 @@ def export_copies(
 
     refuse_beside_sources(answers, folder)
     _exported(
-        answers, "copies", lambda answer, words, tell: write_copies(answer, words, folder, tell), folder,
+        answers,
+        "copies",
+        lambda answer, words, tell: write_copies(answer, words, folder, tell),
+        folder,
         regions,
     )
 
 
 @export.command("bids")
 def export_bids(
-    answers: Answers, folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")],
+    answers: Answers,
+    folder: Annotated[Path, FolderOut("--out", help="The derivative's folder.")],
     regions: Regions = "default",
 ) -> None:
     """A BIDS derivative: one JSON per volume with the spans and the answer on each region, and BodyPart if
@@ -118,7 +130,9 @@ def export_bids(
 @export.command("headers")
 def export_headers(
     answers: Answers,
-    table: Annotated[Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")],
+    table: Annotated[
+        Path, file_out(table_of("fovnet.report.exports.headers"), "The table to write.")
+    ],
     regions: Regions = "default",
 ) -> None:
     """Body Part Examined of every DICOM volume beside what the pixels show, disagreements first; status 3 if
@@ -160,7 +174,8 @@ def export_headers(
 
 @export.command("bundle")
 def export_bundle(
-    folder: Annotated[Path, FolderOut("--out", help="The bundle's folder.")], model: ModelFolder = None
+    folder: Annotated[Path, FolderOut("--out", help="The bundle's folder.")],
+    model: ModelFolder = None,
 ) -> None:
     """A MONAI Bundle of an ensemble: metadata, configuration for inference, weights as safetensors.
 
@@ -187,8 +202,11 @@ def export_shipped(
 
 
 def _exported(
-    answers: Path, what: str, write: Callable[[StoredAnswer, Vocabulary, Callable[[str], None]], Any],
-    folder: Path, regions: str,
+    answers: Path,
+    what: str,
+    write: Callable[[StoredAnswer, Vocabulary, Callable[[str], None]], Any],
+    folder: Path,
+    regions: str,
 ) -> None:
     """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed,
     and the status is 3.  What was left out of those that can be is told once, with the number of volumes."""

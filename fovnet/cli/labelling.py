@@ -33,15 +33,22 @@ STEPS = (
 def label(
     starts: Annotated[
         list[Path],
-        Given(help="Answers of `fovnet predict`, tables of a collection, or both.", metavar="ANSWERS|TABLES"),
+        Given(
+            help="Answers of `fovnet predict`, tables of a collection, or both.",
+            metavar="ANSWERS|TABLES",
+        ),
     ],
     out_folder: Annotated[Path, FolderOut("--out", help="Where the tables are written.")],
-    reader: Annotated[str, typer.Option(help="Who labels; the readings of each are kept apart.")] = "reader",
+    reader: Annotated[
+        str, typer.Option(help="Who labels; the readings of each are kept apart.")
+    ] = "reader",
     blind: Annotated[
-        bool, typer.Option("--blind", help="Hide predictions and what others read: a reading by itself.")
+        bool,
+        typer.Option("--blind", help="Hide predictions and what others read: a reading by itself."),
     ] = False,
     third: Annotated[
-        bool, typer.Option("--third", help="Only volumes on which readings differ, with both shown.")
+        bool,
+        typer.Option("--third", help="Only volumes on which readings differ, with both shown."),
     ] = False,
     order: Annotated[
         str,
@@ -51,8 +58,12 @@ def label(
         ),
     ] = "teaching",
     seed: Annotated[int, typer.Option(min=0, help="Of the random order.")] = 0,
-    regions: Annotated[str, typer.Option(help="The regions to label: default, or a YAML file.")] = "default",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; 0: any that is free.")] = 0,
+    regions: Annotated[
+        str, typer.Option(help="The regions to label: default, or a YAML file.")
+    ] = "default",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of this machine; 0: any that is free.")
+    ] = 0,
 ) -> None:
     """Label volumes in the browser, on this machine alone, beginning with what the networks predict."""
     from fovnet.config.regions import vocabulary
@@ -66,16 +77,20 @@ def label(
     _refuse_odd(reader, order, blind=blind, third=third)
     refuse_out_in_starts(out_folder, starts)
     known = vocabulary(regions)
-    place = opened(port)                        # before a folder is made
+    place = opened(port)  # before a folder is made
     with progress_bar("reading", "answers") as advance:
         items = gathered(starts, known, advance)
     mode = BLIND if blind else THIRD if third else OPEN
     desk = Desk(out_folder, items, known, reader=reader, mode=mode, order=order, seed=seed)
     if desk.log.dropped:
-        err.print(f"{desk.log.path}: one unfinished line at its end, of a run that was killed, was dropped")
+        err.print(
+            f"{desk.log.path}: one unfinished line at its end, of a run that was killed, was dropped"
+        )
     absent = refused(starts)
     if absent:
-        err.print(f"{several(absent, 'volume')} that `fovnet predict` refused: not here, nothing can be seen")
+        err.print(
+            f"{several(absent, 'volume')} that `fovnet predict` refused: not here, nothing can be seen"
+        )
     if desk.replaced:
         counted = f"{several(len(desk.replaced), 'volume')} ({first_few(desk.replaced)})"
         err.print(f"{counted}: the file is another than was labelled; label it again")
@@ -100,7 +115,9 @@ def label(
 
 
 def _show_progress(told: dict[str, Any], ending: str) -> None:
-    out.print(f"{several(told['volumes'], 'volume')}, {told['done']:,} done, {told['left']:,} {ending}")
+    out.print(
+        f"{several(told['volumes'], 'volume')}, {told['done']:,} done, {told['left']:,} {ending}"
+    )
 
 
 def _refuse_odd(reader: str, order: str, *, blind: bool, third: bool) -> None:
@@ -108,23 +125,27 @@ def _refuse_odd(reader: str, order: str, *, blind: bool, third: bool) -> None:
     from fovnet.label.order import ORDERS
 
     if order not in ORDERS:
-        raise ConfigError("label-options", f"--order {order}: no such order; give one of {', '.join(ORDERS)}")
+        raise ConfigError(
+            "label-options", f"--order {order}: no such order; give one of {', '.join(ORDERS)}"
+        )
     if blind and third:
         raise ConfigError(
-            "label-options", "--blind --third: a third reading sees the two that differ; give one of these"
+            "label-options",
+            "--blind --third: a third reading sees the two that differ; give one of these",
         )
     if not NAME.fullmatch(reader):
         raise ConfigError(
-            "label-options", f"--reader {reader!r}: wanted are 1 to 60 letters, digits, blanks or . @ + - _"
+            "label-options",
+            f"--reader {reader!r}: wanted are 1 to 60 letters, digits, blanks or . @ + - _",
         )
 
 
 @verbs.command()
 def agreement(
     folder: Annotated[Path, Given(help="The folder that `fovnet label --out` wrote.")],
-    regions: Annotated[str, typer.Option(help="The regions that were labelled: default, or a YAML file.")] = (
-        "default"
-    ),
+    regions: Annotated[
+        str, typer.Option(help="The regions that were labelled: default, or a YAML file.")
+    ] = ("default"),
 ) -> None:
     """Say how far the readers of a labelling agree, region by region and border by border, and on which
     volumes they differ."""
@@ -134,8 +155,10 @@ def agreement(
     found = compared(folder, vocabulary(regions))
     for (first, second), measures in found.measures.items():
         shown = titled(
-            f"{several(found.volumes[first, second], 'volume')} read by {first} and by {second}", "measure",
-            "where", "value",
+            f"{several(found.volumes[first, second], 'volume')} read by {first} and by {second}",
+            "measure",
+            "where",
+            "value",
         )
         for one in measures:
             shown.add_row(one.name.replace("_", " "), one.region, _measured(one))

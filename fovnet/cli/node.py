@@ -36,33 +36,47 @@ KEPT = (
 
 @verbs.command(epilog=KEPT)
 def node(
-    out_folder: Annotated[Path, FolderOut("--out", help="Where all is kept: the queue, answers, reports.")],
+    out_folder: Annotated[
+        Path, FolderOut("--out", help="Where all is kept: the queue, answers, reports.")
+    ],
     aet: Annotated[str, typer.Option(help="The AE title of this node.")] = "FOVNET",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")] = 11112,
-    bind: Annotated[str, typer.Option(help="The address it listens on; without, all of this machine.")] = "",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")
+    ] = 11112,
+    bind: Annotated[
+        str, typer.Option(help="The address it listens on; without, all of this machine.")
+    ] = "",
     to: Annotated[
-        str, typer.Option(help="AE@HOST:PORT that reports are sent to; without, kept for --give-up.")
+        str,
+        typer.Option(help="AE@HOST:PORT that reports are sent to; without, kept for --give-up."),
     ] = "",
     callers: Annotated[
         list[str] | None,
         typer.Option(
             "--from",
             help="AE@NETWORK that may call, '*' for any title: SCANNER@10.1.2.3, '*@10.1.0.0/16'; may be "
-                 "repeated. Without, this machine alone. --to may always call.",
+            "repeated. Without, this machine alone. --to may always call.",
             show_default=False,
         ),
     ] = None,
     rest: Annotated[
         float, typer.Option(min=0.1, help="Seconds without an instance until a series is whole.")
     ] = 30,
-    longest: Annotated[float, typer.Option(min=1, help="Seconds after which it is answered anyway.")] = 900,
-    keep: Annotated[float, typer.Option(min=0, help="Hours that pixels stay after the answer.")] = 24,
+    longest: Annotated[
+        float, typer.Option(min=1, help="Seconds after which it is answered anyway.")
+    ] = 900,
+    keep: Annotated[
+        float, typer.Option(min=0, help="Hours that pixels stay after the answer.")
+    ] = 24,
     give_up: Annotated[
         float,
-        typer.Option(min=0.01, help="Hours after which a report that was not delivered is removed."),
+        typer.Option(
+            min=0.01, help="Hours after which a report that was not delivered is removed."
+        ),
     ] = 168,
     reserve: Annotated[
-        float, typer.Option(min=0, help="GiB of the disk left free; below, instances are refused (A700).")
+        float,
+        typer.Option(min=0, help="GiB of the disk left free; below, instances are refused (A700)."),
     ] = 2,
     largest: Annotated[float, typer.Option(min=0.001, help="GiB of one instance, at most.")] = 1,
     associations: Annotated[int, typer.Option(min=1, help="Associations at once.")] = 16,
@@ -70,10 +84,15 @@ def node(
     page: Annotated[
         int, typer.Option(help="Port of the page on 127.0.0.1; 0: any free one, -1: none.")
     ] = 11180,
-    tls_cert: Annotated[Path | None, GivenBy(help="Certificate (PEM): the node speaks TLS alone.")] = None,
-    tls_key: Annotated[Path | None, GivenBy(help="Its key, where the certificate's file has none.")] = None,
+    tls_cert: Annotated[
+        Path | None, GivenBy(help="Certificate (PEM): the node speaks TLS alone.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, GivenBy(help="Its key, where the certificate's file has none.")
+    ] = None,
     tls_ca: Annotated[
-        Path | None, GivenBy(help="Authorities (PEM) that must have signed the callers' certificates.")
+        Path | None,
+        GivenBy(help="Authorities (PEM) that must have signed the callers' certificates."),
     ] = None,
     to_tls: Annotated[bool, typer.Option("--to-tls", help="Speak TLS with --to, too.")] = False,
     model: ModelFolder = None,
@@ -100,16 +119,26 @@ def node(
 
     peer = peer_of(to) if to else None
     settings = Settings(
-        title_of(aet), port, allowed([caller_of(one) for one in callers or ()], peer), peer, bind,
-        None if page < 0 else page, rest, longest, keep,
+        title_of(aet),
+        port,
+        allowed([caller_of(one) for one in callers or ()], peer),
+        peer,
+        bind,
+        None if page < 0 else page,
+        rest,
+        longest,
+        keep,
         Limits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
-        listening(tls_cert, tls_key, tls_ca), calling(tls_cert, tls_key, tls_ca) if to_tls else None,
+        listening(tls_cert, tls_key, tls_ca),
+        calling(tls_cert, tls_key, tls_ca) if to_tls else None,
         Pauses(give_up_s=3600 * give_up),
     )
     keep_freed_memory()
     with held(out_folder) as places:
         networks = load(model_folder(model), device, engine=engine)
-        at_work = Node(places, Answering(places, networks, tuple(kinds_included(include))), settings, _say)
+        at_work = Node(
+            places, Answering(places, networks, tuple(kinds_included(include))), settings, _say
+        )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: at_work.stopped.set())
         at_work.run()

@@ -51,7 +51,9 @@ def folder_to_fill(path: Path) -> Path:
 
 
 def file_out(
-    is_own: Callable[[Path], bool], help_text: str, wanted: str = "a table of this command's own columns"
+    is_own: Callable[[Path], bool],
+    help_text: str,
+    wanted: str = "a table of this command's own columns",
 ) -> Any:
     """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the
     verb writes, `wanted` in words.
@@ -59,6 +61,7 @@ def file_out(
     The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration,
     another table.
     """
+
     def tried(path: Path | None) -> Path | None:
         _to_write(path, folder=False)
         if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (as _to_write)
@@ -69,7 +72,9 @@ def file_out(
             )
         return path
 
-    return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text)
+    return typer.Option(
+        "--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text
+    )
 
 
 def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> Any:
@@ -78,6 +83,7 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
 
     The option raises ConfigError "out-foreign" if a file of one of these names is of another kind.
     """
+
     def tried(path: Path | None) -> Path | None:
         _to_write(path, folder=True)
         if path is not None:
@@ -85,7 +91,9 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
                 refuse_foreign(path / name, is_own)
         return path
 
-    return typer.Option("--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text)
+    return typer.Option(
+        "--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text
+    )
 
 
 def _seen(path: Path) -> str:
@@ -120,13 +128,15 @@ WITHOUT_HELP = (
 )
 MODEL = GivenBy(
     help="The ensemble folder of a workflow run or of `fovnet adapt`; default: the networks that come with "
-         "the package.",
+    "the package.",
     show_default=False,
 )
 ModelFolder = Annotated[Path | None, MODEL]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
 Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wrote.")]
-Regions = Annotated[str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")]
+Regions = Annotated[
+    str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")
+]
 INCLUDE_HELP = (
     "Kinds of DICOM series that are set aside by default, to read anyway: "
     "localizer,derived,phase,single,repeat,animal."
@@ -138,7 +148,7 @@ PICTURES = typer.Option(help="Draw a picture of every volume.")
 PAGES = typer.Option(help="Write a page for every volume, and index.html, which lists them.")
 FACES = typer.Option(
     help="--no-faces covers slices that may show a head (probability 2 % or more) in pictures and pages, and "
-         "deletes uncovered ones of earlier runs."
+    "deletes uncovered ones of earlier runs."
 )
 SHOW_IDS = typer.Option(
     "--show-ids/--no-show-ids", help="Write real ids of patient, study and series to found.tsv."
@@ -167,7 +177,11 @@ def model_folder(model: Path | None) -> Path:
     """
     from fovnet.decision.shipped import shipped_folder
 
-    return shipped_folder() if model is None or (str(model) == "shipped" and not model.exists()) else model
+    return (
+        shipped_folder()
+        if model is None or (str(model) == "shipped" and not model.exists())
+        else model
+    )
 
 
 def kinds_included(kinds: str) -> list[str]:

@@ -115,18 +115,25 @@ def _lacking_in_simulated(settings: Settings, words: Vocabulary) -> list[str]:
     return lacking
 
 
-def _show_label_gaps(settings: Settings, there: Mapping[str, Collection], words: Vocabulary) -> None:
+def _show_label_gaps(
+    settings: Settings, there: Mapping[str, Collection], words: Vocabulary
+) -> None:
     """Prints gaps in the labels: regions without any, or none in a split, and missing rows between two
     regions, perhaps typing errors."""
     from fovnet.volume.collection.preflight import between, gaps, is_inner, unlabelled, unlearned
 
-    notes, away = [], [name for name in unlabelled(there, words) if name not in between(there, words)]
+    notes, away = (
+        [],
+        [name for name in unlabelled(there, words) if name not in between(there, words)],
+    )
     # simulated subjects fill every split, with labels of every region
     if there and not settings.phantom.subjects:
         inner = [name for name in away if is_inner(there, words, name)]
         outer = [name for name in away if name not in inner]
         notes += (
-            [f"no volume is labelled with {', '.join(outer)}: it is never learned and never predicted"]
+            [
+                f"no volume is labelled with {', '.join(outer)}: it is never learned and never predicted"
+            ]
             if outer
             else []
         )
@@ -157,7 +164,9 @@ def _show_too_few_subjects(settings: Settings, tables: Mapping[str, Collection])
     from fovnet.volume.collection.split import shares
 
     split, stated = settings.prepare.split, settings.decision.stated_error
-    simulated = shares(settings.phantom.subjects, fractions=split)[1] if settings.phantom.subjects else 0
+    simulated = (
+        shares(settings.phantom.subjects, fractions=split)[1] if settings.phantom.subjects else 0
+    )
     validating = people(tables, seed=settings.seed, fractions=split)["validation"] + simulated
     wanted = fewest_people(stated, settings.decision.at_risk)
     if 0 < validating < wanted:
@@ -195,7 +204,9 @@ def _taught(settings: Settings, space: Space) -> str:
             if lessons
             else ""
         )
-    rows = ", ".join(f"{one.name} ({several(one.scored, 'configuration')})" for one in prior.sources)
+    rows = ", ".join(
+        f"{one.name} ({several(one.scored, 'configuration')})" for one in prior.sources
+    )
     return f"the search begins with a prior from earlier searches, {files[0]}: {rows}"
 
 
@@ -208,10 +219,13 @@ def _table_of(config: Path, name: str, folder: Path, words: Vocabulary) -> Colle
         near = nearest_name(folder, folder=True)
         wanted = near or f"name the folder of your collection in {config}"
         raise ConfigError(
-            "collection-missing", f"{config}: collections.{name}: {folder}: no such folder; {wanted}"
+            "collection-missing",
+            f"{config}: collections.{name}: {folder}: no such folder; {wanted}",
         )
     return (
-        None if folder.is_dir() and not (folder / "volumes.tsv").exists() else read_collection(folder, words)
+        None
+        if folder.is_dir() and not (folder / "volumes.tsv").exists()
+        else read_collection(folder, words)
     )
 
 
@@ -245,7 +259,8 @@ def _is_of_prices(path: Path) -> bool:
 def cost(
     config: ConfigFile,
     out_file: Annotated[
-        Path | None, file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row.")
+        Path | None,
+        file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row."),
     ] = None,
 ) -> None:
     """Predict the cost of every configuration of the space before any is trained: weights, operations,
@@ -261,12 +276,16 @@ def cost(
     options, rows = settings.search, len(priced.space)
     limits = [f"{priced.small.sum():,} need no more than {options.memory_limit_gb:g} GB"]
     if options.seconds_limit is not None:
-        limits.append(f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}")
+        limits.append(
+            f"{priced.short.sum():,} take no longer than {duration(options.seconds_limit)}"
+        )
     out.print(f"{rows:,} configurations: {', '.join(limits)}; {priced.fits.sum():,} fit.")
     priced.refuse_where_nothing_fits()
     shown = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
     for name, values in quantiles(priced).items():
-        shown.add_row(name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values))
+        shown.add_row(
+            name, *(f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in values)
+        )
     show_table(shown)
     start = priced.space.row_of(start_configuration(settings))
     figures = (
@@ -274,7 +293,9 @@ def cost(
         f"operations per slice, {priced.memory[start] / 1e6:,.0f} MB, "
         f"{duration(float(priced.seconds[start]))}"
     )
-    out.print(f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}.")
+    out.print(
+        f"The start, row {start:,}: {figures}{'' if priced.fits[start] else '; it does not fit'}."
+    )
     whole = duration(search_seconds(priced, options.trials, options.workers))
     out.print(
         f"{options.trials} trials, {options.workers} at a time: about {whole}, if they are a fair sample of "
@@ -305,9 +326,7 @@ def calibrate(
     ] = 0,
     side: Annotated[
         int,
-        typer.Option(
-            min=1, help="Side of the slices in pixels; 32 if only for `bench table`."
-        ),
+        typer.Option(min=1, help="Side of the slices in pixels; 32 if only for `bench table`."),
     ] = 128,
 ) -> None:
     """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
@@ -325,8 +344,10 @@ def calibrate(
     if again or not path.exists():
         write_calibration(path, _calibrated(settings, side), **provenance)
     elif trials_of is None:
-        out.print("existing calibration kept, because its predictions order the clock of a search; --again "
-                  "measures again")
+        out.print(
+            "existing calibration kept, because its predictions order the clock of a search; --again "
+            "measures again"
+        )
     if settings.search.speed != "measure":
         out.print(
             "the search uses the numbers given in search.speed; set `speed: measure` to use these "
@@ -340,9 +361,7 @@ def calibrate(
         f"{name.replace('_', ' ')} {value:.4g}" for name, value in asdict(known.device).items()
     )
     near = (abs(known.misfits - 1) <= 0.25).sum()
-    fitted = (
-        f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
-    )
+    fitted = f"{len(known.probes)} networks and {known.trials} trials fitted, {near} of the networks within 25 %"
     out.print(f"{known.name}: {numbers}; {fitted}: {path}")
     if check:
         _check_predictions(settings, known, check, path.with_name("calibration-check.tsv"))
@@ -358,12 +377,18 @@ def _calibrated(settings: Settings, side: int) -> Calibration:
     classes, training = len(vocabulary(settings.regions).classes), settings.training
     space = search_space(settings)
     rows = candidates(
-        columns_of_space(space, classes=classes, head=training.head, inputs=training.inputs, side=side)
+        columns_of_space(
+            space, classes=classes, head=training.head, inputs=training.inputs, side=side
+        )
     )
     bench = probing_bench(settings, side)
     with progress_bar("timing") as advance:
         return calibrate(
-            rows, bench.probe, device_name(bench.device), now=bench.now, progress=advance,
+            rows,
+            bench.probe,
+            device_name(bench.device),
+            now=bench.now,
+            progress=advance,
             largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
         )
 

@@ -59,8 +59,12 @@ PATHS_AND_ANSWERS = (
 def predict(
     paths: Annotated[list[Path], Given(help="Volumes, or folders of volumes.")],
     out_folder: Annotated[
-        Path, FolderOut("--out", help="Output folder: answers.tsv, spans.tsv, and a JSON, a picture and a "
-                                      "page per volume.")
+        Path,
+        FolderOut(
+            "--out",
+            help="Output folder: answers.tsv, spans.tsv, and a JSON, a picture and a "
+            "page per volume.",
+        ),
     ],
     model: ModelFolder = None,
     device: Device = "auto",
@@ -88,21 +92,29 @@ def predict(
         drawn = {"pictures": pictures, "pages": pages, "faces": shows_faces}
         predictions.write_found(out_folder, found.series, show_ids=show_ids)
         show_found(out_folder, found, wanted)
-        rows = answered(out_folder, named, networks, workers, [volume_id for volume_id, _ in named], **drawn)
+        rows = answered(
+            out_folder, named, networks, workers, [volume_id for volume_id, _ in named], **drawn
+        )
         volumes = [rows[volume_id] for volume_id, _ in named]
         table = [row for one in volumes for row in one.spans]
         refuse_gone()
         said = _write_answers(out_folder, volumes, networks)
         _write_spans(out_folder, table)
         if pages:
-            predictions.write_index_of(out_folder, volumes, networks.vocabulary, found.series, wanted)
+            predictions.write_index_of(
+                out_folder, volumes, networks.vocabulary, found.series, wanted
+            )
     refused, unread = show_failures(table, found.series)
     conclude(out_folder, len(named), refused, unread, said, pages)
 
 
 def answered(
-    folder: Path, named: list[tuple[str, Source]], networks: Ensemble, workers: int,
-    others_than: Collection[str] | None, **drawn: bool,
+    folder: Path,
+    named: list[tuple[str, Source]],
+    networks: Ensemble,
+    workers: int,
+    others_than: Collection[str] | None,
+    **drawn: bool,
 ) -> dict[str, Rows]:
     """The rows of these volumes by volume_id: of earlier answers that are still valid, and of those computed
     now, which are written; prints how many there are of each.
@@ -119,8 +131,13 @@ def answered(
         advance(len(rows), len(named))
         for one in predicted(fresh, networks, workers):
             rows[one.answer.volume_id] = predictions.write(
-                folder, one, networks.vocabulary, networks.identity, networks.computed_by,
-                model_name=networks.name, **drawn,
+                folder,
+                one,
+                networks.vocabulary,
+                networks.identity,
+                networks.computed_by,
+                model_name=networks.name,
+                **drawn,
             )
             advance(len(rows), len(named))
     return rows
@@ -136,11 +153,15 @@ def codes() -> None:
     typer.echo("code\tstatus\tmeaning\tto_try\tconcerns")
     for one in CODES.values():
         concerns = one.concerns.words if isinstance(one, Check) else ""
-        status = one.concerns.status if isinstance(one, Check) and one.status != "ok" else one.status
+        status = (
+            one.concerns.status if isinstance(one, Check) and one.status != "ok" else one.status
+        )
         typer.echo(f"{one.code}\t{status}\t{one.words}: {one.meaning}\t{one.to_try}\t{concerns}")
 
 
-def _withdraw(folder: Path, kept: Collection[str], named: Collection[str] | None, **wanted: bool) -> None:
+def _withdraw(
+    folder: Path, kept: Collection[str], named: Collection[str] | None, **wanted: bool
+) -> None:
     """As `predictions.withdraw`; prints how many pictures and pages were removed."""
     gone = predictions.withdraw(folder, kept, named, **wanted)
     if gone:
@@ -160,7 +181,13 @@ def _named(sources: list[Source]) -> list[tuple[str, Source]]:
 
 
 def _kept(
-    folder: Path, named: list[tuple[str, Source]], identity: str, *, pictures: bool, pages: bool, faces: bool
+    folder: Path,
+    named: list[tuple[str, Source]],
+    identity: str,
+    *,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
 ) -> dict[str, Rows]:
     """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
     from fovnet.decision.kept import kept_rows
@@ -168,7 +195,9 @@ def _kept(
     found = {}
     for volume_id, source in named:
         beside = predictions.beside(volume_id, pictures, pages)
-        found[volume_id] = kept_rows(folder, volume_id, source, identity, beside=beside, faces=faces)
+        found[volume_id] = kept_rows(
+            folder, volume_id, source, identity, beside=beside, faces=faces
+        )
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
     if kept:
         err.print(
@@ -182,7 +211,9 @@ def faces_drawn(folder: Path, named: list[tuple[str, Source]], told: bool | None
     would uncover them."""
     shows = covering.shows_faces(folder, [volume_id for volume_id, _ in named], told)
     if told is None and not shows:
-        message = "faces are covered, as an earlier run was told with --no-faces; --faces shows them"
+        message = (
+            "faces are covered, as an earlier run was told with --no-faces; --faces shows them"
+        )
         err.print(f"{folder}: {message}")
     return shows
 
@@ -192,21 +223,26 @@ def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
     from fovnet.own_files import answered_before
 
     before = {volume_id: answered_before(folder, volume_id) for volume_id, _ in fresh}
-    other = [volume_id for volume_id, source in fresh if before[volume_id] not in ("", str(source.path))]
+    other = [
+        volume_id for volume_id, source in fresh if before[volume_id] not in ("", str(source.path))
+    ]
     if other:
         message = (
             f"earlier answers on other files of the same names are replaced ({len(other):,}: "
             f"{', '.join(other[:3])}"
         )
-        err.print(f"{message}{', ...' if other[3:] else ''}); to keep them, give each batch its own folder")
+        err.print(
+            f"{message}{', ...' if other[3:] else ''}); to keep them, give each batch its own folder"
+        )
 
 
 def show_found(folder: Path, found: Found, included: list[str]) -> None:
     """Prints what else was found: DICOM series, and files that were skipped, except those in the output
     folder."""
     _show_series(folder, found.series, included)
-    whole = Path(os.path.abspath(folder))                   # noqa: PTH100  (links are not resolved)
-    _show_passed([path for path in found.passed if not Path(os.path.abspath(path)).is_relative_to(whole)])  # noqa: PTH100
+    whole = Path(os.path.abspath(folder))  # noqa: PTH100  (links are not resolved)
+    absolute = {path: Path(os.path.abspath(path)) for path in found.passed}  # noqa: PTH100
+    _show_passed([path for path in found.passed if not absolute[path].is_relative_to(whole)])
 
 
 def _show_passed(passed: list[Path]) -> None:
@@ -235,7 +271,9 @@ def _show_passed(passed: list[Path]) -> None:
         err.print(f"of these {len(paths):,}: {kind}. {remedy}")
 
 
-def conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool) -> None:
+def conclude(
+    folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool
+) -> None:
     """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of
     the answers; status 3 unless all were read."""
     from fovnet.decision.answer import TABLE
@@ -244,12 +282,16 @@ def conclude(folder: Path, volumes: int, refused: int, unread: int, said: bool, 
     inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
     answers = f"{folder / ANSWERS}, " if said else ""
     index = f", {folder / predictions.INDEX}" if pages else ""
-    out.print(f"{several(volumes, 'volume')}, {refused} refused{inside}: {answers}{folder / TABLE}{index}")
+    out.print(
+        f"{several(volumes, 'volume')}, {refused} refused{inside}: {answers}{folder / TABLE}{index}"
+    )
     if refused or unread:
         raise typer.Exit(3)
 
 
-def show_failures(table: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+def show_failures(
+    table: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
+) -> tuple[int, int]:
     """The numbers of `predictions.failures`; prints the reason of each."""
     refused, unread = predictions.failures(table, series)
     for row in refused:
@@ -265,7 +307,9 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included: list[str]
     if not series:
         return
     unread = sum(row["kind"] == "unreadable" for row in series)
-    aside = Counter(row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included))
+    aside = Counter(
+        row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included)
+    )
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
     details = (f", of which set aside: {counted}" if aside else "") + (
         f"; {several(unread, 'object')} could not be read" if unread else ""
@@ -298,10 +342,17 @@ def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     write_tsv(folder / TABLE, COLUMNS, rows, keep_same=True)
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
     for row in rows[:200]:
-        numbers = ["" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")]
+        numbers = [
+            "" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")
+        ]
         sure = "" if row.get("confidence") is None else f"{row['confidence']:.2f}"
         table.add_row(
-            row["volume_id"], row["status"], row.get("region") or "", *numbers, sure, row["message"][:90]
+            row["volume_id"],
+            row["status"],
+            row.get("region") or "",
+            *numbers,
+            sure,
+            row["message"][:90],
         )
     if os.isatty(1):
         out.print(table)

@@ -9,7 +9,14 @@ import typer
 
 from fovnet.acts.opening import opened
 from fovnet.acts.prepare import sliced
-from fovnet.cli.options import WITHOUT_HELP, ConfigFile, GivenBy, Workers, folder_to_fill, path_of_word
+from fovnet.cli.options import (
+    WITHOUT_HELP,
+    ConfigFile,
+    GivenBy,
+    Workers,
+    folder_to_fill,
+    path_of_word,
+)
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError
 from fovnet.words import several
@@ -22,18 +29,22 @@ def phantom(
     folder: Annotated[
         Path,
         typer.Argument(
-            callback=folder_to_fill, parser=path_of_word, metavar="FOLDER",
+            callback=folder_to_fill,
+            parser=path_of_word,
+            metavar="FOLDER",
             help="Where volumes.tsv, regions.tsv and volumes/ are written.",
         ),
     ],
     subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
-    volumes: Annotated[int | None, typer.Option(min=1, help="Volumes of each subject; default: 3.")] = None,
+    volumes: Annotated[
+        int | None, typer.Option(min=1, help="Volumes of each subject; default: 3.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Workers = 1,
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
     labels: Annotated[
-        Path | None, GivenBy("--from", help="Simulate scans of your own segmentation instead: a label "
-                                            "volume.")
+        Path | None,
+        GivenBy("--from", help="Simulate scans of your own segmentation instead: a label volume."),
     ] = None,
     tissues: Annotated[
         Path | None, GivenBy(help="Its labels: a TSV of label, tissue (or pd, t1_ms, t2_ms).")
@@ -41,14 +52,23 @@ def phantom(
     regions: Annotated[
         Path | None, GivenBy(help="Its regions: a TSV of region, from_mm, to_mm (or slices).")
     ] = None,
-    count: Annotated[int | None, typer.Option(min=1,
-        help="Number of volumes to simulate from it; default: 20.")] = None,
-    scanner: Annotated[int | None, typer.Option(min=0,
-        help="Image everybody on one scanner, drawn by this seed: three sequences with contrasts, a coil and "
-             "noise of its own, such as an archive of one site has.")] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="Number of volumes to simulate from it; default: 20.")
+    ] = None,
+    scanner: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Image everybody on one scanner, drawn by this seed: three sequences with contrasts, a coil and "
+            "noise of its own, such as an archive of one site has.",
+        ),
+    ] = None,
     subject: Annotated[
-        str, typer.Option(help="The subject_id of its person; default: the file name. Other subjects in the "
-                               "folder are kept.")
+        str,
+        typer.Option(
+            help="The subject_id of its person; default: the file name. Other subjects in the "
+            "folder are kept."
+        ),
     ] = "",
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and body parts, or of your own
@@ -68,7 +88,9 @@ def phantom(
                 f"--from {labels}: is one subject, scanned in one process; set the number of volumes with "
                 "--count, and leave out --subjects, --volumes, --workers and --scanner",
             )
-        _phantom_of_labels(folder, labels, tissues, regions, subject, count or 20, seed, without or [])
+        _phantom_of_labels(
+            folder, labels, tissues, regions, subject, count or 20, seed, without or []
+        )
         return
     if tissues is not None or regions is not None or subject or count:
         option = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
@@ -80,8 +102,14 @@ def phantom(
     people, each = subjects or 8, volumes or 3
     with progress_bar("simulating") as advance:
         table = simulate_collection(
-            folder, subjects=people, volumes_per_subject=each, seed=seed, workers=workers,
-            without=without or [], scanner=scanner, progress=advance,
+            folder,
+            subjects=people,
+            volumes_per_subject=each,
+            seed=seed,
+            workers=workers,
+            without=without or [],
+            scanner=scanner,
+            progress=advance,
         )
     others = unlisted(table)
     if others:
@@ -93,8 +121,14 @@ def phantom(
 
 
 def _phantom_of_labels(
-    folder: Path, labels: Path, tissues: Path | None, regions: Path | None, subject: str, count: int,
-    seed: int, without: list[str],
+    folder: Path,
+    labels: Path,
+    tissues: Path | None,
+    regions: Path | None,
+    subject: str,
+    count: int,
+    seed: int,
+    without: list[str],
 ) -> None:
     """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of the same
     subject."""
@@ -119,9 +153,15 @@ def _phantom_of_labels(
     with progress_bar("simulating") as advance:
         given = read_labels(labels, tissues, regions, subject)
         earlier = made_of(folder, given.name)
-        table = simulate_labels(given, folder, count=count, seed=seed, without=without, progress=advance)
+        table = simulate_labels(
+            given, folder, count=count, seed=seed, without=without, progress=advance
+        )
     people = len({row["subject_id"] for row in read_tsv(table)})
-    place = f", in the place of {earlier} that {given.name} had (--subject: another name)" if earlier else ""
+    place = (
+        f", in the place of {earlier} that {given.name} had (--subject: another name)"
+        if earlier
+        else ""
+    )
     out.print(
         f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}"
     )
@@ -138,17 +178,22 @@ def slice_(
     config: ConfigFile,
     workers: Workers = 1,
     prune_cache: Annotated[
-        bool, typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses.")
+        bool,
+        typer.Option("--prune-cache", help="Remove cached slices that none of these volumes uses."),
     ] = False,
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
     run = opened(config)
-    pack = sliced(run, workers=workers, prune_cache=prune_cache, progress=progress_bar, log=err.print)
+    pack = sliced(
+        run, workers=workers, prune_cache=prune_cache, progress=progress_bar, log=err.print
+    )
     refused = [record for record in pack.records if record.status == "refused"]
     for record in refused:
         reason = record.message.removeprefix(f"{record.volume_id}: ")
         err.print(f"refused {record.volume_id}: {reason} [{record.code}]")
     read = several(len(pack.records) - len(refused), "volume")
-    out.print(f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {run.results.slices}")
+    out.print(
+        f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {run.results.slices}"
+    )
     if refused:
         raise typer.Exit(3)

@@ -29,9 +29,15 @@ if TYPE_CHECKING:
     from fovnet.evaluate.paired import Difference
     from fovnet.net.training.progress import Progress as TrainingProgress
 
-MANY_HEADERS = 1000             # of DICOM: a thousand are read in three seconds
+MANY_HEADERS = 1000  # of DICOM: a thousand are read in three seconds
 OBEYED = (
-    *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A),
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    0x061C,
+    0x200E,
+    0x200F,
+    *range(0x2028, 0x202F),
+    *range(0x2066, 0x206A),
 )
 UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
 """Replacements of control characters: escapes, changes of writing direction, line ends; file names may
@@ -50,11 +56,17 @@ class Console(Terminal):
         text shown."""
         return super().render_str(text.translate(UNSHOWN), **how)
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
         """As rich, with control characters replaced; rich's own control segments, which move bars, pass
         unchanged."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(segment.text.translate(UNSHOWN), segment.style)
+            yield (
+                segment
+                if segment.control
+                else Segment(segment.text.translate(UNSHOWN), segment.style)
+            )
 
     def print(self, *objects: Any, **how: Any) -> None:
         """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a broken
@@ -72,7 +84,12 @@ out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
 def titled(title: str, *headings: str) -> Table:
     """An empty table with a title and headings, without lines between columns."""
     return Table(
-        *headings, title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0)
+        *headings,
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
     )
 
 
@@ -112,7 +129,9 @@ def difference_text(one: Difference | None) -> str:
     if one.low is None or one.high is None:
         return one.interval
     scale, unit = (1.0, " mm") if _is_length(one.measure) else (100.0, "")
-    return f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
+    return (
+        f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
+    )
 
 
 def _is_length(measure: str) -> bool:
@@ -131,13 +150,21 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
         return
     named, rate = TextColumn(what, markup=False), TextColumn("{task.description}", markup=False)
     columns = (
-        SpinnerColumn(), named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        SpinnerColumn(),
+        named,
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
         rate,
     )
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, total: progress.update(
-            task, completed=done, total=total, description=pace.progress_text(done, total).partition(", ")[0]
+            task,
+            completed=done,
+            total=total,
+            description=pace.progress_text(done, total).partition(", ")[0],
         )
 
 
@@ -161,10 +188,13 @@ def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], Non
 def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
     """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line per
     epoch."""
+
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
         done = len(training.validation_loss)
         each = training.seconds / done
-        losses = f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
+        losses = (
+            f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
+        )
         return f"{losses}, {slices_per_epoch / each:,.0f} slices/s, {each * (epochs - done):,.0f} s left"
 
     if not err.is_terminal:
@@ -174,12 +204,20 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
         return
     what = TextColumn("{task.description}", markup=False)
     columns = (
-        SpinnerColumn(), TextColumn("epochs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), what,
+        SpinnerColumn(),
+        TextColumn("epochs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        what,
     )
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
         yield lambda done, epochs: progress.update(
-            task, completed=len(done.validation_loss), total=epochs, description=epoch_text(done, epochs)
+            task,
+            completed=len(done.validation_loss),
+            total=epochs,
+            description=epoch_text(done, epochs),
         )
 
 

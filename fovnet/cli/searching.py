@@ -31,7 +31,7 @@ verbs = typer.Typer()
 slot = typer.Typer(
     no_args_is_help=True,
     help="Search slot by slot, one command each, as on a cluster; the trials are the same as those of "
-         "`search`.",
+    "`search`.",
 )
 searching = typer.Typer(
     help="Search the network space: propose, train, learn, propose; resumes after a kill."
@@ -47,7 +47,8 @@ def _is_explanation(path: Path) -> bool:
 def search(
     context: typer.Context,
     config: Annotated[
-        Path | None, GivenBy("--config", help="YAML file; configs/ of the repository has some to start from.")
+        Path | None,
+        GivenBy("--config", help="YAML file; configs/ of the repository has some to start from."),
     ] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; resumes after a kill."""
@@ -68,11 +69,14 @@ def search(
 
 @searching.command()
 def explain(
-    run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
+    run: Annotated[
+        Path, Given(help="A search's journal, or a results folder whose search is done.")
+    ],
     out_file: Annotated[
         Path | None,
         file_out(
-            _is_explanation, "Output JSON; default: explain.json in the journal.",
+            _is_explanation,
+            "Output JSON; default: explain.json in the journal.",
             "an explanation of a search",
         ),
     ] = None,
@@ -86,7 +90,10 @@ def explain(
     journal, trials = _journal_of(run)
     owner, explanation = explain_search(journal, trials)
     path = write_json(
-        out_file or journal / "explain.json", asdict(explanation), settings=owner.identity, seed=owner.seed
+        out_file or journal / "explain.json",
+        asdict(explanation),
+        settings=owner.identity,
+        seed=owner.seed,
     )
     for paragraph in sentences(explanation):
         out.print(paragraph)
@@ -115,14 +122,21 @@ def compare(
 
     courses = []
     shown = titled(
-        "searches side by side", "search", "seed", "configurations", "full trainings spent", "lowest score",
+        "searches side by side",
+        "search",
+        "seed",
+        "configurations",
+        "full trainings spent",
+        "lowest score",
         "journal",
     )
     for journal, trials in map(_journal_of, dict.fromkeys(runs)):
         one = course(read_search(journal), read_trials(journal) if trials is None else trials)
         courses.append(one)
         spent, lowest = (
-            (f"{one.spent[-1]:.1f}", f"{one.lowest[-1]:.4f}") if len(one.spent) else ("", "none yet")
+            (f"{one.spent[-1]:.1f}", f"{one.lowest[-1]:.4f}")
+            if len(one.spent)
+            else ("", "none yet")
         )
         shown.add_row(one.contestant, str(one.seed), str(one.begun), spent, lowest, journal.name)
     save_png(courses_figure(courses), out_file)
@@ -137,12 +151,13 @@ def learn(
         list[Path] | None,
         Given(
             help="Journals of searches, or results folders whose searches are done; default: those of "
-                 "search.learn_from.",
+            "search.learn_from.",
             show_default=False,
         ),
     ] = None,
     out_file: Annotated[
-        Path | None, file_out(is_our_prior, "Default: prior.safetensors in the results folder.", "a prior")
+        Path | None,
+        file_out(is_our_prior, "Default: prior.safetensors in the results folder.", "a prior"),
     ] = None,
     steps: Annotated[
         int, typer.Option(min=1, help="Steps of the training; each uses a list of up to 100 rows.")
@@ -154,7 +169,7 @@ def learn(
             "--context/--no-context",
             show_default=False,
             help="Use networks that are shown what the new search has seen; default: if there are three "
-                 "searches of 300 rows each.",
+            "searches of 300 rows each.",
         ),
     ] = None,
 ) -> None:
@@ -172,10 +187,13 @@ def learn(
     folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
     if not folders:
         raise ConfigError(
-            "learn-sources", f"{config}: no search to learn from; give journals, or set search.learn_from"
+            "learn-sources",
+            f"{config}: no search to learn from; give journals, or set search.learn_from",
         )
     journals = [(str(folder), _journal_of(folder)[0]) for folder in dict.fromkeys(folders)]
-    prior = learned(run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print)
+    prior = learned(
+        run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print
+    )
     path = write_prior(prior, out_file or run.results.prior)
     show_table(_taught(prior))
     out.print(f"learned: {path}")
@@ -184,11 +202,17 @@ def learn(
 def _taught(prior: Prior) -> Table:
     """What each source contributed, and how well the others predicted it."""
     shown = titled(
-        "what was learned", "search", "configurations", "Kendall's tau, held out", "place of its best row"
+        "what was learned",
+        "search",
+        "configurations",
+        "Kendall's tau, held out",
+        "place of its best row",
     )
     held_out = prior.facts["held_out"] or [None] * len(prior.sources)
     for source, one in zip(prior.sources, held_out, strict=True):
-        tau, place = (f"{one['tau']:.2f}", f"{one['place_of_best']} of {one['of']}") if one else ("", "")
+        tau, place = (
+            (f"{one['tau']:.2f}", f"{one['place_of_best']} of {one['of']}") if one else ("", "")
+        )
         shown.add_row(source.name, str(source.scored), tau, place)
     return shown
 
@@ -200,7 +224,9 @@ def _journal_of(run: Path) -> tuple[Path, list[Trial] | None]:
     """
     from fovnet.errors import SearchError
 
-    if not any(path.exists() for path in (run / "search.json", Results(run).search / "current.json")):
+    if not any(
+        path.exists() for path in (run / "search.json", Results(run).search / "current.json")
+    ):
         wanted = (
             "give a journal (results/.../search/<twelve characters>), or a results folder whose search is "
             "done"
@@ -224,8 +250,12 @@ def train(
     epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
     training_seed: Annotated[
         int | None,
-        typer.Option("--seed", min=0, max=2**64 - 1,
-            help="Seed of the training; a trial's own seed repeats that trial."),
+        typer.Option(
+            "--seed",
+            min=0,
+            max=2**64 - 1,
+            help="Seed of the training; a trial's own seed repeats that trial.",
+        ),
     ] = None,
 ) -> None:
     """Train one configuration; status 3 if it does not complete. If killed, the same command resumes."""
@@ -239,9 +269,7 @@ def train(
     training = SearchPlan(settings, pack).single(configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
-        err.print(
-            f"{out_folder}: replaces the network of another training ({described(replaced)})"
-        )
+        err.print(f"{out_folder}: replaces the network of another training ({described(replaced)})")
     amount = (
         f"{several(training.job.recipe.epochs, 'epoch')} of "
         f"{several(settings.training.slices_per_epoch, 'slice')}"
@@ -295,7 +323,13 @@ def slot_train(config: ConfigFile, slot: Slot) -> None:
     trial = slots.trained(opened(config), slot)
     out.print(
         " ".join(
-            ["slot", str(slot), trial.outcome.status, score_text(trial.score), trial.outcome.message]
+            [
+                "slot",
+                str(slot),
+                trial.outcome.status,
+                score_text(trial.score),
+                trial.outcome.message,
+            ]
         ).rstrip()
     )
 
@@ -309,15 +343,21 @@ def slot_gather(config: ConfigFile) -> None:
 
 @verbs.command()
 def propose(
-    run: Annotated[Path, Given(help="A search's journal, or a results folder whose search is done.")],
-    slot: Annotated[int, typer.Option(min=0, help="The slot to propose again from what it had seen.")],
+    run: Annotated[
+        Path, Given(help="A search's journal, or a results folder whose search is done.")
+    ],
+    slot: Annotated[
+        int, typer.Option(min=0, help="The slot to propose again from what it had seen.")
+    ],
 ) -> None:
     """Compute what a search proposes for a slot; for a finished slot this gives its recorded proposal
     again."""
     from fovnet.search.journal import replay
     from fovnet.search.trial import proposal_facts
 
-    journal = finished_search(Results(run))[0] if (Results(run).search / "current.json").exists() else run
+    journal = (
+        finished_search(Results(run))[0] if (Results(run).search / "current.json").exists() else run
+    )
     out.print_json(json.dumps(proposal_facts(replay(journal, slot))))
 
 
@@ -332,7 +372,10 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
         f"{outcome.seconds:.0f} s on {outcome.device}"
     )
     figure = learning_figure(
-        outcome.training_loss, outcome.validation_loss, training.guess, described(training.configuration),
+        outcome.training_loss,
+        outcome.validation_loss,
+        training.guess,
+        described(training.configuration),
         ending,
     )
     save_png(figure, training.folder / "curve.png")
@@ -346,4 +389,6 @@ def _show_search(run: Run, trials: list[Trial]) -> None:
     losses = f"validation loss {score_text(trials[0].score)} at the start, {score_text(min(scores))} at best"
     begun = len(latest(trials))
     slots = "" if begun == len(trials) else f" in {len(trials)} slots"
-    out.print(f"{several(begun, 'trial')}{slots}, {len(scores)} with a score; {losses}: {run.results.trials}")
+    out.print(
+        f"{several(begun, 'trial')}{slots}, {len(scores)} with a score; {losses}: {run.results.trials}"
+    )

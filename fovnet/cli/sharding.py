@@ -51,7 +51,9 @@ Pages = Annotated[bool | None, PAGES]
 @shard.command("survey")
 def survey(
     paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
-    out_folder: Annotated[Path, FolderOut("--out", help="Where the shards are listed, and answers written.")],
+    out_folder: Annotated[
+        Path, FolderOut("--out", help="Where the shards are listed, and answers written.")
+    ],
     volumes: Annotated[int, typer.Option(min=1, help="Volumes in a shard, on average.")] = 200,
     model: Model = None,
     include: Included = None,
@@ -104,8 +106,14 @@ def answer(
         settings = replace(inherited, faces=faces_drawn(out_folder, named, inherited.faces))
         networks = load(_folder_of(settings), device, engine=engine)
         rows = answered(
-            out_folder, named, networks, workers, None, pictures=bool(settings.pictures),
-            pages=bool(settings.pages), faces=bool(settings.faces),
+            out_folder,
+            named,
+            networks,
+            workers,
+            None,
+            pictures=bool(settings.pictures),
+            pages=bool(settings.pages),
+            faces=bool(settings.faces),
         )
         volumes = [rows[volume_id] for volume_id, _ in named]
         shards.finished(out_folder, number, volumes, networks.identity, settings)
@@ -145,7 +153,7 @@ def _model_named(model: Path | None) -> str | None:
     if str(model) == SHIPPED and not model.exists():
         return SHIPPED
     facts_of(model)
-    return os.path.abspath(model)       # noqa: PTH100  (resolve would follow links)
+    return os.path.abspath(model)  # noqa: PTH100  (resolve would follow links)
 
 
 def _folder_of(settings: ShardSettings) -> Path:

@@ -7,17 +7,29 @@ from typing import Any
 
 from fovnet.words import did_you_mean
 
-LONGEST_SHOWN = 200             # characters of a value in a message
-_SHORT = reprlib.Repr()         # writes no more of a large value than is shown
-_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = (
-    3, 12, 12, 12, 190, 190,
+LONGEST_SHOWN = 200  # characters of a value in a message
+_SHORT = reprlib.Repr()  # writes no more of a large value than is shown
+(
+    _SHORT.maxlevel,
+    _SHORT.maxlist,
+    _SHORT.maxtuple,
+    _SHORT.maxdict,
+    _SHORT.maxstring,
+    _SHORT.maxother,
+) = (
+    3,
+    12,
+    12,
+    12,
+    190,
+    190,
 )
 
 
 def shown(value: Any) -> str:
     """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
     text = _SHORT.repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN - 1]}…"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def place(fault: Any) -> str:
@@ -27,7 +39,9 @@ def place(fault: Any) -> str:
 
 def wanted(fault: Any) -> str:
     """What is wanted instead of the value, and how to write it if pydantic's message does not say so."""
-    if fault["type"] in ("dict_type", "model_type") and isinstance(fault["input"], str | int | float):
+    if fault["type"] in ("dict_type", "model_type") and isinstance(
+        fault["input"], str | int | float
+    ):
         return f"expected a name with a value, such as NAME: {str(fault['input'])[:LONGEST_SHOWN]}"
     if fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
         return f"value number {fault['loc'][-1] + 1} is missing"

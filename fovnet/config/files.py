@@ -39,7 +39,10 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
 
 
 def parse_as(
-    kind: type[Whole], raw: Mapping[str, Any], source: str, overrides: Mapping[str, Any] | None = None
+    kind: type[Whole],
+    raw: Mapping[str, Any],
+    source: str,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Whole:
     """As `parse`, the settings of another kind of file; `overrides` are those of `raw` that `--config` gave,
     and faults in them are told of it."""
@@ -59,7 +62,10 @@ def parse_as(
 
 
 def parse_merged(
-    kind: type[Whole], merged: Mapping[str, Any], files: Sequence[Path], overrides: Mapping[str, Any]
+    kind: type[Whole],
+    merged: Mapping[str, Any],
+    files: Sequence[Path],
+    overrides: Mapping[str, Any],
 ) -> Whole:
     """The settings that Snakemake merged from files and, last, from its option `--config`.
 
@@ -100,12 +106,17 @@ def refuse_file(settings: Settings, source: str) -> None:
     """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source` names the
     settings."""
     file = next(
-        (place for place in (Path(settings.results), *Path(settings.results).parents) if place.is_file()),
+        (
+            place
+            for place in (Path(settings.results), *Path(settings.results).parents)
+            if place.is_file()
+        ),
         None,
     )
     if file is not None:
         raise ConfigError(
-            "results-file", f"{source}: results: {settings.results}: {file} is a file; name a folder"
+            "results-file",
+            f"{source}: results: {settings.results}: {file} is a file; name a folder",
         )
 
 
@@ -127,7 +138,9 @@ def _fault(fault: Any, kind: type[Section]) -> str:
             # else a name of the user's, of which each has a section
             if step in section.model_fields:
                 section = _section(section.model_fields[step].annotation)
-        return f"{where}: unknown key; {nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
+        return (
+            f"{where}: unknown key; {nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
+        )
     if fault["type"] == "value_error":
         return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])
     return f"{where}: {shown(fault['input'])}: {wanted(fault)}"
@@ -138,7 +151,8 @@ def _section(annotation: Any) -> Any:
     itself if there is none."""
     choices = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
     return next(
-        (choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)), annotation
+        (choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)),
+        annotation,
     )
 
 
@@ -165,7 +179,9 @@ def read_yaml(
     except FileNotFoundError:
         raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
     except UnicodeDecodeError:
-        raise ConfigError("config-unreadable", f"{path}: is not text; give a YAML file; {like}") from None
+        raise ConfigError(
+            "config-unreadable", f"{path}: is not text; give a YAML file; {like}"
+        ) from None
     except OSError as error:
         raise ConfigError(
             "config-unreadable", f"{path}: {error.strerror or error}; give a YAML file; {like}"
@@ -181,12 +197,20 @@ def read_yaml(
         message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
         raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {message}") from None
     if doubled:
-        raise ConfigError("config-doubled", f"{path}: duplicate keys; remove one of each:\n"
-                                            + "\n".join(f"  {fault}" for fault in doubled))
+        raise ConfigError(
+            "config-doubled",
+            f"{path}: duplicate keys; remove one of each:\n"
+            + "\n".join(f"  {fault}" for fault in doubled),
+        )
     if misread:
-        raise ConfigError("config-misread", f"{path}: YAML reads these otherwise than they look:\n"
-                                            + "\n".join(f"  {fault}" for fault in misread))
+        raise ConfigError(
+            "config-misread",
+            f"{path}: YAML reads these otherwise than they look:\n"
+            + "\n".join(f"  {fault}" for fault in misread),
+        )
     if not isinstance(raw, dict):
         held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
-        raise ConfigError("config-unreadable", f"{path}: {held}; it must have 'key: value' lines; {like}")
+        raise ConfigError(
+            "config-unreadable", f"{path}: {held}; it must have 'key: value' lines; {like}"
+        )
     return raw

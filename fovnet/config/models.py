@@ -39,7 +39,9 @@ class Prepare(Section):
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
     blacken_noise: bool = True
     split: Annotated[tuple[PositiveFloat, PositiveFloat, PositiveFloat], AfterValidator(_whole)] = (
-        0.5, 0.25, 0.25,
+        0.5,
+        0.25,
+        0.25,
     )
 
     @property
@@ -93,7 +95,9 @@ class Decision(Section):
     at_risk: float = Field(0.1, gt=0, lt=1)
     method: Literal["exact", "intersections"] = "exact"
     heights: Literal["where better", "presence", "never"] = "where better"
-    height_widths: list[Annotated[float, Field(gt=0)]] = Field(default=[4.0, 2.0, 1.0], min_length=1)
+    height_widths: list[Annotated[float, Field(gt=0)]] = Field(
+        default=[4.0, 2.0, 1.0], min_length=1
+    )
 
 
 class Evaluate(Section):
@@ -162,15 +166,20 @@ class Settings(Section):
                 f"must use all inputs: set at most {self.ensemble.members - 1}"
             )
         if self.ensemble.alone and not self.training.augmentation.alone:
-            raise ValueError("ensemble.alone: networks never trained on slices alone cannot predict them; "
-                             "set training.augmentation.alone as well, to 0.25 for instance, or leave it "
-                             "out")
+            raise ValueError(
+                "ensemble.alone: networks never trained on slices alone cannot predict them; "
+                "set training.augmentation.alone as well, to 0.25 for instance, or leave it "
+                "out"
+            )
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
                 f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by "
                 "itself; leave it out, or set search.spend to full"
             )
-        if any(Path(folder).resolve() == Path(self.results).resolve() for folder in self.search.learn_from):
+        if any(
+            Path(folder).resolve() == Path(self.results).resolve()
+            for folder in self.search.learn_from
+        ):
             raise ValueError(
                 f"search.learn_from: {self.results} is the results folder of this search itself; set "
                 "another `results`"

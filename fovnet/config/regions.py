@@ -28,7 +28,9 @@ def vocabulary(name: str) -> Vocabulary:
     """
     if name == "default":
         return DEFAULT
-    raw = read_yaml(Path(name), "give default, or a YAML file with a list 'regions' of name and rung")
+    raw = read_yaml(
+        Path(name), "give default, or a YAML file with a list 'regions' of name and rung"
+    )
     entries = raw.get("regions")
     for key in [key for key in raw if key != "regions"]:
         raise ConfigError(
@@ -38,7 +40,8 @@ def vocabulary(name: str) -> Vocabulary:
         )
     if not isinstance(entries, list) or not entries:
         raise ConfigError(
-            "regions-invalid", f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each"
+            "regions-invalid",
+            f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each",
         )
     return Vocabulary(tuple(_coloured(_checked(name, [_region(name, entry) for entry in entries]))))
 
@@ -55,7 +58,9 @@ def _readable(text: str) -> str:
 class RegionEntry(Section):
     """A region in a user's YAML file; `fovnet.regions.Region` describes the fields."""
 
-    name: Annotated[str, Field(strict=True), AfterValidator(_readable), Field(pattern=r"\w", max_length=64)]
+    name: Annotated[
+        str, Field(strict=True), AfterValidator(_readable), Field(pattern=r"\w", max_length=64)
+    ]
     rung: Annotated[int, Field(strict=True)] | None
     colour: str = Field("", pattern="^(#[0-9a-fA-F]{6})?$")
     # YAML reads digits without quotes as a number
@@ -84,7 +89,8 @@ def _region(source: str, entry: Any) -> Region:
     known = tuple(RegionEntry.model_fields)
     for key in [key for key in entry if key not in known]:
         raise ConfigError(
-            "regions-invalid", f"{source}: {entry['name']}.{key}: unknown key; {nearest(str(key), known)}"
+            "regions-invalid",
+            f"{source}: {entry['name']}.{key}: unknown key; {nearest(str(key), known)}",
         )
     try:
         return Region(**RegionEntry(**entry).model_dump())
@@ -105,7 +111,9 @@ in turn."""
 def _coloured(regions: Sequence[Region]) -> list[Region]:
     """The regions; those without a colour are given one that no other has."""
     taken = {region.colour.lower() for region in regions}
-    hues = (colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count())
+    hues = (
+        colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count()
+    )
     more = ("#" + "".join(f"{round(255 * part):02x}" for part in hue) for hue in hues)
     free = (colour for colour in chain(PALETTE, more) if colour not in taken)
     return [region if region.colour else replace(region, colour=next(free)) for region in regions]
@@ -127,6 +135,7 @@ def _checked(source: str, regions: list[Region]) -> list[Region]:
             )
     if rungs != list(range(len(rungs))) or not rungs:
         raise ConfigError(
-            "regions-invalid", f"{source}: the rungs are {rungs}; wanted 0, 1, 2, ... from feet to head"
+            "regions-invalid",
+            f"{source}: the rungs are {rungs}; wanted 0, 1, 2, ... from feet to head",
         )
     return regions

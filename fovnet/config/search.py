@@ -21,14 +21,27 @@ from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.config.space import checked_space
 
-FORMS = ("numbers", "word")         # of `speed`
+FORMS = ("numbers", "word")  # of `speed`
 IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING = ("mads", "a-mads")
 TAUGHT = ("ranking", "gp-rgpe")
-REGRETLESS = {"random": "method random has no model", "gp-rgpe": "method gp-rgpe gives no distances"}
+REGRETLESS = {
+    "random": "method random has no model",
+    "gp-rgpe": "method gp-rgpe gives no distances",
+}
 LATER: Mapping[str, Any] = {
-    "candidates": 24, "spend": None, "eta": 3, "least_epochs": 1, "reuse": True, "fidelity": "latest",
-    "choose": "best", "neighbours": {}, "mads": None, "ranking": None, "prior": None, "learn_from": [],
+    "candidates": 24,
+    "spend": None,
+    "eta": 3,
+    "least_epochs": 1,
+    "reuse": True,
+    "fidelity": "latest",
+    "choose": "best",
+    "neighbours": {},
+    "mads": None,
+    "ranking": None,
+    "prior": None,
+    "learn_from": [],
 }
 """Keys of `search` that came after the first release, and their defaults."""
 LEAST_FALL = 40
@@ -98,8 +111,10 @@ class Ranking(Section):
                 f"other machines would propose other rows; set {self.rate / LEAST_FALL:g} or less"
             )
         if self.weight != "log" and self.loss != "list":
-            raise ValueError(f"weight: loss {self.loss} does not weight places; leave it out, or set loss "
-                             "to list")
+            raise ValueError(
+                f"weight: loss {self.loss} does not weight places; leave it out, or set loss "
+                "to list"
+            )
         return self
 
 
@@ -118,8 +133,23 @@ class Search(Section):
     """
 
     method: Literal[
-        "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe",
-        "hyperband", "gp-hyperband", "mads", "a-mads", "ranking", "ensemble-ei", "gp-rgpe",
+        "grid",
+        "random",
+        "gp-ei",
+        "gp-pi",
+        "gp-lcb",
+        "gp-ts",
+        "gp-mes",
+        "gp-es",
+        "gp-esp",
+        "tpe",
+        "hyperband",
+        "gp-hyperband",
+        "mads",
+        "a-mads",
+        "ranking",
+        "ensemble-ei",
+        "gp-rgpe",
     ] = "gp-ei"
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
     kernel: Literal["matern52", "squared-exponential"] = "matern52"
@@ -145,14 +175,20 @@ class Search(Section):
     space: Annotated[dict[str, Any] | str, BeforeValidator(checked_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
-            "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
-            "log10_learning_rate": -3, "log2_batch": 3,
+            "blocks": 5,
+            "convolutions": 1,
+            "log2_filters": 6,
+            "kernel": 3,
+            "separable": False,
+            "log10_learning_rate": -3,
+            "log2_batch": 3,
         }
     )
     memory_limit_gb: PositiveFloat = 16.0
     seconds_limit: PositiveFloat | None = None
     speed: Annotated[
-        Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")], Discriminator(_form)
+        Annotated[Speed, Tag("numbers")] | Annotated[Literal["measure"], Tag("word")],
+        Discriminator(_form),
     ] = Speed()
     jobs: bool = False
 
@@ -160,12 +196,18 @@ class Search(Section):
     def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Keys that came later are left out where they have their default: what a finished search was made
         with is still the same."""
-        return {key: value for key, value in whole(self).items() if key not in LATER or value != LATER[key]}
+        return {
+            key: value
+            for key, value in whole(self).items()
+            if key not in LATER or value != LATER[key]
+        }
 
     @property
     def spends(self) -> str:
         """The way to spend, named or the method's own."""
-        return self.spend or ("hyperband" if self.method in ("hyperband", "gp-hyperband") else "full")
+        return self.spend or (
+            "hyperband" if self.method in ("hyperband", "gp-hyperband") else "full"
+        )
 
     @model_validator(mode="after")
     def _nothing_of_a_process_that_is_not_there(self) -> Search:
@@ -177,7 +219,14 @@ class Search(Section):
             for key in of_a_process
             if key not in heeded and getattr(self, key) != type(self).model_fields[key].default
         ]
-        if given and self.method in ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING):
+        if given and self.method in (
+            "grid",
+            "tpe",
+            "hyperband",
+            "ranking",
+            "ensemble-ei",
+            *POLLING,
+        ):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(
                 f"{', '.join(given)}: for a Gaussian process, but method {self.method} uses none; leave "
@@ -196,7 +245,9 @@ class Search(Section):
                 f"per_second: {self.method} computes no expected improvement to divide by seconds; leave it "
                 "out, or set method to gp-ei"
             )
-        if self.stop_below_regret is not None and (self.method in REGRETLESS or self.targets == "ranked"):
+        if self.stop_below_regret is not None and (
+            self.method in REGRETLESS or self.targets == "ranked"
+        ):
             what = REGRETLESS.get(self.method, "targets ranked give no distances")
             raise ValueError(
                 f"stop_below_regret: {what}, so the remaining gain is unknown; leave it out, or set "
@@ -238,11 +289,14 @@ class Search(Section):
                 f"set method to {' or '.join(TAUGHT)}"
             )
         if not given and self.method == "gp-rgpe":
-            raise ValueError("method: gp-rgpe uses what earlier searches taught; set search.prior or "
-                             "search.learn_from, or set method to gp-ei")
+            raise ValueError(
+                "method: gp-rgpe uses what earlier searches taught; set search.prior or "
+                "search.learn_from, or set method to gp-ei"
+            )
         if len(given) > 1:
-            raise ValueError("prior, learn_from: a prior is both given and to be learned; leave out one of "
-                             "them")
+            raise ValueError(
+                "prior, learn_from: a prior is both given and to be learned; leave out one of them"
+            )
         return self
 
     @model_validator(mode="after")
@@ -262,7 +316,9 @@ class Search(Section):
                 "set method to gp-ei"
             )
         of_rungs = [
-            key for key in ("eta", "least_epochs", "reuse", "fidelity") if getattr(self, key) != LATER[key]
+            key
+            for key in ("eta", "least_epochs", "reuse", "fidelity")
+            if getattr(self, key) != LATER[key]
         ]
         if self.spends == "full" and of_rungs:
             raise ValueError(

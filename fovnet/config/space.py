@@ -18,7 +18,7 @@ from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.levels import even_ratios
 
-MEMBERS = "members"       # a space: the configurations of the networks that training.begin names
+MEMBERS = "members"  # a space: the configurations of the networks that training.begin names
 
 
 class Range(Section):
@@ -47,7 +47,9 @@ class Range(Section):
 
 Levels = Annotated[list[Level], Field(min_length=1)]
 AXIS_KINDS: Mapping[str, Any] = {
-    "ordinal": TypeAdapter(Levels), "categorical": TypeAdapter(Levels), "log": TypeAdapter(Range),
+    "ordinal": TypeAdapter(Levels),
+    "categorical": TypeAdapter(Levels),
+    "log": TypeAdapter(Range),
 }
 
 

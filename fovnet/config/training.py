@@ -30,7 +30,9 @@ class Augmentation(Section):
     translation: float = Field(0.08, ge=0, le=0.5)
     shear: float = Field(0.1, ge=0, le=1)
     zoom: float = Field(0.15, ge=0, lt=1)
-    noise: float = Field(0.03, ge=0, le=1, description="standard deviation at most, as a share of white")
+    noise: float = Field(
+        0.03, ge=0, le=1, description="standard deviation at most, as a share of white"
+    )
     gamma: float = Field(0.0, ge=0, lt=1)
     window: float = Field(0.0, ge=0, lt=0.5)
     crop: float = Field(0.0, ge=0, le=1)
@@ -56,7 +58,9 @@ class Envelope(Section):
     chapter 6)."""
 
     milestones: list[PositiveInt] = Field(min_length=1)
-    margin: float = Field(0.5, ge=0, description="as a share of the best trial's loss at that epoch")
+    margin: float = Field(
+        0.5, ge=0, description="as a share of the best trial's loss at that epoch"
+    )
 
 
 class EarlyStopping(Section):

@@ -30,7 +30,11 @@ def expanded_characters(text: str) -> float:
         if id(node) not in sizes:
             # while its entries are counted: an alias of itself has no end
             sizes[id(node)] = math.inf
-            entries = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+            entries = (
+                chain.from_iterable(node.value)
+                if isinstance(node, yaml.MappingNode)
+                else node.value
+            )
             sizes[id(node)] = 1 + sum(map(size, entries))
         return sizes[id(node)]
 
@@ -49,7 +53,9 @@ def doubled_keys(text: str) -> list[str]:
             line, identity = key.start_mark.line + 1, (key.tag, str(key.value))
             if isinstance(key, yaml.ScalarNode) and identity in first_line:
                 path = ".".join((*keys, key.value))
-                doubled.append((line, f"line {line}: {path} is in line {first_line[identity]} already"))
+                doubled.append(
+                    (line, f"line {line}: {path} is in line {first_line[identity]} already")
+                )
             first_line.setdefault(identity, line)
     return [sentence for _, sentence in sorted(doubled)]
 
@@ -83,7 +89,11 @@ def _misreading(text: str, tag: str) -> str:
         as_it_looks = float(text)
     except ValueError:
         return f"{text} is {value} in YAML; write {value}"
-    return "" if as_it_looks == value else f"{text} is {value} in YAML; write {value}, or {as_it_looks:.0f}"
+    return (
+        ""
+        if as_it_looks == value
+        else f"{text} is {value} in YAML; write {value}, or {as_it_looks:.0f}"
+    )
 
 
 def read_value(text: str) -> Any:

@@ -37,8 +37,19 @@ from fovnet.volume.slices.stack import SliceStack
 
 TABLE = "spans.tsv"
 COLUMNS = (
-    "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence",
-    "message", "volume_confidence", "code", "extents",
+    "volume_id",
+    "path",
+    "status",
+    "region",
+    "first_slice",
+    "last_slice",
+    "from_mm",
+    "to_mm",
+    "confidence",
+    "message",
+    "volume_confidence",
+    "code",
+    "extents",
 )
 
 
@@ -93,7 +104,12 @@ class Answer:
 
 
 def answer(
-    volume_id: str, path: str, decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary,
+    volume_id: str,
+    path: str,
+    decision: Decision,
+    signs: Signs,
+    rule: Rule,
+    vocabulary: Vocabulary,
     notes: Sequence[str] = (),
 ) -> Answer:
     """The answer for a decided volume, with the reasons to doubt it in words."""
@@ -101,13 +117,21 @@ def answer(
     status = status_of(said) if said else "uncertain" if are_reasons(why) else "ok"
     if status != "ok":
         why = tuple(_as_guess(doubt) for doubt in why)
-    message = "; ".join(filter(None, [unsure_sentence(said), *(doubt.sentence for doubt in why), *notes]))
-    return Answer(volume_id, path, status, message, decision, "", why, signs, said, rule.min_extent_mm)
+    message = "; ".join(
+        filter(None, [unsure_sentence(said), *(doubt.sentence for doubt in why), *notes])
+    )
+    return Answer(
+        volume_id, path, status, message, decision, "", why, signs, said, rule.min_extent_mm
+    )
 
 
 def _as_guess(doubt: Doubt) -> Doubt:
     """That no region is shown is the best guess of an answer that is not sure."""
-    return replace(doubt, sentence=f"best guess: {NO_REGION}") if doubt.code == none.CHECK.code else doubt
+    return (
+        replace(doubt, sentence=f"best guess: {NO_REGION}")
+        if doubt.code == none.CHECK.code
+        else doubt
+    )
 
 
 def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
@@ -140,7 +164,10 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
 def bare_row(given: Answer) -> dict[str, Any]:
     """The cells of spans.tsv that every row of a volume has; a refused volume has no others."""
     return {
-        "volume_id": given.volume_id, "path": given.path, "status": given.status, "message": given.message,
+        "volume_id": given.volume_id,
+        "path": given.path,
+        "status": given.status,
+        "message": given.message,
         "code": given.codes,
         "extents": "" if given.decision is None else "sure" if given.are_extents_sure else "unsure",
     }
@@ -156,8 +183,10 @@ def facts(
     agreed, order = signs.of(members_disagree.CHECK), signs.of(out_of_order.CHECK)
     hidden = signs.of(too_dark.CHECK)
     body = _said(given) | {
-        "novelty": novelty and novelty.volume, "agreement": None if agreed is None else float(agreed.mean()),
-        "upright": axes and axes.bearing.upright, "classes": vocabulary.classes,
+        "novelty": novelty and novelty.volume,
+        "agreement": None if agreed is None else float(agreed.mean()),
+        "upright": axes and axes.bearing.upright,
+        "classes": vocabulary.classes,
     }
     if given.decision is None or stack is None or raw is None:
         return body
@@ -185,7 +214,11 @@ def facts(
         "smoothed": np.round(given.decision.smoothed, 5),
         "images": None
         if stack.images is None
-        else {"axis": stack.images.axis, "sop_instance_uid": stack.images.uids, "frame": stack.images.frames},
+        else {
+            "axis": stack.images.axis,
+            "sop_instance_uid": stack.images.uids,
+            "frame": stack.images.frames,
+        },
         "decided": given.decision.decided.astype(int),
         "slice_confidence": np.round(given.decision.confidence, 5),
         "disorder": order and order.disorder,
@@ -200,11 +233,15 @@ def facts(
 def _said(given: Answer) -> dict[str, Any]:
     """The answer on a volume, refused or not, as JSON."""
     return {
-        "volume_id": given.volume_id, "path": given.path, "status": given.status, "code": given.codes,
+        "volume_id": given.volume_id,
+        "path": given.path,
+        "status": given.status,
+        "code": given.codes,
         "message": given.message,
         "doubts": [asdict(doubt) for doubt in given.doubts],
         "statements": [asdict(one) for one in given.statements],
-        "extents_sure": given.are_extents_sure, "min_extent_mm": given.min_extent_mm,
+        "extents_sure": given.are_extents_sure,
+        "min_extent_mm": given.min_extent_mm,
     }
 
 
@@ -226,6 +263,9 @@ def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
     first, last = stack.covers.T if stack.counted is None else _nearest(stack.counted)
     return {
         "region": span.region,
-        "first_slice": int(first[span.first]), "last_slice": int(last[span.last]),
-        "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": span.confidence,
+        "first_slice": int(first[span.first]),
+        "last_slice": int(last[span.last]),
+        "from_mm": span.from_mm,
+        "to_mm": span.to_mm,
+        "confidence": span.confidence,
     }

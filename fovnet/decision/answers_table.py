@@ -1,9 +1,9 @@
 """The table of answers, answers.tsv: one row per volume, with the answer on each region.
 
-    volume_id, path, status, shows, unsure, message, code, volume_confidence, extents
-    of each region R   R            yes, no or unsure         R_probability  that 10 mm of it are shown
-                       R_from_mm, R_to_mm   its ends in scanner millimetres, with 90 % intervals
-                       (R_from_low_mm, R_from_high_mm, ...); empty where the picture ends, or without a span
+volume_id, path, status, shows, unsure, message, code, volume_confidence, extents
+of each region R   R            yes, no or unsure         R_probability  that 10 mm of it are shown
+                   R_from_mm, R_to_mm   its ends in scanner millimetres, with 90 % intervals
+                   (R_from_low_mm, R_from_high_mm, ...); empty where the picture ends, or without a span
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ from fovnet.decision.statements import UNSURE, YES, End, Statement
 from fovnet.records import plain, write_tsv
 
 TABLE = "answers.tsv"
-HEAD = ("volume_id", "path", "status", "shows", "unsure", "message", "code", "volume_confidence", "extents")
+HEAD = (
+    "volume_id",
+    "path",
+    "status",
+    "shows",
+    "unsure",
+    "message",
+    "code",
+    "volume_confidence",
+    "extents",
+)
 ENDS = {"lower": "from", "upper": "to"}
 
 
@@ -40,7 +50,9 @@ class Rows:
         cells = row(body)
         regions = [one["region"] for one in body.get("statements") or ()]
         told = body.get("doubts")
-        doubts = None if told is None else tuple((one.get("code"), one.get("sentence")) for one in told)
+        doubts = (
+            None if told is None else tuple((one.get("code"), one.get("sentence")) for one in told)
+        )
         return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)), doubts)
 
     @classmethod
@@ -52,7 +64,9 @@ class Rows:
     @property
     def line(self) -> str:
         """The whole as one line of JSON, from which the tables come out byte for byte."""
-        return json.dumps([self.spans, self.answer, self.doubts], separators=(",", ":"), default=plain)
+        return json.dumps(
+            [self.spans, self.answer, self.doubts], separators=(",", ":"), default=plain
+        )
 
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
         """The answer on each of these regions, in the order of the table, without the doubts; empty without
@@ -105,7 +119,8 @@ def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
     for name, end in ENDS.items():
         if one[name]:
             cells |= {
-                f"{region}_{end}_mm": one[name]["mm"], f"{region}_{end}_low_mm": one[name]["low_mm"],
+                f"{region}_{end}_mm": one[name]["mm"],
+                f"{region}_{end}_low_mm": one[name]["low_mm"],
                 f"{region}_{end}_high_mm": one[name]["high_mm"],
             }
     return cells
@@ -114,7 +129,8 @@ def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
 def _statement(region: str, cells: Mapping[str, Any]) -> Statement:
     """The statement that `_cells` wrote."""
     lower, upper = (
-        None if cells[f"{region}_{end}_mm"] is None
+        None
+        if cells[f"{region}_{end}_mm"] is None
         else End(*(cells[f"{region}_{end}{side}_mm"] for side in ("", "_low", "_high")))
         for end in ENDS.values()
     )

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
     from fovnet.net.family.mixture import Mixture
 
-SCHEMA = (
-    "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
-)
+SCHEMA = "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/meta_schema_20240725.json"
 PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
 
 
@@ -92,7 +90,11 @@ def write_bundle(model: Path, folder: Path) -> Path:
         )
     ensemble = load(model, "cpu")
     wanted = [
-        FACTS, RULE, novelty.FILE, orientation.FILE, "model-card.md",
+        FACTS,
+        RULE,
+        novelty.FILE,
+        orientation.FILE,
+        "model-card.md",
         *(member["weights"] for member in facts_of(model)["members"]),
     ]
     there = [name for name in wanted if (model / name).is_file()]
@@ -132,14 +134,14 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
         | {"fovnet": __version__},
         "task": "Which body regions an MRI volume shows, from which millimetre to which",
         "description": f"{len(ensemble.members)} networks that give axial slices the probabilities of "
-                       f"{', '.join(classes)}; fovnet turns "
+        f"{', '.join(classes)}; fovnet turns "
         "those of a volume into regions with extents in scanner millimetres and a confidence",
         "authors": "the authors of fovnet",
         "copyright": "Apache-2.0",
         "data_source": "see models/model-card.md, where there is one",
         "data_type": "nifti, dicom, nrrd, metaimage, analyze, mgh, gipl",
         "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's right on the "
-                         "left",
+        "left",
         "pred_classes": ", ".join(classes),
         "eval_metrics": {},
         "intended_use": "Sorting and checking archives. Not for diagnosis.",
@@ -157,14 +159,18 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
                     "spatial_shape": [SIDE, SIDE],
                     **tensor,
                     "channel_def": {
-                        str(at): "slice" if at == 0 else f"input {at}" for at in range(mixture.channels)
+                        str(at): "slice" if at == 0 else f"input {at}"
+                        for at in range(mixture.channels)
                     },
                 }
             },
             "outputs": {
                 "pred": {
-                    "type": "probabilities", "format": "classes", "num_channels": len(classes),
-                    "spatial_shape": [], **tensor,
+                    "type": "probabilities",
+                    "format": "classes",
+                    "num_channels": len(classes),
+                    "spatial_shape": [],
+                    **tensor,
                     "channel_def": {str(at): name for at, name in enumerate(classes)},
                 }
             },
@@ -184,9 +190,15 @@ INFERENCE: dict[str, Any] = {
     "network_def": {"_target_": "fovnet.decision.bundle.network", "folder": "@models"},
     "network": "$@network_def.to(@device)",
     "inferer": {"_target_": "monai.inferers.SimpleInferer"},
-    "model": {"_target_": "fovnet.load", "folder": "@models", "device": "$str(@device).partition(':')[0]"},
+    "model": {
+        "_target_": "fovnet.load",
+        "folder": "@models",
+        "device": "$str(@device).partition(':')[0]",
+    },
     "evaluator": {
-        "_target_": "fovnet.decision.bundle.Evaluator", "model": "@model", "dataset": "@dataset",
+        "_target_": "fovnet.decision.bundle.Evaluator",
+        "model": "@model",
+        "dataset": "@dataset",
         "output_dir": "@output_dir",
     },
     "initialize": [],

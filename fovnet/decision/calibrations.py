@@ -32,8 +32,8 @@ STRAIGHT: Line = (1.0, 0.0, 0.0)
 IDENTITY: Beta = (1.0, 1.0, 0.0, 0.0, 0.0)
 # confidences are clipped to [EDGE, 1 - EDGE], so that single logarithms do not outweigh all others
 EDGE = 1e-4
-INTERCEPT = 2           # index of c in beta
-LEAST_WRONG = 10        # cases that must be right, and wrong, for a calibration to be fitted
+INTERCEPT = 2  # index of c in beta
+LEAST_WRONG = 10  # cases that must be right, and wrong, for a calibration to be fitted
 
 
 def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np.bool_]]) -> float:
@@ -46,12 +46,16 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
 
     def negative_log_likelihood(log_temperature: float) -> float:
         return float(
-            -(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))).sum(axis=1).mean()
+            -(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12)))
+            .sum(axis=1)
+            .mean()
         )
 
     return float(
         np.exp(
-            minimize_scalar(negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded").x
+            minimize_scalar(
+                negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded"
+            ).x
         )
     )
 
@@ -64,7 +68,10 @@ def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
     probabilities.
     """
     return _likeliest(
-        np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)]), right, STRAIGHT, intercept=1
+        np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)]),
+        right,
+        STRAIGHT,
+        intercept=1,
     )
 
 
@@ -106,7 +113,9 @@ def _likeliest(
     return tuple(
         map(
             float,
-            minimize(negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds).x,
+            minimize(
+                negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds
+            ).x,
         )
     )
 

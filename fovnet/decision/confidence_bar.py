@@ -68,15 +68,21 @@ class Bar:
 
 
 def bar(
-    volumes: Sequence[Graded], stated_error: float, at_risk: float, seed: int = 0,
-    bars: Sequence[float] = BARS, starts: Sequence[tuple[int, float]] = STARTS,
+    volumes: Sequence[Graded],
+    stated_error: float,
+    at_risk: float,
+    seed: int = 0,
+    bars: Sequence[float] = BARS,
+    starts: Sequence[tuple[int, float]] = STARTS,
 ) -> Bar:
     """The bar for the stated error, from validation volumes.  `seed` only sets the order of the subjects in
     the test; a bar is never below the last of `bars`, which descend."""
     found: tuple[float, float] | None = None
     for start, share in starts:
         for height in bars[start:]:
-            p = chance_of_reaching(stated_error, _shuffled(_errors(volumes, height), seed), share * at_risk)
+            p = chance_of_reaching(
+                stated_error, _shuffled(_errors(volumes, height), seed), share * at_risk
+            )
             if p > share * at_risk:
                 break
             if found is None or height < found[0]:
@@ -119,8 +125,11 @@ def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:
         if given == len(ordered) or ordered[given].sure < one.sure:
             curve.append(
                 {
-                    "bar": one.sure, "coverage": given / len(volumes), "volumes": given,
-                    "subjects": len(whose), "risk": total / len(whose),
+                    "bar": one.sure,
+                    "coverage": given / len(volumes),
+                    "volumes": given,
+                    "subjects": len(whose),
+                    "risk": total / len(whose),
                 }
             )
     return curve

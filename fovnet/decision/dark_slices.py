@@ -29,7 +29,7 @@ WHITE = 255.0
 DARK = WHITE / 3
 """A slice whose own white is at least this is not looked at again: of 69 volumes that were answered surely
 with part of them a third as bright, 4 % of the slices were wrong."""
-FAINTEST = 3        # grey values up to 2 are too few to show a body
+FAINTEST = 3  # grey values up to 2 are too few to show a body
 CLEAR, LEAST_MM = 0.9, 30.0
 """Probability of a region from which a brightened slice counts as showing one, and the height of such slices
 that is reason for doubt. Of 141 volumes of usual brightness one had 15 mm of them, a ghost of the body beyond
@@ -82,7 +82,9 @@ def hidden_region(
 
 def _whites(pixels: Pixels) -> Floats:
     """(s,) the white of each slice's own window; 0 for a slice of one grey value."""
-    return np.array([window(plane.astype(np.float32))[1] if np.ptp(plane) else 0.0 for plane in pixels])
+    return np.array(
+        [window(plane.astype(np.float32))[1] if np.ptp(plane) else 0.0 for plane in pixels]
+    )
 
 
 def _longest(rows: NDArray[np.bool_], edges_mm: Floats) -> tuple[slice, float]:

@@ -16,12 +16,14 @@ from fovnet.records import clear_unfinished, read_json, write_json
 if TYPE_CHECKING:
     from fovnet.results import Results
 
-MADE_FROM = ".made-from"            # hidden and without .json: no volume's file has this name
+MADE_FROM = ".made-from"  # hidden and without .json: no volume's file has this name
 
 
 def decided_from(results: Results) -> dict[str, str]:
     """The SHA-256 of the files that a run's decisions are made from: probabilities, ensemble, rule."""
-    return results.checksums(results.probabilities, results.ensemble / FACTS, results.ensemble / RULE)
+    return results.checksums(
+        results.probabilities, results.ensemble / FACTS, results.ensemble / RULE
+    )
 
 
 def begin_decisions(results: Results) -> None:
@@ -33,7 +35,9 @@ def begin_decisions(results: Results) -> None:
     write_json(results.decisions / MADE_FROM, {"made_from": None})
 
 
-def conclude_decisions(results: Results, volume_ids: Collection[str], *, settings: object, seed: int) -> Path:
+def conclude_decisions(
+    results: Results, volume_ids: Collection[str], *, settings: object, seed: int
+) -> Path:
     """The stamp of decisions on these volumes, to be written once all are; answers on others, of an earlier
     split, are removed.
 
@@ -43,7 +47,10 @@ def conclude_decisions(results: Results, volume_ids: Collection[str], *, setting
         if path.stem not in volume_ids:
             path.unlink()
     return write_json(
-        results.decisions / MADE_FROM, {"made_from": decided_from(results)}, settings=settings, seed=seed
+        results.decisions / MADE_FROM,
+        {"made_from": decided_from(results)},
+        settings=settings,
+        seed=seed,
     )
 
 

@@ -105,7 +105,11 @@ def concerned(
     raised = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
     found = [(check, _value(check, decision, signs)) for check in raised]
     return [
-        tuple(dict.fromkeys(check.code for check, value in found if check.concerns.affects(value, rule, one)))
+        tuple(
+            dict.fromkeys(
+                check.code for check, value in found if check.concerns.affects(value, rule, one)
+            )
+        )
         for one in regions
     ]
 

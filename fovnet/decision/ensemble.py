@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from fovnet.net.inference.engines import Engine
 
 FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
-BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)       # files beside the members
-MOST = 1e4          # millimetres or degrees, of a setting of the slices
+BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)  # files beside the members
+MOST = 1e4  # millimetres or degrees, of a setting of the slices
 # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 PIECE = 1024
 
@@ -87,7 +87,11 @@ class Ensemble:
     @property
     def computed_by(self) -> dict[str, str] | None:
         """Name and version of the engine; None if none was chosen."""
-        return None if self.engine is None else {"name": self.engine.name, "version": self.engine.version}
+        return (
+            None
+            if self.engine is None
+            else {"name": self.engine.name, "version": self.engine.version}
+        )
 
     @property
     def judge(self) -> Judge:
@@ -104,8 +108,11 @@ class Ensemble:
 
     @one_thread()
     def outputs(
-        self, pixels: NDArray[np.uint8], progress: Callable[[int, int], Any] | None = None,
-        rows: NDArray[np.int64] | None = None, placing: Placing | None = None,
+        self,
+        pixels: NDArray[np.uint8],
+        progress: Callable[[int, int], Any] | None = None,
+        rows: NDArray[np.int64] | None = None,
+        placing: Placing | None = None,
     ) -> MemberOutputs:
         """The members' outputs on slices (s, 128, 128), or on some `rows` of them, PIECE at a time: features
         of all would not fit.
@@ -151,21 +158,24 @@ class Ensemble:
             return outputs
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         return replace(
-            outputs, turned=replace(self, familiar=None).outputs(over.pixels, placing=over.placing).members
+            outputs,
+            turned=replace(self, familiar=None).outputs(over.pixels, placing=over.placing).members,
         )
 
     def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to show
         nothing: see `dark_slices`."""
-        nothing = (self.judge.raw(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1) | empty(
-            stack.pixels
-        )
+        nothing = (
+            self.judge.raw(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1
+        ) | empty(stack.pixels)
         rows = dark_slices.in_question(stack.pixels, nothing, stack.edges_mm)
         if not len(rows):
             return outputs
         members = np.full_like(outputs.members, np.nan)
         brighter = dark_slices.brightened(stack.pixels)
-        members[:, rows] = replace(self, familiar=None).outputs(brighter, None, rows, stack.placing).members
+        members[:, rows] = (
+            replace(self, familiar=None).outputs(brighter, None, rows, stack.placing).members
+        )
         return replace(outputs, brightened=members)
 
     def refuse_unfit(self) -> None:
@@ -178,13 +188,19 @@ class Ensemble:
         )
         if shape != wanted:
             raise ModelError(
-                "weights-misfit", f"the networks' outputs have the shape {shape}, not {wanted}; {AGAIN}"
+                "weights-misfit",
+                f"the networks' outputs have the shape {shape}, not {wanted}; {AGAIN}",
             )
         if self.orientation is not None:
             self.orientation.turns(np.broadcast_to(noise, (1, 3, 3, SIDE, SIDE)))
 
     def learn(
-        self, pixels: NDArray[np.uint8], rows: NDArray[np.int64], truth: NDArray[np.bool_], *, seed: int,
+        self,
+        pixels: NDArray[np.uint8],
+        rows: NDArray[np.int64],
+        truth: NDArray[np.bool_],
+        *,
+        seed: int,
         placing: Placing | None = None,
     ) -> Ensemble:
         """The ensemble with a novelty reference, from at most REFERENCE of the training slices `rows` (n,),
@@ -214,10 +230,19 @@ def _shifted(
 
 
 def assemble(
-    folder: Path, members: Sequence[Mapping[str, Any]], vocabulary: Vocabulary, prepare: Mapping[str, Any], *,
-    settings: Any, seed: int, subjects: Mapping[str, Sequence[str]] | None = None, precision: str = "float32",
-    begun: Mapping[str, Any] | None = None, mixed: tuple[float, Mapping[int, Path]] | None = None,
-    inputs: Mapping[str, Any] | None = None, journal: str = "",
+    folder: Path,
+    members: Sequence[Mapping[str, Any]],
+    vocabulary: Vocabulary,
+    prepare: Mapping[str, Any],
+    *,
+    settings: Any,
+    seed: int,
+    subjects: Mapping[str, Sequence[str]] | None = None,
+    precision: str = "float32",
+    begun: Mapping[str, Any] | None = None,
+    mixed: tuple[float, Mapping[int, Path]] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    journal: str = "",
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
@@ -244,7 +269,7 @@ def assemble(
         )
     _refuse_unusable([Path(member["weights"]) for member in members], inputs)
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{MAKING}*"):                       # of a run that was killed
+    for left in folder.glob(f"{MAKING}*"):  # of a run that was killed
         rmtree(left)
     facts = []
     with TemporaryDirectory(prefix=MAKING, dir=folder) as made:
@@ -252,7 +277,10 @@ def assemble(
             name = f"member-{member['slot']:04d}.safetensors"
             before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
             path = write_weights(
-                Path(member["weights"]), Path(made) / name, precision, alone=member.get("alone", False),
+                Path(member["weights"]),
+                Path(made) / name,
+                precision,
+                alone=member.get("alone", False),
                 mixed=before,
             )
             facts.append({**member, "weights": name, "sha256": checksum(path)})
@@ -263,8 +291,12 @@ def assemble(
             (Path(made) / member["weights"]).replace(folder / member["weights"])
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {
-        "classes": vocabulary.classes, "regions": regions, "prepare": dict(prepare), "members": facts,
-        "precision": precision, **({"journal": journal} if journal else {}),
+        "classes": vocabulary.classes,
+        "regions": regions,
+        "prepare": dict(prepare),
+        "members": facts,
+        "precision": precision,
+        **({"journal": journal} if journal else {}),
     }
     if begun is not None:
         body["begun_with"] = {
@@ -280,7 +312,9 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
     """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to
     repeat, or has other inputs."""
     from fovnet.net.family.weights import load_facts, refuse_other_inputs
-    from fovnet.search.journal import to_repeat  # all search methods, 0.6 s that no prediction needs
+    from fovnet.search.journal import (
+        to_repeat,
+    )  # all search methods, 0.6 s that no prediction needs
 
     for path in networks:
         try:
@@ -312,7 +346,9 @@ def choose(
     alone  number of members, the last, that see the slice alone; the best member always sees all its inputs
     """
     leading = best(trials, count)
-    members = [trial for trial in leading if trial.score is not None and trial.score < guess] or leading[:1]
+    members = [
+        trial for trial in leading if trial.score is not None and trial.score < guess
+    ] or leading[:1]
     all_shown = max(1, len(members) - alone)
     return [
         {
@@ -346,7 +382,9 @@ def guessing_loss(
     learned, judged = (
         torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation)
     )
-    return of_targets(judged, class_weights(learned, None if often is None else often.to(learned.dtype)))
+    return of_targets(
+        judged, class_weights(learned, None if often is None else often.to(learned.dtype))
+    )
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
@@ -366,14 +404,25 @@ def facts_of(folder: Path) -> dict[str, Any]:
 def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
     """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six
     hexadecimal digits, and for other values of another type than a region's."""
-    regions = [Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]]
+    regions = [
+        Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]
+    ]
     for region in regions:
         if not re.fullmatch("#[0-9a-fA-F]{6}", str(region.colour)):
             raise ValueError(
                 f"the colour of {region.name!r} is {region.colour!r}; give # and six digits"
             )
-        texts = (region.name, region.sct, region.body_part, region.level, region.meaning, *region.synonyms)
-        if not all(isinstance(text, str) for text in texts) or not isinstance(region.rung, int | None):
+        texts = (
+            region.name,
+            region.sct,
+            region.body_part,
+            region.level,
+            region.meaning,
+            *region.synonyms,
+        )
+        if not all(isinstance(text, str) for text in texts) or not isinstance(
+            region.rung, int | None
+        ):
             raise ValueError(f"{region} has values of another type")
     return Vocabulary(tuple(regions))
 
@@ -392,10 +441,14 @@ def _slicing_of(facts: Mapping[str, Any]) -> Slicing:
 def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) -> Path:
     """`folder/weighing.json`: the members' slots and weights, and the losses of every way of weighing."""
     slots = [member["slot"] for member in facts_of(folder)["members"]]
-    return write_json(folder / WEIGHING, {"slots": slots, **asdict(found)}, settings=settings, seed=seed)
+    return write_json(
+        folder / WEIGHING, {"slots": slots, **asdict(found)}, settings=settings, seed=seed
+    )
 
 
-def save_rule(folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int) -> Path:
+def save_rule(
+    folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int
+) -> Path:
     """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed:
     see `seal`."""
     (folder / SUMS).unlink(missing_ok=True)
@@ -426,7 +479,9 @@ def read_rule(folder: Path) -> Rule:
         ) from None
 
 
-def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch") -> Ensemble:
+def load(
+    folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch"
+) -> Ensemble:
     """The ensemble in a folder, its networks ready on a device.
 
     rule  used instead of decision.json, which does not exist before tuning
@@ -444,7 +499,9 @@ def load(folder: Path, device: str = "auto", *, rule: Rule | None = None, engine
     with unspoiled(folder), np.errstate(over="ignore", invalid="ignore"):
         loaded = _loaded(folder, facts, where, rule)
         _refuse_unfit(folder, loaded)
-    return replace(loaded, engine=engine_of(engine, loaded.members, where), name=_name_of(folder, facts))
+    return replace(
+        loaded, engine=engine_of(engine, loaded.members, where), name=_name_of(folder, facts)
+    )
 
 
 def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
@@ -459,7 +516,9 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
     return f"{name}, made by fovnet {version}" if version else name
 
 
-def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: Rule | None) -> Ensemble:
+def _loaded(
+    folder: Path, facts: Mapping[str, Any], where: torch.device, rule: Rule | None
+) -> Ensemble:
     """The ensemble of these parts, each checked by itself; no engine yet."""
     from fovnet.net.images.inputs import inputs_of
 
@@ -472,14 +531,19 @@ def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: R
         ) from fault
     if not files:
         raise ModelError("model-damaged", f"{folder / FACTS}: it names no networks; {AGAIN}")
-    members = [_member(folder, name, sha256, where, vocabulary.classes, wanted) for name, sha256 in files]
+    members = [
+        _member(folder, name, sha256, where, vocabulary.classes, wanted) for name, sha256 in files
+    ]
     inputs_of(members)
     read = None if rule else facts_in(folder, RULE) if (folder / RULE).exists() else None
     rule = rule or read_rule(folder)
     rule.refuse_unsound(folder / RULE, len(members), len(vocabulary.chain))
     for name, part_facts in ((FACTS, facts), (RULE, read or {})):
         refuse_not_finite(folder / name, part_facts)
-    for name, judged in ((novelty.FILE, rule.least_novelty), (orientation.FILE, rule.least_upright)):
+    for name, judged in (
+        (novelty.FILE, rule.least_novelty),
+        (orientation.FILE, rule.least_upright),
+    ):
         if judged and not os.path.lexists(folder / name):
             raise ModelError(
                 "model-part-missing", f"{folder / name}: missing, but needed by {RULE}; {AGAIN}"
@@ -497,11 +561,17 @@ def _loaded(folder: Path, facts: Mapping[str, Any], where: torch.device, rule: R
     }
     refuse_altered(folder, sums | dict(files))
     identity = "".join(one[:16] for one in sums.values())
-    return Ensemble(vocabulary, facts["prepare"], rule, members, where, identity, known, None, bearing)
+    return Ensemble(
+        vocabulary, facts["prepare"], rule, members, where, identity, known, None, bearing
+    )
 
 
 def _member(
-    folder: Path, name: str, sha256: str, where: torch.device, classes: Sequence[str],
+    folder: Path,
+    name: str,
+    sha256: str,
+    where: torch.device,
+    classes: Sequence[str],
     wanted: Mapping[str, Any],
 ) -> nn.Module:
     """The network in a part, if it is the recorded one, of these classes and for slices of the wanted
@@ -510,7 +580,9 @@ def _member(
 
     path = part(folder, name, MOST_NETWORK_BYTES)
     if not path.exists() or checksum(path) != sha256:
-        raise ModelError("weights-damaged", f"{path}: missing, or not the file recorded in {FACTS}; {AGAIN}")
+        raise ModelError(
+            "weights-damaged", f"{path}: missing, or not the file recorded in {FACTS}; {AGAIN}"
+        )
     network, trained = load_network(path, where)
     refuse_other_inputs(path, trained, classes, wanted)
     return network

@@ -43,7 +43,9 @@ class MemberOutputs:
 
     def of(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
         """The outputs on some of the slices, without `turned` and `brightened`."""
-        return MemberOutputs(self.members[:, rows], None if self.distances is None else self.distances[rows])
+        return MemberOutputs(
+            self.members[:, rows], None if self.distances is None else self.distances[rows]
+        )
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,10 @@ class Judge:
         return weighing.mean(members, self.rule.member_weights(len(members)))
 
     def decision(
-        self, outputs: MemberOutputs, z_mm: Floats, edges_mm: Floats | None = None,
+        self,
+        outputs: MemberOutputs,
+        z_mm: Floats,
+        edges_mm: Floats | None = None,
         dark: NDArray[np.bool_] | None = None,
     ) -> Decision:
         """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` as in `spans.decide`.
@@ -71,13 +76,25 @@ class Judge:
         dark  (s,) which cuts show nothing but air: those at either end are left out of the decision, and
               labelled none
         """
-        raw, turned = self.raw(outputs), None if outputs.turned is None else self._mean(outputs.turned)
+        raw, turned = (
+            self.raw(outputs),
+            None if outputs.turned is None else self._mean(outputs.turned),
+        )
         between = outer_edges(z_mm, edges_mm)
 
         def of(rows: slice) -> Decision:
-            over = None if turned is None else turned[len(turned) - rows.stop : len(turned) - rows.start]
+            over = (
+                None
+                if turned is None
+                else turned[len(turned) - rows.stop : len(turned) - rows.start]
+            )
             return decide(
-                raw[rows], z_mm[rows], self.vocabulary, self.rule, over, between[rows.start : rows.stop + 1]
+                raw[rows],
+                z_mm[rows],
+                self.vocabulary,
+                self.rule,
+                over,
+                between[rows.start : rows.stop + 1],
             )
 
         return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
@@ -89,13 +106,25 @@ class Judge:
         if self.familiar is not None and outputs.distances is not None:
             unusual = self.familiar.unusual(outputs.distances, raw)
         return Known(
-            stack, decision, self.vocabulary.classes, outputs.members, weights, raw, unusual,
-            None if outputs.brightened is None else self._mean(outputs.brightened), self.orientation,
+            stack,
+            decision,
+            self.vocabulary.classes,
+            outputs.members,
+            weights,
+            raw,
+            unusual,
+            None if outputs.brightened is None else self._mean(outputs.brightened),
+            self.orientation,
         )
 
     @one_thread()
     def answer(
-        self, volume_id: str, path: str, outputs: MemberOutputs, stack: SliceStack, notes: Sequence[str] = ()
+        self,
+        volume_id: str,
+        path: str,
+        outputs: MemberOutputs,
+        stack: SliceStack,
+        notes: Sequence[str] = (),
     ) -> Answer:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))

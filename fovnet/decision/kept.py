@@ -19,15 +19,25 @@ from fovnet.volume.sources.source import Source
 
 PASSING = frozenset(
     {
-        "volume-missing", "volume-permission", "volume-unreadable", "volume-crash", "volume-memory",
-        "engine-failed", "internal",
+        "volume-missing",
+        "volume-permission",
+        "volume-unreadable",
+        "volume-crash",
+        "volume-memory",
+        "engine-failed",
+        "internal",
     }
 )
 """Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
 
 
 def kept_rows(
-    folder: Path, volume_id: str, source: Source, identity: str, *, beside: Sequence[str] = (),
+    folder: Path,
+    volume_id: str,
+    source: Source,
+    identity: str,
+    *,
+    beside: Sequence[str] = (),
     faces: bool = True,
 ) -> Rows | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the
@@ -38,10 +48,16 @@ def kept_rows(
     """
     try:
         kept = read_json(folder / f"{volume_id}.json")
-        same = (kept["volume_id"], kept["path"], kept["model"]) == (volume_id, str(source.path), identity)
+        same = (kept["volume_id"], kept["path"], kept["model"]) == (
+            volume_id,
+            str(source.path),
+            identity,
+        )
         if not same or kept["fovnet"]["version"] != __version__ or kept["code"] in PASSING:
             return None
-        drawn = kept.get("faces", True) == faces and all((folder / name).exists() for name in beside)
+        drawn = kept.get("faces", True) == faces and all(
+            (folder / name).exists() for name in beside
+        )
         if beside and kept["status"] != "refused" and not drawn:
             return None
         source = source.now()
@@ -68,5 +84,9 @@ def recorded(source: Source | None) -> dict[str, Any]:
     if source is None:
         return {"places": None, "sha256": None, "beside": None}
     content = source.content
-    unaltered = source.is_as_it_was()           # asked after the content was read
-    return {"places": source.places, "sha256": content if unaltered else None, "beside": source.beside}
+    unaltered = source.is_as_it_was()  # asked after the content was read
+    return {
+        "places": source.places,
+        "sha256": content if unaltered else None,
+        "beside": source.beside,
+    }

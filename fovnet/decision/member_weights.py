@@ -28,9 +28,9 @@ from scipy.special import softmax
 
 Floats = NDArray[np.float64]
 Members = NDArray[np.floating]
-ROUNDS = 50         # picks of the greedy way: weights are multiples of 1/n, n at most 50
+ROUNDS = 50  # picks of the greedy way: weights are multiples of 1/n, n at most 50
 FOLDS = 5
-LEAST = 1e-12       # lower bound of a probability in a logarithm
+LEAST = 1e-12  # lower bound of a probability in a logarithm
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def weigh(
     """The weights of the members by one of WAYS, or by the best of them ("auto")."""
     shares = truth / truth.sum(axis=1, keepdims=True)
     losses = {
-        name: log_loss(mean(members, make(members, shares, groups)), shares) for name, make in WAYS.items()
+        name: log_loss(mean(members, make(members, shares, groups)), shares)
+        for name, make in WAYS.items()
     }
     left_out = _left_out(members, shares, groups)
     # the first of equals: equal
@@ -97,7 +98,9 @@ def greedy(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Float
 
 def by_loss(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Softmax of minus the loss, in units of one subject's evidence."""
-    losses = np.array([log_loss(np.asarray(member, dtype=np.float64), shares) for member in members])
+    losses = np.array(
+        [log_loss(np.asarray(member, dtype=np.float64), shares) for member in members]
+    )
     return np.asarray(softmax(-len(np.unique(groups)) * losses))
 
 
@@ -116,10 +119,14 @@ def _left_out(members: Members, shares: Floats, groups: NDArray[np.int64]) -> di
         kept = ~out if len(subjects) > 1 else out
         for name, make in WAYS.items():
             weights = make(members[:, kept], shares[kept], groups[kept])
-            totals[name] += log_loss(mean(members[:, out], weights), shares[out]) * float(out.mean())
+            totals[name] += log_loss(mean(members[:, out], weights), shares[out]) * float(
+                out.mean()
+            )
     return totals
 
 
 WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {
-    "equal": equal, "greedy": greedy, "by-loss": by_loss,
+    "equal": equal,
+    "greedy": greedy,
+    "by-loss": by_loss,
 }

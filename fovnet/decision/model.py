@@ -85,7 +85,8 @@ class Prediction:
         known = self._facts["classes"][:-1]
         if region not in known:
             raise ConfigError(
-                "region-unknown", f"{region!r}: is not a region of this model, which has {', '.join(known)}"
+                "region-unknown",
+                f"{region!r}: is not a region of this model, which has {', '.join(known)}",
             )
         found = (one[what] for one in self._facts.get("statements", ()) if one["region"] == region)
         return next(found, unknown)
@@ -161,7 +162,8 @@ class Model:
         """
         if jobs < 1:
             raise ConfigError(
-                "jobs-invalid", f"jobs={jobs}: must be at least 1; 1 reads the volumes in this process"
+                "jobs-invalid",
+                f"jobs={jobs}: must be at least 1; 1 reads the volumes in this process",
             )
         # a string is one path, not its letters
         named = [paths] if isinstance(paths, str | PathLike) else paths
@@ -173,18 +175,29 @@ class Model:
             try:
                 given = self._prediction(one)
             except Exception as fault:
-                given = self._prediction(without_answer(one.answer.volume_id, Path(one.answer.path), fault))
+                given = self._prediction(
+                    without_answer(one.answer.volume_id, Path(one.answer.path), fault)
+                )
             yield given
 
     def _prediction(self, one: Predicted) -> Prediction:
         given, decision = one.answer, one.answer.decision
         everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
-            "rows": table_rows(given, one.stack), "model": self.identity,
-            "model_name": self._ensemble.name, "engine": self._ensemble.computed_by,
+            "rows": table_rows(given, one.stack),
+            "model": self.identity,
+            "model_name": self._ensemble.name,
+            "engine": self._ensemble.computed_by,
         }
         sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(
-            given.volume_id, given.path, given.status, given.message, given.codes, sure, spans, everything
+            given.volume_id,
+            given.path,
+            given.status,
+            given.message,
+            given.codes,
+            sure,
+            spans,
+            everything,
         )
 
 
@@ -197,7 +210,9 @@ def _given(path: File) -> Path:
     """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the current
     folder."""
     if not fspath(path):
-        raise ConfigError("path-empty", "'': an empty path; give a file or a folder ('.' for this one)")
+        raise ConfigError(
+            "path-empty", "'': an empty path; give a file or a folder ('.' for this one)"
+        )
     return Path(path)
 
 

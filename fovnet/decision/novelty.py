@@ -32,14 +32,14 @@ FLOATS = ("centre", "scale", "whiten", "classes", "known")
 # training slices of the reference; 6,000 gave the same result, and each has to be scored
 REFERENCE = 4000
 WIDTH = 512
-PER_DIRECTION = 5       # fewest slices per kept direction: with fewer, the covariance fits noise
-FLAT = 1e-10            # share of the largest variance below which a direction is rounding error
-RIDGE = 0.02            # of the mean variance within classes
-KEPT = 4000             # validation distances kept per class, evenly by rank
+PER_DIRECTION = 5  # fewest slices per kept direction: with fewer, the covariance fits noise
+FLAT = 1e-10  # share of the largest variance below which a direction is rounding error
+RIDGE = 0.02  # of the mean variance within classes
+KEPT = 4000  # validation distances kept per class, evenly by rank
 # relative tolerance: a slice that is its own reference ties with itself; engines and processors differ by
 # 1e-5
 TIE = 1e-4
-LEAST = 30              # validation slices that a class needs for a distribution of its own
+LEAST = 30  # validation slices that a class needs for a distribution of its own
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,25 @@ class Familiar:
             )
         mixed = (_mixed(np.asarray(features, dtype=np.float64)) - self.centre) / self.scale
         white = mixed @ self.whiten
-        squares = (white**2).sum(axis=1)[:, None] - 2 * white @ self.classes.T + (self.classes**2).sum(axis=1)
+        squares = (
+            (white**2).sum(axis=1)[:, None]
+            - 2 * white @ self.classes.T
+            + (self.classes**2).sum(axis=1)
+        )
         return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
 
     def refuse_unsound(self) -> None:
         """Raises ValueError for arrays that do not fit each other, are not finite, or are negative where they
         may not be."""
         w, q = min(self.features, WIDTH), self.whiten.shape[-1]
-        shapes = {"whiten": (w, q), "centre": (w,), "scale": (w,), "classes": (max(1, len(self.classes)), q),
-                  "given": (self.given.size,), "known": self.given.shape}
+        shapes = {
+            "whiten": (w, q),
+            "centre": (w,),
+            "scale": (w,),
+            "classes": (max(1, len(self.classes)), q),
+            "given": (self.given.size,),
+            "known": self.given.shape,
+        }
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name} has the shape {getattr(self, name).shape}, not {shape}")
@@ -97,7 +107,9 @@ class Familiar:
             mine = given == column
             same = self.known[self.given == column]
             reference = np.sort(same if len(same) >= LEAST else self.known)
-            farther = len(reference) - np.searchsorted(reference, distances[mine] * (1 - TIE), side="left")
+            farther = len(reference) - np.searchsorted(
+                reference, distances[mine] * (1 - TIE), side="left"
+            )
             shares[mine] = (farther + 1) / (len(reference) + 1)
         return shares
 
@@ -119,7 +131,12 @@ def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Famili
     within += RIDGE * max(float(np.trace(within)) / len(within), 1e-9) * np.eye(len(within))
     second = np.linalg.inv(np.linalg.cholesky(within)).T
     return Familiar(
-        features.shape[1], centre, scale, first @ second, means @ second, np.zeros(0),
+        features.shape[1],
+        centre,
+        scale,
+        first @ second,
+        means @ second,
+        np.zeros(0),
         np.zeros(0, dtype=np.int64),
     )
 
@@ -132,7 +149,13 @@ def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
         [_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)]
     )
     return Familiar(
-        what.features, what.centre, what.scale, what.whiten, what.classes, distances[kept], given[kept]
+        what.features,
+        what.centre,
+        what.scale,
+        what.whiten,
+        what.classes,
+        distances[kept],
+        given[kept],
     )
 
 
@@ -148,7 +171,9 @@ def of_volume(unusual: Floats, raw: Floats) -> float:
 def save(folder: Path, what: Familiar) -> Path:
     """`folder/novelty.npz`, in single precision."""
     return write_npz(
-        folder / FILE, features=np.array(what.features), given=what.given.astype(np.int16),
+        folder / FILE,
+        features=np.array(what.features),
+        given=what.given.astype(np.int16),
         **{name: getattr(what, name).astype(np.float32) for name in FLOATS},
     )
 
@@ -164,7 +189,9 @@ def load(folder: Path) -> Familiar | None:
         return None
     try:
         arrays = read_npz(path, MOST_BYTES)
-        counts = {name: arrays[name].astype(np.int64, casting="safe") for name in ("features", "given")}
+        counts = {
+            name: arrays[name].astype(np.int64, casting="safe") for name in ("features", "given")
+        }
         floats = {name: arrays[name].astype(np.float64, casting="same_kind") for name in FLOATS}
         found = Familiar(int(counts["features"]), given=counts["given"], **floats)
         found.refuse_unsound()
@@ -187,10 +214,14 @@ def _mixed(features: Floats) -> Floats:
 @lru_cache(maxsize=1)
 def _signs(f: int) -> NDArray[np.int8]:
     """(f, w) of -1 and 1, drawn once: drawing them takes longer than using them."""
-    return np.random.default_rng(f).integers(0, 2, (f, WIDTH), dtype=np.int8) * np.int8(2) - np.int8(1)
+    return np.random.default_rng(f).integers(0, 2, (f, WIDTH), dtype=np.int8) * np.int8(
+        2
+    ) - np.int8(1)
 
 
 def _evenly(rows: NDArray[np.int64], distances: Floats) -> NDArray[np.int64]:
     """At most KEPT of the rows, evenly spaced by the rank of their distance."""
     ranked = rows[np.argsort(distances[rows], kind="stable")]
-    return ranked[np.unique(np.linspace(0, len(ranked) - 1, min(KEPT, len(ranked))).round().astype(np.int64))]
+    return ranked[
+        np.unique(np.linspace(0, len(ranked) - 1, min(KEPT, len(ranked))).round().astype(np.int64))
+    ]

@@ -61,7 +61,9 @@ class Orientation:
     def turns(self, shown: NDArray[np.uint8]) -> Floats:
         """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128, 128)."""
         n, planes, places = shown.shape[:3]
-        return self.of_outlines(outlines(shown.reshape(-1, *shown.shape[3:])).reshape(n, planes, places, -1))
+        return self.of_outlines(
+            outlines(shown.reshape(-1, *shown.shape[3:])).reshape(n, planes, places, -1)
+        )
 
     def of_outlines(self, seen: NDArray[np.float32]) -> Floats:
         """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are
@@ -80,7 +82,9 @@ class Orientation:
                 f"{FILE}: its outputs are not finite here; copy the whole folder again",
             )
         return np.asarray(
-            log_softmax(sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1)
+            log_softmax(
+                sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1
+            )
         )
 
 
@@ -123,7 +127,9 @@ def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float3
     before."""
     width = int(np.prod(SHAPE))
     for weight, bias in layers:
-        if weight.shape != (len(bias), width) or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+        if weight.shape != (len(bias), width) or not (
+            np.isfinite(weight).all() and np.isfinite(bias).all()
+        ):
             raise ValueError(f"{weight.shape}")
         width = len(bias)
     if not layers or width != len(VIEWS):

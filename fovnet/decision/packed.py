@@ -61,7 +61,10 @@ class Scored:
         members = arrays["members"] if "members" in arrays else arrays["raw"][None]
         weights = tuple(map(float, arrays.get("weights", ())))
         return cls(
-            arrays["rows"], MemberOutputs(members, arrays.get("distances")), weights, arrays.get("turned"),
+            arrays["rows"],
+            MemberOutputs(members, arrays.get("distances")),
+            weights,
+            arrays.get("turned"),
             arrays.get("brightened"),
         )
 
@@ -69,10 +72,16 @@ class Scored:
         """The arrays of probabilities.npz."""
         weights = Rule(weights=self.weights).member_weights(len(self.outputs.members))
         known: dict[str, NDArray[Any]] = {
-            "rows": self.rows, "members": self.outputs.members, "weights": weights,
+            "rows": self.rows,
+            "members": self.outputs.members,
+            "weights": weights,
         }
         known["raw"] = mean(self.outputs.members, weights)
-        optional = {"distances": self.outputs.distances, "turned": self.turned, "brightened": self.brightened}
+        optional = {
+            "distances": self.outputs.distances,
+            "turned": self.turned,
+            "brightened": self.brightened,
+        }
         return known | {name: values for name, values in optional.items() if values is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
@@ -82,7 +91,8 @@ class Scored:
         turned = None if self.turned is None else self.turned[:, places[::-1]]
         brightened = None if self.brightened is None else self.brightened[:, places]
         return replace(
-            self.outputs.of(places), turned=None if turned is None or np.isnan(turned).any() else turned,
+            self.outputs.of(places),
+            turned=None if turned is None or np.isnan(turned).any() else turned,
             brightened=None if brightened is None or np.isnan(brightened).all() else brightened,
         )
 
@@ -95,14 +105,17 @@ class Scored:
         turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
         for done, index in enumerate(indices, start=1):
             stack, places = pack.stack(index), self._places(pack, index)
-            outputs = model.with_dark_brightened(model.turned_over(self.of(pack, index), stack), stack)
+            outputs = model.with_dark_brightened(
+                model.turned_over(self.of(pack, index), stack), stack
+            )
             if outputs.turned is not None:
                 turned[:, places[::-1]] = outputs.turned
             if outputs.brightened is not None:
                 brightened[:, places] = outputs.brightened
             progress(done, len(indices))
         return replace(
-            self, turned=turned if model.sees_the_volume else None,
+            self,
+            turned=turned if model.sees_the_volume else None,
             brightened=None if np.isnan(brightened).all() else brightened,
         )
 
@@ -111,14 +124,18 @@ class Scored:
         record = pack.records[index]
         wanted = np.arange(record.first_row, record.first_row + record.slices)
         places = np.searchsorted(self.rows, wanted)
-        if len(wanted) and (places[-1] >= len(self.rows) or not np.array_equal(self.rows[places], wanted)):
+        if len(wanted) and (
+            places[-1] >= len(self.rows) or not np.array_equal(self.rows[places], wanted)
+        ):
             raise ModelError(
                 "probabilities-stale",
                 f"{record.volume_id}: its slices have no scores; run `fovnet ensemble` again",
             )
         return places
 
-    def split(self, pack: Pack, split: str) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
+    def split(
+        self, pack: Pack, split: str
+    ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject as a number
         (m,)."""
         wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
@@ -139,23 +156,27 @@ def _example(pack: Pack, scored: Scored, index: int) -> Example:
     )
     turned = None if outputs.turned is None else mean(outputs.turned, weights)
     stack = pack.stack(index)
-    return Example(mean(outputs.members, weights), stack.z_mm, truth_of(pack, index), turned, stack.edges_mm)
+    return Example(
+        mean(outputs.members, weights), stack.z_mm, truth_of(pack, index), turned, stack.edges_mm
+    )
 
 
 def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
     """The labelled volumes of a split, for settling."""
     return [
-        Shown(pack.records[index].subject, scored.of(pack, index), pack.stack(index), truth_of(pack, index))
+        Shown(
+            pack.records[index].subject,
+            scored.of(pack, index),
+            pack.stack(index),
+            truth_of(pack, index),
+        )
         for index in readable(pack, split)
     ]
 
 
 def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
     """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
-    return [
-        (pack.stack(index).z_mm, truth_of(pack, index))
-        for index in readable(pack, split)
-    ]
+    return [(pack.stack(index).z_mm, truth_of(pack, index)) for index in readable(pack, split)]
 
 
 def decisions(
@@ -167,7 +188,8 @@ def decisions(
         record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
         try:
             decided = (
-                judge.answer(record.volume_id, record.path, outputs, stack, stack.notes), stack,
+                judge.answer(record.volume_id, record.path, outputs, stack, stack.notes),
+                stack,
                 judge.raw(outputs),
             )
         except Exception as fault:
@@ -179,7 +201,9 @@ def decisions(
 def readable(pack: Pack, split: str) -> list[int]:
     """Indices of the volumes of a split that were not refused."""
     return [
-        index for index, record in enumerate(pack.records) if record.split == split and record.status == "ok"
+        index
+        for index, record in enumerate(pack.records)
+        if record.split == split and record.status == "ok"
     ]
 
 

@@ -21,7 +21,7 @@ from fovnet.errors import FovnetError, ModelError
 from fovnet.records import checksum, read_json, write_text
 
 SUMS = "SHA256SUMS"
-MOST_BYTES = 2**26          # of a part that is no network: the largest, novelty.npz, has 1 MB
+MOST_BYTES = 2**26  # of a part that is no network: the largest, novelty.npz, has 1 MB
 MOST_NETWORK_BYTES = 2**35  # the largest of the paper's space has 17 GB
 SUM = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 AGAIN = "copy the whole folder again"
@@ -63,7 +63,7 @@ def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
     """Raises ModelError "model-damaged" for the first number in the facts of a JSON that is NaN or
     infinite."""
     waiting: list[tuple[str, Any]] = list(facts.items())
-    while waiting:              # not recursive: brackets may be nested as deep as JSON can be read
+    while waiting:  # not recursive: brackets may be nested as deep as JSON can be read
         name, value = waiting.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ModelError(

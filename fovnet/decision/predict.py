@@ -24,7 +24,9 @@ from fovnet.volume.sources.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.sources.readers import short_of_memory
 from fovnet.volume.sources.source import Source
 
-READ_AHEAD = 2      # volumes with one worker: one being cut, and one already cut, while another is classified
+READ_AHEAD = (
+    2  # volumes with one worker: one being cut, and one already cut, while another is classified
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class Predicted:
     source: Source | None = None
 
 
-def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1) -> Iterator[Predicted]:
+def predict(
+    named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
+) -> Iterator[Predicted]:
     """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has
     it, the next is computed, and those after it are read.
 
@@ -60,7 +64,8 @@ def predict(named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: in
     sources = [source for _, source in named]
     work = partial(_read, slicing=slicing)
     reading = (
-        in_order(work, sources, workers, _crashed, size=bytes_to_read, budget=BUDGET_BYTES) if workers > 1
+        in_order(work, sources, workers, _crashed, size=bytes_to_read, budget=BUDGET_BYTES)
+        if workers > 1
         else _beside(work, sources)
     )
     read_in_turn = zip(named, reading, strict=True)
@@ -113,7 +118,7 @@ def _read(source: Source, slicing: Slicing) -> Read:
 
 def _crashed(source: Source) -> Read:
     seen = f"{source.path}: reading it ended its process twice (memory?)"
-    script = "a script that asks for several begins its work under `if __name__ == \"__main__\":`."
+    script = 'a script that asks for several begins its work under `if __name__ == "__main__":`.'
     remedy = f"Use fewer workers, or resample it to larger voxels; {script}"
     return Read(VolumeError("volume-crash", f"{seen}. {remedy}"))
 
@@ -135,6 +140,8 @@ def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Pr
         return without_answer(volume_id, path, fault, read.source)
 
 
-def without_answer(volume_id: str, path: Path, fault: Exception, source: Source | None = None) -> Predicted:
+def without_answer(
+    volume_id: str, path: Path, fault: Exception, source: Source | None = None
+) -> Predicted:
     """The refusal "internal" of a volume that raised `fault` where nobody foresaw one."""
     return Predicted(refusal(volume_id, str(path), internal(path, fault)), source=source)

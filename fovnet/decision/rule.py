@@ -68,10 +68,20 @@ SHARE = (lambda value: 0 <= value <= 1), "a share from 0 to 1"
 POSITIVE = (lambda value: value > 0), "a number above 0"
 NOT_NEGATIVE = (lambda value: value >= 0), "0 or more"
 RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
-    "temperature": POSITIVE, "evidence_mm": POSITIVE, "interval_stretch": NOT_NEGATIVE,
-    "sigma_mm": NOT_NEGATIVE, "least_extent_mm": NOT_NEGATIVE, "protocol_threshold": SHARE,
-    "beside_protocol": SHARE, "min_confidence": SHARE, "least_novelty": SHARE, "least_agreement": SHARE,
-    "least_upright": SHARE, "yes_bar": SHARE, "no_bar": SHARE, "min_extent_mm": POSITIVE,
+    "temperature": POSITIVE,
+    "evidence_mm": POSITIVE,
+    "interval_stretch": NOT_NEGATIVE,
+    "sigma_mm": NOT_NEGATIVE,
+    "least_extent_mm": NOT_NEGATIVE,
+    "protocol_threshold": SHARE,
+    "beside_protocol": SHARE,
+    "min_confidence": SHARE,
+    "least_novelty": SHARE,
+    "least_agreement": SHARE,
+    "least_upright": SHARE,
+    "yes_bar": SHARE,
+    "no_bar": SHARE,
+    "min_extent_mm": POSITIVE,
     "usual_roughness": ((lambda value: 0 <= value < 1), "a share from 0, below 1"),
 }
 """The valid range of each number of a rule that has one, and its wording in errors."""

@@ -24,7 +24,7 @@ from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
-FEWEST, MOST = 50, 4000         # volumes to train the orientation network on
+FEWEST, MOST = 50, 4000  # volumes to train the orientation network on
 # fewest validation volumes that give a bar for FALSE_ALARMS: its rank is then 1
 JUDGES = round(1 / FALSE_ALARMS) - 1
 
@@ -34,7 +34,10 @@ def score(
 ) -> tuple[Ensemble, Scored]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on the slices
     of the splits in SCORED."""
-    train, rows = pack.rows("train"), np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
+    train, rows = (
+        pack.rows("train"),
+        np.sort(np.concatenate([pack.rows(split) for split in SCORED])),
+    )
     learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
     return learned, Scored(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
 
@@ -52,12 +55,16 @@ def weighed(
     if model.familiar is not None and outputs.distances is not None:
         novelty.save(
             folder,
-            novelty.calibrated(model.familiar, outputs.distances, mean(outputs.members, found.weights)),
+            novelty.calibrated(
+                model.familiar, outputs.distances, mean(outputs.members, found.weights)
+            ),
         )
     return replace(scored, weights=tuple(found.weights.tolist())), found
 
 
-def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None) -> Path | None:
+def oriented(
+    folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
+) -> Path | None:
     """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split; None, and no
     file, if fewer than FEWEST are usable, or fewer than JUDGES of the validation split.
 
@@ -74,7 +81,7 @@ def oriented(folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback 
     )
     if len(known) < FEWEST or len(judges) < JUDGES:
         return None
-    shown = np.empty((len(known), *PICTURES), np.uint8)      # 0.6 GB for 4,000 volumes
+    shown = np.empty((len(known), *PICTURES), np.uint8)  # 0.6 GB for 4,000 volumes
     for place, index in enumerate(known):
         shown[place] = pictures(pack.stack(index))
     tensors = learn(shown, seed=seed, progress=progress)

@@ -28,7 +28,9 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 
 CARD, CONFIG = "model-card.md", "config.yaml"
 MOST_BYTES = 15_000_000
-NUMBER = re.compile(r"\d{1,4}")     # ids that are small numbers are not searched for: they occur in any table
+NUMBER = re.compile(
+    r"\d{1,4}"
+)  # ids that are small numbers are not searched for: they occur in any table
 
 
 @dataclass(frozen=True)
@@ -102,20 +104,31 @@ def _draft(results: Results, draft: Path) -> None:
         )
     facts = facts_of(results.ensemble)
     rule = _facts(results.ensemble / RULE)
-    optional = [results.ensemble / orientation.FILE] if (results.ensemble / orientation.FILE).exists() else []
+    optional = (
+        [results.ensemble / orientation.FILE]
+        if (results.ensemble / orientation.FILE).exists()
+        else []
+    )
     members = [results.ensemble / one["weights"] for one in facts["members"]]
     for path in (results.ensemble / novelty.FILE, results.folder / CARD, *optional, *members):
         if not path.is_file():
             raise ModelError(
-                "shipped-incomplete", f"{path}: missing; finish the run first (snakemake), down to the report"
+                "shipped-incomplete",
+                f"{path}: missing; finish the run first (snakemake), down to the report",
             )
         shutil.copyfile(path, draft / path.name)
     write_json(draft / FACTS, _unmarked(facts))
     write_json(draft / RULE, _unmarked(rule))
     settings = load_settings(results.folder / CONFIG)
-    write_settings(draft / CONFIG, settings.model_copy(update={
-        "collections": {name: name for name in settings.collections}, "results": Path(settings.results).name,
-    }))
+    write_settings(
+        draft / CONFIG,
+        settings.model_copy(
+            update={
+                "collections": {name: name for name in settings.collections},
+                "results": Path(settings.results).name,
+            }
+        ),
+    )
     write_sums(draft, [path.name for path in draft.iterdir()])
 
 
@@ -124,15 +137,18 @@ def _facts(path: Path) -> dict[str, Any]:
         return read_json(path)
     except (OSError, ValueError):
         raise ModelError(
-            "shipped-incomplete", f"{path}: missing or unreadable; finish the run first (`fovnet tune`)"
+            "shipped-incomplete",
+            f"{path}: missing or unreadable; finish the run first (`fovnet tune`)",
         ) from None
 
 
 def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts with the marks of the training subjects replaced by their numbers; the stamp is unchanged."""
     marks = facts.get("subjects") or {}
-    return {**{name: value for name, value in facts.items() if name != "subjects"},
-            "people": {split: len(some) for split, some in marks.items()}}
+    return {
+        **{name: value for name, value in facts.items() if name != "subjects"},
+        "people": {split: len(some) for split, some in marks.items()},
+    }
 
 
 def _names(results: Results) -> set[str]:

@@ -33,7 +33,7 @@ SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
     meaning="these regions are neither probable nor improbable enough for an answer; the message names each "
-            "with its probability",
+    "with its probability",
     to_try="look at the picture, mostly at its ends; the other regions are as sure as stated",
     status="partly",
 )
@@ -99,7 +99,9 @@ def status_of(made: Sequence[Statement]) -> str:
 
 def unsure_sentence(made: Sequence[Statement]) -> str:
     """Which regions are unsure by their probability alone; "" if there is none."""
-    named = [f"{one.region} ({one.probability:.2f})" for one in made if not (one.is_sure or one.doubts)]
+    named = [
+        f"{one.region} ({one.probability:.2f})" for one in made if not (one.is_sure or one.doubts)
+    ]
     return f"unsure whether it shows {listed(named, 'or')}" if named else ""
 
 
@@ -136,10 +138,12 @@ def in_words(made: Sequence[Statement]) -> str:
 def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
     """(r,) that each region is shown, the first n those of the chain: calibrated by the rule's lines."""
     lines = [rule.chain_line] * n + [rule.side_line] * (len(presence.whole) - n)
-    return np.array([
-        along(float(whole), float(alone), line)
-        for whole, alone, line in zip(presence.whole, presence.alone, lines, strict=True)
-    ])
+    return np.array(
+        [
+            along(float(whole), float(alone), line)
+            for whole, alone, line in zip(presence.whole, presence.alone, lines, strict=True)
+        ]
+    )
 
 
 def said(chance: float, rule: Rule, lower: End | None, upper: End | None) -> str:

@@ -68,11 +68,15 @@ def svg(figure: Figure) -> str:
     buffer = io.StringIO()
     with house_style():
         figure.savefig(
-            buffer, format="svg", dpi=144,
+            buffer,
+            format="svg",
+            dpi=144,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
     text = buffer.getvalue()
-    return text[text.index("<svg") :].replace("'DejaVu Sans'", "'Helvetica Neue', Arial, 'DejaVu Sans'")
+    return text[text.index("<svg") :].replace(
+        "'DejaVu Sans'", "'Helvetica Neue', Arial, 'DejaVu Sans'"
+    )
 
 
 def svg_uri(figure: Figure) -> str:

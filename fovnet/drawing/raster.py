@@ -50,5 +50,7 @@ def contact_sheet(slices: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
     sheet = np.zeros((lines * across, high, wide), dtype=np.uint8)
     sheet[:count] = slices
     return np.ascontiguousarray(
-        sheet.reshape(lines, across, high, wide).transpose(0, 2, 1, 3).reshape(lines * high, across * wide)
+        sheet.reshape(lines, across, high, wide)
+        .transpose(0, 2, 1, 3)
+        .reshape(lines * high, across * wide)
     )

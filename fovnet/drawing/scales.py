@@ -15,8 +15,12 @@ def wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: float
         return
     getattr(axis, f"set_{side}scale")("log")
     which = getattr(axis, f"{side}axis")
-    which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,)))
-    which.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}")))
+    which.set_major_locator(
+        LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,))
+    )
+    which.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
+    )
     which.set_minor_formatter(NullFormatter())
 
 

@@ -32,13 +32,34 @@ from fovnet.volume.collection.pack import Pack
 Floats = NDArray[np.float64]
 FACTS = "ablation.json"
 COLUMNS = (
-    "ladder", "arm", "measure", "stage", "value", "low", "high", "interval", "against", "gain", "gain_low",
-    "gain_high", "gain_interval", "since_first", "since_first_low", "since_first_high",
-    "since_first_interval", "numerator", "denominator", "subjects",
+    "ladder",
+    "arm",
+    "measure",
+    "stage",
+    "value",
+    "low",
+    "high",
+    "interval",
+    "against",
+    "gain",
+    "gain_low",
+    "gain_high",
+    "gain_interval",
+    "since_first",
+    "since_first_low",
+    "since_first_high",
+    "since_first_interval",
+    "numerator",
+    "denominator",
+    "subjects",
 )
 SHOWN = (
-    ("slice_error", "decided"), ("span_f1", "decided"), ("exact_set", "decided"),
-    ("border_within_10_mm", "decided"), ("border_missed", "decided"), ("border_abs_mean_mm", "decided"),
+    ("slice_error", "decided"),
+    ("span_f1", "decided"),
+    ("exact_set", "decided"),
+    ("border_within_10_mm", "decided"),
+    ("border_missed", "decided"),
+    ("border_abs_mean_mm", "decided"),
 )
 
 
@@ -82,8 +103,15 @@ class Ablation:
 
 
 def ablate(
-    pack: Pack, networks: Networks, rows: NDArray[np.int64], vocabulary: Vocabulary, rule: Rule, *,
-    bootstrap: int, seed: int, ladders: Mapping[str, Sequence[Arm]] = LADDERS,
+    pack: Pack,
+    networks: Networks,
+    rows: NDArray[np.int64],
+    vocabulary: Vocabulary,
+    rule: Rule,
+    *,
+    bootstrap: int,
+    seed: int,
+    ladders: Mapping[str, Sequence[Arm]] = LADDERS,
     progress: Callable[[int, int], object] | None = None,
 ) -> Ablation:
     """Every arm on the labelled volumes of the test split.
@@ -102,7 +130,11 @@ def ablate(
             p, done = arm.mix(networks), done + 1
             if p is None:
                 left_out.append(
-                    (ladder, arm.name, f"{arm.what}: there is no such network, its training did not complete")
+                    (
+                        ladder,
+                        arm.name,
+                        f"{arm.what}: there is no such network, its training did not complete",
+                    )
                 )
                 continue
             if arm.mix not in temperatures:
@@ -114,7 +146,15 @@ def ablate(
             shown = tuple(one for one in run_measures(outcomes, draws) if one.stage == "decided")
             since = [_changes(past[place][1], outcomes, draws) if past else () for place in (-1, 0)]
             steps.append(
-                Step(ladder, arm.name, arm.what, own.temperature, shown, past[-1][0] if past else "", *since)
+                Step(
+                    ladder,
+                    arm.name,
+                    arm.what,
+                    own.temperature,
+                    shown,
+                    past[-1][0] if past else "",
+                    *since,
+                )
             )
             past.append((arm.name, outcomes))
             if progress:
@@ -129,17 +169,28 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
     for step in found.steps:
         for one in step.measures:
             row: dict[str, Any] = {
-                "ladder": step.ladder, "arm": step.arm, "measure": one.name, **asdict(one),
+                "ladder": step.ladder,
+                "arm": step.arm,
+                "measure": one.name,
+                **asdict(one),
                 "against": step.against,
             }
             for name, changes in (("gain", step.gains), ("since_first", step.since_first)):
                 change = next(
-                    (change for change in changes if (change.measure, change.stage) == (one.name, one.stage)),
+                    (
+                        change
+                        for change in changes
+                        if (change.measure, change.stage) == (one.name, one.stage)
+                    ),
                     None,
                 )
                 if change is not None:
-                    row |= {name: change.difference, f"{name}_low": change.low, f"{name}_high": change.high,
-                            f"{name}_interval": change.interval}
+                    row |= {
+                        name: change.difference,
+                        f"{name}_low": change.low,
+                        f"{name}_high": change.high,
+                        f"{name}_interval": change.interval,
+                    }
             rows.append(row)
     return rows
 
@@ -147,7 +198,9 @@ def rows_of(found: Ablation) -> list[dict[str, Any]]:
 def made_from(results: Results) -> dict[str, str]:
     """SHA-256 of the files that an ablation of these results is computed from, by file: probabilities, rule,
     labels of slices."""
-    return results.checksums(results.probabilities, results.ensemble / RULE, results.slices / "slices.npz")
+    return results.checksums(
+        results.probabilities, results.ensemble / RULE, results.slices / "slices.npz"
+    )
 
 
 def current_ablation(results: Results) -> Ablation | None:
@@ -163,7 +216,12 @@ def _ablation_in(facts: Mapping[str, Any]) -> Ablation:
     """The ablation from the facts that `write_ablation` wrote."""
     kinds = {"measures": Measure, "gains": Difference, "since_first": Difference}
     steps = (
-        Step(**{**step, **{name: tuple(kind(**one) for one in step[name]) for name, kind in kinds.items()}})
+        Step(
+            **{
+                **step,
+                **{name: tuple(kind(**one) for one in step[name]) for name, kind in kinds.items()},
+            }
+        )
         for step in facts["steps"]
     )
     left_out = ((one["ladder"], one["arm"], one["why"]) for one in facts["left_out"])
@@ -175,9 +233,13 @@ def write_ablation(
 ) -> list[Path]:
     """ablation.json and ablation.tsv in `folder`."""
     facts = {
-        "level": 0.95, "bootstrap": found.bootstrap, "made_from": dict(made_from),
+        "level": 0.95,
+        "bootstrap": found.bootstrap,
+        "made_from": dict(made_from),
         "steps": [asdict(step) for step in found.steps],
-        "left_out": [dict(zip(("ladder", "arm", "why"), one, strict=True)) for one in found.left_out],
+        "left_out": [
+            dict(zip(("ladder", "arm", "why"), one, strict=True)) for one in found.left_out
+        ],
     }
     return [
         write_json(folder / FACTS, facts, settings=settings, seed=found.seed),
@@ -199,15 +261,24 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
             continue
         own = slice(record.first_row, record.first_row + record.slices)
         places = np.searchsorted(rows, np.arange(own.start, own.stop))
-        if places[-1] >= len(rows) or rows[places[0]] != own.start or rows[places[-1]] != own.stop - 1:
+        if (
+            places[-1] >= len(rows)
+            or rows[places[0]] != own.start
+            or rows[places[-1]] != own.stop - 1
+        ):
             raise ModelError(
                 "probabilities-stale",
                 f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
             )
         found.append(
             Volume(
-                record.name_in_reports, record.subject, record.collection, pack.z_mm[own], pack.truth[own],
-                places, pack.stack(index).edges_mm,
+                record.name_in_reports,
+                record.subject,
+                record.collection,
+                pack.z_mm[own],
+                pack.truth[own],
+                places,
+                pack.stack(index).edges_mm,
             )
         )
     return found
@@ -218,7 +289,21 @@ def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rul
     decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
     sure = np.ones(len(p))
     case = Case(
-        one.volume_id, one.subject, one.collection, "ok", "", {}, one.z_mm, one.truth, p, p, decided, sure,
-        (), None, 0.0, edges_mm=one.edges_mm,
+        one.volume_id,
+        one.subject,
+        one.collection,
+        "ok",
+        "",
+        {},
+        one.z_mm,
+        one.truth,
+        p,
+        p,
+        decided,
+        sure,
+        (),
+        None,
+        0.0,
+        edges_mm=one.edges_mm,
     )
     return outcome_of(tally(case, vocabulary))

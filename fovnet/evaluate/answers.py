@@ -44,7 +44,9 @@ class Matching:
         return cls(folder, collection, answers, match_answers(collection, answers))
 
 
-def answered_cases(matching: Matching, vocabulary: Vocabulary) -> tuple[list[Case], list[str], list[str]]:
+def answered_cases(
+    matching: Matching, vocabulary: Vocabulary
+) -> tuple[list[Case], list[str], list[str]]:
     """One case per labelled volume that has an answer, in the collection's order; the names of the labelled
     volumes without an answer; and the names of the answers on volumes that are not labelled.
 
@@ -70,7 +72,9 @@ def answered_cases(matching: Matching, vocabulary: Vocabulary) -> tuple[list[Cas
         if match.by == PATH:
             _refuse_stale(match.row, match.answer)
         if match.answer:
-            cases.append(_case(match.row, match.answer, collection.regions[match.volume_id], vocabulary))
+            cases.append(
+                _case(match.row, match.answer, collection.regions[match.volume_id], vocabulary)
+            )
     used = {match.answer["volume_id"] for match in matches if match.answer}
     lacking = [match.volume_id for match in matches if not match.answer]
     beyond = [answer["volume_id"] for answer in matching.answers if answer["volume_id"] not in used]
@@ -95,7 +99,8 @@ def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
     if not answers.is_dir():
         seen = "a file" if answers.exists() else "no such folder"
         raise CollectionError(
-            "answers-missing", f"{answers}: {seen}; give the folder that `fovnet predict --out` wrote."
+            "answers-missing",
+            f"{answers}: {seen}; give the folder that `fovnet predict --out` wrote.",
         )
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
@@ -149,7 +154,12 @@ def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
     Its content is read only if its size or modification time differ; a file that no longer exists is not
     checked.
     """
-    if answer and answer.get("file") and is_there(row) and not unchanged(source_of(row.path), answer["file"]):
+    if (
+        answer
+        and answer.get("file")
+        and is_there(row)
+        and not unchanged(source_of(row.path), answer["file"])
+    ):
         raise CollectionError(
             "answers-stale",
             f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
@@ -162,7 +172,12 @@ def _case(
 ) -> Case:
     if "raw" not in answer:
         return refused_case(
-            row.volume_id, row.subject_id, "", answer["message"], row.attributes, len(vocabulary.classes)
+            row.volume_id,
+            row.subject_id,
+            "",
+            answer["message"],
+            row.attributes,
+            len(vocabulary.classes),
         )
     _refuse_classes(answer, vocabulary)
     z_mm, covers, vox_to_ras, counted = (
@@ -170,9 +185,15 @@ def _case(
     )
     slices = answer.get("counted_slices") or int(covers[-1, 1]) + 1
     return Case(
-        volume_id=row.volume_id, subject_id=row.subject_id, collection="", attributes=row.attributes,
-        z_mm=z_mm.astype(float), edges_mm=edges_of(z_mm, covers, vox_to_ras),
-        truth=truth_at(z_mm, counted, slices, labels, vocabulary), pixels=None, **fields_of(answer),
+        volume_id=row.volume_id,
+        subject_id=row.subject_id,
+        collection="",
+        attributes=row.attributes,
+        z_mm=z_mm.astype(float),
+        edges_mm=edges_of(z_mm, covers, vox_to_ras),
+        truth=truth_at(z_mm, counted, slices, labels, vocabulary),
+        pixels=None,
+        **fields_of(answer),
     )
 
 
@@ -187,11 +208,17 @@ def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, A
         wrong = ~right(predicted_classes(case, "decided", vocabulary), case.truth)
         true, predicted = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
         yield {
-            "volume_id": case.volume_id, "status": case.status, "truth": true, "predicted": predicted,
-            "right": int((~wrong).sum()), "slices": len(wrong),
+            "volume_id": case.volume_id,
+            "status": case.status,
+            "truth": true,
+            "predicted": predicted,
+            "right": int((~wrong).sum()),
+            "slices": len(wrong),
             "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum()),
         }
 
 
 def _named(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:
-    return "+".join(vocabulary.classes[column] for column in np.flatnonzero(labels[:, :-1].any(axis=0)))
+    return "+".join(
+        vocabulary.classes[column] for column in np.flatnonzero(labels[:, :-1].any(axis=0))
+    )

@@ -70,16 +70,22 @@ def raw(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule:
     return _one_each(p)
 
 
-def smoothed(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def smoothed(
+    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+) -> Labels:
     """The most probable class after calibration and smoothing along the body."""
     return _one_each(_curves(p, z_mm, rule))
 
 
-def threshold(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
+def threshold(
+    p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
+) -> Labels:
     """Smoothed, and none where no class reaches 0.7: the simplest way to abstain."""
     curves = _curves(p, z_mm, rule)
     shown = _one_each(curves)
-    shown[curves.max(axis=1) < SURE] = np.arange(len(vocabulary.classes)) == len(vocabulary.classes) - 1
+    shown[curves.max(axis=1) < SURE] = (
+        np.arange(len(vocabulary.classes)) == len(vocabulary.classes) - 1
+    )
     return shown
 
 
@@ -98,7 +104,9 @@ def exact_without_none(
     regions = p.copy()
     regions[:, -1] = 0.0
     sums = regions.sum(axis=1, keepdims=True)
-    shared = np.divide(regions, sums, out=np.full_like(regions, 1 / (p.shape[1] - 1)), where=sums > 0)
+    shared = np.divide(
+        regions, sums, out=np.full_like(regions, 1 / (p.shape[1] - 1)), where=sums > 0
+    )
     shared[:, -1] = 0.0
     return exact(shared, z_mm, edges_mm, vocabulary, rule)
 
@@ -125,7 +133,9 @@ def _weighed(networks: Networks, way: str) -> Floats:
     """Members weighted in one of WAYS."""
     here = networks.validation
     shares = networks.truth[here] / networks.truth[here].sum(axis=1, keepdims=True)
-    return mean(networks.members, WAYS[way](networks.members[:, here], shares, networks.subject[here]))
+    return mean(
+        networks.members, WAYS[way](networks.members[:, here], shares, networks.subject[here])
+    )
 
 
 weighted, greedy = partial(_weighed, way="by-loss"), partial(_weighed, way="greedy")
@@ -138,12 +148,16 @@ LADDERS: Mapping[str, Sequence[Arm]] = {
         Arm("smoothed", "the same after calibration and smoothing", shipped, smoothed),
         Arm("threshold 0.7", "smoothed, and none where no class reaches 0.7", shipped, threshold),
         Arm(
-            "intersections", "the thesis's decoding: borders where two smoothed curves cross", shipped,
+            "intersections",
+            "the thesis's decoding: borders where two smoothed curves cross",
+            shipped,
             intersections,
         ),
         Arm("exact", "exact decoding without none", shipped, exact_without_none),
         Arm(
-            "exact + none, no heights", "exact decoding with none, without usual heights", shipped,
+            "exact + none, no heights",
+            "exact decoding with none, without usual heights",
+            shipped,
             exact_without_heights,
         ),
         Arm("exact + none", "the decision as it is used", shipped, exact),

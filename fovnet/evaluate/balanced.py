@@ -14,8 +14,13 @@ from fovnet.regions import DEFAULT
 
 
 def balanced_resampled(
-    each: NDArray[Any], truth: NDArray[np.bool_], subject_ids: Sequence[str], *, counts: NDArray[np.float64],
-    repeats: int = 1000, seed: int = 0,
+    each: NDArray[Any],
+    truth: NDArray[np.bool_],
+    subject_ids: Sequence[str],
+    *,
+    counts: NDArray[np.float64],
+    repeats: int = 1000,
+    seed: int = 0,
 ) -> NDArray[np.float64]:
     """Balanced accuracy (1 + repeats, m) of m networks' probabilities (m, s, k): of all subjects, then of
     resamples of them shared by all networks.

@@ -61,7 +61,11 @@ class Border:
     @property
     def error_mm(self) -> float | None:
         """Predicted minus true height; None when missed or invented."""
-        return None if self.true_mm is None or self.predicted_mm is None else self.predicted_mm - self.true_mm
+        return (
+            None
+            if self.true_mm is None or self.predicted_mm is None
+            else self.predicted_mm - self.true_mm
+        )
 
     @property
     def held(self) -> bool | None:
@@ -80,8 +84,12 @@ def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
 
 
 def borders_between(
-    volume_id: str, truth: NDArray[np.bool_], other: NDArray[np.bool_], edges_mm: NDArray[np.float64],
-    vocabulary: Vocabulary, intervals: Sequence[DecidedBorder] = (),
+    volume_id: str,
+    truth: NDArray[np.bool_],
+    other: NDArray[np.bool_],
+    edges_mm: NDArray[np.float64],
+    vocabulary: Vocabulary,
+    intervals: Sequence[DecidedBorder] = (),
 ) -> tuple[Border, ...]:
     """The same of any two labels (s, k) of slices with edges at edges_mm (s + 1,)."""
     unknown = protocol_alone(truth, len(vocabulary.chain))
@@ -113,7 +121,9 @@ def _interval(
 
 
 def _heights(
-    labels: NDArray[np.bool_], edges_mm: NDArray[np.float64], judged: NDArray[np.bool_],
+    labels: NDArray[np.bool_],
+    edges_mm: NDArray[np.float64],
+    judged: NDArray[np.bool_],
     vocabulary: Vocabulary,
 ) -> dict[tuple[str, str], list[float]]:
     """Heights in mm of every change of chain label, by (below, above)."""
@@ -122,16 +132,21 @@ def _heights(
     rung = np.where(on_chain.any(axis=1), on_chain.argmax(axis=1), len(names) - 1)
     heights: dict[tuple[str, str], list[float]] = {}
     for at in np.flatnonzero((np.diff(rung) != 0) & judged):
-        heights.setdefault((names[rung[at]], names[rung[at + 1]]), []).append(float(edges_mm[at + 1]))
+        heights.setdefault((names[rung[at]], names[rung[at + 1]]), []).append(
+            float(edges_mm[at + 1])
+        )
     return heights
 
 
 def _paired(true: list[float], predicted: list[float]) -> list[tuple[float | None, float | None]]:
     """Pairs (true, predicted) of least total distance; a height without a partner is paired with None."""
-    rows, columns = linear_sum_assignment(np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted))))
+    rows, columns = linear_sum_assignment(
+        np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted)))
+    )
     partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
     pairs: list[tuple[float | None, float | None]] = [
-        (height, predicted[partner[index]] if index in partner else None) for index, height in enumerate(true)
+        (height, predicted[partner[index]] if index in partner else None)
+        for index, height in enumerate(true)
     ]
     invented = sorted(set(range(len(predicted))) - set(partner.values()))
     return pairs + [(None, predicted[index]) for index in invented]

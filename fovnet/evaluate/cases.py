@@ -13,7 +13,7 @@ from fovnet.errors import CollectionError
 from fovnet.regions import Vocabulary
 
 STATUSES = ("ok", "partly", "uncertain", "refused")
-STAGES = ("raw", "smoothed", "decided")         # of a slice's class, on its way to the answer
+STAGES = ("raw", "smoothed", "decided")  # of a slice's class, on its way to the answer
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,31 @@ class Case:
 
 
 def refused_case(
-    volume_id: str, subject_id: str, collection: str, message: str, attributes: Mapping[str, str], k: int
+    volume_id: str,
+    subject_id: str,
+    collection: str,
+    message: str,
+    attributes: Mapping[str, str],
+    k: int,
 ) -> Case:
     """The case of a volume that was refused."""
     nothing = np.zeros((0, k))
     return Case(
-        volume_id, subject_id, collection, "refused", message, attributes, np.zeros(0), nothing.astype(bool),
-        nothing, nothing, nothing.astype(bool), np.zeros(0), (), None, 0.0,
+        volume_id,
+        subject_id,
+        collection,
+        "refused",
+        message,
+        attributes,
+        np.zeros(0),
+        nothing.astype(bool),
+        nothing,
+        nothing,
+        nothing.astype(bool),
+        np.zeros(0),
+        (),
+        None,
+        0.0,
     )
 
 
@@ -211,7 +229,11 @@ def _check_values(case: Case) -> None:
             f"{'both none and a region' if none[row] else 'nothing at all'}, either is wanted. Correct its "
             "rows in regions.tsv.",
         )
-    for name, array in (("raw", case.raw), ("smoothed", case.smoothed), ("confidence", case.confidence)):
+    for name, array in (
+        ("raw", case.raw),
+        ("smoothed", case.smoothed),
+        ("confidence", case.confidence),
+    ):
         if not np.isfinite(array).all():
             raise CollectionError(
                 "evaluate-not-finite",

@@ -16,7 +16,16 @@ from fovnet.regions import NONE
 
 FILE = "evaluation.json"
 COLUMNS = (
-    "measure", "stage", "first", "second", "difference", "low", "high", "interval", "subjects", "better",
+    "measure",
+    "stage",
+    "first",
+    "second",
+    "difference",
+    "low",
+    "high",
+    "interval",
+    "subjects",
+    "better",
 )
 
 
@@ -48,8 +57,15 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
     draws = Resampling([one.subject_id for one in before], repeats=bootstrap, seed=seed)
     moved = [then.wrong - once.wrong for once, then in zip(before, after, strict=True)]
     return Comparison(
-        str(first), str(second), len(moved), draws.subjects, sum(step < 0 for step in moved),
-        sum(step > 0 for step in moved), bootstrap, seed, tuple(differences(before, after, draws)),
+        str(first),
+        str(second),
+        len(moved),
+        draws.subjects,
+        sum(step < 0 for step in moved),
+        sum(step > 0 for step in moved),
+        bootstrap,
+        seed,
+        tuple(differences(before, after, draws)),
     )
 
 
@@ -66,7 +82,10 @@ def write_comparison(folder: Path, found: Comparison) -> list[Path]:
     facts = {**asdict(found), "level": 0.95, "differences": rows}
     return [
         write_json(
-            folder / "comparison.json", facts, settings={"bootstrap": found.bootstrap}, seed=found.seed
+            folder / "comparison.json",
+            facts,
+            settings={"bootstrap": found.bootstrap},
+            seed=found.seed,
         ),
         write_tsv(folder / "comparison.tsv", COLUMNS, rows),
     ]
@@ -152,8 +171,14 @@ def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[An
 def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> Outcome:
     between = [one for one in borders if NONE not in (one["below"], one["above"])]
     return Outcome(
-        row["volume_id"], row["subject_id"], row["slices"], row["wrong_raw"], row["wrong"], row["right"],
-        row["far"], tuple(row["spans"]) if "spans" in row else None,
+        row["volume_id"],
+        row["subject_id"],
+        row["slices"],
+        row["wrong_raw"],
+        row["wrong"],
+        row["right"],
+        row["far"],
+        tuple(row["spans"]) if "spans" in row else None,
         sum(one["true_mm"] is not None for one in between),
         tuple(one["error_mm"] for one in between if one["error_mm"] is not None),
     )

@@ -183,9 +183,13 @@ def evaluate(
         subgroups=tuple(_subgroups(ordered, tallies, **draw)),
         handling=tuple(handling(ordered, **draw)),
         confusions=dict(zip(STAGES, of_each(tallies, "matrices").sum(axis=0), strict=True)),
-        reliability={stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages},
+        reliability={
+            stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages
+        },
         borders=tuple(border for one in tallies for border in one.borders),
-        volumes=tuple(_volume_row(case, counted.get(case.volume_id), vocabulary) for case in ordered),
+        volumes=tuple(
+            _volume_row(case, counted.get(case.volume_id), vocabulary) for case in ordered
+        ),
         risk=_risk_curve(tallies),
         doubts=_doubt_rows(tallies),
         headers=header_rows(tallies, vocabulary),
@@ -217,13 +221,17 @@ def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Mea
     return draws.mean("answered_risk", means, np.ones(len(people)), stage="decided", most=1.0)
 
 
-def _subgroups(cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int) -> list[Group]:
+def _subgroups(
+    cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int
+) -> list[Group]:
     """A group for every value that divides the volumes; a volume without the attribute is left out."""
     groups = []
     for name, value_of in subgroups_of(cases):
         for value in dict.fromkeys(value_of.values()):
             members = [one for one in tallies if value_of.get(one.case.volume_id) == value]
-            refused = sum(case.status == "refused" for case in cases if value_of.get(case.volume_id) == value)
+            refused = sum(
+                case.status == "refused" for case in cases if value_of.get(case.volume_id) == value
+            )
             groups.append(subgroup(name, value, members, refused, repeats=repeats, seed=seed))
     return groups
 
@@ -243,7 +251,10 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
             by_code.setdefault(code, []).append(one)
     rows = [
         DoubtRow(
-            code, len(those), sum(not one.exact for one in those), sum(one.slices for one in those),
+            code,
+            len(those),
+            sum(not one.exact for one in those),
+            sum(one.slices for one in those),
             sum(one.wrong for one in those),
         )
         for code, those in by_code.items()
@@ -254,8 +265,13 @@ def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
 def _volume_row(case: Case, one: Tally | None, vocabulary: Vocabulary) -> VolumeRow:
     """The row of a volume from its counts, which a refused one does not have."""
     row = VolumeRow(
-        case.volume_id, case.subject_id, case.collection, case.status, message=case.message,
-        set_probability=case.set_probability, doubts=case.doubts,
+        case.volume_id,
+        case.subject_id,
+        case.collection,
+        case.status,
+        message=case.message,
+        set_probability=case.set_probability,
+        doubts=case.doubts,
         shows=tuple(said.region for said in case.statements if said.answer == YES),
         unsure=tuple(said.region for said in case.statements if said.answer == UNSURE),
     )

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from fovnet.volume.collection.pack import Pack
 
 
-def evaluation_of(settings: Settings, results: Results, pack: Pack) -> tuple[Evaluation, list[Case]]:
+def evaluation_of(
+    settings: Settings, results: Results, pack: Pack
+) -> tuple[Evaluation, list[Case]]:
     """The evaluation of the test split, and its cases.
 
     Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by
@@ -48,7 +50,10 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     from fovnet.volume.collection.identity import KEY_FILE, read_identifiers
 
     names = read_identifiers(settings.identifiers, results.folder)
-    if any(record.shown_id and record.shown_id != names.shown(record.volume_id) for record in pack.records):
+    if any(
+        record.shown_id and record.shown_id != names.shown(record.volume_id)
+        for record in pack.records
+    ):
         raise ConfigError(
             "identifiers-changed",
             f"{results.slices}: its volumes have other names than {KEY_FILE} and `identifiers` give now; "
@@ -69,10 +74,17 @@ def manifest_of(pack: Pack) -> list[Listed]:
 
     return [
         Listed(
-            volume_id=record.name_in_reports, subject_id=record.subject,
-            collection=record.collection, split=record.split, labelled=record.labelled,
-            status=record.status, slices=record.slices, code=record.code, message=record.message_in_reports,
-            attributes=attributes_of(record), hashed=record.name_in_reports != record.volume_id,
+            volume_id=record.name_in_reports,
+            subject_id=record.subject,
+            collection=record.collection,
+            split=record.split,
+            labelled=record.labelled,
+            status=record.status,
+            slices=record.slices,
+            code=record.code,
+            message=record.message_in_reports,
+            attributes=attributes_of(record),
+            hashed=record.name_in_reports != record.volume_id,
         )
         for record in pack.records
     ]

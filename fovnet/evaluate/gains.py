@@ -24,11 +24,25 @@ from fovnet.regions import Vocabulary
 Counts = NDArray[np.float64]
 Count = Callable[[Tally], tuple[float, float]]
 COLUMNS = (
-    "on", "measure", "region", "kind", "before", "after", "of_before", "of_after", "difference", "low",
-    "high", "subjects",
+    "on",
+    "measure",
+    "region",
+    "kind",
+    "before",
+    "after",
+    "of_before",
+    "of_after",
+    "difference",
+    "low",
+    "high",
+    "subjects",
 )
 HEADLINES = (
-    "slices_wrong", "statements_decided", "statements_wrong", "surely_found", "exactly_right_regions",
+    "slices_wrong",
+    "statements_decided",
+    "statements_wrong",
+    "surely_found",
+    "exactly_right_regions",
 )
 """The measures that are told first, of all regions and all kinds of pictures together."""
 
@@ -49,15 +63,22 @@ class Gain:
 
 
 def gains(
-    before: Sequence[Tally], after: Sequence[Tally], vocabulary: Vocabulary, *, seed: int,
-    kinds: Sequence[str] | None = None, repeats: int = 1000,
+    before: Sequence[Tally],
+    after: Sequence[Tally],
+    vocabulary: Vocabulary,
+    *,
+    seed: int,
+    kinds: Sequence[str] | None = None,
+    repeats: int = 1000,
 ) -> list[Gain]:
     """Each measure of volumes answered before and `after`, in the same order: in all, by region, and slices
     also by kind of picture where `kinds` (c,) says of each what it is."""
     draws = Resampling([one.case.subject_id for one in before], repeats=repeats, seed=seed)
     found: list[Gain] = []
     for measure, region, count in _measures(vocabulary):
-        ours, theirs = (np.array([count(one) for one in side], dtype=np.float64) for side in (before, after))
+        ours, theirs = (
+            np.array([count(one) for one in side], dtype=np.float64) for side in (before, after)
+        )
         found += _gain(measure, region, "", ours, theirs, draws)
         if measure == SLICES and not region and kinds is not None:
             for kind in sorted(set(kinds)):
@@ -85,7 +106,9 @@ def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
 def _certain(noun: str, nouns: str, changes: Sequence[str]) -> str:
     if not changes:
         return f"no {noun} is certain"
-    return f"{f'a certain {noun}' if len(changes) == 1 else f'certain {nouns}'}: {', '.join(changes)}"
+    return (
+        f"{f'a certain {noun}' if len(changes) == 1 else f'certain {nouns}'}: {', '.join(changes)}"
+    )
 
 
 SLICES = "slices_wrong"
@@ -132,10 +155,18 @@ def rows_of(on: str, found: Sequence[Gain]) -> list[dict[str, object]]:
     """Rows with COLUMNS; `on` says which volumes they are of."""
     return [
         {
-            "on": on, "measure": one.measure, "region": one.region, "kind": one.kind,
-            "before": one.difference.first, "after": one.difference.second, "of_before": one.of_before,
-            "of_after": one.of_after, "difference": one.difference.difference, "low": one.difference.low,
-            "high": one.difference.high, "subjects": one.difference.subjects,
+            "on": on,
+            "measure": one.measure,
+            "region": one.region,
+            "kind": one.kind,
+            "before": one.difference.first,
+            "after": one.difference.second,
+            "of_before": one.of_before,
+            "of_after": one.of_after,
+            "difference": one.difference.difference,
+            "low": one.difference.low,
+            "high": one.difference.high,
+            "subjects": one.difference.subjects,
         }
         for one in found
     ]

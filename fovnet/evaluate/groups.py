@@ -47,11 +47,19 @@ class Group:
     def find(self, name: str, stage: str = "", region: str = "") -> Measure | None:
         """The measure of this name, stage and region; None when this group was not given it."""
         wanted = (name, stage, region)
-        return next((one for one in self.measures if (one.name, one.stage, one.region) == wanted), None)
+        return next(
+            (one for one in self.measures if (one.name, one.stage, one.region) == wanted), None
+        )
 
 
 def whole_group(
-    name: str, tallies: Sequence[Tally], refused: int, vocabulary: Vocabulary, *, repeats: int, seed: int
+    name: str,
+    tallies: Sequence[Tally],
+    refused: int,
+    vocabulary: Vocabulary,
+    *,
+    repeats: int,
+    seed: int,
 ) -> Group:
     """Every measure over these volumes."""
     draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
@@ -89,24 +97,34 @@ def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]
     refused = np.array([case.status == "refused" for case in cases])
     withheld = np.array([not case.is_answered for case in cases]) & ~refused
     return [
-        draws.rate("refused", refused, np.ones(len(cases))), draws.rate("abstained", withheld, ~refused),
+        draws.rate("refused", refused, np.ones(len(cases))),
+        draws.rate("abstained", withheld, ~refused),
     ]
 
 
 def _group(
-    name: str, attribute: str, value: str, tallies: Sequence[Tally], refused: int, measures: Sequence[Measure]
+    name: str,
+    attribute: str,
+    value: str,
+    tallies: Sequence[Tally],
+    refused: int,
+    measures: Sequence[Measure],
 ) -> Group:
     subjects = len({one.case.subject_id for one in tallies})
     slices = sum(one.slices for one in tallies)
     few = subjects < FEWEST_SUBJECTS
-    return Group(name, attribute, value, subjects, len(tallies), slices, refused, few, tuple(measures))
+    return Group(
+        name, attribute, value, subjects, len(tallies), slices, refused, few, tuple(measures)
+    )
 
 
 def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     slices, right = of_each(tallies, "slices"), of_each(tallies, "right")
     return [
-        *(draws.rate("slice_error", slices - right[:, column], slices, stage=stage)
-          for column, stage in enumerate(STAGES)),
+        *(
+            draws.rate("slice_error", slices - right[:, column], slices, stage=stage)
+            for column, stage in enumerate(STAGES)
+        ),
         draws.rate("slice_error_any_label", of_each(tallies, "untrue"), slices, stage="decided"),
         *_not_dark(tallies, draws),
     ]
@@ -121,15 +139,23 @@ def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     return [draws.rate("slice_error_not_dark", wrong, lit, stage="decided")]
 
 
-def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _class_measures(
+    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     measures: list[Measure] = []
     negatives = of_each(tallies, "negatives")
     for column, stage in enumerate(STAGES):
-        matrices = of_each(tallies, "matrices")[:, column]                      # (c, k, k)
-        hits, true, predicted = np.einsum("ckk->ck", matrices), matrices.sum(axis=2), matrices.sum(axis=1)
+        matrices = of_each(tallies, "matrices")[:, column]  # (c, k, k)
+        hits, true, predicted = (
+            np.einsum("ckk->ck", matrices),
+            matrices.sum(axis=2),
+            matrices.sum(axis=1),
+        )
         shares = {
-            "sensitivity": (hits, true), "specificity": (negatives - (predicted - hits), negatives),
-            "ppv": (hits, predicted), "f1": (2 * hits, true + predicted),
+            "sensitivity": (hits, true),
+            "specificity": (negatives - (predicted - hits), negatives),
+            "ppv": (hits, predicted),
+            "f1": (2 * hits, true + predicted),
         }
         for name, counts in shares.items():
             measures += draws.rates(name, *counts, stage=stage, regions=vocabulary.classes)
@@ -140,7 +166,9 @@ def _class_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Voc
     return measures
 
 
-def _roc_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _roc_measures(
+    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     """Area under the ROC curve of each class against all slices that do not show it; of probabilities, which
     the decision does not give.
 
@@ -149,7 +177,9 @@ def _roc_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocab
     cases = np.repeat(np.arange(len(tallies)), [one.slices for one in tallies])
     truth = np.concatenate([one.case.truth for one in tallies])
     return [
-        draws.roc_area("auroc", scores[:, column], truth[:, column], cases, stage=stage, region=region)
+        draws.roc_area(
+            "auroc", scores[:, column], truth[:, column], cases, stage=stage, region=region
+        )
         for stage in ("raw", "smoothed")
         for scores in [np.concatenate([getattr(one.case, stage) for one in tallies])]
         for column, region in enumerate(vocabulary.classes)
@@ -160,23 +190,30 @@ def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measur
     one_each, far = np.ones(len(tallies)), of_each(tallies, "far")
     right, true, predicted = of_each(tallies, "spans").T
     counts = {
-        "exact_set": (of_each(tallies, "exact"), one_each), "span_f1": (2 * right, true + predicted),
+        "exact_set": (of_each(tallies, "exact"), one_each),
+        "span_f1": (2 * right, true + predicted),
         "far_confusion_volumes": (far > 0, one_each),
         "far_confusion_slices": (far, of_each(tallies, "slices")),
     }
     return [draws.rate(name, *parts, stage="decided") for name, parts in counts.items()]
 
 
-def _presence_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _presence_measures(
+    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     true, predicted = (
         of_each(tallies, name).astype(np.int64) for name in ("true_regions", "predicted_regions")
     )
     names = vocabulary.classes[:-1]
-    each = draws.rates("presence_f1", 2 * true * predicted, true + predicted, stage="decided", regions=names)
-    stacked = np.stack([true * predicted, true, predicted], axis=1)              # (c, 3, k - 1)
+    each = draws.rates(
+        "presence_f1", 2 * true * predicted, true + predicted, stage="decided", regions=names
+    )
+    stacked = np.stack([true * predicted, true, predicted], axis=1)  # (c, 3, k - 1)
     return [
         *each,
-        draws.statistic("presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided"),
+        draws.statistic(
+            "presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided"
+        ),
     ]
 
 
@@ -184,10 +221,17 @@ def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of
     both, true, predicted."""
     both, true, predicted = totals[..., 0, :], totals[..., 1, :], totals[..., 2, :]
-    each = np.divide(2 * both, true + predicted, out=np.zeros_like(both), where=(true + predicted) > 0)
+    each = np.divide(
+        2 * both, true + predicted, out=np.zeros_like(both), where=(true + predicted) > 0
+    )
     support = true.sum(axis=-1)
     return np.asarray(
-        np.divide((each * true).sum(axis=-1), support, out=np.full_like(support, np.nan), where=support > 0)
+        np.divide(
+            (each * true).sum(axis=-1),
+            support,
+            out=np.full_like(support, np.nan),
+            where=support > 0,
+        )
     )
 
 
@@ -196,21 +240,29 @@ def _borders(tallies: Sequence[Tally]) -> list[tuple[int, Border]]:
     return [(index, border) for index, one in enumerate(tallies) for border in one.borders]
 
 
-def _border_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _border_measures(
+    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     found = _borders(tallies)
     kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
     # of regions that are no neighbours
     kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))
-    by_name: dict[str, list[tuple[int, Border]]] = {name: [] for name in (ALL_BORDERS, *kinds, ENDS)}
+    by_name: dict[str, list[tuple[int, Border]]] = {
+        name: [] for name in (ALL_BORDERS, *kinds, ENDS)
+    }
     for index, border in found:
         for name in (ENDS,) if border.is_end else (ALL_BORDERS, border.kind):
             by_name[name].append((index, border))
     return [
-        measure for name, borders in by_name.items() for measure in _borders_together(name, borders, draws)
+        measure
+        for name, borders in by_name.items()
+        for measure in _borders_together(name, borders, draws)
     ]
 
 
-def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
+def _borders_together(
+    name: str, borders: Sequence[tuple[int, Border]], draws: Resampling
+) -> list[Measure]:
     """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and of the
     predicted ones invented."""
     cases = len(draws.of_case)
@@ -238,7 +290,9 @@ def _borders_together(name: str, borders: Sequence[tuple[int, Border]], draws: R
     ]
 
 
-def _interval_measures(name: str, borders: Sequence[tuple[int, Border]], draws: Resampling) -> list[Measure]:
+def _interval_measures(
+    name: str, borders: Sequence[tuple[int, Border]], draws: Resampling
+) -> list[Measure]:
     """How often the 90 % intervals of the borders found hold the true height, and their median width; empty
     without intervals."""
     held, wanted = np.zeros((2, len(draws.of_case)), dtype=np.int64)
@@ -265,23 +319,33 @@ def _calibration_measures(
     for stage in CALIBRATION_STAGES:
         if all(stage in one.bins for one in tallies):
             for name, kind in (("", "bins"), ("_one_class", "plain_bins")):
-                bins = np.stack([getattr(one, kind)[stage] for one in tallies])          # (c, b, 3)
+                bins = np.stack([getattr(one, kind)[stage] for one in tallies])  # (c, b, 3)
                 name, count = f"expected_calibration_error{name}", int(bins[..., 0].sum())
-                measures.append(draws.statistic(name, bins, expected_calibration_error, count, stage=stage))
+                measures.append(
+                    draws.statistic(name, bins, expected_calibration_error, count, stage=stage)
+                )
         if all(stage in one.brier for one in tallies):
-            brier, log_loss = np.array([(one.brier[stage], one.log_loss[stage]) for one in tallies]).T
+            brier, log_loss = np.array(
+                [(one.brier[stage], one.log_loss[stage]) for one in tallies]
+            ).T
             measures.append(draws.mean("brier", brier, slices, stage=stage, most=2.0))
             measures.append(draws.mean("log_loss_nats", log_loss, slices, stage=stage))
     return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
 
 
-def _stated_measures(tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _stated_measures(
+    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's positive
     predictive value."""
     stated, predicted = of_each(tallies, "stated"), of_each(tallies, "matrices")[:, -1].sum(axis=1)
     return [
         draws.mean(
-            "stated_confidence", stated[:, column], predicted[:, column], stage="decided", region=name,
+            "stated_confidence",
+            stated[:, column],
+            predicted[:, column],
+            stage="decided",
+            region=name,
             most=1.0,
         )
         for column, name in enumerate(vocabulary.classes)

@@ -20,7 +20,7 @@ from fovnet.volume.collection.pack import Pack
 from fovnet.volume.collection.tables import read_collection, truth
 
 SPLIT = "test"
-SIMULATED = "phantom"       # the collection that a run simulates
+SIMULATED = "phantom"  # the collection that a run simulates
 
 
 def mark(subject: str) -> str:
@@ -28,7 +28,9 @@ def mark(subject: str) -> str:
     return hashlib.sha256(subject.encode()).hexdigest()[:12]
 
 
-def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int = 0) -> dict[str, list[str]]:
+def learned_from(
+    pack: Pack, begun: Mapping[str, Any] | None = None, seed: int = 0
+) -> dict[str, list[str]]:
     """The marks of the subjects in the training and in the validation split, as `ensemble.json` and
     `decision.json` keep them.
 
@@ -42,7 +44,9 @@ def learned_from(pack: Pack, begun: Mapping[str, Any] | None = None, seed: int =
             of_split[record.split].add(mark(record.subject))
     before = begun or {}
     others = before.get("fovnet", {}).get("seed") != seed
-    simulated = {mark(record.subject) for record in pack.records if others and record.collection == SIMULATED}
+    simulated = {
+        mark(record.subject) for record in pack.records if others and record.collection == SIMULATED
+    }
     for split, marks in (before.get("subjects") or {}).items():
         of_split[split] |= set(marks) - simulated
     return {split: sorted(marks) for split, marks in of_split.items()}

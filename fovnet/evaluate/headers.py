@@ -38,7 +38,12 @@ class HeaderRow:
 def header_rows(tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[HeaderRow, ...]:
     """Every combination of header, true and predicted regions that occurs, most frequent first."""
     counted = Counter(
-        (text, header, _names(one.true_regions, vocabulary), _names(one.predicted_regions, vocabulary))
+        (
+            text,
+            header,
+            _names(one.true_regions, vocabulary),
+            _names(one.predicted_regions, vocabulary),
+        )
         for one, text, header in _read(tallies, vocabulary)
     )
     return tuple(
@@ -47,13 +52,16 @@ def header_rows(tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[Heade
     )
 
 
-def header_measures(tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Resampling) -> list[Measure]:
+def header_measures(
+    tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Resampling
+) -> list[Measure]:
     """Rates of header and prediction over the same volumes; empty if no volume has the column."""
     if not any(one.case.attributes.get(COLUMN, "").strip() for one in tallies):
         return []
     headers = {one.case.volume_id: set(regions) for one, _, regions in _read(tallies, vocabulary)}
     flags = np.array(
-        [_flags(one, headers.get(one.case.volume_id), vocabulary) for one in tallies], dtype=np.int64
+        [_flags(one, headers.get(one.case.volume_id), vocabulary) for one in tallies],
+        dtype=np.int64,
     )
     read, exact, beside, predicted_exact, differ, predicted_right, header_right = flags.T
     return [
@@ -72,20 +80,31 @@ def _flags(one: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple
     exact."""
     if header is None:
         return (False,) * 7
-    truth, predicted = (set(_names(each, vocabulary)) for each in (one.true_regions, one.predicted_regions))
+    truth, predicted = (
+        set(_names(each, vocabulary)) for each in (one.true_regions, one.predicted_regions)
+    )
     differ = header != predicted
     beside = not header & truth and header != truth
     return (
-        True, header == truth, beside, predicted == truth, differ, differ and predicted == truth,
+        True,
+        header == truth,
+        beside,
+        predicted == truth,
+        differ,
+        differ and predicted == truth,
         differ and header == truth,
     )
 
 
-def _read(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[tuple[Tally, str, tuple[str, ...]]]:
+def _read(
+    tallies: Sequence[Tally], vocabulary: Vocabulary
+) -> list[tuple[Tally, str, tuple[str, ...]]]:
     """The volumes whose header is understood: the tally, the text, the regions meant."""
     texts = [(one, one.case.attributes.get(COLUMN, "").strip()) for one in tallies]
     return [
-        (one, text, header) for one, text in texts if (header := regions_named(text, vocabulary)) is not None
+        (one, text, header)
+        for one, text in texts
+        if (header := regions_named(text, vocabulary)) is not None
     ]
 
 

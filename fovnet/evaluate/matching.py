@@ -26,7 +26,7 @@ Answer = Mapping[str, Any]
 PATH, CONTENT, PATH_END, NAME = "path", "content", "end of path", "name"
 NUMBER = re.compile(r"-\d+")
 PERSON = re.compile(r"(?<![A-Za-z0-9])sub-[A-Za-z0-9]+")
-FEWEST_PARTS = 2        # of a common end of two paths: a folder and a name
+FEWEST_PARTS = 2  # of a common end of two paths: a folder and a name
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,10 @@ def is_there(row: VolumeRow) -> bool:
 
 
 def _by_content(
-    rows: Sequence[VolumeRow], free: Sequence[Answer], collection: Collection, answers: Sequence[Answer]
+    rows: Sequence[VolumeRow],
+    free: Sequence[Answer],
+    collection: Collection,
+    answers: Sequence[Answer],
 ) -> Iterator[Match]:
     """Copies of a labelled file.  Only answers on files of the same sizes are compared, as that reads all."""
     answers_by_sizes: dict[tuple[int, ...], list[Answer]] = {}
@@ -101,7 +104,10 @@ def _by_content(
 
 
 def _by_path_end(
-    rows: Sequence[VolumeRow], free: Sequence[Answer], collection: Collection, answers: Sequence[Answer]
+    rows: Sequence[VolumeRow],
+    free: Sequence[Answer],
+    collection: Collection,
+    answers: Sequence[Answer],
 ) -> Iterator[Match]:
     """Files of a moved archive: the longest common end of two paths, where no other answer and no other
     volume of the table has it, and where it holds what names the person, if the path does."""
@@ -121,7 +127,10 @@ def _by_path_end(
 
 
 def _by_name(
-    rows: Sequence[VolumeRow], free: Sequence[Answer], collection: Collection, answers: Sequence[Answer]
+    rows: Sequence[VolumeRow],
+    free: Sequence[Answer],
+    collection: Collection,
+    answers: Sequence[Answer],
 ) -> Iterator[Match]:
     """Files elsewhere whose answer has the volume_id of the table, unless it is one of several of a name, or
     the path names another person."""
@@ -133,7 +142,11 @@ def _by_name(
         answer = answer_by_id.get(row.volume_id)
         if answer is None or row.volume_id in of_several:
             continue
-        if not _people_in(Path(answer["path"]), people) - _people_in(row.path, people) - {row.subject_id}:
+        if (
+            not _people_in(Path(answer["path"]), people)
+            - _people_in(row.path, people)
+            - {row.subject_id}
+        ):
             yield Match(row, answer, NAME)
 
 

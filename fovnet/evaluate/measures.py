@@ -45,7 +45,11 @@ from fovnet.maths.ranking import pairs_of, roc_area
 Floats = NDArray[np.float64]
 
 NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER, OVER_SUBJECTS = (
-    "not estimable", "bootstrap-t", "percentile", "order statistics", "wilson over subjects",
+    "not estimable",
+    "bootstrap-t",
+    "percentile",
+    "order statistics",
+    "wilson over subjects",
 )
 FEWEST_SUBJECTS = 5
 """With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different resamples,
@@ -114,7 +118,11 @@ class Resampling:
         low, high = ratio_interval(parts, wholes, self.weights)
         return [
             self._rate(
-                name, stage, region, parts[:, column], wholes[:, column],
+                name,
+                stage,
+                region,
+                parts[:, column],
+                wholes[:, column],
                 (float(low[column]), float(high[column])),
             )
             for column, region in enumerate(regions)
@@ -128,7 +136,13 @@ class Resampling:
         return self.rates(name, parts, wholes, stage=stage, regions=(region,))[0]
 
     def _rate(
-        self, name: str, stage: str, region: str, part: Floats, whole: Floats, resampled: tuple[float, float]
+        self,
+        name: str,
+        stage: str,
+        region: str,
+        part: Floats,
+        whole: Floats,
+        resampled: tuple[float, float],
     ) -> Measure:
         right, total, subjects = float(part.sum()), float(whole.sum()), int((whole > 0).sum())
         ends: tuple[float, float] | None = resampled
@@ -138,7 +152,7 @@ class Resampling:
             how, ends = "wilson", wilson_interval(right, total)
         elif right in (0.0, total):
             how, ends = OVER_SUBJECTS, wilson_interval(subjects if right else 0, subjects)
-        elif math.isnan(sum(resampled)):                          # every subject has the very same share
+        elif math.isnan(sum(resampled)):  # every subject has the very same share
             how, ends = OVER_SUBJECTS, wilson_interval(subjects * right / total, subjects)
         elif subjects < FEWEST_SUBJECTS:
             how, ends = NOT_ESTIMABLE, None
@@ -237,7 +251,7 @@ class Resampling:
         ends: tuple[Any, Any] = np.nan, np.nan
         if tail:
             ends = tail_interval(values, subject, share)
-        elif subjects > 1 and np.ptp(values) > 0:               # resamples of equal values do not vary
+        elif subjects > 1 and np.ptp(values) > 0:  # resamples of equal values do not vary
             ends = percentile_interval(
                 resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects)
             )
@@ -271,7 +285,9 @@ def _bare(
     name: str, stage: str, region: str, denominator: int, value: float | None, subjects: int
 ) -> Measure:
     """A measure that is no ratio of counts, without an interval."""
-    return Measure(name, stage, region, None, denominator, value, None, None, NOT_ESTIMABLE, subjects)
+    return Measure(
+        name, stage, region, None, denominator, value, None, None, NOT_ESTIMABLE, subjects
+    )
 
 
 def _known(value: Any) -> float | None:

@@ -17,15 +17,22 @@ from fovnet.evaluate.arms import Networks
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
 
-if TYPE_CHECKING:                      # torch takes 1.2 s to import
+if TYPE_CHECKING:  # torch takes 1.2 s to import
     from torch import nn
 
 Progress = Callable[[int, int], Any]
 
 
 def networks_of(
-    pack: Pack, scored: Mapping[str, NDArray[Any]], ensemble: Path, trials: Sequence[Trial], weights: Path,
-    start: Mapping[str, Any], *, device: str = "auto", progress: Progress | None = None,
+    pack: Pack,
+    scored: Mapping[str, NDArray[Any]],
+    ensemble: Path,
+    trials: Sequence[Trial],
+    weights: Path,
+    start: Mapping[str, Any],
+    *,
+    device: str = "auto",
+    progress: Progress | None = None,
 ) -> Networks:
     """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were kept).
 
@@ -44,10 +51,16 @@ def networks_of(
         )
     trial = _trained(trials, start)
     place = next(
-        (number for number, member in enumerate(members) if trial and member["slot"] == trial.proposal.slot),
+        (
+            number
+            for number, member in enumerate(members)
+            if trial and member["slot"] == trial.proposal.slot
+        ),
         None,
     )
-    alone = weights / f"slot-{trial.proposal.slot:04d}.safetensors" if trial and place is None else None
+    alone = (
+        weights / f"slot-{trial.proposal.slot:04d}.safetensors" if trial and place is None else None
+    )
     more = [alone] if alone is not None and alone.exists() else []
     found = (
         _computed(pack, rows, ensemble, more, kept is None, device, progress)
@@ -63,7 +76,9 @@ def networks_of(
         start=None if first is None else np.asarray(first, dtype=np.float64),
         validation=np.isin(rows, pack.rows("validation")),
         truth=pack.truth[rows],
-        subject=np.unique([one.subject for one in pack.records], return_inverse=True)[1][pack.volume[rows]],
+        subject=np.unique([one.subject for one in pack.records], return_inverse=True)[1][
+            pack.volume[rows]
+        ],
     )
 
 
@@ -74,8 +89,13 @@ def _trained(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
 
 
 def _computed(
-    pack: Pack, rows: NDArray[np.int64], ensemble: Path, more: Sequence[Path], with_members: bool,
-    device: str, progress: Progress | None,
+    pack: Pack,
+    rows: NDArray[np.int64],
+    ensemble: Path,
+    more: Sequence[Path],
+    with_members: bool,
+    device: str,
+    progress: Progress | None,
 ) -> NDArray[np.float32]:
     """Probabilities (p, m, k) of the members, if wanted, then of the networks in the files `more`."""
     from fovnet.net.family.weights import load_network
@@ -83,6 +103,8 @@ def _computed(
     from fovnet.net.training.train import choose_device
 
     where = choose_device(device)
-    wanted: list[nn.Module] = list(load(ensemble, device, rule=Rule()).members) if with_members else []
+    wanted: list[nn.Module] = (
+        list(load(ensemble, device, rule=Rule()).members) if with_members else []
+    )
     wanted += [load_network(path, where)[0] for path in more]
     return member_probabilities(wanted, pack.pixels, where, progress, rows, pack.placing)

@@ -35,7 +35,9 @@ def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
         true_spans = _runs(case.truth[:, region] & judged, lower, upper)
         true, predicted = true + len(true_spans), predicted + len(predicted_spans)
         if len(true_spans):
-            right += int((_overlap(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9).any(axis=1).sum())
+            right += int(
+                (_overlap(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9).any(axis=1).sum()
+            )
     return right, true, predicted
 
 
@@ -44,7 +46,9 @@ def _runs(
 ) -> NDArray[np.float64]:
     """(r, 2) lower and upper end of each run of slices, in mm."""
     steps = np.diff(np.concatenate([[0], shown.astype(np.int8), [0]]))
-    return np.stack([lower[np.flatnonzero(steps == 1)], upper[np.flatnonzero(steps == -1) - 1]], axis=1)
+    return np.stack(
+        [lower[np.flatnonzero(steps == 1)], upper[np.flatnonzero(steps == -1) - 1]], axis=1
+    )
 
 
 def _overlap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,7 +24,11 @@ from fovnet.evaluate.measures import (
     known_by_case,
 )
 from fovnet.evaluate.tallies import Tally
-from fovnet.maths.intervals import difference_interval, quantile_difference_interval, resampled_quantile
+from fovnet.maths.intervals import (
+    difference_interval,
+    quantile_difference_interval,
+    resampled_quantile,
+)
 
 Floats = NDArray[np.float64]
 IDENTICAL, WIDER = "no volume differs", "wider of bootstrap-t and percentile"
@@ -77,28 +81,48 @@ def _near(one: Outcome) -> int:
 
 MEAN_MM = "border_abs_mean_mm"
 RATES: Mapping[tuple[str, str], Part] = {
-    ("slice_error", "raw"): lambda one: None if one.wrong_raw is None else (one.wrong_raw, one.slices),
+    ("slice_error", "raw"): lambda one: (
+        None if one.wrong_raw is None else (one.wrong_raw, one.slices)
+    ),
     ("slice_error", "decided"): lambda one: (one.wrong, one.slices),
-    ("span_f1", "decided"): lambda one: one.spans and (2 * one.spans[0], one.spans[1] + one.spans[2]),
+    ("span_f1", "decided"): lambda one: (
+        one.spans and (2 * one.spans[0], one.spans[1] + one.spans[2])
+    ),
     ("exact_set", "decided"): lambda one: (one.exact, 1),
     ("far_confusion_volumes", "decided"): lambda one: (one.far > 0, 1),
     ("border_within_10_mm", "decided"): lambda one: (_near(one), one.true_borders),
-    ("border_missed", "decided"): lambda one: (one.true_borders - len(one.errors_mm), one.true_borders),
+    ("border_missed", "decided"): lambda one: (
+        one.true_borders - len(one.errors_mm),
+        one.true_borders,
+    ),
     (MEAN_MM, "decided"): lambda one: (sum(map(abs, one.errors_mm)), len(one.errors_mm)),
 }
 QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
-HIGHER_IS_BETTER = frozenset({
-    "span_f1", "exact_set", "border_within_10_mm", "exactly_right_regions", "statements_decided",
-    "surely_found",
-})
+HIGHER_IS_BETTER = frozenset(
+    {
+        "span_f1",
+        "exact_set",
+        "border_within_10_mm",
+        "exactly_right_regions",
+        "statements_decided",
+        "surely_found",
+    }
+)
 
 
 def outcome_of(one: Tally) -> Outcome:
     """The outcome of one volume, from its counts."""
     between = [border for border in one.borders if not border.is_end]
     return Outcome(
-        one.case.volume_id, one.case.subject_id, one.slices, one.slices - int(one.right[0]), one.wrong,
-        one.exact, one.far, one.spans, sum(border.true_mm is not None for border in between),
+        one.case.volume_id,
+        one.case.subject_id,
+        one.slices,
+        one.slices - int(one.right[0]),
+        one.wrong,
+        one.exact,
+        one.far,
+        one.spans,
+        sum(border.true_mm is not None for border in between),
         tuple(border.error_mm for border in between if border.error_mm is not None),
     )
 
@@ -113,10 +137,14 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
         elif parts is not None:
             found.append(draws.rate(name, *parts.T, stage=stage))
     errors, volume_of = _errors(run)
-    return found + [draws.quantile(name, errors, volume_of, share) for name, share in QUANTILES.items()]
+    return found + [
+        draws.quantile(name, errors, volume_of, share) for name, share in QUANTILES.items()
+    ]
 
 
-def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling) -> list[Difference]:
+def differences(
+    first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling
+) -> list[Difference]:
     """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes
     in the same order."""
     found = []
@@ -140,7 +168,9 @@ def differences(first: Sequence[Outcome], second: Sequence[Outcome], draws: Resa
     return found
 
 
-def rate_difference(name: str, stage: str, ours: Floats, theirs: Floats, draws: Resampling) -> Difference:
+def rate_difference(
+    name: str, stage: str, ours: Floats, theirs: Floats, draws: Resampling
+) -> Difference:
     """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either run; both
     have some."""
     totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
@@ -159,7 +189,9 @@ def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:
 
 def _errors(run: Sequence[Outcome]) -> tuple[Floats, NDArray[np.int64]]:
     """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
-    return known_by_case((index, abs(error)) for index, one in enumerate(run) for error in one.errors_mm)
+    return known_by_case(
+        (index, abs(error)) for index, one in enumerate(run) for error in one.errors_mm
+    )
 
 
 def _ratio_difference(sums: Floats) -> Floats:
@@ -170,7 +202,12 @@ def _ratio_difference(sums: Floats) -> Floats:
 
 
 def _difference(
-    name: str, stage: str, values: Sequence[float], ends: tuple[float, float], how: str, subjects: int,
+    name: str,
+    stage: str,
+    values: Sequence[float],
+    ends: tuple[float, float],
+    how: str,
+    subjects: int,
     differ: bool,
 ) -> Difference:
     low, high = (None if math.isnan(end) else end for end in ends)
@@ -180,5 +217,14 @@ def _difference(
         low, high, how = None, None, NOT_ESTIMABLE
     first, second = values
     return Difference(
-        name, stage, first, second, second - first, low, high, how, subjects, name not in HIGHER_IS_BETTER
+        name,
+        stage,
+        first,
+        second,
+        second - first,
+        low,
+        high,
+        how,
+        subjects,
+        name not in HIGHER_IS_BETTER,
     )

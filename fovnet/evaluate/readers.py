@@ -28,7 +28,11 @@ MEASURES = tuple(one.name for one in fields(Measure) if one.name != "stage")
 COLUMNS = ("first", "second", *MEASURES)
 Agreements = Mapping[tuple[str, str], Sequence[Measure]]
 """The measures of each pair of readers."""
-NEAR, ALONE, APART = f"border_within_{AGREEMENT_MM:.0f}mm", "border_of_one_reader", "border_apart_median_mm"
+NEAR, ALONE, APART = (
+    f"border_within_{AGREEMENT_MM:.0f}mm",
+    "border_of_one_reader",
+    "border_apart_median_mm",
+)
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,10 @@ def _slices(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) ->
     tables = np.stack([confusion(first, second, classes) for first, second in both])
     alike, total = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
     slices = int(total.sum())
-    found = [draws.rate("slices_alike", alike, total), draws.statistic("kappa", tables, kappa, slices)]
+    found = [
+        draws.rate("slices_alike", alike, total),
+        draws.statistic("kappa", tables, kappa, slices),
+    ]
     for column, region in enumerate(vocabulary.classes[:-1]):
         own = np.stack([_two_by_two(one.first[:, column], one.second[:, column]) for one in pairs])
         if own[:, 1:].any() or own[:, 0, 1].any():
@@ -89,7 +96,9 @@ def _borders(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -
     drawn = [
         (case, border)
         for case, one in enumerate(pairs)
-        for border in borders_between(one.volume_id, one.first, one.second, one.edges_mm, vocabulary)
+        for border in borders_between(
+            one.volume_id, one.first, one.second, one.edges_mm, vocabulary
+        )
     ]
     found = []
     for kind in ["", *dict.fromkeys(border.kind for _, border in drawn)]:
@@ -98,14 +107,17 @@ def _borders(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -
     return found
 
 
-def _of_kind(kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, cases: int) -> list[Measure]:
+def _of_kind(
+    kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, cases: int
+) -> list[Measure]:
     far, both_of = known_by_case((case, border.error_mm) for case, border in drawn)
     all_of, apart = [case for case, _ in drawn], np.abs(far)
     all_, both, near = (
         np.bincount(of, minlength=cases) for of in (all_of, both_of, both_of[apart <= AGREEMENT_MM])
     )
     found = [
-        draws.rate(NEAR, near, all_, region=kind), draws.rate(ALONE, all_ - both, all_, region=kind),
+        draws.rate(NEAR, near, all_, region=kind),
+        draws.rate(ALONE, all_ - both, all_, region=kind),
     ]
     if len(apart):
         found.append(draws.quantile(APART, apart, both_of, 0.5, region=kind))
@@ -136,9 +148,15 @@ def read_agreement(folder: Path) -> Agreements:
 
 def _measure(row: Mapping[str, str]) -> Measure:
     numbers = {
-        name: float(row[name]) if row[name] else None for name in ("numerator", "value", "low", "high")
+        name: float(row[name]) if row[name] else None
+        for name in ("numerator", "value", "low", "high")
     }
     return Measure(
-        name=row["name"], stage="", region=row["region"], denominator=int(row["denominator"]),
-        interval=row["interval"], subjects=int(row["subjects"]), **numbers,
+        name=row["name"],
+        stage="",
+        region=row["region"],
+        denominator=int(row["denominator"]),
+        interval=row["interval"],
+        subjects=int(row["subjects"]),
+        **numbers,
     )

@@ -42,14 +42,20 @@ def stretches(rows: Sequence[Mapping[str, Any]]) -> tuple[Stretch, ...]:
     """The spans in a volume's JSON."""
     return tuple(
         Stretch(
-            row["region"], row["from_mm"], row["to_mm"], row["first_slice"], row["last_slice"],
+            row["region"],
+            row["from_mm"],
+            row["to_mm"],
+            row["first_slice"],
+            row["last_slice"],
             row["confidence"],
         )
         for row in rows
     )
 
 
-def case_of(pack: Pack, index: int, decision: Mapping[str, Any], temperature: float | None = None) -> Case:
+def case_of(
+    pack: Pack, index: int, decision: Mapping[str, Any], temperature: float | None = None
+) -> Case:
     """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON has it;
     temperature as in `read_cases`."""
     record = pack.records[index]
@@ -78,8 +84,8 @@ def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) ->
         decision = read_json(path)
     except (OSError, ValueError):
         raise CollectionError(
-            "decision-missing", f"{path}: not a readable decision on this test volume; run `fovnet decide` "
-                                "again"
+            "decision-missing",
+            f"{path}: not a readable decision on this test volume; run `fovnet decide` again",
         ) from None
     if decision.get("status") == "refused":
         return decision
@@ -115,28 +121,37 @@ def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
     """What a volume's JSON says, as the fields of a Case; those from the borders on are not in one of an
     older version."""
     return {
-        "status": decision["status"], "message": decision["message"],
+        "status": decision["status"],
+        "message": decision["message"],
         "raw": np.array(decision["raw"], dtype=float),
         "smoothed": np.array(decision["smoothed"], dtype=float),
         "decided": np.array(decision["decided"], dtype=bool),
         "confidence": np.array(decision["slice_confidence"], dtype=float),
-        "spans": stretches(decision["spans"]), "side_mm": float(decision["side_mm"]),
+        "spans": stretches(decision["spans"]),
+        "side_mm": float(decision["side_mm"]),
         "borders": decided_borders(decision.get("boundaries")),
         "set_probability": decision.get("set_probability"),
-        "doubts": tuple(doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code")),
+        "doubts": tuple(
+            doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code")
+        ),
         "empty": (
-            np.isin(np.arange(len(decision["z_mm"])), decision["empty"]) if "empty" in decision else None
+            np.isin(np.arange(len(decision["z_mm"])), decision["empty"])
+            if "empty" in decision
+            else None
         ),
         "sure": decision.get("confidence"),
         "statements": tuple(map(stored_statement, decision.get("statements") or ())),
-        "min_extent_mm": decision.get("min_extent_mm", 10.0), "extents_sure": decision.get("extents_sure"),
+        "min_extent_mm": decision.get("min_extent_mm", 10.0),
+        "extents_sure": decision.get("extents_sure"),
     }
 
 
 def stored_statement(row: Mapping[str, Any]) -> Statement:
     """A statement as a volume's JSON holds it."""
     lower, upper = (row[end] and End(**row[end]) for end in ("lower", "upper"))
-    return Statement(row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower, upper)
+    return Statement(
+        row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower, upper
+    )
 
 
 def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
@@ -144,13 +159,19 @@ def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBo
     if rows is None:
         return None
     return tuple(
-        DecidedBorder(row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm")))
+        DecidedBorder(
+            row["below"], row["above"], *(float(row[key]) for key in ("mm", "low_mm", "high_mm"))
+        )
         for row in rows
     )
 
 
 def _refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
     return refused_case(
-        record.name_in_reports, record.subject, record.collection, message, record.attributes,
+        record.name_in_reports,
+        record.subject,
+        record.collection,
+        message,
+        record.attributes,
         len(pack.classes),
     )

@@ -41,12 +41,18 @@ class Ranked:
     def area(self, weights: Floats) -> Floats:
         """The area (B,) with volume i, in the order given, counted weights[:, i] times (B, v)."""
         counted = weights[:, self.order]
-        wrong, total = np.cumsum(counted * self.wrong, axis=1), np.cumsum(counted * self.total, axis=1)
+        wrong, total = (
+            np.cumsum(counted * self.wrong, axis=1),
+            np.cumsum(counted * self.total, axis=1),
+        )
         risk = np.divide(wrong, total, out=np.zeros_like(wrong), where=total > 0)[:, self.last]
         volumes = counted.sum(axis=1)
         return np.asarray(
             np.divide(
-                (counted * risk).sum(axis=1), volumes, out=np.full(len(weights), np.nan), where=volumes > 0
+                (counted * risk).sum(axis=1),
+                volumes,
+                out=np.full(len(weights), np.nan),
+                where=volumes > 0,
             )
         )
 
@@ -58,6 +64,9 @@ def ranked(confidence: Floats, wrong: Floats, total: Floats) -> Ranked:
     falling = confidence[order]
     last = np.searchsorted(-falling, -falling, side="right") - 1
     return Ranked(
-        order, falling, np.asarray(wrong, dtype=np.float64)[order],
-        np.asarray(total, dtype=np.float64)[order], last,
+        order,
+        falling,
+        np.asarray(wrong, dtype=np.float64)[order],
+        np.asarray(total, dtype=np.float64)[order],
+        last,
     )

@@ -32,10 +32,14 @@ Flags = NDArray[np.bool_]
 def foremost(labels: Flags, vocabulary: Vocabulary) -> Counts:
     """One class index a slice (s,) from label rows (s, k): the first side region, else the first chain
     region, else none."""
-    order = [vocabulary.classes.index(name) for name in (*vocabulary.side_regions, *vocabulary.chain)]
+    order = [
+        vocabulary.classes.index(name) for name in (*vocabulary.side_regions, *vocabulary.chain)
+    ]
     none = len(vocabulary.classes) - 1
     found = labels[:, order]
-    return np.where(found.any(axis=1), np.asarray(order, dtype=np.int64)[found.argmax(axis=1)], none)
+    return np.where(
+        found.any(axis=1), np.asarray(order, dtype=np.int64)[found.argmax(axis=1)], none
+    )
 
 
 def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
@@ -54,7 +58,9 @@ def true_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> Counts
 
 def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
     """Counts (k, k) of slices by true class (row) and predicted class (column)."""
-    return np.bincount(rows * classes + predicted, minlength=classes * classes).reshape(classes, classes)
+    return np.bincount(rows * classes + predicted, minlength=classes * classes).reshape(
+        classes, classes
+    )
 
 
 def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:

@@ -26,8 +26,11 @@ from fovnet.regions import Vocabulary
 
 Bools = NDArray[np.bool_]
 RATES = {
-    "statements_decided": ("decided", "known"), "statements_wrong": ("wrong", "decided"),
-    "yes_wrong": ("wrong_yes", "yes"), "no_wrong": ("wrong_no", "no"), "surely_found": ("right_yes", "shown"),
+    "statements_decided": ("decided", "known"),
+    "statements_wrong": ("wrong", "decided"),
+    "yes_wrong": ("wrong_yes", "yes"),
+    "no_wrong": ("wrong_no", "no"),
+    "surely_found": ("right_yes", "shown"),
 }
 """The rates of statements, each with what is counted, and of what; attributes of `Said`."""
 
@@ -78,7 +81,9 @@ def said_of(case: Case, vocabulary: Vocabulary) -> Said | None:
     """The statements on a volume; None where nothing was said region by region, or it was refused."""
     if not case.statements or case.edges_mm is None:
         return None
-    shown, known = shown_regions(case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm)
+    shown, known = shown_regions(
+        case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm
+    )
     answers = np.array([one.answer for one in case.statements])
     chances = np.array([one.probability for one in case.statements])
     return Said(known, shown & known, known & (answers == YES), known & (answers == NO), chances)
@@ -95,7 +100,8 @@ def statement_measures(
     measures = []
     for name, (part, whole) in RATES.items():
         parts, wholes = (
-            np.stack([getattr(one, each) for one in given]).astype(np.int64) for each in (part, whole)
+            np.stack([getattr(one, each) for one in given]).astype(np.int64)
+            for each in (part, whole)
         )
         measures.append(draws.rate(name, parts.sum(axis=1), wholes.sum(axis=1)))
         measures += draws.rates(name, parts, wholes, regions=vocabulary.classes[:-1])

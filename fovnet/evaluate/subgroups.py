@@ -84,13 +84,19 @@ def _binned(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
         ["all"]
         if not cuts
         else [
-            f"below {cuts[0]:g}", *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)),
+            f"below {cuts[0]:g}",
+            *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)),
             f"{cuts[-1]:g} or more",
         ]
     )
     order = sorted(numbers, key=lambda volume: (numbers[volume], volume))
-    return {volume: words[int(np.searchsorted(cuts, numbers[volume], side="right"))] for volume in order}
+    return {
+        volume: words[int(np.searchsorted(cuts, numbers[volume], side="right"))] for volume in order
+    }
 
 
 def _sorted(values: Mapping[str, str]) -> dict[str, str]:
-    return {volume: values[volume] for volume in sorted(values, key=lambda volume: (values[volume], volume))}
+    return {
+        volume: values[volume]
+        for volume in sorted(values, key=lambda volume: (values[volume], volume))
+    }

@@ -99,14 +99,18 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
             for column in predicted.values()
         ]
     )
-    true_regions, predicted_regions = case.truth[:, :-1].any(axis=0), case.decided[:, :-1].any(axis=0)
+    true_regions, predicted_regions = (
+        case.truth[:, :-1].any(axis=0),
+        case.decided[:, :-1].any(axis=0),
+    )
     if protocol_alone(case.truth, chain).any():
         predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
     by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in by_stage.items() if array is not None}
     every = np.arange(len(case.z_mm))
     stated = {
-        stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)]) for stage, p in probabilities.items()
+        stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)])
+        for stage, p in probabilities.items()
     }
     stated["decided"] = case.confidence, case.truth[every, predicted["decided"]]
     plain = case.truth.sum(axis=1) == 1
@@ -121,12 +125,17 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         untrue=int(untrue(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
         stated=np.asarray(
-            np.bincount(predicted["decided"], weights=case.confidence, minlength=classes), dtype=np.float64
+            np.bincount(predicted["decided"], weights=case.confidence, minlength=classes),
+            dtype=np.float64,
         ),
         bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
-        plain_bins={stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()},
+        plain_bins={
+            stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()
+        },
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
-        log_loss={stage: negative_log_likelihood(p, case.truth) for stage, p in probabilities.items()},
+        log_loss={
+            stage: negative_log_likelihood(p, case.truth) for stage, p in probabilities.items()
+        },
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
         lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),

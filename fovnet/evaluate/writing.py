@@ -16,15 +16,50 @@ from fovnet.own_files import begins_with, is_our_json, refuse_foreign
 from fovnet.records import clear_unfinished, write_json, write_tsv
 
 RATES = [
-    "group", "measure", "stage", "region", "subjects", "numerator", "denominator", "value", "low", "high",
-    "interval", "too_few",
+    "group",
+    "measure",
+    "stage",
+    "region",
+    "subjects",
+    "numerator",
+    "denominator",
+    "value",
+    "low",
+    "high",
+    "interval",
+    "too_few",
 ]
 VOLUMES = [
-    "volume_id", "subject_id", "collection", "status", "truth", "predicted", "right", "slices", "wrong_raw",
-    "wrong", "slice_error", "far", "confidence", "message", "set_probability", "doubts", "extents", "shows",
+    "volume_id",
+    "subject_id",
+    "collection",
+    "status",
+    "truth",
+    "predicted",
+    "right",
+    "slices",
+    "wrong_raw",
+    "wrong",
+    "slice_error",
+    "far",
+    "confidence",
+    "message",
+    "set_probability",
+    "doubts",
+    "extents",
+    "shows",
     "unsure",
 ]
-BORDERS = ["volume_id", "below", "above", "true_mm", "predicted_mm", "error_mm", "low_mm", "high_mm"]
+BORDERS = [
+    "volume_id",
+    "below",
+    "above",
+    "true_mm",
+    "predicted_mm",
+    "error_mm",
+    "low_mm",
+    "high_mm",
+]
 HEADERS = ["text", "header", "truth", "predicted", "volumes"]
 TABLES = {"rates": RATES, "volumes": VOLUMES, "borders": BORDERS, "headers": HEADERS}
 
@@ -37,7 +72,7 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "intervals": {
             "level": 0.95,
             "method": "bootstrap over subjects (each measure says which); Wilson where observations are "
-                      "independent",
+            "independent",
             "bootstrap": evaluation.bootstrap,
             "seed": evaluation.seed,
             "too_few_subjects_below": FEWEST_SUBJECTS,
@@ -49,7 +84,9 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "groups": [asdict(group) for group in evaluation.groups],
         "confusions": {stage: matrix.tolist() for stage, matrix in evaluation.confusions.items()},
         "reliability": {stage: totals.tolist() for stage, totals in evaluation.reliability.items()},
-        "borders": [{**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders],
+        "borders": [
+            {**asdict(border), "error_mm": border.error_mm} for border in evaluation.borders
+        ],
         "volumes": [{**asdict(row), "slice_error": row.slice_error} for row in evaluation.volumes],
         "abstention": {
             "stated_error": evaluation.stated_error,
@@ -60,7 +97,9 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "risk_coverage": {name: values.tolist() for name, values in vars(evaluation.risk).items()},
         "statements": {
             "curve": list(evaluation.statement_curve),
-            "reliability": None if evaluation.statement_bins is None else evaluation.statement_bins.tolist(),
+            "reliability": None
+            if evaluation.statement_bins is None
+            else evaluation.statement_bins.tolist(),
         },
         "doubts": [asdict(row) for row in evaluation.doubts],
         "headers": {
@@ -73,12 +112,18 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
 def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One row a measure and group, in the columns of rates.tsv."""
     groups = [
-        ("volumes", "", evaluation.handling), ("header", "", evaluation.header_rates),
+        ("volumes", "", evaluation.handling),
+        ("header", "", evaluation.header_rates),
         *((group.name, _yes(group.too_few), group.measures) for group in evaluation.groups),
     ]
     return [
-        {**asdict(one), "group": group, "measure": one.name, "too_few": few,
-         "numerator": _count(one.numerator)}
+        {
+            **asdict(one),
+            "group": group,
+            "measure": one.name,
+            "too_few": few,
+            "numerator": _count(one.numerator),
+        }
         for group, few, measures in groups
         for one in measures
     ]
@@ -97,8 +142,10 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     volumes = [
         {**asdict(row), "slice_error": row.slice_error, "right": _yes(row.right)}
         | {
-            "truth": "+".join(row.truth), "predicted": "+".join(row.predicted),
-            "doubts": " ".join(dict.fromkeys(row.doubts)), "shows": "+".join(row.shows),
+            "truth": "+".join(row.truth),
+            "predicted": "+".join(row.predicted),
+            "doubts": " ".join(dict.fromkeys(row.doubts)),
+            "shows": "+".join(row.shows),
             "unsure": "+".join(row.unsure),
         }
         for row in evaluation.volumes
@@ -111,7 +158,9 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
     if not headers:
         (out / "headers.tsv").unlink(missing_ok=True)
     return [
-        write_json(out / "evaluation.json", facts(evaluation), settings=settings, seed=evaluation.seed),
+        write_json(
+            out / "evaluation.json", facts(evaluation), settings=settings, seed=evaluation.seed
+        ),
         write_tsv(out / "rates.tsv", RATES, rate_rows(evaluation)),
         write_tsv(out / "volumes.tsv", VOLUMES, volumes),
         write_tsv(out / "borders.tsv", BORDERS, borders),

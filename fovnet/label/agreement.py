@@ -59,8 +59,11 @@ def compared(out: Path, vocabulary: Vocabulary) -> Compared:
             if what := differences(one, other, pages.grid):
                 differing.append(
                     {
-                        "volume_id": row.volume_id, "first": first, "second": second,
-                        "what": "; ".join(what), "settled": "yes" if settled(pages) else "no",
+                        "volume_id": row.volume_id,
+                        "first": first,
+                        "second": second,
+                        "what": "; ".join(what),
+                        "settled": "yes" if settled(pages) else "no",
                     }
                 )
     if not pairs:

@@ -77,7 +77,9 @@ class _Answers:
         self._desk = desk
         folder = files("fovnet.label") / "page"
         self._files = {
-            one.name: one.read_bytes() for one in folder.iterdir() if one.name.endswith(tuple(KINDS))
+            one.name: one.read_bytes()
+            for one in folder.iterdir()
+            if one.name.endswith(tuple(KINDS))
         }
 
     def page(self, request: Request) -> Response:
@@ -90,8 +92,12 @@ class _Answers:
         desk, session = self._desk, request.query_params.get("session", "")
         return JSONResponse(
             {
-                "version": __version__, "reader": desk.reader, "mode": desk.mode, "out": str(desk.out),
-                "regions": words_of(desk.vocabulary), "next": desk.next(session, None),
+                "version": __version__,
+                "reader": desk.reader,
+                "mode": desk.mode,
+                "out": str(desk.out),
+                "regions": words_of(desk.vocabulary),
+                "next": desk.next(session, None),
                 "progress": desk.progress(),
             }
         )
@@ -122,17 +128,23 @@ class _Answers:
             sent = Sent.model_validate_json(body)
         except ValidationError:
             raise HTTPException(400, "Not an action of this page.") from None
-        return JSONResponse(await run_in_threadpool(self._desk.act, sent.session, index, sent.action))
+        return JSONResponse(
+            await run_in_threadpool(self._desk.act, sent.session, index, sent.action)
+        )
 
     def cuts(self, request: Request) -> Response:
-        return Response(self._desk.pictures.of(self._index_of(request)).sheet, media_type="image/jpeg")
+        return Response(
+            self._desk.pictures.of(self._index_of(request)).sheet, media_type="image/jpeg"
+        )
 
     def slice(self, request: Request) -> Response:
         index, at = self._index_of(request), request.path_params["at"]
         if not 0 <= at < self._desk.pictures.of(index).grid.slices:
             raise HTTPException(404, "No such slice.")
         picture, wide_to_high = self._desk.pictures.slice(index, at)
-        return Response(picture, media_type="image/jpeg", headers={"Wide-To-High": f"{wide_to_high:.4f}"})
+        return Response(
+            picture, media_type="image/jpeg", headers={"Wide-To-High": f"{wide_to_high:.4f}"}
+        )
 
     def _index_of(self, request: Request) -> int:
         return self._index(int(request.path_params["index"]))
@@ -153,9 +165,13 @@ def _refused(request: Request, fault: Any) -> Response:
 
 
 def _changed(request: Request, fault: Any) -> Response:
-    return JSONResponse({"sentence": "Somebody else has changed this volume.", "code": "label-changed"}, 409)
+    return JSONResponse(
+        {"sentence": "Somebody else has changed this volume.", "code": "label-changed"}, 409
+    )
 
 
 def _unwritten(request: Request, fault: Any) -> Response:
-    sentence = f"Not saved: {fault.filename or 'the log'}: {fault.strerror}; make room, then do it again."
+    sentence = (
+        f"Not saved: {fault.filename or 'the log'}: {fault.strerror}; make room, then do it again."
+    )
     return JSONResponse({"sentence": sentence, "code": "label-unwritten"}, 507)

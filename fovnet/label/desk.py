@@ -47,11 +47,17 @@ from fovnet.label.readings import (
     is_disputed,
 )
 from fovnet.label.starts import Item, Predicted
-from fovnet.label.tables import Lines, lines_of, refuse_tables_of_others, write_labels, write_volumes
+from fovnet.label.tables import (
+    Lines,
+    lines_of,
+    refuse_tables_of_others,
+    write_labels,
+    write_volumes,
+)
 from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
-AHEAD = 4               # volumes read ahead of the one that is looked at
+AHEAD = 4  # volumes read ahead of the one that is looked at
 OTHER_PREDICTED = (
     "this file is another than the one that was predicted, so no prediction is offered: give `fovnet "
     "predict` again"
@@ -85,8 +91,15 @@ class Desk:
     """
 
     def __init__(
-        self, out: Path, items: Sequence[Item], vocabulary: Vocabulary, *, reader: str, mode: str = OPEN,
-        order: str = "teaching", seed: int = 0,
+        self,
+        out: Path,
+        items: Sequence[Item],
+        vocabulary: Vocabulary,
+        *,
+        reader: str,
+        mode: str = OPEN,
+        order: str = "teaching",
+        seed: int = 0,
     ) -> None:
         refuse_tables_of_others(out)
         self.out, self.vocabulary, self.reader, self.mode = out, vocabulary, reader, mode
@@ -94,9 +107,11 @@ class Desk:
         self.book, self._lock = Book(vocabulary), Lock()
         self._far: dict[str, Far] = {}
         self._wrong: Measure | None = None
-        self.replaced: list[str] = []   # volumes whose labels are of a file that is another now
-        self._saved: dict[str, dict[str, Any]] = {}     # the last action of this process on each volume
-        self.unwritten = ""             # why the tables lag behind the log, in a sentence
+        self.replaced: list[str] = []  # volumes whose labels are of a file that is another now
+        self._saved: dict[
+            str, dict[str, Any]
+        ] = {}  # the last action of this process on each volume
+        self.unwritten = ""  # why the tables lag behind the log, in a sentence
         try:
             self._open(items)
         except BaseException:
@@ -138,7 +153,9 @@ class Desk:
                 self._write_when_possible()
             told = {} if action.act == SHOWN else {"progress": self._progress()}
             state = self._state(index, seen) | told | {"next": self._next(session, index)}
-        if action.act == SHOWN:         # another action is answered before the processor is needed for this
+        if (
+            action.act == SHOWN
+        ):  # another action is answered before the processor is needed for this
             self._read_ahead(session, index)
         return state
 
@@ -180,8 +197,10 @@ class Desk:
         """Takes in what the log holds and what is new at this start, and writes the tables."""
         with self.log.held():
             self.book.follow(self.log.news())
-            for session in [name for name, one in self.book.held.items() if one.reader == self.reader]:
-                del self.book.held[session]         # windows of a server that has ended
+            for session in [
+                name for name, one in self.book.held.items() if one.reader == self.reader
+            ]:
+                del self.book.held[session]  # windows of a server that has ended
             self.items = self._with_earlier(items)
             self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
             self._give()
@@ -206,7 +225,9 @@ class Desk:
                     "these volumes an --out of their own",
                 )
             corrected = one if row is None else replace(one, row=replace(row, path=one.row.path))
-            merged.append(replace(corrected, is_subject_guessed=one.is_subject_guessed and row is None))
+            merged.append(
+                replace(corrected, is_subject_guessed=one.is_subject_guessed and row is None)
+            )
         return merged + [Item(replace(row, path=row.path.absolute())) for row in rows.values()]
 
     def _give(self) -> None:
@@ -238,8 +259,12 @@ class Desk:
     def _head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
         """The beginning of a line of the log."""
         return {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"), "reader": self.reader,
-            "session": session, "mode": self.mode, "volume_id": volume_id, "act": act,
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "reader": self.reader,
+            "session": session,
+            "mode": self.mode,
+            "volume_id": volume_id,
+            "act": act,
         }
 
     def _follow(self) -> None:
@@ -253,7 +278,10 @@ class Desk:
             readers = [reader for reader in pages.finished() if reader != GIVEN]
             counts = None if self.mode == BLIND else _wrong_slices(one, pages, self.vocabulary)
             self._far[name] = Far(
-                self._is_finished(pages), self._is_skipped(pages), tuple(readers), counts,
+                self._is_finished(pages),
+                self._is_skipped(pages),
+                tuple(readers),
+                counts,
                 lines_of(self.out, one, self.book),
             )
         if changed:
@@ -280,7 +308,9 @@ class Desk:
         if action.act in (SHOWN, DONE) and not seen.fault:
             fact["grid"] = asdict(seen.grid)
         if action.extents is not None:
-            label = lawful((Extent(*one) for one in action.extents), seen.grid.slices, self.vocabulary)
+            label = lawful(
+                (Extent(*one) for one in action.extents), seen.grid.slices, self.vocabulary
+            )
             fact["extents"] = [list(one) for one in label]
             fact["checksum"] = seen.checksum
         return fact if action.words is None else fact | {"words": action.words}
@@ -348,12 +378,19 @@ class Desk:
         told = self._prediction(item, seen)
         message = self._doubts(item, seen)
         return {
-            "index": index, "volume_id": item.row.volume_id, "subject_id": item.row.subject_id,
+            "index": index,
+            "volume_id": item.row.volume_id,
+            "subject_id": item.row.subject_id,
             "attributes": {} if self.mode == BLIND else dict(item.row.attributes),
             "message": message,
-            "predicted": _listed(told.extents) if told else None, "fault": seen.fault,
-            "notes": seen.notes, "cuts": seen.cuts, "across": ACROSS, "cut_of": seen.cut_of,
-            "side_mm": seen.side_mm, "grid": asdict(seen.grid),
+            "predicted": _listed(told.extents) if told else None,
+            "fault": seen.fault,
+            "notes": seen.notes,
+            "cuts": seen.cuts,
+            "across": ACROSS,
+            "cut_of": seen.cut_of,
+            "side_mm": seen.side_mm,
+            "grid": asdict(seen.grid),
         }
 
     def _prediction(self, item: Item, seen: Shown) -> Predicted | None:
@@ -402,11 +439,21 @@ class Desk:
         is_own = own.now and own.now.is_read and own.now.is_of(seen.checksum)
         label = own.now.extents if own.now and is_own else begun
         return {
-            "extents": _listed(label), "begun": _listed(begun), "mark": own.now.mark if own.now else "",
-            "comment": own.now.comment if own.now else "", "revision": self.revision(index),
-            "unoffered": self._is_unoffered(item, seen), "undo": bool(own.past), "redo": bool(own.future),
+            "extents": _listed(label),
+            "begun": _listed(begun),
+            "mark": own.now.mark if own.now else "",
+            "comment": own.now.comment if own.now else "",
+            "revision": self.revision(index),
+            "unoffered": self._is_unoffered(item, seen),
+            "undo": bool(own.past),
+            "redo": bool(own.future),
             "beside": [
-                {"reader": name, "mark": one.mark, "comment": one.comment, "extents": _listed(one.extents)}
+                {
+                    "reader": name,
+                    "mark": one.mark,
+                    "comment": one.comment,
+                    "extents": _listed(one.extents),
+                }
                 for name, one in beside.items()
             ],
         }
@@ -436,11 +483,19 @@ class Desk:
 
     def _progress(self) -> dict[str, Any]:
         far = [*self._far.values()]
-        by = Counter(reader for one in far for reader in one.readers) if self.mode != BLIND else Counter()
+        by = (
+            Counter(reader for one in far for reader in one.readers)
+            if self.mode != BLIND
+            else Counter()
+        )
         done = sum(one.is_done for one in far)
         return {
-            "volumes": len(far), "done": done, "left": len(far) - done, "readers": dict(sorted(by.items())),
-            "wrong": asdict(self._wrong) if self._wrong else None, "is_random": self._order == "random",
+            "volumes": len(far),
+            "done": done,
+            "left": len(far) - done,
+            "readers": dict(sorted(by.items())),
+            "wrong": asdict(self._wrong) if self._wrong else None,
+            "is_random": self._order == "random",
             "unwritten": self.unwritten,
         }
 
@@ -479,8 +534,11 @@ def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int,
     read = [
         label
         for name, label in pages.finished().items()
-        if label.mark == DONE and name != GIVEN and label.mode != BLIND
-        and one.predicted and label.is_of(one.predicted.checksum)
+        if label.mark == DONE
+        and name != GIVEN
+        and label.mode != BLIND
+        and one.predicted
+        and label.is_of(one.predicted.checksum)
     ]
     if not read or pages.grid is None or one.predicted is None:
         return None
@@ -496,7 +554,8 @@ def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
     and what side regions mean."""
     chain = vocabulary.chain
     return {
-        "chain": chain, "side": vocabulary.side_regions,
+        "chain": chain,
+        "side": vocabulary.side_regions,
         "colours": {name: vocabulary.colour(name) for name in vocabulary.classes},
         "meanings": [MEANINGS.get(name, "") for name in vocabulary.side_regions],
         "landmarks": [LANDMARKS.get(pair, "") for pair in pairwise(chain)],

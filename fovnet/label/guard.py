@@ -1,10 +1,10 @@
 """Who may ask: the browser that was given the address, showing a page of this server, and nobody else.
 
-    key      in the address that is printed, once; the browser keeps it as a cookie that no script reads and
-             no other site's page sends along
-    Host     must be this address: a foreign name that is made to point here (DNS rebinding) is turned away
-    Origin   and Sec-Fetch-Site, where a browser sends them, must be this page's own: no foreign page reads,
-             posts, frames or embeds anything
+key      in the address that is printed, once; the browser keeps it as a cookie that no script reads and
+         no other site's page sends along
+Host     must be this address: a foreign name that is made to point here (DNS rebinding) is turned away
+Origin   and Sec-Fetch-Site, where a browser sends them, must be this page's own: no foreign page reads,
+         posts, frames or embeds anything
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 100_000        # of a request: a label of every region is 1 kB
+MOST_BYTES = 100_000  # of a request: a label of every region is 1 kB
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
@@ -33,7 +36,7 @@ class Guard:
     def __init__(self, app: ASGIApp, *, port: int, key: str) -> None:
         self._app, self._key = app, key
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
-        self._cookie = f"fovnet-label-{port}"       # cookies do not tell ports apart
+        self._cookie = f"fovnet-label-{port}"  # cookies do not tell ports apart
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it with a sentence."""
@@ -65,7 +68,10 @@ class Guard:
             return 421, "Not an address of this page; open the one that `fovnet label` printed."
         foreign = headers.get("origin") not in (None, f"http://{host}")
         # the address itself may be clicked in a mail
-        elsewhere = not page and headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        elsewhere = not page and headers.get("sec-fetch-site", "none") not in (
+            "same-origin",
+            "none",
+        )
         if foreign or elsewhere:
             return 403, "Asked by another page."
         if headers.get("sec-fetch-dest") in ("iframe", "frame", "object", "embed"):

@@ -32,7 +32,7 @@ class Extent(NamedTuple):
 
 
 Extents = tuple[Extent, ...]
-MANY = 10**9    # slices, where their number is not known
+MANY = 10**9  # slices, where their number is not known
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def lawful(extents: Iterable[Extent], slices: int, vocabulary: Vocabulary) -> Ex
     ordered = tuple(sorted(label, key=lambda one: known.index(one.region)))
     for lower, upper in pairwise(one for one in ordered if one.region in vocabulary.chain):
         if known.index(upper.region) != known.index(lower.region) + 1:
-            raise _unlawful(f"{upper.region} follows {lower.region}; the regions between them are missing")
+            raise _unlawful(
+                f"{upper.region} follows {lower.region}; the regions between them are missing"
+            )
         if upper.first != lower.last + 1:
             raise _unlawful(
                 f"{lower.region} ends at slice {lower.last}, {upper.region} begins at {upper.first}; "
@@ -90,7 +92,9 @@ def mended(extents: Iterable[Extent], slices: int, vocabulary: Vocabulary) -> Ex
         for one in extents
         if one.region in known
     ]
-    chain = sorted((one for one in inside if one.region in vocabulary.chain), key=lambda one: one.first)
+    chain = sorted(
+        (one for one in inside if one.region in vocabulary.chain), key=lambda one: one.first
+    )
     for at, (lower, upper) in enumerate(pairwise(chain)):
         border = (lower.last + 1 + upper.first) // 2
         chain[at], chain[at + 1] = chain[at]._replace(last=border - 1), upper._replace(first=border)

@@ -120,4 +120,3 @@ class Log:
                 f"{self.path}: labels of the regions {', '.join(header.get('regions', []))}, wanted "
                 f"{', '.join(self._regions)}; give the same --regions, or another folder",
             )
-

@@ -21,7 +21,7 @@ KIND = ("site", "manufacturer", "sequence", "plane")
 AGAIN = {"subject": 0.25, "kind": 0.7, "regions": 0.85}
 """What a volume still counts after one with the same.  A second volume of one person tells little that is
 new; a site, sequence and plane, or a set of regions, is worth several."""
-MOST_NOVEL = 3.0        # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
+MOST_NOVEL = 3.0  # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
 
 
 def teaching(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list[int]:
@@ -64,7 +64,10 @@ def random(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list
 
 
 ORDERS: dict[str, Callable[[Sequence[Item], int, Collection[int]], list[int]]] = {
-    "teaching": teaching, "unsure": unsure, "listed": listed, "random": random,
+    "teaching": teaching,
+    "unsure": unsure,
+    "listed": listed,
+    "random": random,
 }
 
 
@@ -79,7 +82,11 @@ def worth_of(one: Item) -> float:
         return 1.0
     doubt = sum(map(_bits, said.probabilities)) / len(said.probabilities)
     apart = 0.0 if said.agreement is None else 1.0 - said.agreement
-    rare = 0.0 if said.novelty is None else min(-math.log10(max(said.novelty, 1e-9)), MOST_NOVEL) / MOST_NOVEL
+    rare = (
+        0.0
+        if said.novelty is None
+        else min(-math.log10(max(said.novelty, 1e-9)), MOST_NOVEL) / MOST_NOVEL
+    )
     return 0.01 + doubt + apart + rare / 2
 
 

@@ -27,7 +27,7 @@ from fovnet.volume.slices.stack import SliceStack, slice_volume
 from fovnet.volume.sources.source import read, source_of
 from fovnet.volume.volume import Volume
 
-ACROSS = 16             # cuts side by side on a sheet
+ACROSS = 16  # cuts side by side on a sheet
 QUALITY = 85
 NO_SLICES = Grid(0, 0.0, 0.0)
 MOST_BYTES = 200_000_000
@@ -112,7 +112,7 @@ class Pictures:
 
     def _read_whole(self, index: int) -> Whole:
         if self._whole is None or self._whole[0] != index:
-            self._whole = None                          # two at once might not fit
+            self._whole = None  # two at once might not fit
             source = source_of(self._paths[index])
             if source.checksum != self.of(index).checksum:
                 raise VolumeError(
@@ -140,8 +140,10 @@ class Pictures:
 
 def _whole(volume: Volume) -> Whole:
     black, white = window(volume.voxels)
-    with np.errstate(over="ignore"):                    # a voxel 1e35 times the window is white
-        grey = np.clip((volume.voxels - black) * np.float32(255 / (white - black)), 0, 255).astype(np.uint8)
+    with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white
+        grey = np.clip((volume.voxels - black) * np.float32(255 / (white - black)), 0, 255).astype(
+            np.uint8
+        )
     planes, counted = np.arange(grey.shape[2]), volume.counted_z_mm
     if counted is not None:
         planes = np.abs(counted[:, None] - volume.slice_heights_mm()).argmin(axis=1)
@@ -169,7 +171,11 @@ def _shown(stack: SliceStack) -> Shown:
         cut_of = np.abs(np.arange(slices)[:, None] - stack.counted).argmin(axis=1)
     edges = stack.edges_mm
     return Shown(
-        jpeg(contact_sheet(stack.pixels, ACROSS), QUALITY), len(stack.pixels), tuple(cut_of.tolist()),
-        stack.side_mm, grid_between(float(edges[0]), float(edges[-1]), slices), stack.notes,
+        jpeg(contact_sheet(stack.pixels, ACROSS), QUALITY),
+        len(stack.pixels),
+        tuple(cut_of.tolist()),
+        stack.side_mm,
+        grid_between(float(edges[0]), float(edges[-1]), slices),
+        stack.notes,
         checksum=stack.checksum,
     )

@@ -21,7 +21,9 @@ def checksum_of_replaced(item: Item, pages: Pages) -> str:
     labels = [one for one in pages.finished().values() if one.is_read and one.checksum]
     if not labels:
         return ""
-    is_other = item.predicted is not None and not all(one.is_of(item.predicted.checksum) for one in labels)
+    is_other = item.predicted is not None and not all(
+        one.is_of(item.predicted.checksum) for one in labels
+    )
     if not is_other and _changed_s(item) <= min(one.at for one in labels):
         return ""
     try:
@@ -36,6 +38,6 @@ def _changed_s(item: Item) -> float:
     try:
         linked_s = os.lstat(split_address(item.row.path)[0]).st_ctime
         files = source_of(item.row.path).files
-        return max([linked_s, *(os.stat(path).st_ctime for path in files)])     # noqa: PTH116  (see discovery)
+        return max([linked_s, *(os.stat(path).st_ctime for path in files)])  # noqa: PTH116  (see discovery)
     except (FovnetError, OSError):
         return 0.0

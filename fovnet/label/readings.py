@@ -115,7 +115,7 @@ class Book:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.volumes: dict[str, Pages] = {}
-        self.held: dict[str, Held] = {}         # what each session looks at
+        self.held: dict[str, Held] = {}  # what each session looks at
         self._shown: dict[tuple[str, str], tuple[float, int]] = {}
 
     def pages(self, volume_id: str) -> Pages:
@@ -143,7 +143,10 @@ class Book:
             pages.readings[GIVEN] = Reading(State(label, DONE, at=at, is_read=True))
             return True
         if action["act"] == SHOWN:
-            self.held[session], self._shown[session, volume_id] = Held(volume_id, reader, at), (at, 0)
+            self.held[session], self._shown[session, volume_id] = (
+                Held(volume_id, reader, at),
+                (at, 0),
+            )
             return False
         reading = pages.readings.setdefault(reader, Reading())
         self._change(reading, action, at)
@@ -159,7 +162,9 @@ class Book:
         if pages.grid != grid:
             pages.grid, given = grid, pages.readings.get(GIVEN)
             if given is not None and given.now is not None:
-                given.now = replace(given.now, extents=extents_of(pages.given, grid, self.vocabulary))
+                given.now = replace(
+                    given.now, extents=extents_of(pages.given, grid, self.vocabulary)
+                )
 
     def _change(self, reading: Reading, action: Mapping[str, Any], at: float) -> None:
         if action["act"] == UNDO:
@@ -179,13 +184,17 @@ class Book:
         reading.now = _after(reading.now or State(), action, at, at - shown, actions + 1)
 
 
-def _after(before: State, action: Mapping[str, Any], at: float, seconds: float, actions: int) -> State:
+def _after(
+    before: State, action: Mapping[str, Any], at: float, seconds: float, actions: int
+) -> State:
     """The state after an action that changes it."""
     act = action["act"]
     changed = replace(before, mode=action["mode"], at=at)
     if "extents" in action:
         extents = tuple(Extent(*one) for one in action["extents"])
-        changed = replace(changed, extents=extents, is_read=True, checksum=action.get("checksum", ""))
+        changed = replace(
+            changed, extents=extents, is_read=True, checksum=action.get("checksum", "")
+        )
     if "words" in action:
         changed = replace(changed, comment=action["words"])
     if act in (DONE, SKIPPED, ASIDE):

@@ -55,9 +55,13 @@ def serve(desk: Desk, place: socket.socket, *, announce: Callable[[str], None]) 
 
     key = secrets.token_urlsafe(24)
     with place:
-        place.listen()                      # so that the address can be opened as soon as it is known
+        place.listen()  # so that the address can be opened as soon as it is known
         port = place.getsockname()[1]
         guarded = Guard(made(desk), port=port, key=key)
         announce(f"http://{HERE}:{port}/?key={key}")
-        quiet: dict[str, Any] = {"log_level": "critical", "access_log": False, "server_header": False}
+        quiet: dict[str, Any] = {
+            "log_level": "critical",
+            "access_log": False,
+            "server_header": False,
+        }
         uvicorn.Server(uvicorn.Config(guarded, lifespan="off", **quiet)).run(sockets=[place])

@@ -78,7 +78,9 @@ class Gathering:
 
 
 def gathered(
-    starts: Sequence[Path], vocabulary: Vocabulary, advance: Callable[[int, int], None] = lambda *_: None
+    starts: Sequence[Path],
+    vocabulary: Vocabulary,
+    advance: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Item]:
     """The volumes under some folders of answers or of tables, in their order.
 
@@ -103,7 +105,8 @@ def gathered(
             found.add(item)
     if not found.items:
         raise CollectionError(
-            "label-nothing", f"{', '.join(map(str, starts))}: no volume that could be labelled; predict some"
+            "label-nothing",
+            f"{', '.join(map(str, starts))}: no volume that could be labelled; predict some",
         )
     return [*found.items.values()]
 
@@ -130,7 +133,9 @@ def refuse_out_in_starts(out: Path, starts: Sequence[Path]) -> None:
 def _tables(start: Path, vocabulary: Vocabulary) -> Iterable[Item]:
     collection = read_collection(start, vocabulary)
     for row in collection.volumes:
-        yield Item(replace(row, path=_full(row.path)), None, collection.regions.get(row.volume_id, ()))
+        yield Item(
+            replace(row, path=_full(row.path)), None, collection.regions.get(row.volume_id, ())
+        )
 
 
 def _answers(folder: Path, advance: Callable[[int, int], None]) -> Iterable[Item]:
@@ -158,8 +163,13 @@ def _predicted(path: Path) -> Predicted | None:
         spans = [(one["region"], one["first_slice"], one["last_slice"]) for one in facts["spans"]]
         chances = [float(one["probability"]) for one in facts.get("statements") or ()]
         return Predicted(
-            tuple(Extent(*one) for one in spans), _doubts(facts), tuple(chances),
-            facts.get("agreement"), facts.get("novelty"), _grid(facts), str(facts["checksum"]),
+            tuple(Extent(*one) for one in spans),
+            _doubts(facts),
+            tuple(chances),
+            facts.get("agreement"),
+            facts.get("novelty"),
+            _grid(facts),
+            str(facts["checksum"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -191,4 +201,4 @@ def _merged(one: Item, other: Item) -> Item:
 
 
 def _full(path: Path) -> Path:
-    return Path(os.path.abspath(path))      # noqa: PTH100  (resolve would follow links out of the tree)
+    return Path(os.path.abspath(path))  # noqa: PTH100  (resolve would follow links out of the tree)

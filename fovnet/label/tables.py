@@ -1,8 +1,8 @@
 """The tables of a labelling, made anew from the readings after every action.
 
-    volumes.tsv   every volume, as a collection's         regions.tsv  the settled labels, as a collection's
-    aside.tsv     which volumes cannot be labelled, and why
-    readings.tsv  every reader's own label of every volume, settled or not
+volumes.tsv   every volume, as a collection's         regions.tsv  the settled labels, as a collection's
+aside.tsv     which volumes cannot be labelled, and why
+readings.tsv  every reader's own label of every volume, settled or not
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ SLICES, HEIGHTS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
 LABEL_COLUMNS = (*REGION_COLUMNS, *SLICES)
 ASIDE_COLUMNS = ("path", "kind", "code", "reason")
 READING_COLUMNS = (
-    "volume_id", "reader", "mode", "mark", "region", *SLICES, *HEIGHTS, "comment", "seconds", "actions",
+    "volume_id",
+    "reader",
+    "mode",
+    "mark",
+    "region",
+    *SLICES,
+    *HEIGHTS,
+    "comment",
+    "seconds",
+    "actions",
     "time",
 )
 Row = dict[str, Any]
@@ -50,8 +59,11 @@ def write_volumes(out: Path, items: Sequence[Item]) -> None:
     split = ("split",) if any(one.row.split for one in items) else ()
     rows = [
         {
-            **one.row.attributes, "volume_id": one.row.volume_id, "subject_id": one.row.subject_id,
-            "path": written(one.row.path, out), "split": one.row.split,
+            **one.row.attributes,
+            "volume_id": one.row.volume_id,
+            "subject_id": one.row.subject_id,
+            "path": written(one.row.path, out),
+            "split": one.row.split,
         }
         for one in items
     ]
@@ -85,7 +97,9 @@ def lines_of(out: Path, one: Item, book: Book) -> Lines:
         return Lines(aside=tsv_lines(ASIDE_COLUMNS, [row]), readings=readings)
     rows = [*_labels(one, label, pages)]
     return Lines(
-        tsv_lines(LABEL_COLUMNS, rows), tsv_lines((*LABEL_COLUMNS, *HEIGHTS), rows), readings=readings,
+        tsv_lines(LABEL_COLUMNS, rows),
+        tsv_lines((*LABEL_COLUMNS, *HEIGHTS), rows),
+        readings=readings,
         in_mm=any(HEIGHTS[0] in row for row in rows),
     )
 
@@ -98,7 +112,8 @@ def write_labels(out: Path, lines: Collection[Lines]) -> None:
     in_mm = any(one.in_mm for one in lines)
     for name, columns, texts in (
         (
-            "regions.tsv", (*LABEL_COLUMNS, *(HEIGHTS if in_mm else ())),
+            "regions.tsv",
+            (*LABEL_COLUMNS, *(HEIGHTS if in_mm else ())),
             [one.with_heights if in_mm else one.labels for one in lines],
         ),
         ("aside.tsv", ASIDE_COLUMNS, [one.aside for one in lines]),
@@ -121,7 +136,12 @@ def _labels(one: Item, label: State, pages: Pages) -> Iterator[Row]:
     for region, first, last in label.extents:
         yield {"volume_id": volume_id, "region": region, SLICES[0]: first, SLICES[1]: last}
     if not label.extents and pages.grid:
-        yield {"volume_id": volume_id, "region": NONE, SLICES[0]: 0, SLICES[1]: pages.grid.slices - 1}
+        yield {
+            "volume_id": volume_id,
+            "region": NONE,
+            SLICES[0]: 0,
+            SLICES[1]: pages.grid.slices - 1,
+        }
 
 
 def _readings(volume_id: str, pages: Pages) -> Iterator[Row]:
@@ -143,6 +163,10 @@ def _readings(volume_id: str, pages: Pages) -> Iterator[Row]:
 def _head(now: State) -> Row:
     when = datetime.fromtimestamp(now.at, UTC).isoformat(timespec="seconds")
     return {
-        "mode": now.mode, "mark": now.mark, "comment": now.comment, "seconds": round(now.seconds, 1),
-        "actions": now.actions, "time": when,
+        "mode": now.mode,
+        "mark": now.mark,
+        "comment": now.comment,
+        "seconds": round(now.seconds, 1),
+        "actions": now.actions,
+        "time": when,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
-M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8      # glibc malloc.h
+M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8  # glibc malloc.h
 
 
 def keep_freed_memory() -> bool:
@@ -21,9 +21,11 @@ def keep_freed_memory() -> bool:
         return False
     try:
         mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):       # another C library: musl has no mallopt
+    except (OSError, AttributeError):  # another C library: musl has no mallopt
         return False
-    return bool(mallopt(M_MMAP_MAX, 0) and mallopt(M_TRIM_THRESHOLD, 2**31 - 1) and mallopt(M_ARENA_MAX, 1))
+    return bool(
+        mallopt(M_MMAP_MAX, 0) and mallopt(M_TRIM_THRESHOLD, 2**31 - 1) and mallopt(M_ARENA_MAX, 1)
+    )
 
 
 def give_back_freed_memory() -> bool:

@@ -13,7 +13,9 @@ GIVEN = ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
 def cores() -> int:
     """The cores that this process may run on; fewer if a variable of GIVEN says so, or if its container may
     use less processor time; 1 or more."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     # OMP_NUM_THREADS may be a list, one number per level
     given = (os.environ.get(name, "").partition(",")[0].strip() for name in GIVEN)
     wanted = [int(number) for number in given if number.isdecimal() and int(number)]
@@ -55,11 +57,16 @@ def _around(mounted: Path, names: str, place: str) -> Iterator[Path]:
 def _limit(group: Path) -> float:
     """A group's own limit: a quota and a period, in one file of version 2, in two of version 1."""
     try:
-        one_file, two_files = group / "cpu.max", (group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us")
+        one_file, two_files = (
+            group / "cpu.max",
+            (group / "cpu.cfs_quota_us", group / "cpu.cfs_period_us"),
+        )
         numbers = (
-            one_file.read_text() if one_file.exists() else " ".join(path.read_text() for path in two_files)
+            one_file.read_text()
+            if one_file.exists()
+            else " ".join(path.read_text() for path in two_files)
         )
         quota, period = map(int, numbers.split())
-    except (OSError, ValueError):           # no such files, or the quota is "max"
+    except (OSError, ValueError):  # no such files, or the quota is "max"
         return math.inf
     return quota / period if quota > 0 and period > 0 else math.inf

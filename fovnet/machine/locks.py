@@ -21,7 +21,9 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
     wait  until it is free; otherwise raises BlockingIOError if another process holds it
     """
     try:
-        fcntl.flock(opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(
+            opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+        )
     except BlockingIOError:
         raise
     except OSError:
@@ -30,7 +32,7 @@ def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> 
 
 def release(opened: IO[str] | int) -> None:
     """Give back the lock of a file that stays open."""
-    with suppress(OSError):                 # as in `take`: a file system without locks
+    with suppress(OSError):  # as in `take`: a file system without locks
         fcntl.flock(opened, fcntl.LOCK_UN)
 
 

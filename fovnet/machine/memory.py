@@ -14,7 +14,9 @@ def peak_bytes() -> float:
     """
     if peak := _told("VmHWM:"):
         return peak
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1.0 if sys.platform == "darwin" else 1024.0
+    )
 
 
 def resident_bytes() -> float:
@@ -25,7 +27,9 @@ def resident_bytes() -> float:
 def _told(name: str) -> float:
     """A line of /proc in bytes; 0 where there is none."""
     status = Path("/proc/self/status")
-    lines = status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ()
+    lines = (
+        status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ()
+    )
     return next((1024.0 * int(line.split()[1]) for line in lines if line.startswith(name)), 0.0)
 
 

@@ -24,7 +24,7 @@ from fovnet.errors import ConfigError
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-READ_AHEAD = 4      # jobs under way per worker: enough to keep all busy while one slow volume is read
+READ_AHEAD = 4  # jobs under way per worker: enough to keep all busy while one slow volume is read
 
 
 def in_order(
@@ -67,7 +67,7 @@ def in_order(
                     remaining.leave()
                     yield result
         except BrokenProcessPool:
-            pass                                # the pool is broken; the waiting jobs are repeated one by one
+            pass  # the pool is broken; the waiting jobs are repeated one by one
         for job, _ in waiting:
             result = _alone(work, job, crashed)
             remaining.leave()
@@ -127,7 +127,9 @@ def _refuse_to_begin_without_processes() -> None:
         ) from None
 
 
-def _submitted(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:
+def _submitted(
+    pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job
+) -> Future[Result]:
     """The job's future; an already failed one if the pool is broken, so that no job is lost between two
     pools."""
     try:
@@ -155,7 +157,9 @@ def spawned(workers: int) -> Iterator[ProcessPoolExecutor]:
     """
     # spawn: a forked child inherits the locks of this process's threads, and may deadlock
     pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_serve,
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_serve,
         initargs=(os.getpid(), logging.root.manager.disable),
     )
     others = set(multiprocessing.active_children())

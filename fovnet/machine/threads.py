@@ -17,7 +17,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
-_inside: list[Any] = []         # the same limit, once per context entered
+_inside: list[Any] = []  # the same limit, once per context entered
 
 
 @contextmanager

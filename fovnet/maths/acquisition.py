@@ -64,7 +64,9 @@ def expected_regret(
     top, bottom = best + 6.0 * hazy, float((mean - 6.0 * deviation).min())
     # below the middle one P(b > y) is 1
     ends = sorted({bottom, max(bottom, best - 6.0 * hazy), top}) if bottom < top else []
-    return sum((_area(low, high, mean, deviation, best, hazy, nodes) for low, high in pairwise(ends)), 0.0)
+    return sum(
+        (_area(low, high, mean, deviation, best, hazy, nodes) for low, high in pairwise(ends)), 0.0
+    )
 
 
 def _area(
@@ -103,7 +105,7 @@ def log_h(z: Floats) -> Floats:
     body, tail = np.maximum(z, -1.0), np.minimum(z, -1.0)
     near = np.log(np.exp(-0.5 * body**2) / (2.0 * SQRT_HALF_PI) + body * ndtr(body))
     middle = np.maximum(tail, -1e5)
-    ratio = np.log1p(middle * SQRT_HALF_PI * erfcx(-middle * SQRT_HALF))       # log(1 - |z|Φ/φ)
+    ratio = np.log1p(middle * SQRT_HALF_PI * erfcx(-middle * SQRT_HALF))  # log(1 - |z|Φ/φ)
     ratio = np.where(tail > -1e5, ratio, -2.0 * np.log(-tail))
     return np.asarray(np.where(z > -1.0, near, -0.5 * tail**2 - LOG_SQRT_2PI + ratio))
 

@@ -70,7 +70,9 @@ class Runs(Protocol):
         """The runs of rung r that begin at each edge, over all e: (first, inner), given the log-weights of
         the paths from e on."""
 
-    def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
+    def onto(
+        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
         """(e,) the runs of rung r from every b < e to e, not reduced: (first, inner) log-weights.  `onward`:
         another rung follows."""
 
@@ -156,8 +158,13 @@ def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
             borders.insert(0, up.inner[r] + inner - up.total)
         onward.insert(0, inner - evidence.toll)
     return Crossings(
-        np.array(begins), np.array(borders).reshape(n - 1, len(nothing)), up.last + evidence.above - up.total,
-        float(evidence.below[-1] - up.total), up.total, up.inner, np.array(onward[1:]),
+        np.array(begins),
+        np.array(borders).reshape(n - 1, len(nothing)),
+        up.last + evidence.above - up.total,
+        float(evidence.below[-1] - up.total),
+        up.total,
+        up.inner,
+        np.array(onward[1:]),
     )
 
 
@@ -173,7 +180,9 @@ def presence(
     """
     entered = np.exp(crossed.begins).sum(axis=1)
     entered[1:] += np.exp(crossed.borders).sum(axis=1)
-    short = [_short(runs, evidence, crossed, r, seen_mm[:, r], least_mm) for r in range(len(entered))]
+    short = [
+        _short(runs, evidence, crossed, r, seen_mm[:, r], least_mm) for r in range(len(entered))
+    ]
     return np.asarray(np.clip(entered - short, 0.0, 1.0))
 
 
@@ -195,7 +204,9 @@ def _short(
     return total
 
 
-def best(runs: Runs, evidence: Evidence, between: Rungs | None = None) -> tuple[NDArray[np.int64], float]:
+def best(
+    runs: Runs, evidence: Evidence, between: Rungs | None = None
+) -> tuple[NDArray[np.int64], float]:
     """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest last rung
     and then the earliest end wins.
 

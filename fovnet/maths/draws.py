@@ -51,7 +51,7 @@ def draws_without_replacement(rows: int, good: int, certainty: float) -> int:
     """
     _refuse_counts(rows, good)
     doubt = 1 - _decimal(certainty, "certainty")
-    low, high = 0, rows - good + 1                                        # low is too few, high is enough
+    low, high = 0, rows - good + 1  # low is too few, high is enough
     # with replacement it takes no fewer; 2 for the rounding
     if good < rows:
         high = min(high, floor(log1p(-certainty) / log1p(-good / rows)) + 2)
@@ -110,6 +110,4 @@ def _decimal(value: float, name: str) -> Fraction:
 
 def _refuse_counts(rows: int, good: int) -> None:
     if not 1 <= good <= rows:
-        raise ValueError(
-            f"{good} good rows among {rows}: must be at least one and at most all"
-        )
+        raise ValueError(f"{good} good rows among {rows}: must be at least one and at most all")

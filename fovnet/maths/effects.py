@@ -56,7 +56,10 @@ def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
     """Main and pairwise effects of `f` over its table."""
     mean, d = float(f.mean()), len(counts)
     main = tuple(_means(f, rows[:, [j]], [counts[j]]) for j in range(d))
-    pairs = {(j, k): _means(f, rows[:, [j, k]], [counts[j], counts[k]]) for j, k in combinations(range(d), 2)}
+    pairs = {
+        (j, k): _means(f, rows[:, [j, k]], [counts[j], counts[k]])
+        for j, k in combinations(range(d), 2)
+    }
     spread = [np.nan_to_num((fj[rows[:, j]] - mean) ** 2).mean() for j, fj in enumerate(main)]
     mixed = {}
     if is_full_grid(rows, counts):
@@ -88,21 +91,23 @@ def deviations_of_level_means(
     for first in range(0, len(rows), CHUNK):
         part = slice(first, first + CHUNK)
         beside = (
-            process.s2 * process.kernel(cdist(process.scaled[known], process.scaled[part], "sqeuclidean"))[0]
+            process.s2
+            * process.kernel(cdist(process.scaled[known], process.scaled[part], "sqeuclidean"))[0]
         )
         belongs = np.zeros((beside.shape[1], starts[-1]))
         for j, start in enumerate(starts[:-1]):
             belongs[np.arange(len(belongs)), start + rows[part, j]] = counts[j] / len(rows)
         crossed += beside @ belongs
-    learned = (solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2).sum(
-        axis=0
-    )
+    learned = (
+        solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2
+    ).sum(axis=0)
     gaps = [
         _gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count)
         for j, count in enumerate(counts)
     ]
     prior = [
-        _mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j]) for j in range(len(counts))
+        _mean_of_kernel(process, [gap for k, gap in enumerate(gaps) if k != j])
+        for j in range(len(counts))
     ]
     return tuple(
         np.sqrt(np.maximum(prior[j] - learned[start : start + count], 0.0))

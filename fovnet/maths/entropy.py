@@ -49,7 +49,9 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
 
     # nearly a straight line in the level: secants find its root
     def off(level: float, share: float) -> float:
-        return float(np.log(-(log_ndtr((mean - level) / deviation) @ count)) - np.log(-np.log1p(-share)))
+        return float(
+            np.log(-(log_ndtr((mean - level) / deviation) @ count)) - np.log(-np.log1p(-share))
+        )
 
     def root(share: float) -> float:
         return float(brentq(off, low, high, (share,), xtol=1e-12 * (high - low)))
@@ -103,8 +105,15 @@ def log_entropy_lost(gamma: Floats) -> Floats:
     """
     # each branch sees only safe values
     high, low = np.maximum(gamma, 0.0), np.clip(gamma, -1e150, 0.0)
-    ratio, rest = SQRT_HALF_PI * erfcx(high * SQRT_HALF), np.maximum(ndtr(-high), 1e-300)         # Q/φ and Q
-    above = np.log(0.5 * high / (1.0 - rest) - ratio * np.log1p(-rest) / rest) - 0.5 * high**2 - LOG_SQRT_2PI
+    ratio, rest = (
+        SQRT_HALF_PI * erfcx(high * SQRT_HALF),
+        np.maximum(ndtr(-high), 1e-300),
+    )  # Q/φ and Q
+    above = (
+        np.log(0.5 * high / (1.0 - rest) - ratio * np.log1p(-rest) / rest)
+        - 0.5 * high**2
+        - LOG_SQRT_2PI
+    )
     # Φ exp(γ²/2)
     half = 0.5 * erfcx(-low * SQRT_HALF)
     terms = np.where(low > -1e4, 0.5 * low * (np.exp(-LOG_SQRT_2PI) / half + low), -0.5)
@@ -112,7 +121,12 @@ def log_entropy_lost(gamma: Floats) -> Floats:
 
 
 def information_on_the_place(
-    mean: Floats, covariance: Floats, noise: float, asked: Integers, rng: np.random.Generator, draws: int,
+    mean: Floats,
+    covariance: Floats,
+    noise: float,
+    asked: Integers,
+    rng: np.random.Generator,
+    draws: int,
     nodes: int = 21,
 ) -> Floats:
     """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy value at each

@@ -46,16 +46,24 @@ def log_marginal_likelihood(
     """
     D, n = len(gaps), len(y)
     scales = scales or Scales.plain(D)
-    precision, s2, noise = np.exp(-2.0 * scales.log_lengthscales(theta)), np.exp(theta[-2]), np.exp(theta[-1])
+    precision, s2, noise = (
+        np.exp(-2.0 * scales.log_lengthscales(theta)),
+        np.exp(theta[-2]),
+        np.exp(theta[-1]),
+    )
     flat = gaps.reshape(D, n * n)
     k, slope = kernel((precision @ flat).reshape(n, n))
     L = cholesky(s2 * k + noise * np.eye(n), lower=True, check_finite=False)
     alpha = cho_solve((L, True), y, check_finite=False)
     value = -0.5 * y @ alpha - np.log(np.diag(L)).sum() - 0.5 * n * np.log(2.0 * np.pi)
 
-    W = np.outer(alpha, alpha) - cho_solve((L, True), np.eye(n), check_finite=False)       # ∂value/∂K = W / 2
+    W = np.outer(alpha, alpha) - cho_solve(
+        (L, True), np.eye(n), check_finite=False
+    )  # ∂value/∂K = W / 2
     along_columns = precision * (flat @ (W * slope).ravel()) * s2
-    gradient = 0.5 * np.array([*(along_columns @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)])
+    gradient = 0.5 * np.array(
+        [*(along_columns @ scales.share), np.vdot(W, k) * s2, noise * np.trace(W)]
+    )
     return float(value), gradient
 
 
@@ -81,7 +89,11 @@ def prior_of(scales: Scales) -> tuple[Floats, Floats]:
 
 
 def fit(
-    X: Floats, y: Floats, scales: Scales | None = None, kernel: Kernel = matern52, near: Floats | None = None
+    X: Floats,
+    y: Floats,
+    scales: Scales | None = None,
+    kernel: Kernel = matern52,
+    near: Floats | None = None,
 ) -> Floats:
     """The theta (p+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
@@ -92,7 +104,10 @@ def fit(
     gaps, p = squared_gaps(X), scales.share.shape[1]
     centre, _ = prior_of(scales)
     wiggly = np.array([*np.full(scales.axes, np.log(0.5)), *np.zeros(p - scales.axes), 0.0, -2.5])
-    box = [(np.log(0.02), np.log(50.0))] * p + [(np.log(0.01), np.log(100.0)), (np.log(1e-6), np.log(10.0))]
+    box = [(np.log(0.02), np.log(50.0))] * p + [
+        (np.log(0.01), np.log(100.0)),
+        (np.log(1e-6), np.log(10.0)),
+    ]
 
     def cost(theta: Floats) -> tuple[float, Floats]:
         value, gradient = log_marginal_likelihood(theta, gaps, y, scales, kernel)
@@ -104,17 +119,28 @@ def fit(
     return np.asarray(min(ends, key=lambda end: float(end.fun)).x)
 
 
-def factor(X: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52) -> Floats:
+def factor(
+    X: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
+) -> Floats:
     """L (n, n) of the observed points."""
     X = X / (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     K, _ = kernel(cdist(X, X, "sqeuclidean"))
     return np.asarray(
-        cholesky(np.exp(theta[-2]) * K + np.exp(theta[-1]) * np.eye(len(X)), lower=True, check_finite=False)
+        cholesky(
+            np.exp(theta[-2]) * K + np.exp(theta[-1]) * np.eye(len(X)),
+            lower=True,
+            check_finite=False,
+        )
     )
 
 
 def posterior(
-    x: Floats, X: Floats, y: Floats, theta: Floats, scales: Scales | None = None, kernel: Kernel = matern52
+    x: Floats,
+    X: Floats,
+    y: Floats,
+    theta: Floats,
+    scales: Scales | None = None,
+    kernel: Kernel = matern52,
 ) -> tuple[Floats, Floats]:
     """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and
     2.26."""
@@ -126,7 +152,7 @@ def posterior(
     mean, variance = np.empty(len(x)), np.empty(len(x))
     for first in range(0, len(x), QUERY_BLOCK):
         block = slice(first, first + QUERY_BLOCK)
-        Ks = s2 * kernel(cdist(X, x[block], "sqeuclidean"))[0]                  # (n, block)
+        Ks = s2 * kernel(cdist(X, x[block], "sqeuclidean"))[0]  # (n, block)
         mean[block] = Ks.T @ alpha
         v = solve_triangular(L, Ks, lower=True, check_finite=False)
         variance[block] = s2 - np.einsum("nm,nm->m", v, v)

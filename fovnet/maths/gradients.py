@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from fovnet.maths.turns import Move
 
 CELL, BINS = 8, 8
-QUIET = 0.5         # added to the squared votes of a cell, for grey values up to 1, so that noise stays small
+QUIET = (
+    0.5  # added to the squared votes of a cell, for grey values up to 1, so that noise stays small
+)
 
 Floats32 = NDArray[np.float32]
 Number = TypeVar("Number", bound=np.generic)
@@ -39,7 +41,9 @@ def histograms(pictures: Floats32) -> Floats32:
     bins = np.arctan2(down, across) * np.float32(BINS / np.pi)
     first = np.floor(bins)
     above = bins - first
-    cells = np.arange(n * (h // CELL) * (w // CELL), dtype=np.int64).reshape(n, h // CELL, w // CELL)
+    cells = np.arange(n * (h // CELL) * (w // CELL), dtype=np.int64).reshape(
+        n, h // CELL, w // CELL
+    )
     cell = cells.repeat(CELL, axis=1).repeat(CELL, axis=2) * BINS
     low = first.astype(np.int64) % BINS
     votes = sum(

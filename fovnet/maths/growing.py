@@ -114,10 +114,15 @@ class Growing:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
         ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
         trusted = [
-            end for end, kept in zip(ends, self._ends(len(self.rows)), strict=False) if end == kept <= shared
+            end
+            for end, kept in zip(ends, self._ends(len(self.rows)), strict=False)
+            if end == kept <= shared
         ]
         if len(trusted) < len(self._ends(len(self.rows))):
-            self.rows, self.squares = self.rows[: trusted[-1] if trusted else 0], np.zeros(len(self.squares))
+            self.rows, self.squares = (
+                self.rows[: trusted[-1] if trusted else 0],
+                np.zeros(len(self.squares)),
+            )
             for first, end in zip([0, *trusted], trusted, strict=False):
                 self.squares = self.squares + _squares(self.V[first:end])
         for end in ends[len(trusted) :]:
@@ -129,7 +134,11 @@ class Growing:
     def _ends(self, n: int) -> list[int]:
         """Where the blocks of n rows end."""
         settled = min(self.settled, n)
-        return [*range(BLOCK, settled, BLOCK), *([settled] if settled else []), *range(settled + 1, n + 1)]
+        return [
+            *range(BLOCK, settled, BLOCK),
+            *([settled] if settled else []),
+            *range(settled + 1, n + 1),
+        ]
 
     def _grow(self, new: Integers) -> None:
         """Compute k more rows of L and V after the kept ones; the caller marks them as kept."""
@@ -140,7 +149,8 @@ class Growing:
         if n:
             border = self._forward(self._kernel(new, self.rows).T).T
         corner = cholesky(
-            self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T, lower=True,
+            self._kernel(new, new) + self.noise * np.eye(k) - border @ border.T,
+            lower=True,
             check_finite=False,
         )
         for at, row in enumerate(np.hstack([border, corner]), start=n):

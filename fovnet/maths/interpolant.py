@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 AT_ONCE = 4096
 """Points asked about at once: with 300 known ones a block of distances takes 10 MB."""
-SMOOTHING, TAIL = 1e-6, 1e-9        # so that points in a plane, or twice the same, can be solved for
+SMOOTHING, TAIL = 1e-6, 1e-9  # so that points in a plane, or twice the same, can be solved for
 
 
 def cubic(known: Floats, values: Floats, asked: Floats) -> Floats:

@@ -47,7 +47,9 @@ class Crossing:
         begun, _ = self.plain.back(r, _only(last, self.ends[r]), _only(onward, self.leaves[r]), add)
         return _only(begun, self.begins[r]), begun
 
-    def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
+    def onto(
+        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         return self.plain.onto(r, e, _only(first, self.begins[r]), inner, onward)
 
@@ -60,7 +62,9 @@ def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[
     begins = np.vstack(
         [np.ones((1, fits.shape[1]), bool), _rises(over), np.zeros((1, fits.shape[1]), bool)]
     ).T
-    ends = np.vstack([np.zeros((1, fits.shape[1]), bool), _rises(-over), np.ones((1, fits.shape[1]), bool)]).T
+    ends = np.vstack(
+        [np.zeros((1, fits.shape[1]), bool), _rises(-over), np.ones((1, fits.shape[1]), bool)]
+    ).T
     leaves = np.pad(np.vstack([_rises(np.diff(fits, axis=1)).T, none]), ((0, 0), (1, 1)))
     return chain_recursion.best(Crossing(Plain(evidence.sums), begins, ends, leaves), evidence)
 

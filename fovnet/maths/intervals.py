@@ -54,7 +54,9 @@ def wilson_interval(right: float, total: float) -> tuple[float, float]:
     share, spread = right / total, z * z / total
     centre = (share + spread / 2) / (1 + spread)
     half = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
-    low = 0.0 if right == 0 else float(centre - half)         # exact at the ends, where rounding leaves 1e-17
+    low = (
+        0.0 if right == 0 else float(centre - half)
+    )  # exact at the ends, where rounding leaves 1e-17
     high = 1.0 if right == total else float(centre + half)
     return low, high
 
@@ -69,7 +71,11 @@ def cluster_weights(clusters: int, repeats: int, seed: int) -> Floats:
     rng = np.random.default_rng([seed, clusters])
     drawn = rng.integers(0, clusters, size=(repeats, clusters))
     flat = (drawn + clusters * np.arange(repeats)[:, None]).ravel()
-    return np.bincount(flat, minlength=repeats * clusters).reshape(repeats, clusters).astype(np.float64)
+    return (
+        np.bincount(flat, minlength=repeats * clusters)
+        .reshape(repeats, clusters)
+        .astype(np.float64)
+    )
 
 
 def cluster_bootstrap(
@@ -247,7 +253,9 @@ def studentised_interval(
             step = 1e-4 * np.abs(flat[:, column]).max()
             moved = sums.copy()
             moved[:, column] += step
-            influence += np.outer((statistic(moved.reshape(-1, *shape)) - values) / step, flat[:, column])
+            influence += np.outer(
+                (statistic(moved.reshape(-1, *shape)) - values) / step, flat[:, column]
+            )
         return values[:, None], np.sqrt((influence**2 * w).sum(axis=1))[:, None]
 
     low, high = t_interval(measured, weights, share=share)
@@ -266,9 +274,13 @@ def t_interval(
     (centre,), (error,) = seen
     ends = np.full((2, len(centre)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (resampled[0] - centre) / np.where(resampled[1] > LEAST_ERROR * error, resampled[1], error)
+        ratios = (resampled[0] - centre) / np.where(
+            resampled[1] > LEAST_ERROR * error, resampled[1], error
+        )
     for column in (
-        np.flatnonzero(np.isfinite(centre) & (error > ROUNDING * np.abs(centre))) if clusters > 1 else ()
+        np.flatnonzero(np.isfinite(centre) & (error > ROUNDING * np.abs(centre)))
+        if clusters > 1
+        else ()
     ):
         known = ratios[np.isfinite(ratios[:, column]), column]
         if len(known):
@@ -282,7 +294,9 @@ def _rooted(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """Shares and their standard errors on the scale of arcsin √."""
     inside = np.clip(values, 0.0, 1.0)
     slope = 2 * np.sqrt(inside * (1 - inside))
-    return np.arcsin(np.sqrt(inside)), np.divide(errors, slope, out=np.zeros_like(errors), where=slope > 1e-9)
+    return np.arcsin(np.sqrt(inside)), np.divide(
+        errors, slope, out=np.zeros_like(errors), where=slope > 1e-9
+    )
 
 
 def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple[float, float]:
@@ -303,7 +317,11 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple
     if not len(replicates) or not np.isfinite(value):
         return np.nan, np.nan
     without = value_of(1.0 - np.eye(n))
-    apart = np.nanmean(without) - without[np.isfinite(without)] if np.isfinite(without).any() else np.zeros(1)
+    apart = (
+        np.nanmean(without) - without[np.isfinite(without)]
+        if np.isfinite(without).any()
+        else np.zeros(1)
+    )
     spread = float((apart**2).sum()) ** 1.5
     acceleration = float((apart**3).sum()) / (6 * spread) if spread > 0 else 0.0
     below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
@@ -331,7 +349,11 @@ def resampled_quantile(values: NDArray[Any], weights: Floats, share: float) -> F
     if not len(ascending):
         return np.full(len(weights), np.nan)
     position = share * np.maximum(total - 1, 0)
-    below = ascending[np.minimum((counted <= np.floor(position)[:, None]).sum(axis=1), len(ascending) - 1)]
-    above = ascending[np.minimum((counted <= np.ceil(position)[:, None]).sum(axis=1), len(ascending) - 1)]
+    below = ascending[
+        np.minimum((counted <= np.floor(position)[:, None]).sum(axis=1), len(ascending) - 1)
+    ]
+    above = ascending[
+        np.minimum((counted <= np.ceil(position)[:, None]).sum(axis=1), len(ascending) - 1)
+    ]
     quantile = below + (above - below) * (position - np.floor(position))
     return np.where(total > 0, quantile, np.nan)

@@ -189,7 +189,11 @@ class _Likely:
 
         outer = np.maximum(bounds.ends, leaves)
         return cls(
-            likely(bounds.begins), likely(enters), likely(bounds.ends), likely(leaves), likely(outer),
+            likely(bounds.begins),
+            likely(enters),
+            likely(bounds.ends),
+            likely(leaves),
+            likely(outer),
             max(0.0, slack),
         )
 
@@ -213,7 +217,9 @@ class _High:
             last[e], onward[e] = add(last[e], ended), add(onward[e], ended)
         for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.ends[r]):
             last[e] = add(last[e], gathered(inner[b, None] + worth, add, axis=0))
-        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.leaves[r], whole=True):
+        for b, e, worth in self._blocks(
+            r, self.likely.enters[r], self.likely.leaves[r], whole=True
+        ):
             onward[e] = add(onward[e], gathered(inner[b, None] + worth, add, axis=0))
         return last, onward
 
@@ -227,11 +233,15 @@ class _High:
             first[b] = gathered(worth + ended[e], add, axis=1)
         for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.ends[r]):
             inner[b] = gathered(worth + last[e], add, axis=1)
-        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.leaves[r], whole=True):
+        for b, e, worth in self._blocks(
+            r, self.likely.enters[r], self.likely.leaves[r], whole=True
+        ):
             inner[b] = add(inner[b], gathered(worth + onward[e], add, axis=1))
         return first, inner
 
-    def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
+    def onto(
+        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         first, inner = self.plain.onto(r, e, first, inner, onward)
         height, mm = self.heights[r], self.edges_mm[e] - self.edges_mm[:e]
@@ -263,7 +273,11 @@ class _High:
         for at in range(0, len(begins), BLOCK):
             b = begins[at : at + BLOCK]
             lowest = at_mm[b[0]] + (height.mean_mm - off_mm if whole else 0.0)
-            e = ends[slice(*np.searchsorted(at_mm[ends], [lowest, at_mm[b[-1]] + height.mean_mm + off_mm]))]
+            e = ends[
+                slice(
+                    *np.searchsorted(at_mm[ends], [lowest, at_mm[b[-1]] + height.mean_mm + off_mm])
+                )
+            ]
             if len(e):
                 mm = at_mm[e] - at_mm[b, None]
                 worth = sums[e] - sums[b, None] + (height.whole(mm) if whole else height.cut(mm))

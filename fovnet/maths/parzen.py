@@ -23,7 +23,7 @@ REMEMBERED = 25
 """Newest observations of full weight; the weight of older ones falls to 1/n."""
 PRIOR = 1.0
 """Weight of the prior; an observation has 1."""
-MIDDLE, WIDTH = 0.5, 1.0        # mean and standard deviation of the prior on [0, 1]
+MIDDLE, WIDTH = 0.5, 1.0  # mean and standard deviation of the prior on [0, 1]
 
 
 class Estimate(Protocol):
@@ -101,7 +101,11 @@ def mixture(places: Floats) -> Mixture:
     means = np.insert(places[order], at, MIDDLE)
     weights = np.insert(forgetting(n)[order], at, PRIOR)
     gaps = np.diff(means)
-    wide = np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0)) if n != 1 else np.full(2, WIDTH / 2)
+    wide = (
+        np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
+        if n != 1
+        else np.full(2, WIDTH / 2)
+    )
     deviations = np.clip(wide, WIDTH / min(100, n + 2), WIDTH)
     deviations[at] = WIDTH
     return Mixture(weights / weights.sum(), means, deviations)

@@ -33,7 +33,9 @@ class Plain:
         begun = np.concatenate([ending - sums[:-1], [-np.inf]])
         return begun, begun
 
-    def onto(self, r: int, e: int, first: Floats, inner: Floats, onward: bool) -> tuple[Floats, Floats]:
+    def onto(
+        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
         worth = self.sums[e, r] - self.sums[:e, r]
         return first[:e] + worth, inner[:e] + worth

@@ -29,6 +29,8 @@ def directions(basis: Floats, rng: np.random.Generator) -> Floats:
     with its negative, either first."""
     columns = (basis / np.abs(basis).max(axis=0)).T
     pairs = [
-        sign * columns[j] for j in rng.permutation(len(columns)) for sign in rng.permutation([1.0, -1.0])
+        sign * columns[j]
+        for j in rng.permutation(len(columns))
+        for sign in rng.permutation([1.0, -1.0])
     ]
     return np.array(pairs).reshape(-1, len(columns))

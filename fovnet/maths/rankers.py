@@ -56,7 +56,9 @@ class DeepSet:
         pooled = latent[-1].sum(axis=1, keepdims=True) / max(1, len(support))
         return latent, forward(self.whole, pooled)
 
-    def backward(self, values: tuple[list[Floats], list[Floats]], gradient: Floats) -> tuple[Floats, Floats]:
+    def backward(
+        self, values: tuple[list[Floats], list[Floats]], gradient: Floats
+    ) -> tuple[Floats, Floats]:
         """The gradients in the parameters of both, given that in the code (1, 1, C)."""
         latent, coded = values
         of_whole, first = backward(self.whole, coded, gradient)
@@ -74,17 +76,28 @@ class Ranker:
 
     @classmethod
     def drawn(
-        cls, inputs: int, hidden: tuple[int, ...], members: int, rng: np.random.Generator, *,
+        cls,
+        inputs: int,
+        hidden: tuple[int, ...],
+        members: int,
+        rng: np.random.Generator,
+        *,
         knows: bool = False,
     ) -> Ranker:
         """New networks for points of so many columns; `knows` whether they know the task."""
         widths = (inputs + CODE * knows, *hidden, 1)
-        return cls(Layers.drawn(widths, members, rng), DeepSet.drawn(inputs + 1, rng) if knows else None)
+        return cls(
+            Layers.drawn(widths, members, rng), DeepSet.drawn(inputs + 1, rng) if knows else None
+        )
 
     @property
     def parts(self) -> tuple[Layers, ...]:
         """All networks: the members, and those of the code."""
-        return (self.members,) if self.task is None else (self.members, self.task.each, self.task.whole)
+        return (
+            (self.members,)
+            if self.task is None
+            else (self.members, self.task.each, self.task.whole)
+        )
 
     def copy(self) -> Ranker:
         """The same networks, to be trained further."""
@@ -105,7 +118,9 @@ class Ranker:
         if self.task is None or coded is None:
             return [found]
         weights = self.members.views[0][0][:, :CODE]
-        of_code = (first.sum(axis=1, keepdims=True) @ weights.swapaxes(1, 2)).mean(axis=0, keepdims=True)
+        of_code = (first.sum(axis=1, keepdims=True) @ weights.swapaxes(1, 2)).mean(
+            axis=0, keepdims=True
+        )
         return [found, *self.task.backward(coded, of_code)]
 
 
@@ -114,7 +129,9 @@ def _coded(code: Floats | None, x: Floats) -> Floats:
     return x if code is None else np.hstack([np.broadcast_to(code[0], (len(x), CODE)), x])
 
 
-def train(ranker: Ranker, batch: Callable[[], Batch], epochs: int, rate: float, rate_end: float) -> None:
+def train(
+    ranker: Ranker, batch: Callable[[], Batch], epochs: int, rate: float, rate_end: float
+) -> None:
     """Trains the networks in place, one step an epoch; members know of one another only through the code.
 
     The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores

@@ -50,7 +50,10 @@ class Pairs:
         the area: DeLong's placements summed by cluster (Obuchowski, *Biometrics* 53 (1997) 567-578).
         """
         won = weights @ self.wins
-        positives, negatives = (weights @ self.positives)[:, None], (weights @ self.negatives)[:, None]
+        positives, negatives = (
+            (weights @ self.positives)[:, None],
+            (weights @ self.negatives)[:, None],
+        )
         pairs = np.where(positives * negatives > 0, positives * negatives, np.nan)
         area = (won * weights).sum(axis=1, keepdims=True) / pairs
         expected = area * (self.positives * negatives + self.negatives * positives)
@@ -58,7 +61,9 @@ class Pairs:
         return area, np.sqrt((influence**2 * weights).sum(axis=1, keepdims=True))
 
 
-def pairs_of(scores: Floats, positive: NDArray[np.bool_], cluster: NDArray[np.int64], clusters: int) -> Pairs:
+def pairs_of(
+    scores: Floats, positive: NDArray[np.bool_], cluster: NDArray[np.int64], clusters: int
+) -> Pairs:
     """The pairs of observations (s,) by their clusters, numbered from 0."""
     levels, rank = np.unique(scores, return_inverse=True)
     if len(levels) > LEVELS:
@@ -69,8 +74,9 @@ def pairs_of(scores: Floats, positive: NDArray[np.bool_], cluster: NDArray[np.in
         np.bincount(place[those], minlength=clusters * size).reshape(clusters, size)
         for those in (positive, ~positive)
     )
-    reached = np.cumsum(low, axis=1) - low / 2                     # negatives below, and half of those tied
+    reached = np.cumsum(low, axis=1) - low / 2  # negatives below, and half of those tied
     return Pairs(
-        high.astype(np.float64) @ reached.T, high.sum(axis=1).astype(np.float64),
+        high.astype(np.float64) @ reached.T,
+        high.sum(axis=1).astype(np.float64),
         low.sum(axis=1).astype(np.float64),
     )

@@ -67,10 +67,14 @@ def rank_net(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
 
     Source: Burges et al., *Learning to rank using gradient descent* (2005).
     """
-    better = (first[:, None] < first[None, :]) / max(1, int((first[:, None] < first[None, :]).sum()))
-    over = s[:, None, :] - s[:, :, None]                         # [:, i, j]: sⱼ - sᵢ
+    better = (first[:, None] < first[None, :]) / max(
+        1, int((first[:, None] < first[None, :]).sum())
+    )
+    over = s[:, None, :] - s[:, :, None]  # [:, i, j]: sⱼ - sᵢ
     wrong = better * expit(over)
-    return (better * np.logaddexp(0.0, over)).sum(axis=(1, 2)), wrong.sum(axis=1) - wrong.sum(axis=2)
+    return (better * np.logaddexp(0.0, over)).sum(axis=(1, 2)), wrong.sum(axis=1) - wrong.sum(
+        axis=2
+    )
 
 
 def list_net(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:

@@ -42,7 +42,8 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
     ranked = np.sort(probabilities, axis=0)
     any_two = float((2.0 * np.arange(s) - s + 1) @ ranked.sum(axis=1)) / (s * (s - 1))
     neighbours = min(
-        float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (s - lag)) for lag in (1, 2)
+        float(np.abs(probabilities[lag:] - probabilities[:-lag]).sum()) / (2 * (s - lag))
+        for lag in (1, 2)
     )
     return neighbours / max(any_two, LEAST_DISTANCE)
 

@@ -115,4 +115,3 @@ def cosine(step: int, steps: int, begin: float, end: float) -> float:
     Source: Loshchilov & Hutter, *SGDR: stochastic gradient descent with warm restarts* (2017), eq. 5.
     """
     return float(end + 0.5 * (begin - end) * (1.0 + np.cos(np.pi * step / steps)))
-

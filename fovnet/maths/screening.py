@@ -40,7 +40,7 @@ def folded_design(factors: int) -> NDArray[np.int64]:
     array([[ 1, -1, -1,  1,  1, -1, -1,  1,  1, -1, -1,  1,  1, -1, -1,  1]])
     """
     pairs = 1 << (factors + FREE - 1).bit_length()
-    half = hadamard(pairs, dtype=np.int64)[:, 1 : factors + 1]      # the first column has no -1
+    half = hadamard(pairs, dtype=np.int64)[:, 1 : factors + 1]  # the first column has no -1
     return np.stack([half, -half], axis=1).reshape(2 * pairs, factors)
 
 

@@ -17,8 +17,14 @@ Floats = NDArray[np.float64]
 
 
 def elliptical_slices(
-    log_likelihood: Callable[[Floats], float], start: Floats, mean: Floats, width: Floats, *,
-    count: int, apart: int, rng: np.random.Generator,
+    log_likelihood: Callable[[Floats], float],
+    start: Floats,
+    mean: Floats,
+    width: Floats,
+    *,
+    count: int,
+    apart: int,
+    rng: np.random.Generator,
 ) -> Floats:
     """Samples (count, D) of a chain from `start`, every `apart`-th of it; `start` must be possible."""
     x, height = start, log_likelihood(start)
@@ -31,7 +37,11 @@ def elliptical_slices(
 
 
 def _slice(
-    log_likelihood: Callable[[Floats], float], x: Floats, height: float, mean: Floats, width: Floats,
+    log_likelihood: Callable[[Floats], float],
+    x: Floats,
+    height: float,
+    mean: Floats,
+    width: Floats,
     rng: np.random.Generator,
 ) -> tuple[Floats, float]:
     """The next point and its log likelihood: on an ellipse through x and a draw from the prior, above a level
@@ -40,7 +50,7 @@ def _slice(
     The bracket of angles shrinks towards x itself, which lies above the level, so the loop ends.
     """
     other = width * rng.standard_normal(len(x))
-    level = height + np.log1p(-rng.random())                     # log of a number in (0, 1]
+    level = height + np.log1p(-rng.random())  # log of a number in (0, 1]
     angle = rng.uniform(0.0, 2.0 * np.pi)
     low, high = angle - 2.0 * np.pi, angle
     while True:

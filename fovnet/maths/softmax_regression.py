@@ -26,7 +26,13 @@ def scores(features: Floats, layer: Layer) -> Floats:
 
 
 def refitted(
-    features: Floats, targets: Floats, weights: Floats, begun: Layer, *, ridge: float, steps: int = 100
+    features: Floats,
+    targets: Floats,
+    weights: Floats,
+    begun: Layer,
+    *,
+    ridge: float,
+    steps: int = 100,
 ) -> Layer:
     """The layer that minimises Σ w_i H(t_i, softmax(W x_i + b)) + ridge Σ (σ_f (W - W_0)_kf)².
 
@@ -46,8 +52,12 @@ def refitted(
         log_p = log_softmax(fixed + scaled @ by_feature.T + bias, axis=1)
         # of the cross-entropy in the scores
         error = weights[:, None] * (np.exp(log_p) - targets)
-        gradient = np.concatenate([(error.T @ scaled + 2 * ridge * by_feature).ravel(), error.sum(axis=0)])
-        return float(-weights @ (targets * log_p).sum(axis=1) + ridge * (by_feature**2).sum()), gradient
+        gradient = np.concatenate(
+            [(error.T @ scaled + 2 * ridge * by_feature).ravel(), error.sum(axis=0)]
+        )
+        return float(
+            -weights @ (targets * log_p).sum(axis=1) + ridge * (by_feature**2).sum()
+        ), gradient
 
     start = np.zeros(k * scaled.shape[1] + k)
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x

@@ -33,12 +33,14 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
     """
     low, high = float(estimate.min()), float(estimate.max())
     limit = np.linspace(low - SIGMAS[-1], high + 3.0 * SIGMAS[-1], LIMITS)[:, None]
-    prior = np.where(limit <= high, np.log(0.5 / (limit <= high).sum()), np.log(0.5 / (limit > high).sum()))
+    prior = np.where(
+        limit <= high, np.log(0.5 / (limit <= high).sum()), np.log(0.5 / (limit > high).sum())
+    )
     side = np.where(fits, 1.0, -1.0)
     log_likelihood = np.stack(
         [log_ndtr(side * (limit - tried) / sigma).sum(axis=1) for sigma in SIGMAS], axis=1
     )
-    log_weight = prior + log_likelihood                                              # (LIMITS, SIGMAS)
+    log_weight = prior + log_likelihood  # (LIMITS, SIGMAS)
     weight = np.exp(log_weight - logsumexp(log_weight))
     at = np.linspace(low, high, CURVE)
     curve = sum(ndtr((limit - at) / sigma).T @ weight[:, j] for j, sigma in enumerate(SIGMAS))

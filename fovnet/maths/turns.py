@@ -56,7 +56,8 @@ def laid(view: View, move: Move) -> View:
     transposed, *reversed_ = move
     axes = view[::-1] if transposed else view
     rows, columns = (
-        (axis, -sign if turned else sign) for (axis, sign), turned in zip(axes, reversed_, strict=True)
+        (axis, -sign if turned else sign)
+        for (axis, sign), turned in zip(axes, reversed_, strict=True)
     )
     return rows, columns
 
@@ -64,6 +65,7 @@ def laid(view: View, move: Move) -> View:
 def shown_by(turn: tuple[Axis, ...]) -> tuple[int, ...]:
     """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of the
     body."""
+
     def along(axis: Axis) -> Axis:
         body, sign = turn[axis[0]]
         return body, sign * axis[1]

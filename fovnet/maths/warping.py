@@ -60,7 +60,7 @@ def half_ranked(scores: Floats) -> Target:
     spread = float(np.sqrt(np.mean(above**2)))
     # if not, the better half is one value, and only ranks remain
     distances = spread > 0.0
-    quantile = (_ranks(scores) - 0.5) / len(scores)      # in (0, 1), above 1/2 for the worse half
+    quantile = (_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
     warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
     warped[good] = above
     return _standardised(scores, warped, 2 * half if distances else None)
@@ -102,4 +102,8 @@ def _standardised(scores: Floats, warped: Floats, scale: float | None) -> Target
     return Target(scores, np.asarray((small - small.mean()) / (deviation or 1.0)), unit)
 
 
-TARGETS: Mapping[str, Callable[[Floats], Target]] = {"half-ranked": half_ranked, "ranked": ranked, "raw": raw}
+TARGETS: Mapping[str, Callable[[Floats], Target]] = {
+    "half-ranked": half_ranked,
+    "ranked": ranked,
+    "raw": raw,
+}

@@ -8,8 +8,15 @@ from fovnet.errors import SearchError
 from fovnet.net.stopping import End
 from fovnet.unforeseen import is_disk_full
 
-NO_MEMORY = ("can't allocate memory", "not enough memory", "alloc_failed", "std::bad_alloc", "out of memory",
-             "could not create a primitive", "can't start new thread")
+NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "alloc_failed",
+    "std::bad_alloc",
+    "out of memory",
+    "could not create a primitive",
+    "can't start new thread",
+)
 """Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is short."""
 
 
@@ -34,4 +41,6 @@ def is_starved(fault: Exception) -> bool:
     """Whether the exception means that memory was short."""
     if isinstance(fault, torch.OutOfMemoryError | MemoryError):
         return True
-    return isinstance(fault, RuntimeError) and any(words in str(fault).lower() for words in NO_MEMORY)
+    return isinstance(fault, RuntimeError) and any(
+        words in str(fault).lower() for words in NO_MEMORY
+    )

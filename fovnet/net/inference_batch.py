@@ -13,7 +13,7 @@ AT_LEAST = 16
 AT_MOST = {"cpu": 128, "cuda": 1024}
 # of a network's largest activation: with a layer's workspace, about 0.8 GB at the peak
 LARGEST_BYTES = 2**28
-NUMBER_BYTES = {"cpu": 4, "cuda": 2}    # of float32, and of bfloat16
+NUMBER_BYTES = {"cpu": 4, "cuda": 2}  # of float32, and of bfloat16
 
 
 def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
@@ -23,9 +23,12 @@ def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: tor
     A network of 128 filters, which trains on four slices in 0.13 GB, took 1.9 GB to validate 128 at once.
     """
     opening = [
-        next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d)) for network in networks
+        next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d))
+        for network in networks
     ]
     numbers = max(
         layer.out_channels * pixels // prod(int(step) for step in layer.stride) for layer in opening
     )
-    return max(AT_LEAST, min(AT_MOST[device.type], LARGEST_BYTES // (NUMBER_BYTES[device.type] * numbers)))
+    return max(
+        AT_LEAST, min(AT_MOST[device.type], LARGEST_BYTES // (NUMBER_BYTES[device.type] * numbers))
+    )

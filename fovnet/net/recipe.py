@@ -69,5 +69,7 @@ class Recipe:
         """The factor on the learning rate in an epoch, counted from 0: 1, 1, 1, 1/2 for 4 epochs and a
         cooldown of a half."""
         return (
-            min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs)) if self.cooldown else 1.0
+            min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs))
+            if self.cooldown
+            else 1.0
         )

@@ -88,9 +88,12 @@ class Ends:
                 f"loss {training[-1]:g} in training, {validation[-1]:g} in validation after epoch {done}",
             )
         if above_guessing(training, validation, guess, self.guessing_epochs):
-            lost = f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation:.3g}"
+            lost = (
+                f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation:.3g}"
+            )
             return End(
-                "diverged", f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: {lost}"
+                "diverged",
+                f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: {lost}",
             )
         if done >= epochs:
             return End("completed")

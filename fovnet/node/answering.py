@@ -30,7 +30,9 @@ from fovnet.volume.sources.discovery import find, name_volumes
 from fovnet.volume.sources.source import Source, source_of
 
 UID_TAGS = ["StudyInstanceUID", "SeriesInstanceUID"]
-MOST_BEGUN = 5      # processes that may end over one series, by kill or crash, before it is refused unread
+MOST_BEGUN = (
+    5  # processes that may end over one series, by kill or crash, before it is refused unread
+)
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Answering:
             self._record(home, said)
             self.table.add(*split_name(home.name))
         finally:
-            begun.unlink()              # unless the process ends here
+            begun.unlink()  # unless the process ends here
         return said
 
     def _named(self, home: Path) -> list[tuple[str, Source]]:
@@ -92,15 +94,26 @@ class Answering:
         """The answers that are not there yet."""
         answers, identity = self.places.answers, self.ensemble.identity
         yield from predict(
-            [(name, source) for name, source in named if kept_rows(answers, name, source, identity) is None],
+            [
+                (name, source)
+                for name, source in named
+                if kept_rows(answers, name, source, identity) is None
+            ],
             self.ensemble,
         )
 
     def _write(self, one: Predicted) -> None:
         made = self.ensemble
         predictions.write(
-            self.places.answers, one, made.vocabulary, made.identity, made.computed_by,
-            pictures=False, pages=False, faces=True, model_name=made.name,
+            self.places.answers,
+            one,
+            made.vocabulary,
+            made.identity,
+            made.computed_by,
+            pictures=False,
+            pages=False,
+            faces=True,
+            model_name=made.name,
         )
 
     def _reported(self, name: str) -> Said:
@@ -110,7 +123,9 @@ class Answering:
         made = any((home / f"{name}.dcm").exists() for home in homes)
         if facts["status"] != "refused" and not made:
             try:
-                write_report(stored_answer(facts), self.ensemble.vocabulary, self.places.reports(UNSENT))
+                write_report(
+                    stored_answer(facts), self.ensemble.vocabulary, self.places.reports(UNSENT)
+                )
             except ModelError as fault:
                 unreported = fault.code
         return Said(name, facts["status"], facts["code"], unreported)
@@ -119,11 +134,19 @@ class Answering:
         key, version = split_name(home.name)
         instances = {path.name: checksum(path) for path in sorted(home.iterdir())}
         volumes = [asdict(one) for one in said]
-        header = dcmread(home / next(iter(instances)), specific_tags=UID_TAGS, stop_before_pixels=True)
-        write_json(self.places.answered(key), {
-            "version": version, "study_uid": str(header.StudyInstanceUID),
-            "series_uid": str(header.SeriesInstanceUID), "volumes": volumes, "instances": instances,
-        })
+        header = dcmread(
+            home / next(iter(instances)), specific_tags=UID_TAGS, stop_before_pixels=True
+        )
+        write_json(
+            self.places.answered(key),
+            {
+                "version": version,
+                "study_uid": str(header.StudyInstanceUID),
+                "series_uid": str(header.SeriesInstanceUID),
+                "volumes": volumes,
+                "instances": instances,
+            },
+        )
 
 
 def _deadly(home: Path, times: int) -> Predicted:

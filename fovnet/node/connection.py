@@ -7,8 +7,8 @@ import ssl
 from contextlib import suppress
 from typing import Any
 
-REQUEST_PDU, TLS_RECORD = 0x01, 0x16        # first bytes: DICOM PS3.8, table 9-11; RFC 8446, 5.1
-QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)       # Linux has it
+REQUEST_PDU, TLS_RECORD = 0x01, 0x16  # first bytes: DICOM PS3.8, table 9-11; RFC 8446, 5.1
+QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 """Acknowledges what was read at once, and must be asked for after each reading.  Senders with Nagle's
 algorithm, as DCMTK's by default, hold the rest of a message back until the beginning is acknowledged, which
 else takes 40 ms: 300 images of 8 KiB took storescu 3.6.7 20.6 s, and so 5.4 s."""
@@ -52,7 +52,7 @@ class Bounded(socket.socket):
             super().shutdown(how)
 
 
-class Encrypted(Bounded, ssl.SSLSocket):        # type: ignore[misc]   # buflen there, count here
+class Encrypted(Bounded, ssl.SSLSocket):  # type: ignore[misc]   # buflen there, count here
     """The same over TLS."""
 
 
@@ -79,7 +79,10 @@ def reason_of_end(connection: Bounded, largest_bytes: int) -> tuple[str, str]:
     fault = connection.fault
     if isinstance(fault, TooMuch):
         gib = f"{largest_bytes / 2**30:g} GiB"
-        return "too_large", f"sent more than {gib} in one instance (--largest); the connection was closed"
+        return (
+            "too_large",
+            f"sent more than {gib} in one instance (--largest); the connection was closed",
+        )
     if isinstance(fault, ssl.SSLError):
         reason = (fault.reason or "no reason given").lower().replace("_", " ")
         return "tls_failed", f"failed to agree on TLS ({reason})"

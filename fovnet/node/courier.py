@@ -27,11 +27,13 @@ from fovnet.node.peers import Peer
 from fovnet.node.places import STORED, UNSENT
 from fovnet.words import several
 
-AT_ONCE = 50                            # reports in one association
-REQUEST = 1                             # action type of PS3.4, table J.3-1: request storage commitment
-WARNING = 0xB                           # first digit of a status: stored, with changes (PS3.4, B.2.3)
+AT_ONCE = 50  # reports in one association
+REQUEST = 1  # action type of PS3.4, table J.3-1: request storage commitment
+WARNING = 0xB  # first digit of a status: stored, with changes (PS3.4, B.2.3)
 SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
-SR_WANTED = "does not take Comprehensive 3D SR (1.2.840.10008.5.1.4.1.1.88.34); have it allowed there"
+SR_WANTED = (
+    "does not take Comprehensive 3D SR (1.2.840.10008.5.1.4.1.1.88.34); have it allowed there"
+)
 
 
 @dataclass
@@ -95,7 +97,9 @@ class Courier:
         if unsent and not takes_reports:
             return f"{self._where} {SR_WANTED}"
         if not association.is_established:
-            return f"{self._where} ended the association, or did not answer for {self.timeout_s:g} s"
+            return (
+                f"{self._where} ended the association, or did not answer for {self.timeout_s:g} s"
+            )
         return ""
 
     def _note(self, trouble: str, unsent: int) -> None:
@@ -114,12 +118,14 @@ class Courier:
     def _where(self) -> str:
         return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
 
-    def _reason_of_failure(self, association: Association, is_connected: bool, is_silent: bool) -> str:
+    def _reason_of_failure(
+        self, association: Association, is_connected: bool, is_silent: bool
+    ) -> str:
         """Why there is no association with the peer."""
         if association.is_rejected:
             answer: Any = association.acceptor.primitive
             return f"{self._where} rejects {self.title}: {answer.reason_str}"
-        if association.rejected_contexts:           # the library aborts where nothing was accepted
+        if association.rejected_contexts:  # the library aborts where nothing was accepted
             return f"{self._where} {SR_WANTED}"
         if not is_connected:
             return f"{self._where} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
@@ -130,14 +136,21 @@ class Courier:
     def _call(self) -> tuple[Association, bool]:
         """An association with the peer, or what has become of it; and whether the peer let us connect."""
         ae = AE(self.title)
-        ae.acse_timeout = ae.dimse_timeout = ae.network_timeout = ae.connection_timeout = self.timeout_s
+        ae.acse_timeout = ae.dimse_timeout = ae.network_timeout = ae.connection_timeout = (
+            self.timeout_s
+        )
         ae.add_requested_context(Comprehensive3DSRStorage, SYNTAXES)
         ae.add_requested_context(StorageCommitmentPushModel, SYNTAXES)
         connections: list[evt.Event] = []
         association = ae.associate(
-            self.peer.host, self.peer.port, ae_title=self.peer.title,
+            self.peer.host,
+            self.peer.port,
+            ae_title=self.peer.title,
             tls_args=(self.tls, self.peer.host) if self.tls else None,
-            evt_handlers=[(evt.EVT_N_EVENT_REPORT, self.event), (evt.EVT_CONN_OPEN, connections.append)],
+            evt_handlers=[
+                (evt.EVT_N_EVENT_REPORT, self.event),
+                (evt.EVT_CONN_OPEN, connections.append),
+            ],
         )
         return association, bool(connections)
 
@@ -172,7 +185,7 @@ class Courier:
 
     def _ask(self, association: Association, paths: list[Path]) -> None:
         """Requests the commitment to all of these reports in one transaction."""
-        paths = [path for path in paths if path.exists()]           # the others are committed meanwhile
+        paths = [path for path in paths if path.exists()]  # the others are committed meanwhile
         if not paths or not association.is_established:
             return
         request = Dataset()
@@ -184,7 +197,9 @@ class Courier:
         code = status.get("Status")
         if code == 0:
             for path in paths:
-                self.outbox.asked(path, f"{self.peer.title} does not say whether it keeps what it stored")
+                self.outbox.asked(
+                    path, f"{self.peer.title} does not say whether it keeps what it stored"
+                )
         elif code is None:
             self._put_off(paths, "gave no answer when asked to commit itself to keep it")
             association.abort()
@@ -197,7 +212,9 @@ class Courier:
             self.outbox.give_up(path, STORED)
         if stored:
             count = several(len(stored), "report")
-            self.say(f"{self._where} offers no storage commitment any more: {count} it stored are delivered")
+            self.say(
+                f"{self._where} offers no storage commitment any more: {count} it stored are delivered"
+            )
 
     def event(self, event: evt.Event) -> tuple[int, None]:
         """What the peer says of its commitment; the status of our answer.

@@ -44,13 +44,18 @@ from fovnet.words import listed
 IMAGES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
 # who wrote the file meta information, in every version
 OURS = UID("2.25.201457331706483052718460175322467185937")
-SUCCESS, OUT_OF_RESOURCES, MISMATCH, NOT_UNDERSTOOD = 0x0000, 0xA700, 0xA900, 0xC000     # PS3.4, table B.2-1
-UNKNOWN_CALLER = 1, 1, 3                # result, source and reason of PS3.8, table 9-21
+SUCCESS, OUT_OF_RESOURCES, MISMATCH, NOT_UNDERSTOOD = (
+    0x0000,
+    0xA700,
+    0xA900,
+    0xC000,
+)  # PS3.4, table B.2-1
+UNKNOWN_CALLER = 1, 1, 3  # result, source and reason of PS3.8, table 9-21
 LIMIT_EXCEEDED = 2, 3, 2
-SYNTAX_NOT_TAKEN = 4                    # PS3.8, table 9-18: the class is, none of the transfer syntaxes
-MOST_NAMED = 3                          # classes that a line of the log names
-LONGEST_PDU = 2**20                     # bytes of a request to associate, at most
-LARGEST_SENT = 2**17                    # bytes of a PDU that senders are told to keep to
+SYNTAX_NOT_TAKEN = 4  # PS3.8, table 9-18: the class is, none of the transfer syntaxes
+MOST_NAMED = 3  # classes that a line of the log names
+LONGEST_PDU = 2**20  # bytes of a request to associate, at most
+LARGEST_SENT = 2**17  # bytes of a PDU that senders are told to keep to
 HEADER = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
 
 
@@ -92,7 +97,9 @@ class Server(ThreadedAssociationServer):
     def verify_request(self, request: Any, client_address: Any) -> bool:
         is_known = any(caller.is_at(client_address[0]) for caller in self.callers)
         if not is_known:
-            self.refusals.tell("strangers", client_address[0], "may not call; --from AE@NETWORK lets it in")
+            self.refusals.tell(
+                "strangers", client_address[0], "may not call; --from AE@NETWORK lets it in"
+            )
         return is_known
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -127,7 +134,7 @@ class Door:
 
     def open(self, title: str, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """The port on which it listens from now on.  Raises OSError if it is taken."""
-        _config.LOG_HANDLER_LEVEL = "none"          # its log names patients, and nobody reads it
+        _config.LOG_HANDLER_LEVEL = "none"  # its log names patients, and nobody reads it
         ae = AE(title)
         ae.require_called_aet = True
         # the library counts connections, silent ones too; `Lobby` counts associations
@@ -139,9 +146,12 @@ class Door:
         for sop_class in IMAGES:
             ae.add_supported_context(sop_class, decodable_syntaxes())
         handlers: list[Any] = [
-            (evt.EVT_CONN_OPEN, self._opened), (evt.EVT_CONN_CLOSE, self._closed),
-            (evt.EVT_REQUESTED, self._requested), (evt.EVT_ACCEPTED, self._accepted),
-            (evt.EVT_DIMSE_RECV, self._received), (evt.EVT_ABORTED, self._aborted),
+            (evt.EVT_CONN_OPEN, self._opened),
+            (evt.EVT_CONN_CLOSE, self._closed),
+            (evt.EVT_REQUESTED, self._requested),
+            (evt.EVT_ACCEPTED, self._accepted),
+            (evt.EVT_DIMSE_RECV, self._received),
+            (evt.EVT_ABORTED, self._aborted),
             (evt.EVT_C_STORE, self._store),
         ]
         if self.committed:
@@ -205,7 +215,9 @@ class Door:
         elif not self.lobby.associate(association):
             most = self.lobby.most
             self.refusals.tell(
-                "limit_reached", caller, f"found all {most} associations in use (--associations allows more)"
+                "limit_reached",
+                caller,
+                f"found all {most} associations in use (--associations allows more)",
             )
             _reject(association, LIMIT_EXCEEDED)
         else:
@@ -281,7 +293,7 @@ class Door:
             return MISMATCH
         except (OSError, MemoryError):
             return self._full(size)
-        except Exception:           # what makes a data set unreadable is the library's to say
+        except Exception:  # what makes a data set unreadable is the library's to say
             cause = "sent bytes that are no data set (C000)"
             self.refusals.tell("not_understood", _caller(event.assoc), cause)
             return NOT_UNDERSTOOD
@@ -315,11 +327,13 @@ def _not_taken(association: Any) -> str:
     refused = association.rejected_contexts
     classes = {
         str(getattr(context.abstract_syntax, "name", context.abstract_syntax)): None
-        for context in refused if context.result != SYNTAX_NOT_TAKEN
+        for context in refused
+        if context.result != SYNTAX_NOT_TAKEN
     }
     syntaxes = {
         f"{context.abstract_syntax.name} as {context.transfer_syntax[0].name}": None
-        for context in refused if context.result == SYNTAX_NOT_TAKEN
+        for context in refused
+        if context.result == SYNTAX_NOT_TAKEN
     }
     names = [*syntaxes, *classes]
     taken = "MR images are taken, in the transfer syntaxes that fovnet reads"
@@ -343,8 +357,10 @@ def _opening(event: evt.Event) -> bytes:
     opening = DicomBytesIO()
     opening.write(bytes(128) + b"DICM")
     meta = create_file_meta(
-        sop_class_uid=request.AffectedSOPClassUID, sop_instance_uid=request.AffectedSOPInstanceUID,
-        transfer_syntax=event.context.transfer_syntax, implementation_uid=OURS,
+        sop_class_uid=request.AffectedSOPClassUID,
+        sop_instance_uid=request.AffectedSOPInstanceUID,
+        transfer_syntax=event.context.transfer_syntax,
+        implementation_uid=OURS,
         implementation_version="FOVNET",
     )
     write_file_meta_info(opening, meta)
@@ -355,7 +371,10 @@ def _named(path: Path, announced: str) -> tuple[str, str]:
     """The key of an instance's series, and its own name.  Raises Mismatch; anything for an unreadable data
     set."""
     header = dcmread(path, specific_tags=HEADER, stop_before_pixels=True)
-    study, series = str(header.get("StudyInstanceUID", "")), str(header.get("SeriesInstanceUID", ""))
+    study, series = (
+        str(header.get("StudyInstanceUID", "")),
+        str(header.get("SeriesInstanceUID", "")),
+    )
     if not study or not series or str(header.get("SOPInstanceUID", "")) != announced:
         raise Mismatch
     return hashed(study, series), f"{hashed(announced)}.dcm"

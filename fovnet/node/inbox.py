@@ -21,7 +21,7 @@ from typing import BinaryIO
 from fovnet.node.places import Places, split_name, sync
 from fovnet.records import checksum, copy
 
-HEX = 32        # of names: 128 bits of a SHA-256
+HEX = 32  # of names: 128 bits of a SHA-256
 
 
 @dataclass
@@ -50,7 +50,9 @@ class Inbox:
         for home in self.places.incoming.iterdir():
             self.arrivals[home.name] = Arrival(self.clock(), self.clock())
 
-    def keep(self, write: Callable[[BinaryIO], object], named: Callable[[Path], tuple[str, str]]) -> str:
+    def keep(
+        self, write: Callable[[BinaryIO], object], named: Callable[[Path], tuple[str, str]]
+    ) -> str:
         """The key of the series of an instance that is now on the disk, its name included.
 
         write   fills the file         named   its series' key and its own name, read from the file
@@ -105,7 +107,8 @@ class Inbox:
                     self._has_room = None
                 return []
             resting = [
-                (arrival.first, key) for key, arrival in self.arrivals.items()
+                (arrival.first, key)
+                for key, arrival in self.arrivals.items()
                 if now - arrival.last >= self.rest_s or now - arrival.first >= self.longest_s
             ]
         return [key for _, key in sorted(resting)]
@@ -126,7 +129,7 @@ class Inbox:
         if is_new:
             self._complete(home, self.places.series / f"{key}-{version}")
         with self._lock:
-            if self.arrivals[key].instances != seen:        # compared with the record while one arrived
+            if self.arrivals[key].instances != seen:  # compared with the record while one arrived
                 return None
             del self.arrivals[key]
             if is_new:
@@ -143,14 +146,15 @@ class Inbox:
             if not (home / path.name).exists():
                 try:
                     os.link(path, home / path.name)
-                except OSError:                             # a file system without hard links
+                except OSError:  # a file system without hard links
                     copy(path, home / path.name)
 
 
 def pending(places: Places) -> list[Path]:
     """The series at rest that have no answer yet, those first that the fewest processes have ended over."""
     waiting = [
-        home for home in places.series.iterdir()
+        home
+        for home in places.series.iterdir()
         if int(str(places.record(split_name(home.name)[0])["version"])) < split_name(home.name)[1]
     ]
     return sorted(waiting, key=lambda home: (times_begun(places, home), home.stat().st_mtime_ns))

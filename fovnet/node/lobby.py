@@ -15,7 +15,7 @@ from pynetdicom.association import Association
 
 from fovnet.node.connection import Bounded
 
-MOST_WAITING = 64           # connections without an association; each takes two threads
+MOST_WAITING = 64  # connections without an association; each takes two threads
 
 
 @dataclass
@@ -66,7 +66,8 @@ class Lobby:
         request at once and then nothing."""
         with self._lock:
             return [
-                association for association in self._connections
+                association
+                for association in self._connections
                 if association.ident is not None and not association.is_alive()
             ]
 
@@ -81,7 +82,8 @@ class Lobby:
 
     def _count(self) -> int:
         self._associated = [
-            association for association in self._associated
+            association
+            for association in self._associated
             if association.is_alive() and not (association.is_released or association.is_aborted)
         ]
         return len(self._associated)

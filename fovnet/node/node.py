@@ -26,11 +26,11 @@ from fovnet.node.places import DELIVERED, STATES, Places, split_name
 from fovnet.unforeseen import log_of
 
 Opened = TypeVar("Opened")
-GRACE_S = 10.0          # that associations have to end when the node is stopped
-LOOK_S = 0.2            # between looks for series at rest, and reports to send
-SWEEP_S = 60.0          # between looks for what has been kept long enough
+GRACE_S = 10.0  # that associations have to end when the node is stopped
+LOOK_S = 0.2  # between looks for series at rest, and reports to send
+SWEEP_S = 60.0  # between looks for what has been kept long enough
 NO_ARCHIVE = "no archive is given (--to)"
-AGAIN_S = 30.0          # until a series whose answer could not be written is tried again
+AGAIN_S = 30.0  # until a series whose answer could not be written is tried again
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,25 @@ class Node:
         self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
         self._waiting = deque(pending(places))
         self._outbox = Outbox(places, settings.clock, settings.pauses)
-        self._courier = None if settings.peer is None else Courier(
-            self._outbox, settings.peer, settings.title, settings.tls_out, settings.limits.idle_s, say,
-            self.figures,
+        self._courier = (
+            None
+            if settings.peer is None
+            else Courier(
+                self._outbox,
+                settings.peer,
+                settings.title,
+                settings.tls_out,
+                settings.limits.idle_s,
+                say,
+                self.figures,
+            )
         )
         self._door = Door(
-            self._inbox, self.figures, settings.limits, settings.callers, say,
+            self._inbox,
+            self.figures,
+            settings.limits,
+            settings.callers,
+            say,
             self._courier.event if self._courier else None,
         )
         self._trouble: dict[str, str] = {}
@@ -89,12 +102,18 @@ class Node:
         Raises ConfigError "node-port" if a port is taken.
         """
         made = self.settings
-        port = _listening(made.port, lambda: self._door.open(made.title, made.host, made.port, made.tls_in))
-        page = None if made.page is None else _listening(
-            made.page, lambda: serve(made.page or 0, made.title, self.told)
+        port = _listening(
+            made.port, lambda: self._door.open(made.title, made.host, made.port, made.tls_in)
+        )
+        page = (
+            None
+            if made.page is None
+            else _listening(made.page, lambda: serve(made.page or 0, made.title, self.told))
         )
         where = f"; page http://127.0.0.1:{page.server_address[1]}/" if page else ""
-        self.say(f"{made.title} listens on port {port}{where}; {len(self._waiting)} series wait for answers")
+        self.say(
+            f"{made.title} listens on port {port}{where}; {len(self._waiting)} series wait for answers"
+        )
         if self._courier is None:
             hours = f"{made.pauses.give_up_s / 3600:g} h (--give-up)"
             self.say(f"{NO_ARCHIVE}: reports are not sent, and removed after {hours}")
@@ -133,7 +152,8 @@ class Node:
         return {
             "trouble": "; ".join(filter(None, trouble)),
             "associations": self._door.associations,
-            "series_arriving": len(self._inbox.arrivals), "series_waiting": len(self._waiting),
+            "series_arriving": len(self._inbox.arrivals),
+            "series_waiting": len(self._waiting),
             **{f"reports_{state}": _count(self.places.reports(state)) for state in STATES},
             "free_bytes": free_bytes,
             **self.figures.now(),
@@ -148,7 +168,10 @@ class Node:
                 self._trouble.pop(name, None)
             except Exception as fault:
                 pause = AGAIN_S
-                reason = getattr(fault, "strerror", None) or f"{type(fault).__name__}, see {log_of(fault)}"
+                reason = (
+                    getattr(fault, "strerror", None)
+                    or f"{type(fault).__name__}, see {log_of(fault)}"
+                )
                 self._trouble[name] = f"{name}: {reason}; tried again"
                 self.say(self._trouble[name])
             self.stopped.wait(pause)
@@ -160,14 +183,16 @@ class Node:
         if not self._waiting:
             return LOOK_S
         home = self._waiting[0]
-        self._waiting.rotate(-1)                # last, should it fail
+        self._waiting.rotate(-1)  # last, should it fail
         started = time.monotonic()
         said = self._answering.answer(home)
         self._waiting.remove(home)
         for one in said:
             self.figures.count("refused" if one.status == "refused" else "answered")
             self.figures.count("without_report", bool(one.unreported))
-        statuses = Counter(" ".join(filter(None, (one.status, one.code, one.unreported))) for one in said)
+        statuses = Counter(
+            " ".join(filter(None, (one.status, one.code, one.unreported))) for one in said
+        )
         told = ", ".join(f"{count} {status}" for status, count in statuses.items())
         self.say(f"series {home.name}: {told}; {time.monotonic() - started:.1f} s")
         return 0.0

@@ -87,7 +87,9 @@ class Outbox:
     def trouble(self) -> str:
         """Why reports are not delivered, and how many, of those that were refused or not committed to."""
         with self._lock:
-            counts = Counter(delivery.trouble for delivery in self._deliveries.values() if delivery.trouble)
+            counts = Counter(
+                delivery.trouble for delivery in self._deliveries.values() if delivery.trouble
+            )
         return "; ".join(f"{cause}: {several(count, 'report')}" for cause, count in counts.items())
 
     def sent(self, path: Path, uid: str, to_be_committed: bool) -> None:
@@ -104,9 +106,11 @@ class Outbox:
         """Notes that the peer was asked to commit itself to a report; `trouble` if it did not answer when it
         was asked before."""
         with self._lock:
-            if path.name in self._name_by_uid.values():         # not where it has answered already
+            if path.name in self._name_by_uid.values():  # not where it has answered already
                 delivery = self._delivery(path)
-                delivery.due_s = self.clock() + self.pauses.answer_s * 2.0 ** min(delivery.asked, 60)
+                delivery.due_s = self.clock() + self.pauses.answer_s * 2.0 ** min(
+                    delivery.asked, 60
+                )
                 if delivery.asked:
                     delivery.trouble = trouble
                 delivery.asked += 1
@@ -137,9 +141,13 @@ class Outbox:
         """Reports of a state that are due after `give_up_s`, and the trouble of each: its own, or the peer's.
         None that was not tried since the start."""
         latest_s = self.clock() - self.pauses.give_up_s
-        causes = [(path, self._delivery(path).trouble or trouble) for path in self.due(state, 2**31)]
+        causes = [
+            (path, self._delivery(path).trouble or trouble) for path in self.due(state, 2**31)
+        ]
         return [
-            (path, cause) for path, cause in causes if cause and self._delivery(path).began_s < latest_s
+            (path, cause)
+            for path, cause in causes
+            if cause and self._delivery(path).began_s < latest_s
         ]
 
     def give_up(self, path: Path, state: str) -> None:
@@ -149,7 +157,9 @@ class Outbox:
             if state == UNSENT:
                 path.unlink()
                 return
-            self._name_by_uid = {uid: name for uid, name in self._name_by_uid.items() if name != path.name}
+            self._name_by_uid = {
+                uid: name for uid, name in self._name_by_uid.items() if name != path.name
+            }
             path.replace(self.places.reports(DELIVERED) / path.name)
 
     def _delivery(self, path: Path) -> Delivery:

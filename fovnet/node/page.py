@@ -13,20 +13,35 @@ from urllib.parse import urlsplit
 
 HERE = "127.0.0.1"
 WORDS = {
-    "associations": "associations now", "series_arriving": "series arriving",
-    "series_waiting": "series waiting for their answers", "reports_unsent": "reports not sent",
-    "reports_stored": "reports stored, not yet committed to", "reports_delivered": "reports delivered",
-    "free_bytes": "free on the disk", "seconds": "at work for", "resident_bytes": "memory",
-    "answered": "volumes answered", "refused": "volumes refused", "without_report": "without a report",
-    "unchanged": "series sent again, nothing new", "instances": "instances taken", "bytes": "taken in all",
-    "strangers": "callers refused", "limit_reached": "callers rejected: no association free",
+    "associations": "associations now",
+    "series_arriving": "series arriving",
+    "series_waiting": "series waiting for their answers",
+    "reports_unsent": "reports not sent",
+    "reports_stored": "reports stored, not yet committed to",
+    "reports_delivered": "reports delivered",
+    "free_bytes": "free on the disk",
+    "seconds": "at work for",
+    "resident_bytes": "memory",
+    "answered": "volumes answered",
+    "refused": "volumes refused",
+    "without_report": "without a report",
+    "unchanged": "series sent again, nothing new",
+    "instances": "instances taken",
+    "bytes": "taken in all",
+    "strangers": "callers refused",
+    "limit_reached": "callers rejected: no association free",
     "classes_refused": "associations that sent nothing, of objects not taken",
-    "tls_failed": "connections ended: TLS", "not_dicom": "connections ended: no DICOM",
-    "silent": "associations ended: silent", "without_request": "connections without a request (probes)",
+    "tls_failed": "connections ended: TLS",
+    "not_dicom": "connections ended: no DICOM",
+    "silent": "associations ended: silent",
+    "without_request": "connections without a request (probes)",
     "connections_broken": "connections broken off",
-    "given_up": "reports given up and removed", "uncommitted": "reports stored, never committed to",
-    "disk_full": "instances refused: disk full", "mismatched": "instances refused: UIDs",
-    "not_understood": "instances refused: unreadable", "too_large": "connections closed: too large",
+    "given_up": "reports given up and removed",
+    "uncommitted": "reports stored, never committed to",
+    "disk_full": "instances refused: disk full",
+    "mismatched": "instances refused: UIDs",
+    "not_understood": "instances refused: unreadable",
+    "too_large": "connections closed: too large",
 }
 """What the page calls the figures; those after `seconds` are counted since the start."""
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="5">
@@ -43,6 +58,7 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
     figures  numbers by name, and `trouble`: what is wrong, "" if nothing is
     Raises OSError if the port is taken.
     """
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.wfile.write(self._head())
@@ -59,7 +75,9 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
                 status = 503
             body = bodies.get(path, "").encode()
             self.send_response(status)
-            self.send_header("Content-Type", "application/json" if path == "/health" else "text/html")
+            self.send_header(
+                "Content-Type", "application/json" if path == "/health" else "text/html"
+            )
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             return body
@@ -76,9 +94,12 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 def _page(title: str, told: Mapping[str, Any]) -> str:
     rows = "".join(
         f"<tr><td>{escape(WORDS.get(name, name))}</td><td>{_shown(name, value)}</td></tr>"
-        for name, value in told.items() if name != "trouble"
+        for name, value in told.items()
+        if name != "trouble"
     )
-    return PAGE.format(title=escape(title), state=escape(told["trouble"] or "All is well."), rows=rows)
+    return PAGE.format(
+        title=escape(title), state=escape(told["trouble"] or "All is well."), rows=rows
+    )
 
 
 def _shown(name: str, value: float) -> str:

@@ -12,7 +12,9 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from fovnet.errors import ConfigError
 
-TITLE = re.compile(r"[!-.0-Z^-~ \]\[]{1,16}")        # printable ASCII without backslash; and without a slash
+TITLE = re.compile(
+    r"[!-.0-Z^-~ \]\[]{1,16}"
+)  # printable ASCII without backslash; and without a slash
 ANY = "*"
 
 
@@ -58,7 +60,8 @@ def peer_of(text: str) -> Peer:
     found = re.fullmatch(r"(.+)@(\[[^]]+\]|[^@:]+):(\d{1,5})", text)
     if found is None or not 0 < int(found[3]) < 65536:
         raise ConfigError(
-            "node-peer", f"--to {text}: is no AE@HOST:PORT; give one as in ARCHIVE@pacs.example:4242"
+            "node-peer",
+            f"--to {text}: is no AE@HOST:PORT; give one as in ARCHIVE@pacs.example:4242",
         )
     return Peer(title_of(found[1]), found[2].strip("[]"), int(found[3]))
 
@@ -92,6 +95,7 @@ def _addresses(host: str, said: str) -> tuple[IPv4Network | IPv6Network, ...]:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as fault:
         raise ConfigError(
-            "node-host", f"{said}: no address of {host} is known ({fault.strerror}); give its address itself"
+            "node-host",
+            f"{said}: no address of {host} is known ({fault.strerror}); give its address itself",
         ) from fault
     return tuple(ip_network(str(one[4][0]).partition("%")[0]) for one in found)

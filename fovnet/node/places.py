@@ -117,14 +117,21 @@ def held(folder: Path) -> Iterator[Places]:
         lock = alone(folder)
     except BlockingIOError as taken:
         raise ConfigError(
-            "out-busy", f"--out {folder}: another node is at work there; give each a folder of its own"
+            "out-busy",
+            f"--out {folder}: another node is at work there; give each a folder of its own",
         ) from taken
     try:
         write_json(folder / STAMP, {"what": "the folder of a DICOM node"}, keep_same=True)
         places = Places(folder)
         shutil.rmtree(places.unfinished, ignore_errors=True)
-        for home in (places.incoming, places.series, places.answers, places.begun, places.unfinished,
-                     *map(places.reports, STATES)):
+        for home in (
+            places.incoming,
+            places.series,
+            places.answers,
+            places.begun,
+            places.unfinished,
+            *map(places.reports, STATES),
+        ):
             home.mkdir(parents=True, exist_ok=True)
         yield places
     finally:

@@ -10,7 +10,7 @@ from threading import Lock
 
 from fovnet.node.figures import Figures
 
-MOST_TOLD = 1000            # pairs of a caller and a cause that the log names
+MOST_TOLD = 1000  # pairs of a caller and a cause that the log names
 
 
 @dataclass

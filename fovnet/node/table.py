@@ -20,7 +20,7 @@ from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 
 UIDS = ("study_uid", "series_uid")
-VOLUME = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")       # KEY-N; of several volumes in it KEY-N-DIGITS
+VOLUME = re.compile(r"([0-9a-f]+)-(\d+)(-.+)?")  # KEY-N; of several volumes in it KEY-N-DIGITS
 
 
 @dataclass
@@ -52,7 +52,10 @@ class Table:
         """Makes the table what the folder says, unless it is known to be that."""
         if self._is_right:
             return
-        there, wanted = self._there(), newest(path.stem for path in self.places.answers.glob("*.json"))
+        there, wanted = (
+            self._there(),
+            newest(path.stem for path in self.places.answers.glob("*.json")),
+        )
         lines: list[str] = []
         for key in dict.fromkeys([*there, *wanted]):
             same = there.get(key, {}).keys() == wanted.get(key, set())
@@ -71,7 +74,7 @@ class Table:
             text = self.path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return {}
-        head, *lines = text.split("\n")[:-1] or [""]            # what no line end follows was cut off
+        head, *lines = text.split("\n")[:-1] or [""]  # what no line end follows was cut off
         found: dict[str, dict[str, str]] = {}
         if f"{head}\n" != tsv_text(self._columns, []):
             return found

@@ -8,7 +8,9 @@ from pathlib import Path
 from fovnet.errors import ConfigError
 
 
-def listening(cert: Path | None, key: Path | None, authorities: Path | None) -> ssl.SSLContext | None:
+def listening(
+    cert: Path | None, key: Path | None, authorities: Path | None
+) -> ssl.SSLContext | None:
     """The context of a node that speaks TLS alone, 1.2 or later; with authorities, callers must have a
     certificate of theirs.  None without a certificate.
 
@@ -16,7 +18,9 @@ def listening(cert: Path | None, key: Path | None, authorities: Path | None) -> 
     """
     if cert is None:
         if key or authorities:
-            raise ConfigError("node-tls", "--tls-key or --tls-ca without --tls-cert; give that, too")
+            raise ConfigError(
+                "node-tls", "--tls-key or --tls-ca without --tls-cert; give that, too"
+            )
         return None
     return _with_files(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), cert, key, authorities)
 
@@ -40,7 +44,7 @@ def _with_files(
         if authorities is not None:
             context.load_verify_locations(authorities)
             context.verify_mode = ssl.CERT_REQUIRED
-    except OSError as fault:            # ssl.SSLError is one
+    except OSError as fault:  # ssl.SSLError is one
         given = {"--tls-cert": cert, "--tls-key": key, "--tls-ca": authorities}
         named = ", ".join(f"{option} {path}" for option, path in given.items() if path)
         raise ConfigError(

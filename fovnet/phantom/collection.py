@@ -38,21 +38,36 @@ from fovnet.phantom.scanner.artefacts import wrapped
 from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
 from fovnet.phantom.scanner.tissues import AIR
 from fovnet.phantom.variety import varied
-from fovnet.records import clear_unfinished, read_json, read_tsv, replace_with, write_json, write_tsv
+from fovnet.records import (
+    clear_unfinished,
+    read_json,
+    read_tsv,
+    replace_with,
+    write_json,
+    write_tsv,
+)
 from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.orient import MAX_TILT_DEG, tilt_deg
 from fovnet.volume.volume import Volume
 
 VOLUME_COLUMNS = (
-    "volume_id", "subject_id", "path", "site", "manufacturer", "field_strength", "sequence", "plane", "sex",
+    "volume_id",
+    "subject_id",
+    "path",
+    "site",
+    "manufacturer",
+    "field_strength",
+    "sequence",
+    "plane",
+    "sex",
     "field_of_view",
 )
 REGION_COLUMNS = ("volume_id", "region", "first_slice", "last_slice", "from_mm", "to_mm")
 
-OWN_LABELS = "own labels"       # field_of_view of scans of a user's segmentation
-SET_ASIDE = ".volumes.tsv.before"       # the former volumes.tsv while regions.tsv is replaced
+OWN_LABELS = "own labels"  # field_of_view of scans of a user's segmentation
+SET_ASIDE = ".volumes.tsv.before"  # the former volumes.tsv while regions.tsv is replaced
 
-GREY_LEVELS = 1000.0        # 99th percentile of a volume without a body
+GREY_LEVELS = 1000.0  # 99th percentile of a volume without a body
 SLIVER_MM2 = 400.0
 """A slice with less body than this (a disc of 22 mm) is `none`: the very top of the head, the edge of a
 heel."""
@@ -65,14 +80,20 @@ head."""
 ARM_EVERY = 4
 """On average one in this many volumes without a body shows an arm alone."""
 
-BIN_MM = 2.0            # bin width of the heights at which the regions of a tilted volume are determined
+BIN_MM = 2.0  # bin width of the heights at which the regions of a tilted volume are determined
 
 Row = dict[str, Any]
 
 
 def simulate_collection(
-    out: Path, *, subjects: int, volumes_per_subject: int = 3, seed: int = 0, workers: int = 1,
-    without: Iterable[str] = (), scanner: int | None = None,
+    out: Path,
+    *,
+    subjects: int,
+    volumes_per_subject: int = 3,
+    seed: int = 0,
+    workers: int = 1,
+    without: Iterable[str] = (),
+    scanner: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject`
@@ -99,12 +120,20 @@ def simulate_collection(
         )
     refuse_other_tables(out)
     of_subject = partial(
-        simulate_subject, out, volumes=volumes_per_subject, seed=seed, without=lacking, scanner=scanner
+        simulate_subject,
+        out,
+        volumes=volumes_per_subject,
+        seed=seed,
+        without=lacking,
+        scanner=scanner,
     )
     volumes: list[Row] = []
     regions: list[Row] = []
     with only_writer(out):
-        for table in ("volumes.tsv", "regions.tsv"):    # a killed run leaves no rows of overwritten volumes
+        for table in (
+            "volumes.tsv",
+            "regions.tsv",
+        ):  # a killed run leaves no rows of overwritten volumes
             (out / table).unlink(missing_ok=True)
         for rows, more_regions in in_order(of_subject, range(1, subjects + 1), workers, _died):
             volumes += rows
@@ -141,7 +170,8 @@ def only_writer(out: Path) -> Iterator[None]:
         place = alone(out)
     except BlockingIOError:
         raise CollectionError(
-            "phantom-held", f"{out}: another simulation is writing here; wait for it, or give another folder"
+            "phantom-held",
+            f"{out}: another simulation is writing here; wait for it, or give another folder",
         ) from None
     try:
         clear_unfinished(out, out / "volumes")
@@ -163,7 +193,8 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
     except UnicodeDecodeError:
         rows = [{}]
     if rows and any(
-        "field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels for row in rows
+        "field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels
+        for row in rows
     ):
         raise CollectionError(
             "phantom-other-tables",
@@ -180,7 +211,11 @@ def volume_table(out: Path) -> Path:
 
 @one_thread()
 def simulate_subject(
-    out: Path, number: int, volumes: int, seed: int, without: frozenset[str] = frozenset(),
+    out: Path,
+    number: int,
+    volumes: int,
+    seed: int,
+    without: frozenset[str] = frozenset(),
     scanner: int | None = None,
 ) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
@@ -205,7 +240,9 @@ def simulate_subject(
             plane, make = _bodiless(kind, person, marks, site, key, without)
             about: Row = {"plane": plane, "field_of_view": "no body"}
         else:
-            acquired = plan(person, marks, family, site, np.random.default_rng([seed, number, 2, at]))
+            acquired = plan(
+                person, marks, family, site, np.random.default_rng([seed, number, 2, at])
+            )
             if scanner is None:
                 acquired = varied(acquired, person, marks, key, without)
             else:
@@ -213,10 +250,16 @@ def simulate_subject(
                 acquired = scanner_of(scanner).images(acquired, np.random.default_rng([*key, 91]))
             make = partial(_with_body, person, acquired, partial(label_volume, without=without))
             about = _columns(person, acquired)
-        rows.append({
-            "volume_id": volume_id, "subject_id": subject_id, "path": f"volumes/{volume_id}.nii.gz",
-            "site": site.name, "manufacturer": site.manufacturer, **about,
-        })
+        rows.append(
+            {
+                "volume_id": volume_id,
+                "subject_id": subject_id,
+                "path": f"volumes/{volume_id}.nii.gz",
+                "site": site.name,
+                "manufacturer": site.manufacturer,
+                **about,
+            }
+        )
         # the last of a person's volumes may be without a body: with more a person, one with a body is there
         choices = [bodiless, *sorted(without), *([] if scanner is None else [f"scanner {scanner}"])]
         regions += [
@@ -225,7 +268,7 @@ def simulate_subject(
     return rows, regions
 
 
-RECIPE = 17     # raised when the same seeds give other volumes: those of an older release are then made again
+RECIPE = 17  # raised when the same seeds give other volumes: those of an older release are then made again
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 Make = Callable[[np.random.Generator], Made]
 Painter = Callable[[Person, Grid], LabelVolume]
@@ -237,7 +280,10 @@ def _kept(
     """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made
     exactly this one, by the same `choices`."""
     decides = [RECIPE, *key, *choices]
-    path, facts = out / "volumes" / f"{volume_id}.nii.gz", out / "volumes" / ".facts" / f"{volume_id}.json"
+    path, facts = (
+        out / "volumes" / f"{volume_id}.nii.gz",
+        out / "volumes" / ".facts" / f"{volume_id}.json",
+    )
     known = _facts(facts) if path.exists() else {}
     if known.get("key") == decides and known.get("bytes") == path.stat().st_size:
         return list(known["regions"])
@@ -266,7 +312,11 @@ THING_SHARE = 2 / 3
 
 
 def _bodiless(
-    kind: str, person: Person, marks: Landmarks, site: Site, key: tuple[int, int, int],
+    kind: str,
+    person: Person,
+    marks: Landmarks,
+    site: Site,
+    key: tuple[int, int, int],
     without: frozenset[str],
 ) -> tuple[str, Make]:
     """The plane of a volume without a body, and the function that makes it: of a thing for training, of one
@@ -321,8 +371,14 @@ def acquire(
         labels = np.where(visible, labels, AIR)
     shift = np.eye(4)
     shift[:3, 3] = -acquired.isocentre_mm
-    whole = scan(LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng)
-    average, finish, side_region = acquired.acquisition.average, acquired.finish, acquired.family.side_region
+    whole = scan(
+        LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng
+    )
+    average, finish, side_region = (
+        acquired.acquisition.average,
+        acquired.finish,
+        acquired.family.side_region,
+    )
     volume, up = finished(whole, visible, average, finish), acquired.isocentre_mm[2]
     if acquired.turn:
         return claimed(volume, acquired.turn), _claimed_rows(labels, grid, marks, acquired, visible)
@@ -331,7 +387,11 @@ def acquire(
     if not acquired.truthful:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
     heights, area = along_slices(
-        whole.slice_heights_mm() + up, body_area_mm2(labels, acquired), visible, average, finish,
+        whole.slice_heights_mm() + up,
+        body_area_mm2(labels, acquired),
+        visible,
+        average,
+        finish,
         float(whole.spacing_mm[2]),
     )
     return volume, region_rows(heights, area, marks, side_region)
@@ -347,7 +407,10 @@ def _reached(rows: list[Row], volume: Volume) -> list[Row]:
 
 
 def _claimed_rows(
-    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, acquired: Plan,
+    labels: NDArray[np.integer],
+    grid: Grid,
+    marks: Landmarks,
+    acquired: Plan,
     visible: NDArray[np.bool_] | None,
 ) -> list[Row]:
     """Rows of a volume whose header turns it: its only region, in the slices of the header that show body.
@@ -384,21 +447,30 @@ def rows_in_mm(
     area = np.histogram(z[labels != AIR], edges)[0] * voxel_mm3 / BIN_MM
     rows = region_rows((edges[:-1] + edges[1:]) / 2, area, marks, side_region)
     return [
-        {"region": row["region"], "from_mm": float(edges[row["first_slice"]] - isocentre_mm),
-         "to_mm": float(edges[row["last_slice"] + 1] - isocentre_mm)} for row in rows
+        {
+            "region": row["region"],
+            "from_mm": float(edges[row["first_slice"]] - isocentre_mm),
+            "to_mm": float(edges[row["last_slice"] + 1] - isocentre_mm),
+        }
+        for row in rows
     ]
 
 
 def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.float64]:
     """(k,) area of body in each slice of the acquired grid, mm²."""
     a, b, c = acquired.acquisition.average
-    share = averaged((labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)).ravel()
+    share = averaged(
+        (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)
+    ).ravel()
     spacing = acquired.grid.spacing_mm
     return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1])
 
 
 def region_rows(
-    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], marks: Landmarks, side_region: str
+    heights_mm: NDArray[np.float64],
+    area_mm2: NDArray[np.float64],
+    marks: Landmarks,
+    side_region: str,
 ) -> list[Row]:
     """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles,
     ascending.
@@ -443,6 +515,9 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
 def _columns(person: Person, acquired: Plan) -> Row:
     """What volumes.tsv tells of a volume with a body."""
     return {
-        "field_strength": f"{acquired.acquisition.field_strength:g}", "sequence": acquired.sequence.name,
-        "plane": acquired.plane, "sex": person.sex, "field_of_view": acquired.family.name,
+        "field_strength": f"{acquired.acquisition.field_strength:g}",
+        "sequence": acquired.sequence.name,
+        "plane": acquired.plane,
+        "sex": person.sex,
+        "field_of_view": acquired.family.name,
     }

@@ -32,9 +32,11 @@ BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
 INSERT, SMALL_BOTTLES = "insert", "small bottles"
 ODDITIES = ("air", "noise", "smooth noise", *BOTTLES, INSERT, SMALL_BOTTLES)
 BRIGHT = tuple(
-    sequence for sequence in SEQUENCES if sequence.kind != "inversion recovery" and sequence.fat != "fat only"
+    sequence
+    for sequence in SEQUENCES
+    if sequence.kind != "inversion recovery" and sequence.fat != "fat only"
 )
-SIDE = 128          # voxels across
+SIDE = 128  # voxels across
 
 
 def oddity(kind: str, rng: np.random.Generator) -> Volume:
@@ -46,16 +48,24 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
     if kind == "noise":
         return Volume(np.abs(rng.normal(100, 30, shape)).astype(np.float32), affine, kind)
     if kind == "smooth noise":
-        grains = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(np.float32)
+        grains = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(
+            np.float32
+        )
         return Volume(grains - grains.min(), affine, kind)
     sequence = BRIGHT[rng.integers(len(BRIGHT))]
     radius_mm = rng.uniform(60, 110)
     inside = (
-        _several(shape, spacing, rng) if kind == SMALL_BOTTLES else _inside(kind, shape, spacing, radius_mm)
+        _several(shape, spacing, rng)
+        if kind == SMALL_BOTTLES
+        else _inside(kind, shape, spacing, radius_mm)
     )
     return scan(
-        LabelVolume(inside.astype(np.uint8), affine), sequence, Acquisition(snr=rng.uniform(20, 60)),
-        rng, WATER, kind,
+        LabelVolume(inside.astype(np.uint8), affine),
+        sequence,
+        Acquisition(snr=rng.uniform(20, 60)),
+        rng,
+        WATER,
+        kind,
     )
 
 
@@ -73,7 +83,9 @@ def _several(
     return inside
 
 
-def _places(shape: tuple[int, int, int], spacing: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def _places(
+    shape: tuple[int, int, int], spacing: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
     """x, y, z in mm from the middle, broadcastable to the shape."""
     along = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True))
     return tuple(np.meshgrid(*along, indexing="ij", sparse=True))

@@ -15,7 +15,7 @@ from fovnet.phantom.scanner.sequence import Sequence
 
 WITHOUT = frozenset({"free contrasts", "coil fall-off", "coils about breasts"})
 """Features of `fovnet.phantom.features` that are the scanner's own here."""
-APART_MM = 120.0        # between elements along the body
+APART_MM = 120.0  # between elements along the body
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Scanner:
         across, deep = 0.7 * min(half[0], 180.0), float(y + self.side * min(half[1], 140.0))
         return tuple(
             (float(x + beside * across), deep, float(z + up))
-            for beside in (-1, 0, 1) for up in np.arange(-reach, reach + 1, APART_MM)
+            for beside in (-1, 0, 1)
+            for up in np.arange(-reach, reach + 1, APART_MM)
         )
 
 
@@ -57,12 +58,18 @@ def scanner_of(seed: int) -> Scanner:
     sequences = tuple(SEQUENCES[int(at)] for at in rng.integers(len(SEQUENCES), size=3))
     contrasts = tuple(
         FreeContrast(
-            rng.uniform(0.6, 1.0), int(rng.integers(2**31)), float(np.exp(rng.uniform(-0.7, 0.7))),
+            rng.uniform(0.6, 1.0),
+            int(rng.integers(2**31)),
+            float(np.exp(rng.uniform(-0.7, 0.7))),
             inverted=last,
         )
         for last in (False, False, True)
     )
     return Scanner(
-        sequences, contrasts, rng.uniform(35, 70), float(rng.choice([-1, 1])),
-        rng.uniform(0.35, 0.6), rng.uniform(7, 12),
+        sequences,
+        contrasts,
+        rng.uniform(35, 70),
+        float(rng.choice([-1, 1])),
+        rng.uniform(0.35, 0.6),
+        rng.uniform(7, 12),
     )

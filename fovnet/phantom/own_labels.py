@@ -58,9 +58,9 @@ from fovnet.volume.orient import closest_canonical
 from fovnet.volume.sources.readers import guarded, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
-MOST_LABELLED = 2**27           # voxels of a segmentation: 512 × 512 × 512
-SAME_MM = 1e-3      # heights computed in two ways differ in the last bit
-MAX_PD = 2.0        # water is 1, and no tissue has much more
+MOST_LABELLED = 2**27  # voxels of a segmentation: 512 × 512 × 512
+SAME_MM = 1e-3  # heights computed in two ways differ in the last bit
+MAX_PD = 2.0  # water is 1, and no tissue has much more
 MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
 """Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of flow,
 contrast agent in mmol / L (arteries at the peak of a bolus have ten), and the texture's coefficient of
@@ -80,7 +80,9 @@ class Segmentation:
     name: str
 
 
-def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subject: str = "") -> Segmentation:
+def read_labels(
+    labels: Path, tissues: Path, regions: Path | None = None, subject: str = ""
+) -> Segmentation:
     """The segmentation in three files; the subject is called `subject`, or if that is empty as the first
     file.
 
@@ -113,7 +115,9 @@ def read_labels(labels: Path, tissues: Path, regions: Path | None = None, subjec
         )
     index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
     spans = () if regions is None else _spans(regions, values.shape, affine)
-    return Segmentation(LabelVolume(index, affine), known, spans, (subject or volume_name(labels)).strip())
+    return Segmentation(
+        LabelVolume(index, affine), known, spans, (subject or volume_name(labels)).strip()
+    )
 
 
 def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -123,7 +127,9 @@ def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     if reader.name == "NIfTI":
         sizes, affine = guarded(reader, path, lambda: header_of(path))
         if math.prod(sizes) > MOST_LABELLED:
-            seen = f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}"
+            seen = (
+                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}"
+            )
             remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
             raise VolumeError("volume-too-large", f"{seen}. {remedy}.")
         values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
@@ -142,11 +148,18 @@ def _table(path: Path) -> dict[int, Tissue]:
     table: dict[int, Tissue] = {}
     for number, row in enumerate(_rows(path, "tissues-invalid"), start=2):
         try:
-            label, tissue = int(row["label"]), known[row["tissue"]] if row.get("tissue") else _own_tissue(row)
+            label, tissue = (
+                int(row["label"]),
+                known[row["tissue"]] if row.get("tissue") else _own_tissue(row),
+            )
         except (KeyError, ValueError) as fault:
-            wanted = f"give label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
+            wanted = (
+                f"give label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
+            )
             what = f"{fault} is not a column or tissue" if isinstance(fault, KeyError) else fault
-            raise CollectionError("tissues-invalid", f"{path}, line {number}: {what}; {wanted}") from None
+            raise CollectionError(
+                "tissues-invalid", f"{path}, line {number}: {what}; {wanted}"
+            ) from None
         if label in table:
             raise CollectionError(
                 "tissues-invalid",
@@ -167,7 +180,7 @@ def _own_tissue(row: Mapping[str, str]) -> Tissue:
     for column, value in more.items():
         if not 0 <= value <= MORE[column]:
             raise ValueError(f"no tissue has {column} {value:g} (from 0 to {MORE[column]:g})")
-    t2star = 1 / (1 / t2 + 0.012)                               # R2' of the tissues of the simulated body
+    t2star = 1 / (1 / t2 + 0.012)  # R2' of the tissues of the simulated body
     return Tissue(
         row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more
     )
@@ -210,14 +223,15 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
     unknown regions may lie anywhere."""
     chained = sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1])
     for below, above in combinations(chained, 2):
-        if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(above[0]):
+        if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(
+            above[0]
+        ):
             raise CollectionError(
                 "regions-invalid",
                 f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
                 f"{above[1]:g} to {above[2]:g} mm; regions must follow one another from the feet up, "
                 "without overlap",
             )
-
 
 
 def _region(text: str) -> str:
@@ -252,7 +266,9 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     except FileNotFoundError:
         raise CollectionError(code, f"{path}: no such file; give a TSV") from None
     except (OSError, UnicodeDecodeError) as fault:
-        raise CollectionError(code, f"{path}: not readable as a tab-separated table ({fault})") from None
+        raise CollectionError(
+            code, f"{path}: not readable as a tab-separated table ({fault})"
+        ) from None
     columns = list(rows[0]) if rows else []
     if path.suffix.lower() in (".yaml", ".yml"):
         raise CollectionError(
@@ -269,7 +285,10 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
 
 
 def _heights(
-    shape: tuple[int, ...], affine: NDArray[np.float64], whole: tuple[int, ...], placed: NDArray[np.float64]
+    shape: tuple[int, ...],
+    affine: NDArray[np.float64],
+    whole: tuple[int, ...],
+    placed: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices of the
     `whole` segmentation.
@@ -284,7 +303,12 @@ def _heights(
 
 
 def simulate_labels(
-    given: Segmentation, out: Path, *, count: int, seed: int = 0, without: Iterable[str] = (),
+    given: Segmentation,
+    out: Path,
+    *,
+    count: int,
+    seed: int = 0,
+    without: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil
@@ -306,10 +330,14 @@ def simulate_labels(
         _write_tables(out, volumes, regions)
         for number in range(1, count + 1):
             volume_id = f"{given.name}_sim-{number:04d}"
-            content, about, rows = _scanned(given, lacking, np.random.default_rng([seed, person, number]))
+            content, about, rows = _scanned(
+                given, lacking, np.random.default_rng([seed, person, number])
+            )
             path = f"volumes/{volume_id}.nii.gz"
             replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
-            volumes.append({"volume_id": volume_id, "subject_id": given.name, "path": path, **about})
+            volumes.append(
+                {"volume_id": volume_id, "subject_id": given.name, "path": path, **about}
+            )
             regions += [{"volume_id": volume_id, **row} for row in rows]
             if progress is not None:
                 progress(number, count)
@@ -334,8 +362,13 @@ def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> 
 
 def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
-    there = [read_tsv(table) if table.exists() else [] for table in (volume_table(out), out / "regions.tsv")]
-    volumes: list[Row] = [{**row} for row in there[0] if row["subject_id"].casefold() != subject.casefold()]
+    there = [
+        read_tsv(table) if table.exists() else []
+        for table in (volume_table(out), out / "regions.tsv")
+    ]
+    volumes: list[Row] = [
+        {**row} for row in there[0] if row["subject_id"].casefold() != subject.casefold()
+    ]
     kept = {row["volume_id"] for row in volumes}
     return volumes, [{**row} for row in there[1] if row["volume_id"] in kept]
 
@@ -367,15 +400,24 @@ def _scanned(
     kept = averaged(solid.astype(np.float32), acquired.average)
     rows = _regions(
         given,
-        _heights(volume.voxels.shape, volume.vox_to_ras, given.body.labels.shape, given.body.vox_to_ras),
+        _heights(
+            volume.voxels.shape, volume.vox_to_ras, given.body.labels.shape, given.body.vox_to_ras
+        ),
         kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]),
     )
     volume = finished(
-        volume, solid if finish.hides == BACKGROUND and solid.any() else None, acquired.average, finish
+        volume,
+        solid if finish.hides == BACKGROUND and solid.any() else None,
+        acquired.average,
+        finish,
     )
     columns = {
-        "site": site.name, "manufacturer": site.manufacturer, "sequence": sequence.name,
-        "field_of_view": OWN_LABELS, "plane": plane, "field_strength": f"{acquired.field_strength:g}",
+        "site": site.name,
+        "manufacturer": site.manufacturer,
+        "sequence": sequence.name,
+        "field_of_view": OWN_LABELS,
+        "plane": plane,
+        "field_strength": f"{acquired.field_strength:g}",
     }
     return nifti_bytes(volume, any_axes(rng)), columns, rows
 
@@ -419,7 +461,9 @@ def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolu
     return LabelVolume(body.labels[box], affine)
 
 
-def _regions(given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]) -> list[Row]:
+def _regions(
+    given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]
+) -> list[Row]:
     """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no span is
     visible."""
     if not given.spans:

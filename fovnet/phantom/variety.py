@@ -15,8 +15,19 @@ from fovnet.phantom.acquisition.breast_coils import cups
 from fovnet.phantom.acquisition.coils import bright_within, fallen_off
 from fovnet.phantom.acquisition.families import LEG_MASS, named_field, small_family
 from fovnet.phantom.acquisition.fitting import fitted, of_any_size
-from fovnet.phantom.acquisition.heart_stacks import LONG_AXIS, SHORT_AXIS, along_the_axis, short_axis
-from fovnet.phantom.acquisition.localisers import LEAST_SNR, NAMES, is_localiser, localiser, with_own
+from fovnet.phantom.acquisition.heart_stacks import (
+    LONG_AXIS,
+    SHORT_AXIS,
+    along_the_axis,
+    short_axis,
+)
+from fovnet.phantom.acquisition.localisers import (
+    LEAST_SNR,
+    NAMES,
+    is_localiser,
+    localiser,
+    with_own,
+)
 from fovnet.phantom.acquisition.organ_fields import organ_field
 from fovnet.phantom.acquisition.protocols import AS_THEY_ARE, Plan, plan
 from fovnet.phantom.acquisition.regrid import (
@@ -39,20 +50,20 @@ from fovnet.phantom.scanner.echo_planar import EchoPlanar
 from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.volume.orient import closest_axes
 
-SMALL_SHARE = 0.66      # of a person's volumes except the first, which covers several regions
-CAREFUL_SHARE = 0.25    # of all volumes
-ALONE = "brain alone"           # skull-stripped, except in careful volumes
-SHORT_AXIS_SHARE = 0.55         # of the hearts along their own axes
-DIFFUSION_PLANAR = 0.8          # of diffusion images; the others are read line by line or segmented
-FUNCTIONAL_SHARE = 1 / 8        # of heads: the commonest study of brains in public collections
+SMALL_SHARE = 0.66  # of a person's volumes except the first, which covers several regions
+CAREFUL_SHARE = 0.25  # of all volumes
+ALONE = "brain alone"  # skull-stripped, except in careful volumes
+SHORT_AXIS_SHARE = 0.55  # of the hearts along their own axes
+DIFFUSION_PLANAR = 0.8  # of diffusion images; the others are read line by line or segmented
+FUNCTIONAL_SHARE = 1 / 8  # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
-LONG_AXIS_SHARE = 0.2           # of the hearts along their own axes: four chambers or two, in few slices
+LONG_AXIS_SHARE = 0.2  # of the hearts along their own axes: four chambers or two, in few slices
 # of hearts with a turned header: those with `as_picture`, images in the scanner's column order
 PICTURE_SHARE = 0.85
-TURNED_SHARE = 1 / 6            # of volumes that show one region alone
-TURNED_SHORT_AXES = 0.8         # of hearts along their own axes, which archives keep as stacks of images
-FITTED_SHARE = 0.5               # of fields across the whole trunk
-ANY_SIZE_SHARE = 1 / 3          # of fields about one organ or part
+TURNED_SHARE = 1 / 6  # of volumes that show one region alone
+TURNED_SHORT_AXES = 0.8  # of hearts along their own axes, which archives keep as stacks of images
+FITTED_SHARE = 0.5  # of fields across the whole trunk
+ANY_SIZE_SHARE = 1 / 3  # of fields about one organ or part
 BREAST_AGAIN, HEART_AGAIN = 0.5, 0.08
 """Shares of the remaining volumes that become one breast, in prone women with breasts `of_a_kind`, or a
 heart, in other people."""
@@ -77,7 +88,10 @@ chest."""
 
 
 def varied(
-    plain: Plan, person: Person, marks: Landmarks, key: tuple[int, int, int],
+    plain: Plan,
+    person: Person,
+    marks: Landmarks,
+    key: tuple[int, int, int],
     without: frozenset[str] = frozenset(),
 ) -> Plan:
     """The plan of volume `key` (collection seed, subject, number of the volume) with every feature that is
@@ -89,11 +103,15 @@ def varied(
     careful = np.random.default_rng([*key, 6]).random() < CAREFUL_SHARE
     for name, (number, change) in CHANGES.items():
         if name not in without and not (careful and name not in CAREFULLY):
-            acquired = change(acquired, person, marks, key[2], np.random.default_rng([*key, 5, number]))
+            acquired = change(
+                acquired, person, marks, key[2], np.random.default_rng([*key, 5, number])
+            )
     return acquired
 
 
-def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _small_field(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """A small field of view instead; hearts mostly, others seldom, along their own axes."""
     if at == 0 or rng.random() > SMALL_SHARE:
         return plain
@@ -102,7 +120,9 @@ def _small_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
     chance, most = (0.85, 60.0) if family.name.startswith("heart") else (0.12, 35.0)
     dice = rng.random()
     if family.name.startswith("heart") and dice < chance * (SHORT_AXIS_SHARE + LONG_AXIS_SHARE):
-        return (short_axis if dice < chance * SHORT_AXIS_SHARE else along_the_axis)(acquired, person, rng)
+        return (short_axis if dice < chance * SHORT_AXIS_SHARE else along_the_axis)(
+            acquired, person, rng
+        )
     return _tilted(acquired, person, most, rng) if dice < chance else acquired
 
 
@@ -115,14 +135,21 @@ def _tilted(acquired: Plan, person: Person, most_deg: float, rng: np.random.Gene
         angle = np.deg2rad(rng.uniform(8, most_deg) * rng.choice([-1, 1]))
         a, b = [other for other in range(3) if other != axis]
         step = np.eye(3)
-        step[[a, a, b, b], [a, b, a, b]] = np.cos(angle), -np.sin(angle), np.sin(angle), np.cos(angle)
+        step[[a, a, b, b], [a, b, a, b]] = (
+            np.cos(angle),
+            -np.sin(angle),
+            np.sin(angle),
+            np.cos(angle),
+        )
         turn = step @ turn
     turned = about_its_middle(grid, turn @ grid.vox_to_ras[:3, :3])
     plane = acquired.plane
     if person.placed and plane != "isotropic":
         plane = BY_AXIS[int(closest_axes(turned.vox_to_ras)[slice_axis(acquired), 0])]
     return replace(
-        regridded(acquired, canonical(turned)), plane=plane, tilted=True,
+        regridded(acquired, canonical(turned)),
+        plane=plane,
+        tilted=True,
         truthful=rng.random() < TRUE_HEADERS,
     )
 
@@ -140,7 +167,9 @@ def _breast_or_heart(
     return acquired if family.hanging else short_axis(acquired, person, rng)
 
 
-def _organ(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _organ(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """A close field of one organ or part instead of one field in six; one in four is oblique, as rectum and
     uterus are planned."""
     if (
@@ -159,17 +188,23 @@ def _hangs(person: Person) -> bool:
     return person.prone and of_a_kind(person)
 
 
-def _fitted_field(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _fitted_field(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """A trunk-wide field that ends near the skin, or with air on one side; of one organ, images of any size.
     Spine fields do not change."""
     if not plain.family.wide[1]:
         return fitted(plain, person, rng) if rng.random() < FITTED_SHARE else plain
     return (
-        of_any_size(plain, rng) if not plain.family.side_region and rng.random() < ANY_SIZE_SHARE else plain
+        of_any_size(plain, rng)
+        if not plain.family.side_region and rng.random() < ANY_SIZE_SHARE
+        else plain
     )
 
 
-def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _thin_slab(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """Fewer slices, wider spacing, or coarser voxels; coronal and sagittal stacks a few centimetres deep show
     strips of the body."""
     through = slice_axis(plain)
@@ -196,14 +231,18 @@ def _thin_slab(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.r
     return regridded(plain, recut(grid, through, free * share, slices, round(spacing, 2)))
 
 
-def _free_contrast(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _free_contrast(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     if plain.family.name in DEFINED_BY_CONTRAST and rng.random() < CONTRAST_KEPT:
         return plain
     sequence, contrast = freely(plain.sequence, rng, _of_head(plain))
     return replace(plain, sequence=sequence).received(contrast=contrast)
 
 
-def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _coil_fall_off(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     if is_localiser(plain):
         return plain
     coil = fallen_off(plain.acquisition.coil, plain.grid, plain.isocentre_mm, rng)
@@ -212,7 +251,9 @@ def _coil_fall_off(plain: Plan, person: Person, marks: Landmarks, at: int, rng: 
     return plain.received(coil=coil)
 
 
-def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _breast_coil(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """Small elements around hanging breasts in two of three, instead of the planned coil; half with an
     additional bias field."""
     if not plain.family.hanging or not _hangs(person) or rng.random() > CUPS_SHARE:
@@ -222,7 +263,9 @@ def _breast_coil(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np
     return plain.received(coil=coil)
 
 
-def _artefacts(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _artefacts(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside the field
     of view."""
     flaws = replace(draw_flaws(plain.plane, rng), begun=0.5 if person.placed else 0.0)
@@ -255,10 +298,14 @@ def _echo_planar(plain: Plan, rng: np.random.Generator) -> Plan:
     # every other line is read in reverse
     flaws = replace(acquisition.flaws, ghost=(rng.uniform(0, 0.08), 2))
     planar = EchoPlanar(
-        flaws.phase, flaws.through, float(rng.uniform(18, 80) * rng.choice([-1, 1])),
+        flaws.phase,
+        flaws.through,
+        float(rng.uniform(18, 80) * rng.choice([-1, 1])),
         sequence.te if functional else 0.0,
     )
-    read = regridded(plain, coarse(plain.grid, rng.uniform(1.8, 4.0))) if not flaws.folded else plain
+    read = (
+        regridded(plain, coarse(plain.grid, rng.uniform(1.8, 4.0))) if not flaws.folded else plain
+    )
     return replace(read, sequence=sequence).received(flaws=flaws, planar=planar)
 
 
@@ -267,14 +314,20 @@ def _of_head(plain: Plan) -> bool:
     return plain.family.high[0] == "vertex" and plain.family.low[0] == "chin"
 
 
-def _masks(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _masks(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     finish = draw_finish(_of_head(plain), plain.grid.shape, rng)
     if plain.family.name == ALONE and finish.hides != BRAIN:
         finish = stripped(finish, rng)
-    return replace(plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish)
+    return replace(
+        plain, finish=replace(finish, hides="") if plain.acquisition.flaws.folded else finish
+    )
 
 
-def _turned_header(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def _turned_header(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """A header of plain voxel sizes, for a volume that shows one region of the chain alone, along any slice
     axis."""
     own_axes = plain.family.name in OWN_AXES
@@ -310,6 +363,10 @@ CHANGES: Mapping[str, tuple[int, Change]] = {
 plan."""
 
 CAREFULLY = (
-    "small fields", "more breasts and hearts", "organs closely", "fields by the body", "coils about breasts",
+    "small fields",
+    "more breasts and hearts",
+    "organs closely",
+    "fields by the body",
+    "coils about breasts",
 )
 """The features that a careful site has too."""

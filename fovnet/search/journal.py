@@ -62,14 +62,21 @@ class Journal:
         path = slot_path(self.folder, trial.proposal.slot)
         write_json(path, to_facts(trial), settings=self.search.identity, seed=self.search.seed)
 
-    def write_header(self, trials: int, asked: int, ends_after: int | None, notes: list[str]) -> None:
+    def write_header(
+        self, trials: int, asked: int, ends_after: int | None, notes: list[str]
+    ) -> None:
         """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one, and
         `ends_after` the number after which the search ends early, None if it does not."""
         facts = {
-            **self.search.identity, "trials": trials, "asked": asked, "ends_after": ends_after,
+            **self.search.identity,
+            "trials": trials,
+            "asked": asked,
+            "ends_after": ends_after,
             "notes": notes,
         }
-        write_json(self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed)
+        write_json(
+            self.folder / "search.json", facts, settings=self.search.identity, seed=self.search.seed
+        )
 
 
 @contextmanager
@@ -114,7 +121,8 @@ def opened(folder: Path, search: Search) -> Journal:
     if not begun or not _holds_arrays(folder / "search.npz"):
         memory = {} if search.memory is None else {"memory": search.memory}
         arrays = {
-            "rows": search.space.rows, "predicted_seconds": search.predicted_seconds,
+            "rows": search.space.rows,
+            "predicted_seconds": search.predicted_seconds,
             "feasible": search.feasible,
         }
         write_npz(folder / "search.npz", **arrays, **memory)
@@ -157,7 +165,8 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise SearchError("journal-header", f"{folder}: no search.json in it; {wanted}.") from None
     except (OSError, ValueError) as fault:
         raise SearchError(
-            "journal-header", f"{folder}: search.json is unreadable ({fault}); restore it or search again."
+            "journal-header",
+            f"{folder}: search.json is unreadable ({fault}); restore it or search again.",
         ) from fault
 
 
@@ -191,7 +200,9 @@ def read_trials(folder: Path) -> list[Trial]:
         try:
             trials.append(read_slot(path))
         except (ValueError, KeyError, TypeError) as fault:
-            raise SearchError("slot-damaged", f"{path}: unreadable ({fault}): {to_repeat(path)}.") from fault
+            raise SearchError(
+                "slot-damaged", f"{path}: unreadable ({fault}): {to_repeat(path)}."
+            ) from fault
     return sorted(trials, key=lambda trial: trial.proposal.slot)
 
 
@@ -202,11 +213,17 @@ def read_search(folder: Path) -> Search:
     try:
         arrays = read_npz(folder / "search.npz")
         axes = tuple(Axis.from_facts(axis) for axis in header["axes"])
-        settings = {key: header[key] for key in ("method", "seed", "workers", "start", "initial", "lead")}
+        settings = {
+            key: header[key] for key in ("method", "seed", "workers", "start", "initial", "lead")
+        }
         space = Space(axes, arrays["rows"])
         search = Search(
-            space, **settings, predicted_seconds=arrays["predicted_seconds"], feasible=arrays["feasible"],
-            modelling=Modelling(**header["modelling"]), memory=arrays.get("memory"),
+            space,
+            **settings,
+            predicted_seconds=arrays["predicted_seconds"],
+            feasible=arrays["feasible"],
+            modelling=Modelling(**header["modelling"]),
+            memory=arrays.get("memory"),
             candidates=header.get("candidates", 24),
             schedule=Schedule(**header.get("schedule", {})),
             polling=Polling.from_facts(header["polling"]) if "polling" in header else POLLING,
@@ -230,16 +247,23 @@ def replay(folder: Path, slot: int) -> Proposal:
     Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError
     "slot-unfinished" if a slot that it must see is not finished.
     """
-    search, trials = read_search(folder), {trial.proposal.slot: trial for trial in read_trials(folder)}
+    search, trials = (
+        read_search(folder),
+        {trial.proposal.slot: trial for trial in read_trials(folder)},
+    )
     earlier: list[Proposal] = []
     for before in range(slot):
         earlier.append(
-            trials[before].proposal if before in trials else _propose(folder, search, earlier, trials)
+            trials[before].proposal
+            if before in trials
+            else _propose(folder, search, earlier, trials)
         )
     return _propose(folder, search, earlier, trials)
 
 
-def _propose(folder: Path, search: Search, earlier: list[Proposal], trials: dict[int, Trial]) -> Proposal:
+def _propose(
+    folder: Path, search: Search, earlier: list[Proposal], trials: dict[int, Trial]
+) -> Proposal:
     try:
         return propose_slot(search, earlier, trials)
     except KeyError as missing:

@@ -83,10 +83,20 @@ def prior_of(
     tensors: dict[str, NDArray[Any]] = {}
     for name, part in zip(_parts(ranker.task is not None), ranker.parts, strict=True):
         for i, (weights, biases) in enumerate(part.views):
-            tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"] = weights.copy(), biases.copy()
+            tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"] = (
+                weights.copy(),
+                biases.copy(),
+            )
     for i, one in enumerate(sources):
-        tensors[f"source.{i}.levels"], tensors[f"source.{i}.losses"] = one.levels.copy(), one.losses.copy()
-    told = {"axes": [axis.facts for axis in axes], "sources": [one.facts for one in sources], **facts}
+        tensors[f"source.{i}.levels"], tensors[f"source.{i}.losses"] = (
+            one.levels.copy(),
+            one.losses.copy(),
+        )
+    told = {
+        "axes": [axis.facts for axis in axes],
+        "sources": [one.facts for one in sources],
+        **facts,
+    }
     return parsed(save(tensors, {FACTS: json.dumps(told)}))
 
 
@@ -129,9 +139,13 @@ def parsed(data: bytes) -> Prior:
     parts = [_layers(tensors, name) for name in _parts(knows)]
     wanted = [inputs + CODE * knows, inputs + 1, LATENT][: len(parts)]
     if [part.widths[0] for part in parts] != wanted or [part.widths[-1] for part in parts] != [
-        1, LATENT, CODE,
+        1,
+        LATENT,
+        CODE,
     ][: len(parts)]:
-        raise ValueError(f"networks of widths {[part.widths for part in parts]}, inputs {wanted} are wanted")
+        raise ValueError(
+            f"networks of widths {[part.widths for part in parts]}, inputs {wanted} are wanted"
+        )
     ranker = Ranker(parts[0], DeepSet(*parts[1:]) if knows else None)
     sources = tuple(_source(tensors, axes, i, facts) for i, facts in enumerate(told.pop("sources")))
     return Prior(axes, ranker, sources, told, data)
@@ -156,7 +170,9 @@ def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
     widths = (pairs[0][0].shape[1], *(bias.shape[-1] for _, bias in pairs)) if members else ()
     shapes = [((members, into, out), (members, 1, out)) for into, out in pairwise(widths)]
     if not members or [(weight.shape, bias.shape) for weight, bias in pairs] != shapes:
-        raise ValueError(f"{name}: its layers have the shapes {[weight.shape for weight, _ in pairs]}")
+        raise ValueError(
+            f"{name}: its layers have the shapes {[weight.shape for weight, _ in pairs]}"
+        )
     flat = np.concatenate([part.reshape(members, -1) for pair in pairs for part in pair], axis=1)
     if {part.dtype for pair in pairs for part in pair} != {np.dtype(np.float64)} or not np.isfinite(
         flat
@@ -166,7 +182,10 @@ def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
 
 
 def _source(
-    tensors: Mapping[str, NDArray[Any]], axes: tuple[Axis, ...], number: int, facts: Mapping[str, Any]
+    tensors: Mapping[str, NDArray[Any]],
+    axes: tuple[Axis, ...],
+    number: int,
+    facts: Mapping[str, Any],
 ) -> EarlierSearch:
     levels, losses = tensors[f"source.{number}.levels"], tensors[f"source.{number}.losses"]
     counts = np.array([len(axis.levels) for axis in axes])
@@ -182,7 +201,9 @@ def _source(
     return EarlierSearch(**facts, levels=levels, losses=losses)
 
 
-def difference(mine: Sequence[Axis], wanted: Sequence[Axis], whose: str = "that of the search") -> str:
+def difference(
+    mine: Sequence[Axis], wanted: Sequence[Axis], whose: str = "that of the search"
+) -> str:
     """In words, the first axis in which two spaces differ; empty where they agree."""
     for i in range(max(len(mine), len(wanted))):
         theirs, ours = (axes[i] if i < len(axes) else None for axes in (mine, wanted))

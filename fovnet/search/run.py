@@ -25,7 +25,12 @@ RETRIES = 2
 
 
 def go_on(
-    search: Search, *, trials: int, journal: Path, submit: Submit, stop_below_regret: float | None = None,
+    search: Search,
+    *,
+    trials: int,
+    journal: Path,
+    submit: Submit,
+    stop_below_regret: float | None = None,
     progress: Progress | None = None,
 ) -> list[Trial]:
     """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the
@@ -109,7 +114,9 @@ class Run:
                 self.proposals.append(recorded.proposal)
                 self._finish(recorded)
             return ending
-        seen, _ = self.book.search.clock.sees([proposal.predicted_seconds for proposal in self.proposals])
+        seen, _ = self.book.search.clock.sees(
+            [proposal.predicted_seconds for proposal in self.proposals]
+        )
         self._wait_for(seen)
         try:
             proposal = propose_slot(self.book.search, self.proposals, self.finished)
@@ -193,7 +200,10 @@ def start_notes(search: Search) -> list[str]:
     """A sentence if the start had to be moved; else empty."""
     if search.first_row == search.start:
         return []
-    wanted, used = search.space.configuration(search.start), search.space.configuration(search.first_row)
+    wanted, used = (
+        search.space.configuration(search.start),
+        search.space.configuration(search.first_row),
+    )
     return [
         f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}."
     ]

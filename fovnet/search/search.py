@@ -119,7 +119,9 @@ class Search:
                 "no-feasible-row",
                 f"none of the {size} configurations fits; allow more memory or smaller networks.",
             )
-        unsound = self.feasible & ~(np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0))
+        unsound = self.feasible & ~(
+            np.isfinite(self.predicted_seconds) & (self.predicted_seconds > 0.0)
+        )
         if unsound.any():
             row = int(unsound.argmax())
             raise SearchError(
@@ -179,7 +181,10 @@ def training_seed(seed: int, slot: int) -> int:
 
 
 def propose_slot(
-    search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial], spend: Spend | None = None
+    search: Search,
+    earlier: Sequence[Proposal],
+    trials: Mapping[int, Trial],
+    spend: Spend | None = None,
 ) -> Proposal:
     """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that
     t has seen.
@@ -213,7 +218,9 @@ def propose_slot(
 
 
 def _looked(
-    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[Trial, ...], tuple[int, ...]],
+    search: Search,
+    earlier: Sequence[Proposal],
+    sees: tuple[tuple[Trial, ...], tuple[int, ...]],
     free: NDArray[np.bool_],
 ) -> Choice:
     """The choice of the method's Look among the free rows."""
@@ -221,10 +228,22 @@ def _looked(
     scored = {trial.proposal.row for trial in known}
     running = tuple(row for i in pending if (row := earlier[i].row) not in scored)
     view = View(
-        search.space, known, running, free, slot, search.seed, search.first_slots, search.predicted_seconds,
-        search.memory, search.modelling, search.candidates, slot - begun(earlier),
-        () if search.schedule.kind == "full" else search.schedule.rungs, search.polling,
-        search.ranking, search.prior,
+        search.space,
+        known,
+        running,
+        free,
+        slot,
+        search.seed,
+        search.first_slots,
+        search.predicted_seconds,
+        search.memory,
+        search.modelling,
+        search.candidates,
+        slot - begun(earlier),
+        () if search.schedule.kind == "full" else search.schedule.rungs,
+        search.polling,
+        search.ranking,
+        search.prior,
     )
     # the same bits on every number of cores, and no competition with running trainings
     with one_thread():
@@ -237,22 +256,40 @@ def begun(earlier: Sequence[Proposal]) -> int:
 
 
 def proposal_for(
-    search: Search, earlier: Sequence[Proposal], sees: tuple[tuple[int, ...], tuple[int, ...]], move: Move,
-    row: int, forecast: Forecast | None = None, step: str = "",
+    search: Search,
+    earlier: Sequence[Proposal],
+    sees: tuple[tuple[int, ...], tuple[int, ...]],
+    move: Move,
+    row: int,
+    forecast: Forecast | None = None,
+    step: str = "",
 ) -> Proposal:
     """The proposal of a move: all that follows from it, the row, and what the slot has seen and not."""
     slot, schedule, configuration = len(earlier), search.schedule, search.space.configuration(row)
     before = earlier[move.slot] if isinstance(move, GoOn) else None
     seed = before.seed if before else training_seed(search.seed, slot)
     if schedule.kind == "full":
-        return Proposal(slot, row, configuration, seed, *sees, seconds_for(search, row), forecast, step=step)
+        return Proposal(
+            slot, row, configuration, seed, *sees, seconds_for(search, row), forecast, step=step
+        )
     done = 0 if before is None or schedule.restarts else int(before.epochs or 0)
     epochs = schedule.rungs[move.rung]
     seconds = seconds_for(search, row, epochs, done)
     continues = None if before is None else before.slot
     place = move.bracket, move.rung
     return Proposal(
-        slot, row, configuration, seed, *sees, seconds, forecast, epochs, continues, done, *place, step
+        slot,
+        row,
+        configuration,
+        seed,
+        *sees,
+        seconds,
+        forecast,
+        epochs,
+        continues,
+        done,
+        *place,
+        step,
     )
 
 
@@ -266,20 +303,30 @@ def seconds_for(search: Search, row: int, epochs: int | None = None, done: int =
 def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> bool:
     """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it
     is not asked."""
-    schedule, sees = search.schedule, search.clock.sees([proposal.predicted_seconds for proposal in earlier])
+    schedule, sees = (
+        search.schedule,
+        search.clock.sees([proposal.predicted_seconds for proposal in earlier]),
+    )
     if (made.seen, made.pending) != sees or not (
         0 <= made.row < len(search.space) and search.feasible[made.row]
     ):
         return False
-    if not (0 <= made.rung <= schedule.last and 0 <= made.bracket <= schedule.newest_possible(earlier)):
+    if not (
+        0 <= made.rung <= schedule.last and 0 <= made.bracket <= schedule.newest_possible(earlier)
+    ):
         return False
     if made.continues is None:
         move: Move = Begin(made.bracket, made.rung)
         possible = all(proposal.row != made.row for proposal in earlier)
     else:
         move = GoOn(made.continues, made.bracket, made.rung)
-        possible = made.continues in made.seen and _may_follow(earlier, earlier[made.continues], made)
-    return possible and proposal_for(search, earlier, sees, move, made.row, made.forecast, made.step) == made
+        possible = made.continues in made.seen and _may_follow(
+            earlier, earlier[made.continues], made
+        )
+    return (
+        possible
+        and proposal_for(search, earlier, sees, move, made.row, made.forecast, made.step) == made
+    )
 
 
 def _may_follow(earlier: Sequence[Proposal], before: Proposal, made: Proposal) -> bool:
@@ -309,7 +356,9 @@ def too_little_gain(
     regret = None if proposal.forecast is None else proposal.forecast.expected_regret
     if bound is None or regret is None or regret >= bound:
         return None
-    if sum(trials[slot].score is not None for slot in proposal.seen) < ENOUGH_SCORES * len(search.space.axes):
+    if sum(trials[slot].score is not None for slot in proposal.seen) < ENOUGH_SCORES * len(
+        search.space.axes
+    ):
         return None
     return (
         f"The search ends after {several(proposal.slot, 'trial')}: no more than {regret:g} of the score is "

@@ -42,7 +42,8 @@ class Axis:
     def __post_init__(self) -> None:
         if not self.levels or len(set(self.levels)) < len(self.levels):
             raise SearchError(
-                "space-levels", f"axis {self.name}: levels {list(self.levels)}; give one or more, each once."
+                "space-levels",
+                f"axis {self.name}: levels {list(self.levels)}; give one or more, each once.",
             )
         for level in self.levels:
             if isinstance(level, float) and not np.isfinite(level):
@@ -51,7 +52,8 @@ class Axis:
                     f"axis {self.name}: level {level}; a level is a finite number, a word, or yes/no.",
                 )
         if self.places is not None and (
-            len(self.places) != len(self.levels) or not all(0.0 <= place <= 1.0 for place in self.places)
+            len(self.places) != len(self.levels)
+            or not all(0.0 <= place <= 1.0 for place in self.places)
         ):
             raise SearchError(
                 "space-places",
@@ -90,7 +92,10 @@ class Axis:
         """The axis from its JSON form."""
         places = facts.get("places")
         return cls(
-            facts["name"], tuple(facts["levels"]), facts["kind"], None if places is None else tuple(places)
+            facts["name"],
+            tuple(facts["levels"]),
+            facts["kind"],
+            None if places is None else tuple(places),
         )
 
     @property
@@ -105,7 +110,7 @@ class Axis:
         return np.asarray(np.eye(count) / np.sqrt(2.0))
 
 
-MOST_ROWS = 2_000_000       # a proposal then takes 5 GB with 300 known trials
+MOST_ROWS = 2_000_000  # a proposal then takes 5 GB with 300 known trials
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +148,9 @@ class Space:
     @cached_property
     def unit_cube(self) -> Floats:
         """(M, D), each row as a point; squared distances are sums over the axes, with at most 1 from each."""
-        return np.hstack([axis.columns[level] for axis, level in zip(self.axes, self.rows.T, strict=True)])
+        return np.hstack(
+            [axis.columns[level] for axis, level in zip(self.axes, self.rows.T, strict=True)]
+        )
 
     @cached_property
     def axis_of_column(self) -> Integers:
@@ -158,7 +165,9 @@ class Space:
         starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
         # an ordinal axis of the same levels has one column, and a lengthscale of its own
         level = [
-            starts[axis.levels] + np.arange(len(axis.levels)) if axis.columns.shape[1] > 1 else np.full(1, -1)
+            starts[axis.levels] + np.arange(len(axis.levels))
+            if axis.columns.shape[1] > 1
+            else np.full(1, -1)
             for axis in self.axes
         ]
         return Scales.of(self.axis_of_column, np.concatenate(level))
@@ -192,14 +201,17 @@ class Space:
         found = np.flatnonzero((self.rows == wanted).all(axis=1))
         if not len(found):
             raise SearchError(
-                "space-row", f"{dict(configuration)} is not listed in this space; choose a listed row."
+                "space-row",
+                f"{dict(configuration)} is not listed in this space; choose a listed row.",
             )
         return int(found[0])
 
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
         """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the first of
         equally near ones."""
-        point = np.concatenate([axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)])
+        point = np.concatenate(
+            [axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)]
+        )
         candidates = np.flatnonzero(allowed)
         gap = ((self.unit_cube[candidates] - point) ** 2).sum(axis=1)
         # rounded: equally near means equal, not to the last bit
@@ -243,18 +255,23 @@ def paper_space() -> Space:
 
 
 PAPER: Mapping[str, tuple[Level, ...]] = {
-    "blocks":              tuple(range(1, 6)),
-    "convolutions":        tuple(range(1, 6)),
-    "log2_filters":        tuple(range(2, 9)),
-    "kernel":              (3, 5),
-    "separable":           (False, True),
+    "blocks": tuple(range(1, 6)),
+    "convolutions": tuple(range(1, 6)),
+    "log2_filters": tuple(range(2, 9)),
+    "kernel": (3, 5),
+    "separable": (False, True),
     "log10_learning_rate": tuple(range(-7, 0)),
-    "log2_batch":          tuple(range(2, 9)),
+    "log2_batch": tuple(range(2, 9)),
 }
 
 BASELINE: Mapping[str, Level] = {
-    "blocks": 5, "convolutions": 1, "log2_filters": 6, "kernel": 3, "separable": False,
-    "log10_learning_rate": -3, "log2_batch": 3,
+    "blocks": 5,
+    "convolutions": 1,
+    "log2_filters": 6,
+    "kernel": 3,
+    "separable": False,
+    "log10_learning_rate": -3,
+    "log2_batch": 3,
 }
 """The hand-made baseline network of the paper."""
 

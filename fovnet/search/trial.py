@@ -96,7 +96,9 @@ class Outcome:
 
     def __post_init__(self) -> None:
         if self.status not in get_args(Status):
-            raise ValueError(f"status {self.status!r}; one of {', '.join(get_args(Status))} was expected")
+            raise ValueError(
+                f"status {self.status!r}; one of {', '.join(get_args(Status))} was expected"
+            )
         if self.status == "completed" and (self.score is None or not math.isfinite(self.score)):
             raise ValueError(
                 f"completed with the score {self.score}; a training without a finite score has diverged"
@@ -143,7 +145,9 @@ def best(trials: Sequence[Trial], count: int) -> list[Trial]:
     """The `count` completed trials of lowest score, best first, ties by slot, each training once; fewer where
     fewer completed."""
     completed = [trial for trial in latest(trials) if trial.outcome.status == "completed"]
-    return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[:count]
+    return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[
+        :count
+    ]
 
 
 def to_facts(trial: Trial) -> dict[str, Any]:
@@ -154,7 +158,11 @@ def to_facts(trial: Trial) -> dict[str, Any]:
         outcome[curve] = [_write_number(loss) for loss in outcome[curve]]
     if not trial.outcome.epoch_seconds:
         del outcome["epoch_seconds"]
-    return {"proposal": proposal_facts(trial.proposal), "outcome": outcome, "retries": trial.retries}
+    return {
+        "proposal": proposal_facts(trial.proposal),
+        "outcome": outcome,
+        "retries": trial.retries,
+    }
 
 
 def from_facts(facts: Mapping[str, Any]) -> Trial:
@@ -162,7 +170,8 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
     invalid."""
     outcome = dict(facts["outcome"])
     outcome |= {
-        curve: tuple(map(_read_number, outcome[curve])) for curve in ("training_loss", "validation_loss")
+        curve: tuple(map(_read_number, outcome[curve]))
+        for curve in ("training_loss", "validation_loss")
     }
     outcome["score"] = _read_number(outcome["score"])
     outcome["epoch_seconds"] = tuple(outcome.get("epoch_seconds", ()))
@@ -176,7 +185,10 @@ were."""
 
 def proposal_facts(proposal: Proposal) -> dict[str, Any]:
     """The proposal in the form of JSON."""
-    left_out = (*(OF_SCHEDULES if proposal.epochs is None else ()), *(() if proposal.step else ("step",)))
+    left_out = (
+        *(OF_SCHEDULES if proposal.epochs is None else ()),
+        *(() if proposal.step else ("step",)),
+    )
     return {name: value for name, value in asdict(proposal).items() if name not in left_out}
 
 
@@ -191,9 +203,14 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     _refuse_non_numbers(predicted_seconds=facts["predicted_seconds"])
     if forecast is not None:
         _refuse_non_numbers(
-            **{name: 0.0 if value is None and name in MAY_LACK else value for name, value in forecast.items()}
+            **{
+                name: 0.0 if value is None and name in MAY_LACK else value
+                for name, value in forecast.items()
+            }
         )
-    return Proposal(**{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)})
+    return Proposal(
+        **{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)}
+    )
 
 
 MAY_LACK = ("low", "high", "expected_regret")

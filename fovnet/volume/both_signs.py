@@ -29,9 +29,9 @@ from fovnet.volume.intensity import lattice
 from fovnet.volume.volume import Volume
 
 NOTE = "the values lie on both sides of the background"
-LEAST_BACKGROUND = 0.05     # share of the voxels that are the one value
-LEAST_SIDE = 0.1            # share of the others on either side of it
-LEAST_RATIO = 0.25          # of the smaller side's reach to the larger one's, percentiles
+LEAST_BACKGROUND = 0.05  # share of the voxels that are the one value
+LEAST_SIDE = 0.1  # share of the others on either side of it
+LEAST_RATIO = 0.25  # of the smaller side's reach to the larger one's, percentiles
 # how far from 0 and 1 mean and deviation may be.  Rounding sets voxels to the background's value, and they
 # are not counted: with two decimals the deviation of two volumes was 1.008 and 1.002, of nearest voxels 1.011
 NORMALISED = 0.03
@@ -51,7 +51,9 @@ def has_both_signs(volume: Volume) -> bool:
     others = sample[sample != background]
     if share < LEAST_BACKGROUND or not others.size:
         return False
-    was_nan = any(note.endswith(FILLED) for note in volume.notes) and background < np.percentile(others, 1)
+    was_nan = any(note.endswith(FILLED) for note in volume.notes) and background < np.percentile(
+        others, 1
+    )
     if not _are_around(others, 0.0 if was_nan else background):
         return False
     return not _are_normalised(volume.voxels[volume.voxels != np.float32(background)])

@@ -21,14 +21,14 @@ FARTHEST_MM = 1e5
 MAX_SHEAR_DEG = 5.0
 # a uint64 still fits; above, sums of float32 overflow, and the numbers are not intensities
 LARGEST = 1e20
-CT_AIR_SHARE = 0.05             # a CT of the trunk with its table and air has 0.3 to 0.5
+CT_AIR_SHARE = 0.05  # a CT of the trunk with its table and air has 0.3 to 0.5
 # an 8-bit MR volume shows 90 values or more, one of 12 bits thousands; an atlas has up to 5,000
 FEW_LABELS = 100
 # sample in which most MR volumes show, in 2 ms, that their values lie anywhere, or are fractions
 A_GLANCE = 20_000
 # share of equal neighbours off the background: label maps seen 0.84 to 0.98, MR 0.00 to 0.26
 LABEL_FLATNESS = 0.7
-PARCEL_FLATNESS = 0.5           # for more than FEW_LABELS: parcels of the cortex are thin
+PARCEL_FLATNESS = 0.5  # for more than FEW_LABELS: parcels of the cortex are thin
 # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
 GATHERED = 0.5
 # background values an MR volume may have: masked air, and the padding around it
@@ -36,14 +36,28 @@ GROUNDS = 2
 # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
 FEWEST_GREYS = 16
 CT = ("CT", "CTA")
-OTHER_MODALITIES = ("NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT")
+OTHER_MODALITIES = (
+    "NM",
+    "PT",
+    "PET",
+    "SPECT",
+    "US",
+    "CR",
+    "DX",
+    "MG",
+    "XA",
+    "RF",
+    "OT",
+    "SEG",
+    "OCT",
+)
 FLATNESS_PLANES = 40
 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
 DARKEST = 0.001
 FILLED = "NaN or infinite voxels set to the darkest finite value"
-LONGEST_MM = 1e4                # longest side of a volume: a body with the table is 2.5 m
-MOST_PIXELS = 2**15             # longest in-plane side of an axial cut over its smallest in-plane spacing
-LABEL_MIN_VOXELS = 32**3        # in fewer voxels equal neighbours can be chance
+LONGEST_MM = 1e4  # longest side of a volume: a body with the table is 2.5 m
+MOST_PIXELS = 2**15  # longest in-plane side of an axial cut over its smallest in-plane spacing
+LABEL_MIN_VOXELS = 32**3  # in fewer voxels equal neighbours can be chance
 
 
 def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
@@ -117,7 +131,9 @@ def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32
         finite = np.abs(voxels) <= LARGEST
         notes = finite_enough(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
         low, high = float(voxels[finite].min()), float(voxels[finite].max())
-        voxels = np.where(finite, voxels, darkest(lattice(np.where(finite, voxels, np.float32(np.nan))), low))
+        voxels = np.where(
+            finite, voxels, darkest(lattice(np.where(finite, voxels, np.float32(np.nan))), low)
+        )
     refuse_constant(source, low, high)
     return voxels, notes
 
@@ -154,7 +170,7 @@ def refuse_constant(source: str, low: float, high: float) -> None:
 def refuse_ct(volume: Volume) -> None:
     """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a
     value that most of them have in a sample is named, as it may be a constant fill."""
-    if volume.voxels.min() > CT_AIR:            # most volumes: counted below, each voxel takes a byte
+    if volume.voxels.min() > CT_AIR:  # most volumes: counted below, each voxel takes a byte
         return
     share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
     if share > CT_AIR_SHARE:
@@ -162,9 +178,7 @@ def refuse_ct(volume: Volume) -> None:
         value, most = commonest(sample[sample <= CT_AIR])
         fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
         remedy = "; if it is MR, fill with 0 instead" if fill else ""
-        seen = (
-            f"{share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield units)"
-        )
+        seen = f"{share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield units)"
         what = f"this looks like CT, or a phase image. Give an MR series of magnitudes{remedy}."
         raise VolumeError("volume-ct", f"{volume.source}: {seen}: {what}")
 
@@ -182,7 +196,9 @@ def refuse_labels(volume: Volume) -> None:
         return
     flatness = sum(_flatness(volume.voxels, axis, grounds) for axis in range(3)) / 3
     sample = lattice(volume.voxels)
-    if flatness > (PARCEL_FLATNESS if many else LABEL_FLATNESS) and np.array_equal(sample, np.rint(sample)):
+    if flatness > (PARCEL_FLATNESS if many else LABEL_FLATNESS) and np.array_equal(
+        sample, np.rint(sample)
+    ):
         raise VolumeError(
             "volume-labels",
             f"{volume.source}: {len(np.unique(sample))} different whole numbers, {flatness:.0%} of "
@@ -234,7 +250,9 @@ def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The two most frequent values of a sample, or one if it has under 16: possible background values, be it
     0 or -500."""
     values, counts = np.unique(sample, return_counts=True)
-    return values[np.argsort(-counts, kind="stable")][: GROUNDS if len(values) >= FEWEST_GREYS else 1]
+    return values[np.argsort(-counts, kind="stable")][
+        : GROUNDS if len(values) >= FEWEST_GREYS else 1
+    ]
 
 
 def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:

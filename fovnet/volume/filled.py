@@ -21,7 +21,7 @@ from fovnet.volume.volume import Volume
 LEAST_SHARE = BLACK_PERCENTILE / 100
 # of the other voxels may be negative: the border of a fill, and the overshoot of splines
 INTERPOLATED = 0.1
-CT_AIR = -900.0             # Hounsfield units: air is -1000, lung above -900
+CT_AIR = -900.0  # Hounsfield units: air is -1000, lung above -900
 """A fill above it is farther below 0 than the image reaches above it."""
 
 
@@ -33,7 +33,9 @@ def without_fill(volume: Volume) -> Volume:
         return volume
     share = np.count_nonzero(volume.voxels == value) / volume.voxels.size
     note = f"{share:.0%} of the voxels are exactly {value:g}, a constant fill; set to 0"
-    return replace(volume, voxels=np.maximum(volume.voxels, np.float32(0)), notes=(*volume.notes, note))
+    return replace(
+        volume, voxels=np.maximum(volume.voxels, np.float32(0)), notes=(*volume.notes, note)
+    )
 
 
 def fill_of(sample: NDArray[np.float32]) -> float | None:
@@ -51,4 +53,8 @@ def fill_of(sample: NDArray[np.float32]) -> float | None:
 def commonest(values: NDArray[np.float32]) -> tuple[float, float]:
     """The most frequent of some values (m,) and its share of them; (0, 0) if there are none."""
     found, counts = np.unique(values, return_counts=True)
-    return (float(found[counts.argmax()]), float(counts.max() / values.size)) if values.size else (0.0, 0.0)
+    return (
+        (float(found[counts.argmax()]), float(counts.max() / values.size))
+        if values.size
+        else (0.0, 0.0)
+    )

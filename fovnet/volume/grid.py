@@ -23,16 +23,16 @@ from fovnet.volume.intensity import CLIP_PERCENTILE, lattice
 from fovnet.volume.unpacking import DAMAGED, drain, numbers
 from fovnet.volume.volume import Volume
 
-VOXEL_BYTES = 4                 # of float32, in which a volume is held
+VOXEL_BYTES = 4  # of float32, in which a volume is held
 # of a volume: 512 × 512 × 2048 voxels, 1 GB as int16; half the budget of a batch
 MOST_BYTES = 2**31
-UNUSABLE = 64                   # unusable frames after which the others are not tried
+UNUSABLE = 64  # unusable frames after which the others are not tried
 # of the next frame's brightness: noise has 0.01 to 0.04, diffusion (b 1000) before its b 0 about 0.1
 DIMMEST = 0.05
 
 LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
-MAX_AXES = 16                   # the limit of NRRD
-LEFT_BYTES = 4096               # after the voxels; padding to a page adds fewer
+MAX_AXES = 16  # the limit of NRRD
+LEFT_BYTES = 4096  # after the voxels; padding to a page adds fewer
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,13 @@ def stored_type(
 
 
 def read_grid(
-    path: Path, stream: BinaryIO, grid: Grid, vox_to_ras: NDArray[np.float64], notes: tuple[str, ...] = (),
-    *, tagged: bool = False,
+    path: Path,
+    stream: BinaryIO,
+    grid: Grid,
+    vox_to_ras: NDArray[np.float64],
+    notes: tuple[str, ...] = (),
+    *,
+    tagged: bool = False,
 ) -> Volume:
     """The first usable frame in a stream at the first voxel; `notes` are put before its own.
 
@@ -182,7 +187,7 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
             frame = spatial_first[(..., *index)]
             # of interleaved ones a view would keep all in memory
             yield frame.copy(order="K") if index else frame
-        del voxels, spatial_first, frame        # else they are in memory together with the next frame
+        del voxels, spatial_first, frame  # else they are in memory together with the next frame
 
 
 def first_usable(
@@ -203,13 +208,15 @@ def first_usable(
         except (VolumeError, EOFError, *DAMAGED):
             if kept is None:
                 raise
-            break                               # damage after the chosen frame does not matter
+            break  # damage after the chosen frame does not matter
         bright = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0
         note = f"frame {number} of {count}, the first usable one"
         if kept is not None:
             if kept[2] >= DIMMEST * bright:
                 break
-            dim = f"the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            dim = (
+                f"the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            )
             note = f"frame {number} of {count}; {dim}"
         try:
             voxels, notes = usable(str(path), frame)
@@ -221,7 +228,7 @@ def first_usable(
             if number == UNUSABLE:
                 break
     if kept is None:
-        assert first_fault is not None      # no size is 0, so there was a frame
+        assert first_fault is not None  # no size is 0, so there was a frame
         raise first_fault
     return kept[0], kept[1]
 
@@ -230,7 +237,11 @@ def brightness(sample: NDArray[np.float32]) -> float:
     """The 99.5th percentile of the absolute difference from the median, over the finite values of a sample
     (m,); 0 if there are none."""
     finite = sample[np.abs(sample) <= LARGEST]
-    return float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE)) if finite.size else 0.0
+    return (
+        float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE))
+        if finite.size
+        else 0.0
+    )
 
 
 def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:

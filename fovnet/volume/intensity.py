@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 # a percentile of 5e5 values is accurate to 0.02 percentage points, and takes 20 ms instead of 700
 SAMPLE_VOXELS = 500_000
-NARROWEST = 1e-30               # smallest width of a window: 255 divided by less overflows float32
+NARROWEST = 1e-30  # smallest width of a window: 255 divided by less overflows float32
 CLIP_PERCENTILE = 99.5
 BLACK_PERCENTILE = 1.0
 WHITE_PERCENTILE = 99.0
@@ -38,7 +38,9 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     sample = lattice(voxels)
     # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of
     # float32 values.
-    clip, low = np.percentile(sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32))
+    clip, low = np.percentile(
+        sample, np.array([CLIP_PERCENTILE, BLACK_PERCENTILE], dtype=np.float32)
+    )
     mean = float(np.minimum(sample, clip).mean(dtype=np.float64))
     foreground = sample[sample > mean]
     if foreground.size:

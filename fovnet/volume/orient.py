@@ -20,8 +20,8 @@ from fovnet.volume.checks import times
 from fovnet.volume.intensity import NARROWEST, window
 from fovnet.volume.volume import NO_AXIS, Volume
 
-MAX_TILT_DEG = 20.0             # default limit above which a volume is resampled
-TILT_WORTH_A_NOTE_DEG = 5.0     # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
+MAX_TILT_DEG = 20.0  # default limit above which a volume is resampled
+TILT_WORTH_A_NOTE_DEG = 5.0  # about one 5 mm slice across half a head (60 mm · tan 5° = 5 mm)
 # voxels of a resampled grid: 2 GiB as float32. A rotated cube takes at most 4.63 times its own
 MOST_STRAIGHT = 2**29
 # a resampled grid of more voxels than so many times the volume's own, and than FEW, gets larger ones
@@ -55,10 +55,13 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
                 ),
             )
         return replace(
-            straight, notes=(*volume.notes, f"{oblique}: resampled on a grid along the scanner axes")
+            straight,
+            notes=(*volume.notes, f"{oblique}: resampled on a grid along the scanner axes"),
         )
     if tilt > TILT_WORTH_A_NOTE_DEG:
-        note = f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
+        note = (
+            f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
+        )
         return replace(canonical, notes=(*volume.notes, note))
     return canonical
 
@@ -91,7 +94,7 @@ def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
     positive sign and the three are sorted, so that equal grids get equal results.
     """
     directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    directions = np.round(directions, 6) + 0.0              # float32 in a header has seven digits
+    directions = np.round(directions, 6) + 0.0  # float32 in a header has seven digits
     leading = directions[np.argmax(directions != 0, axis=0), np.arange(3)]
     sign = np.where(leading < 0, -1.0, 1.0)
     turned = directions * sign
@@ -121,15 +124,24 @@ def _straightened(canonical: Volume) -> Volume:
     straight_to_stored = np.linalg.solve(axes, np.diag(spacing))
     offset = (shape - 1) / 2 - straight_to_stored @ ((straight_shape - 1) / 2)
     voxels = ndimage.affine_transform(
-        np.ascontiguousarray(canonical.voxels), straight_to_stored, offset, tuple(straight_shape),
-        order=1, mode="constant", cval=window(canonical.voxels)[0], prefilter=False,
+        np.ascontiguousarray(canonical.voxels),
+        straight_to_stored,
+        offset,
+        tuple(straight_shape),
+        order=1,
+        mode="constant",
+        cval=window(canonical.voxels)[0],
+        prefilter=False,
     )
     centre = canonical.vox_to_ras @ np.append((shape - 1) / 2, 1.0)
     vox_to_ras = np.diag([*spacing, 1.0])
     vox_to_ras[:3, 3] = np.round(centre[:3] - spacing * (straight_shape - 1) / 2, 6)
     images = canonical.images and replace(canonical.images, axis=NO_AXIS)
     return replace(
-        canonical, voxels=voxels, vox_to_ras=vox_to_ras, counted_z_mm=canonical.slice_heights_mm(),
+        canonical,
+        voxels=voxels,
+        vox_to_ras=vox_to_ras,
+        counted_z_mm=canonical.slice_heights_mm(),
         images=images,
     )
 

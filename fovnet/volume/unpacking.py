@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 
 GZIP = b"\x1f\x8b"
-HEAD = 140                      # bytes to read to know a DICOM file: preamble, magic and the first element
+HEAD = 140  # bytes to read to know a DICOM file: preamble, magic and the first element
 PIECE = 1 << 20
-AT_ONCE = 1 << 20               # numbers in memory before they become float32
+AT_ONCE = 1 << 20  # numbers in memory before they become float32
 # most bytes read after the voxels to reach gzip's checksum, or skipped before them
 MAX_BEHIND = 1 << 26
 # exceptions of a damaged stream
@@ -48,7 +48,8 @@ def regular(path: Path) -> Path:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next(name for test, name in _KINDS if test(mode))
         raise VolumeError(
-            "volume-unreadable", f"{path}: this is {kind}, not a file on disk. Copy its contents into a file."
+            "volume-unreadable",
+            f"{path}: this is {kind}, not a file on disk. Copy its contents into a file.",
         )
     return path
 
@@ -99,10 +100,16 @@ def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
 def plain_bytes(stream: BinaryIO) -> int | None:
     """The number of bytes left in a stream; None for a gzip stream, where it is known only after
     decompression."""
-    return None if isinstance(cast(Any, stream), _Gzip) else os.fstat(stream.fileno()).st_size - stream.tell()
+    return (
+        None
+        if isinstance(cast(Any, stream), _Gzip)
+        else os.fstat(stream.fileno()).st_size - stream.tell()
+    )
 
 
-def numbers(path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
+def numbers(
+    path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]
+) -> Iterator[NDArray[Any]]:
     """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).
 
     Raises VolumeError "volume-truncated" if it ends before.
@@ -188,6 +195,9 @@ class _Zlib(io.RawIOBase):
 
 
 _KINDS = (
-    (stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"), (lambda mode: True, "something unknown"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (lambda mode: True, "something unknown"),
 )

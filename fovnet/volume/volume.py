@@ -68,4 +68,6 @@ class Volume:
         """
         centre = (np.asarray(self.voxels.shape[:2]) - 1) / 2
         start = self.vox_to_ras[2, :2] @ centre + self.vox_to_ras[2, 3]
-        return np.asarray(np.round(start + self.vox_to_ras[2, 2] * np.arange(self.voxels.shape[2]), 6) + 0.0)
+        return np.asarray(
+            np.round(start + self.vox_to_ras[2, 2] * np.arange(self.voxels.shape[2]), 6) + 0.0
+        )

@@ -22,8 +22,13 @@ from fovnet.results import SHIPPED_NETWORKS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SMALL = {
-    "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
-    "log10_learning_rate": -2, "log2_batch": 3,
+    "blocks": 4,
+    "convolutions": 1,
+    "log2_filters": 2,
+    "kernel": 3,
+    "separable": False,
+    "log10_learning_rate": -2,
+    "log2_batch": 3,
 }
 
 
@@ -35,16 +40,23 @@ def collection(folder: Path, subjects: int, first: int) -> Path:
         name = f"v{number:02d}"
         widths = np.where(np.arange(12) < 6, 17, 11) + rng.integers(-1, 2)
         disc = np.hypot(i, j)[:, :, None] < widths
-        voxels = 600 * disc * np.where(np.arange(12) < 6, 1.0, 0.6) + rng.normal(60, 15, (40, 40, 12))
+        voxels = 600 * disc * np.where(np.arange(12) < 6, 1.0, 0.6) + rng.normal(
+            60, 15, (40, 40, 12)
+        )
         (folder / "volumes").mkdir(parents=True, exist_ok=True)
         nib.save(
             nib.Nifti1Image(np.abs(voxels).astype(np.float32), np.diag([8.0, 8.0, 6.0, 1.0])),
             folder / "volumes" / f"{name}.nii.gz",
         )
-        volumes.append({
-            "volume_id": name, "subject_id": f"p{number:02d}", "path": f"volumes/{name}.nii.gz",
-            "field_of_view": "trunk", "plane": "axial",
-        })
+        volumes.append(
+            {
+                "volume_id": name,
+                "subject_id": f"p{number:02d}",
+                "path": f"volumes/{name}.nii.gz",
+                "field_of_view": "trunk",
+                "plane": "axial",
+            }
+        )
         regions += [
             {"volume_id": name, "region": region, "first_slice": low, "last_slice": low + 5}
             for region, low in (("abdomen", 0), ("chest", 6))
@@ -75,7 +87,9 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
         net = from_configuration(configuration, classes=len(DEFAULT.classes), head="gap")
         path = folder / "drawn" / f"{slot}.safetensors"
         save_network(path, build(net, torch.Generator().manual_seed(slot)), net, inputs)
-        members.append({"slot": slot, "score": 1.0, "configuration": configuration, "weights": str(path)})
+        members.append(
+            {"slot": slot, "score": 1.0, "configuration": configuration, "weights": str(path)}
+        )
     assemble(folder / "ensemble", members, DEFAULT, prepare, settings={}, seed=1)
     save_rule(folder / "ensemble", Rule(yes_bar=0.8, no_bar=0.8), {}, settings={}, seed=1)
     seal(folder / "ensemble")
@@ -92,28 +106,39 @@ def run_of(begun: Path, labels: Path, out: Path) -> Run:
 @pytest.mark.slow
 def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_path: Path) -> None:
     labels, out = collection(tmp_path / "labels", FEWEST, 0), tmp_path / "out"
-    collection(out / "phantom", 8, 50)                      # in the place of simulated people
+    collection(out / "phantom", 8, 50)  # in the place of simulated people
     made = adapted(run_of(begun, labels, out))
     answer = fovnet.load(made.ensemble).predict(labels / "volumes" / "v00.nii.gz")
-    assert answer.status in ("ok", "partly", "uncertain") and made.subjects == made.volumes == FEWEST
+    assert (
+        answer.status in ("ok", "partly", "uncertain") and made.subjects == made.volumes == FEWEST
+    )
     assert header_of(made.table) == list(COLUMNS)
     told = read_json(out / "adapted.json")
-    assert [one["measure"] for one in told["gains"]] == [row["measure"] for row in read_tsv(made.table)]
+    assert [one["measure"] for one in told["gains"]] == [
+        row["measure"] for row in read_tsv(made.table)
+    ]
     assert told["certainty"] == made.certainty and "certain" in made.certainty and not made.lacking
     assert told["share"] == made.share and bool(made.why) == (made.share == 0.0)
     same = [
-        checksum(path) == checksum(made.ensemble / path.name) for path in begun.glob("member-*.safetensors")
+        checksum(path) == checksum(made.ensemble / path.name)
+        for path in begun.glob("member-*.safetensors")
     ]
     assert all(same) if made.share == 0.0 else not any(same)
     said = {path: path.stat().st_mtime_ns for path in out.glob("answers/*.npz")}
     assert len(said) >= 2 + FEWEST
     again = adapted(run_of(begun, labels, out))
-    assert again.share == made.share and all(path.stat().st_mtime_ns == was for path, was in said.items())
+    assert again.share == made.share and all(
+        path.stat().st_mtime_ns == was for path, was in said.items()
+    )
 
 
-def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(begun: Path, tmp_path: Path) -> None:
+def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(
+    begun: Path, tmp_path: Path
+) -> None:
     labels, out = collection(tmp_path / "labels", FEWEST - 1, 0), tmp_path / "out"
-    with pytest.raises(CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more") as few:
+    with pytest.raises(
+        CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more"
+    ) as few:
         adapted(run_of(begun, labels, out))
     assert few.value.code == "adapt-few"
     command = ["adapt", "--labels", str(labels), "--out", str(out), "--model", str(begun)]
@@ -144,7 +169,10 @@ def test_words_of_ones_own_are_told_which_are_wanted(begun: Path, tmp_path: Path
     with pytest.raises(CollectionError) as refused:
         adapted(run_of(begun, labels, tmp_path / "out"))
     told = refused.value.sentence
-    assert "did you mean" not in told and "write one of legs, pelvis, abdomen, chest, head, spine" in told
+    assert (
+        "did you mean" not in told
+        and "write one of legs, pelvis, abdomen, chest, head, spine" in told
+    )
 
 
 def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> None:
@@ -178,7 +206,8 @@ def test_the_configuration_file_says_what_the_command_does_without_one() -> None
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--labels", "x"], "adapt-what"), (["--config", "x.yaml", "--out", "y"], "adapt-both"),
+        (["--labels", "x"], "adapt-what"),
+        (["--config", "x.yaml", "--out", "y"], "adapt-both"),
     ],
 )
 def test_half_a_command_is_refused(words: list[str], code: str) -> None:

@@ -12,7 +12,9 @@ from fovnet.acts.adaptation import MOST_KEPT, alike, between, kept_targets
 
 
 @given(sizes=lists(integers(1, 30), min_size=1, max_size=12), seed=integers(0, 99))
-def test_every_volume_weighs_the_same_however_many_slices_it_has(sizes: list[int], seed: int) -> None:
+def test_every_volume_weighs_the_same_however_many_slices_it_has(
+    sizes: list[int], seed: int
+) -> None:
     volume = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)) * 7, sizes))
     weights = alike(volume)
     for one in np.unique(volume):
@@ -25,7 +27,7 @@ def test_a_region_without_an_example_is_neither_pushed_nor_pulled(seed: int) -> 
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=7)
     shown = np.arange(7) < 4
-    scores[~shown] -= 6.0                                    # together below MOST_KEPT
+    scores[~shown] -= 6.0  # together below MOST_KEPT
     before = softmax(scores)[None]
     target = kept_targets(np.eye(7)[[2]], before, shown)[0]
 

@@ -22,7 +22,9 @@ from fovnet.volume.sources.discovery import find
 
 def image(seed: int) -> nibabel.Nifti1Image:
     rng = np.random.default_rng(seed)
-    return nibabel.Nifti1Image(rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6, 6, 6, 1.0]))
+    return nibabel.Nifti1Image(
+        rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6, 6, 6, 1.0])
+    )
 
 
 @pytest.fixture
@@ -33,9 +35,13 @@ def archive(tmp_path: Path, write: ModuleType) -> Path:
     (folder / "plain.nii.gz").write_bytes(gzip.compress(image(1).to_bytes(), 1))
     (tmp_path / "elsewhere.nii").write_bytes(image(2).to_bytes())
     (folder / "linked.nii").symlink_to(tmp_path / "elsewhere.nii")
-    nibabel.save(nibabel.Nifti1Pair(*(image(3).dataobj, image(3).affine)), folder / "pair" / "p.img")
+    nibabel.save(
+        nibabel.Nifti1Pair(*(image(3).dataobj, image(3).affine)), folder / "pair" / "p.img"
+    )
     for series in (1, 2):
-        write.save(folder / "both", write.images(write.noise(seed=series), series=series), f"s{series}")
+        write.save(
+            folder / "both", write.images(write.noise(seed=series), series=series), f"s{series}"
+        )
     write.save(tmp_path / "zip", write.images(write.noise(seed=3), series=3), "z")
     write.zipped(folder / "export.zip", tmp_path / "zip")
     return folder
@@ -84,22 +90,30 @@ CHANGES: dict[str, tuple[Callable[[Path], object], int]] = {
     "copied back": (lambda root: copied_back(root / PLAIN), 0),
     "permissions": (lambda root: (root / PLAIN).chmod(0o600), 0),
     "a file added beside": (lambda root: (root / "new.nii").write_bytes(image(9).to_bytes()), 0),
-    "a file added to a folder of series": (lambda root: (root / BOTH / "notes.txt").write_text("x"), 0),
+    "a file added to a folder of series": (
+        lambda root: (root / BOTH / "notes.txt").write_text("x"),
+        0,
+    ),
     "the link led anew to a copy": (
         lambda root: (
-            shutil.copy(root / LINKED, root / "copy"), (root / LINKED).unlink(),
+            shutil.copy(root / LINKED, root / "copy"),
+            (root / LINKED).unlink(),
             (root / LINKED).symlink_to(root / "copy"),
-        ), 0,
+        ),
+        0,
     ),
     "all touched": (lambda root: [os.utime(path, (9, 9)) for path in root.rglob("*.*")], 0),
     "another body part": (
-        lambda root: (root / PLAIN).write_bytes(gzip.compress(image(8).to_bytes(), 1)), 1
+        lambda root: (root / PLAIN).write_bytes(gzip.compress(image(8).to_bytes(), 1)),
+        1,
     ),
     "packed anew": (
-        lambda root: (root / PLAIN).write_bytes(gzip.compress(image(1).to_bytes(), 9, mtime=1)), 1
+        lambda root: (root / PLAIN).write_bytes(gzip.compress(image(1).to_bytes(), 9, mtime=1)),
+        1,
     ),
     "of the same size and times": (
-        lambda root: replace_with_times(root / PLAIN, (root / PLAIN).read_bytes()[:-1] + b"\1"), 1
+        lambda root: replace_with_times(root / PLAIN, (root / PLAIN).read_bytes()[:-1] + b"\1"),
+        1,
     ),
     "one byte": (lambda root: flip_last_byte(root / PLAIN), 1),
     "cut short": (lambda root: os.truncate(root / PLAIN, 100), 1),
@@ -108,14 +122,19 @@ CHANGES: dict[str, tuple[Callable[[Path], object], int]] = {
     "a folder in its place": (lambda root: ((root / PLAIN).unlink(), (root / PLAIN).mkdir()), 1),
     "the target of a link": (lambda root: flip_last_byte((root / LINKED).resolve()), 1),
     "the link led elsewhere": (
-        lambda root: ((root / LINKED).unlink(), (root / LINKED).symlink_to(root / "pair" / "p.img")), 1
+        lambda root: (
+            (root / LINKED).unlink(),
+            (root / LINKED).symlink_to(root / "pair" / "p.img"),
+        ),
+        1,
     ),
     "a link without a target": (lambda root: (root / LINKED).resolve().unlink(), 1),
     "the data beside a header": (lambda root: overwrite(root / PAIR, b"\1\2\3"), 1),
     "the header beside its data": (lambda root: overwrite(root / "pair" / "p.hdr", b"\0"), 1),
     "one image of one series": (lambda root: flip_last_byte(next((root / BOTH).glob("s1*"))), 1),
     "one image of each series": (
-        lambda root: [flip_last_byte(next((root / BOTH).glob(f"s{series}*"))) for series in (1, 2)], 2
+        lambda root: [flip_last_byte(next((root / BOTH).glob(f"s{series}*"))) for series in (1, 2)],
+        2,
     ),
     "an image removed": (lambda root: next((root / BOTH).glob("s2*")).unlink(), 1),
     "a folder of series removed": (lambda root: shutil.rmtree(root / BOTH), 2),

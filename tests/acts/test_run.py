@@ -15,7 +15,9 @@ from fovnet.errors import ConfigError
 def test_only_a_gpu_can_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     runs = {
-        device: Run(Path("mine.yaml"), Settings(phantom=Phantom(subjects=8), training={"device": device}))
+        device: Run(
+            Path("mine.yaml"), Settings(phantom=Phantom(subjects=8), training={"device": device})
+        )
         for device in ("auto", "cpu", "cuda")
     }
     runs["auto"].refuse_without_device()

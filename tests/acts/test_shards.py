@@ -39,7 +39,10 @@ def fovnet(*words: object, status: int = 0) -> str:
 
 def put(path: Path, seed: int) -> Path:
     rng = np.random.default_rng(seed)
-    voxels, affine = rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6, 6, 6 + seed, 1.0])
+    voxels, affine = (
+        rng.integers(0, 900, (7, 6, 5)).astype(np.int16),
+        np.diag([6, 6, 6 + seed, 1.0]),
+    )
     image = nibabel.Nifti1Image(voxels, affine)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(image.to_bytes(), 1))
@@ -59,9 +62,17 @@ def archive(tmp_path: Path, write) -> Path:
     write.save(folder / "study" / "a", cut[::2], "a")
     write.save(folder / "study" / "b", cut[1::2], "b")
     for series in (2, 3):
-        write.save(folder / "both", write.images(write.noise(seed=series), series=series), f"s{series}")
-        write.save(tmp_path / "zip", write.images(write.noise(seed=series), series=5 + series), f"s{series}")
-    (tmp_path / "zip" / "broken.dcm").write_bytes((tmp_path / "zip" / "s2000.dcm").read_bytes()[:300])
+        write.save(
+            folder / "both", write.images(write.noise(seed=series), series=series), f"s{series}"
+        )
+        write.save(
+            tmp_path / "zip",
+            write.images(write.noise(seed=series), series=5 + series),
+            f"s{series}",
+        )
+    (tmp_path / "zip" / "broken.dcm").write_bytes(
+        (tmp_path / "zip" / "s2000.dcm").read_bytes()[:300]
+    )
     write.zipped(folder / "export.zip", tmp_path / "zip")
     (folder / "broken.zip").write_bytes(b"PK\x03\x04 no archive")
     return folder
@@ -76,10 +87,12 @@ def model(finished: Path, tmp_path: Path) -> Path:
 
 
 def answer(out: Path, model: Path, *words: object) -> None:
-    for number in reversed(read_survey(out).shards):        # the order is of no account
+    for number in reversed(read_survey(out).shards):  # the order is of no account
         listed = shard_list(out, number).read_text()
         broken = "empty.nii" in listed or "broken.zip" in listed
-        fovnet("shard", "answer", out, "--shard", number, "--model", model, *words, status=3 * broken)
+        fovnet(
+            "shard", "answer", out, "--shard", number, "--model", model, *words, status=3 * broken
+        )
 
 
 def sharded(archive: Path, out: Path, model: Path, *words: object, each: int = 3) -> None:
@@ -102,7 +115,10 @@ def test_shards_leave_what_one_process_leaves(archive: Path, model: Path, tmp_pa
     sharded(archive, many, model, "--no-pictures")
     wanted, found = contents(one), contents(many)
     assert "15 volumes, 2 refused, 1 object in archives could not be read" in told
-    assert len(read_survey(many).shards) == 5 and {"t0-3.json", "found.tsv", "pages/t1.html"} <= found.keys()
+    assert (
+        len(read_survey(many).shards) == 5
+        and {"t0-3.json", "found.tsv", "pages/t1.html"} <= found.keys()
+    )
     assert found.keys() == wanted.keys()
     assert [name for name in wanted if wanted[name] != found[name]] == []
 
@@ -117,7 +133,9 @@ def test_new_files_answer_only_themselves(archive: Path, model: Path, tmp_path: 
     put(archive / "p1" / "t1.nii.gz", 71)
     told = fovnet("shard", "survey", archive, "--out", out)
     assert "16 volumes" in told and "1 of them new: 6 shards" in told
-    with pytest.raises(ConfigError, match=r"2 shards of 6 not answered .*\(\d, 5\).*shard-unanswered"):
+    with pytest.raises(
+        ConfigError, match=r"2 shards of 6 not answered .*\(\d, 5\).*shard-unanswered"
+    ):
         shards.merged(out, load(model, "cpu"), ShardSettings(pages=False))
     answer(out, model, *words)
     fovnet("shard", "merge", out, "--model", model, "--no-pages", status=3)
@@ -126,12 +144,18 @@ def test_new_files_answer_only_themselves(archive: Path, model: Path, tmp_path: 
     assert fresh == {"t0-4.json", "t1-2.json"}
     whole = tmp_path / "whole"
     fovnet("predict", archive, "--out", whole, "--model", model, *words, status=3)
-    paths = [[line.split("\t")[1:] for line in (place / "answers.tsv").read_text().splitlines()]
-             for place in (out, whole)]
-    assert paths[0] == paths[1], "the same rows in the same order, but for numbers after names that repeat"
+    paths = [
+        [line.split("\t")[1:] for line in (place / "answers.tsv").read_text().splitlines()]
+        for place in (out, whole)
+    ]
+    assert paths[0] == paths[1], (
+        "the same rows in the same order, but for numbers after names that repeat"
+    )
 
 
-def test_tables_go_as_soon_as_a_shard_is_answered_anew(archive: Path, model: Path, tmp_path: Path) -> None:
+def test_tables_go_as_soon_as_a_shard_is_answered_anew(
+    archive: Path, model: Path, tmp_path: Path
+) -> None:
     """They are of the earlier archive; a run that is killed then must not leave them."""
     out = tmp_path / "out"
     sharded(archive, out, model, "--no-pictures")
@@ -149,37 +173,53 @@ def test_pages_with_faces_go_with_the_survey(archive: Path, model: Path, tmp_pat
     fovnet("shard", "survey", archive, "--out", out, "--no-faces")
     assert not list((out / "pages").iterdir())
     sharded(archive, out, model, "--no-faces", "--no-pictures")
-    fovnet("predict", archive, "--out", one, "--model", model, "--no-faces", "--no-pictures", status=3)
+    fovnet(
+        "predict", archive, "--out", one, "--model", model, "--no-faces", "--no-pictures", status=3
+    )
     wanted, found = contents(one), contents(out)
     assert found.keys() == wanted.keys()
     # of a refused volume no picture was drawn, and its answer stays as it was
     assert {name for name in wanted if wanted[name] != found[name]} == {"empty.json", "broken.json"}
 
 
-def test_answers_of_other_networks_are_not_merged(archive: Path, model: Path, tmp_path: Path) -> None:
+def test_answers_of_other_networks_are_not_merged(
+    archive: Path, model: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     sharded(archive, out, model, "--no-pictures", "--no-pages")
     other = shutil.copytree(model, tmp_path / "other")
-    (other / "decision.json").write_text((other / "decision.json").read_text().replace("4.5", "5.5"))
+    (other / "decision.json").write_text(
+        (other / "decision.json").read_text().replace("4.5", "5.5")
+    )
     refusal = r"5 shards of 5 not answered by these networks.*--no-pages.*shard-unanswered"
     with pytest.raises(ConfigError, match=refusal):
         shards.merged(out, load(other, "cpu"), ShardSettings(pages=False))
 
 
 @pytest.mark.parametrize("words", [("answer", "--shard", "0"), ("merge",)])
-def test_without_a_survey_there_is_nothing_to_answer(words: tuple[str, ...], tmp_path: Path) -> None:
-    fault = CliRunner().invoke(app, ["shard", words[0], str(tmp_path / "out"), *words[1:]]).exception
+def test_without_a_survey_there_is_nothing_to_answer(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    fault = (
+        CliRunner().invoke(app, ["shard", words[0], str(tmp_path / "out"), *words[1:]]).exception
+    )
     assert isinstance(fault, ConfigError) and "fovnet shard survey" in fault.sentence
     assert not any(tmp_path.iterdir())
 
 
-def test_a_folder_of_shards_that_is_somebody_elses_is_left_alone(archive: Path, tmp_path: Path) -> None:
+def test_a_folder_of_shards_that_is_somebody_elses_is_left_alone(
+    archive: Path, tmp_path: Path
+) -> None:
     own = tmp_path / "out" / "shards" / "survey.json"
     own.parent.mkdir(parents=True)
     own.write_text('{"mine": 1}')
     line = ["shard", "survey", str(archive), "--out", str(tmp_path / "out")]
     fault = CliRunner().invoke(app, line).exception
-    assert isinstance(fault, ConfigError) and fault.code == "out-foreign" and own.read_text() == '{"mine": 1}'
+    assert (
+        isinstance(fault, ConfigError)
+        and fault.code == "out-foreign"
+        and own.read_text() == '{"mine": 1}'
+    )
 
 
 FORKED = multiprocessing.get_context("forkserver")
@@ -200,7 +240,7 @@ def test_a_killed_shard_goes_on_and_no_other_process_has_it_meanwhile(
     )
     running.start()
     until = time.monotonic() + 300
-    while len(list(out.glob("*.json"))) < 4:                # found.json among them
+    while len(list(out.glob("*.json"))) < 4:  # found.json among them
         assert running.is_alive() and time.monotonic() < until
         time.sleep(0.01)
     with pytest.raises(BlockingIOError):
@@ -213,14 +253,19 @@ def test_a_killed_shard_goes_on_and_no_other_process_has_it_meanwhile(
     assert (running.exitcode, waiting.exitcode) == (-signal.SIGKILL, 3)
     assert all(path.stat().st_mtime_ns == before for path, before in kept.items()), "answered again"
     fovnet("shard", "merge", out, "--model", model, status=3)
-    fovnet("predict", archive, "--out", tmp_path / "one", "--model", model, "--no-pictures", status=3)
+    fovnet(
+        "predict", archive, "--out", tmp_path / "one", "--model", model, "--no-pictures", status=3
+    )
     assert contents(out) == contents(tmp_path / "one")
 
 
 OTHER = {
-    "model": None, "include": ("--include", "derived", "--include", "phase"),
-    "show_ids": ("--show-ids", "--no-show-ids"), "pictures": ("--no-pictures", "--pictures"),
-    "pages": ("--no-pages", "--pages"), "faces": ("--no-faces", "--faces"),
+    "model": None,
+    "include": ("--include", "derived", "--include", "phase"),
+    "show_ids": ("--show-ids", "--no-show-ids"),
+    "pictures": ("--no-pictures", "--pictures"),
+    "pages": ("--no-pages", "--pages"),
+    "faces": ("--no-faces", "--faces"),
 }
 """Of each setting of the whole two values as options; of the model two folders are made."""
 
@@ -297,7 +342,9 @@ def test_a_setting_told_to_the_survey_holds_for_every_step_and_the_next_survey(
             number = ["--shard", 0] if step == "answer" else []
             assert refusal_of("shard", step, out, *number, *other).code == "shard-settings"
     fovnet("shard", "survey", two_volumes, "--out", out, *other)
-    assert read_survey(out).settings.facts[name] != settings.facts[name], "the survey itself may change it"
+    assert read_survey(out).settings.facts[name] != settings.facts[name], (
+        "the survey itself may change it"
+    )
 
 
 @pytest.mark.parametrize("name", ["model", *IN_ANSWERS])
@@ -332,17 +379,28 @@ def test_faces_covered_in_the_survey_are_covered_in_what_a_later_step_draws(
     fovnet("shard", "merge", covered)
     fovnet("predict", two_volumes, "--out", whole, "--no-faces", *model)
     fovnet("predict", two_volumes, "--out", bare, *model)
-    assert contents(covered) == contents(whole) and contents(whole)["t0.png"] != contents(bare)["t0.png"]
+    assert (
+        contents(covered) == contents(whole)
+        and contents(whole)["t0.png"] != contents(bare)["t0.png"]
+    )
 
 
-@pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", '{"each": 200', "\0\0\0", '"fovnet"'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "{}", "[]", "null", '{"each": 200', "\0\0\0", '"fovnet"']
+)
 def test_a_damaged_survey_has_one_remedy(content: str, two_volumes: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     fovnet("shard", "survey", two_volumes, "--out", out)
     (out / "shards" / "survey.json").write_text(content)
-    commands = (["survey", two_volumes, "--out", out], ["answer", out, "--shard", 0], ["merge", out])
+    commands = (
+        ["survey", two_volumes, "--out", out],
+        ["answer", out, "--shard", 0],
+        ["merge", out],
+    )
     refusals = {str(refusal_of("shard", *words)) for words in commands}
-    assert len(refusals) == 1 and "remove it, and give `fovnet shard survey` again" in refusals.pop()
+    assert (
+        len(refusals) == 1 and "remove it, and give `fovnet shard survey` again" in refusals.pop()
+    )
 
 
 def test_a_damaged_survey_does_not_uncover_faces(two_volumes: Path, tmp_path: Path) -> None:
@@ -356,7 +414,15 @@ def test_a_damaged_survey_does_not_uncover_faces(two_volumes: Path, tmp_path: Pa
 def test_a_folder_without_networks_is_refused_before_an_archive_is_listed(
     two_volumes: Path, tmp_path: Path
 ) -> None:
-    words = ["shard", "survey", str(two_volumes), "--out", str(tmp_path / "out"), "--model", str(two_volumes)]
+    words = [
+        "shard",
+        "survey",
+        str(two_volumes),
+        "--out",
+        str(tmp_path / "out"),
+        "--model",
+        str(two_volumes),
+    ]
     fault = CliRunner().invoke(app, words).exception
     assert isinstance(fault, ModelError) and fault.code == "model-missing"
     assert not (tmp_path / "out").exists()
@@ -423,7 +489,9 @@ def test_a_folder_stays_covered_whatever_draws_into_it(
         elif step == "new":
             fovnet("predict", new, "--out", out, *model, *fast, *words)
         elif step == "survey":
-            fovnet("shard", "survey", two_volumes, "--out", out, "--volumes", 1, *model, *fast, *words)
+            fovnet(
+                "shard", "survey", two_volumes, "--out", out, "--volumes", 1, *model, *fast, *words
+            )
         elif step == "answer":
             fovnet("shard", "answer", out, "--shard", *words)
         elif step == "merge":
@@ -435,7 +503,9 @@ def test_a_folder_stays_covered_whatever_draws_into_it(
     assert (out / MARK).exists() == bool(covered)
 
 
-def test_a_file_of_that_name_that_is_somebody_elses_is_left_alone(two_volumes: Path, tmp_path: Path) -> None:
+def test_a_file_of_that_name_that_is_somebody_elses_is_left_alone(
+    two_volumes: Path, tmp_path: Path
+) -> None:
     tmp_path.joinpath("out").mkdir()
     (tmp_path / "out" / MARK).write_text("my own list of faces")
     for words in (["shard", "survey"], ["predict"]):

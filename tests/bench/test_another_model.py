@@ -49,7 +49,11 @@ def test_f1_is_that_of_scikit_learn_and_nothing_told_rightly_is_none() -> None:
         f1_score(interrupted, told)
     )
     assert mean == pytest.approx(f1_score(interrupted, told, average="macro"))
-    assert f1_of(confusion(np.array([True]), np.array([False])).sum(axis=0)).tolist() == [0.0, 0.0, 0.0]
+    assert f1_of(confusion(np.array([True]), np.array([False])).sum(axis=0)).tolist() == [
+        0.0,
+        0.0,
+        0.0,
+    ]
 
 
 def proposal(**changes: object) -> Proposal:
@@ -91,10 +95,22 @@ def test_a_search_goes_on_from_its_journal_to_what_it_would_have_come_to(tmp_pat
     )
 
 
-def test_the_verb_has_a_line_for_each_search_and_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+def test_the_verb_has_a_line_for_each_search_and_refuses_what_it_does_not_know(
+    tmp_path: Path,
+) -> None:
     said = bench(
-        "another-model", "--out", tmp_path, "--method", "random", "--method", "mads", "--thesis", "--trials",
-        "2", "--seeds", "1",
+        "another-model",
+        "--out",
+        tmp_path,
+        "--method",
+        "random",
+        "--method",
+        "mads",
+        "--thesis",
+        "--trials",
+        "2",
+        "--seeds",
+        "1",
     )
     assert "of the test pictures are interrupted" in said
     rows = read_tsv(tmp_path / "another-model.tsv")

@@ -8,7 +8,14 @@ import os
 import numpy as np
 import pytest
 
-from fovnet.bench.coverage import Coverage, Study, coverage, intervals_of, simulated_study, true_values
+from fovnet.bench.coverage import (
+    Coverage,
+    Study,
+    coverage,
+    intervals_of,
+    simulated_study,
+    true_values,
+)
 from fovnet.maths.intervals import cluster_weights
 
 TAIL = "95th percentile"
@@ -20,7 +27,9 @@ def large() -> Study:
 
 
 def test_the_true_values_are_what_a_very_large_study_shows(large: Study) -> None:
-    slices, wrong, again = (counts.sum(axis=0) for counts in (large.slices, large.wrong, large.wrong_again))
+    slices, wrong, again = (
+        counts.sum(axis=0) for counts in (large.slices, large.wrong, large.wrong_again)
+    )
     higher = np.random.default_rng(1).permutation(large.score[large.positive])[:8000]
     lower = np.random.default_rng(2).permutation(large.score[~large.positive])[:8000]
     seen = {
@@ -95,7 +104,11 @@ def test_a_worst_case_has_the_interval_that_holds_it_or_none() -> None:
     rows = {(row.subjects, row.method): row for row in found}
     assert rows[20, "widened percentile"].share < 0.91
     few, many = rows[20, "order statistics"], rows[100, "order statistics"]
-    assert few.undefined > 100 and many.undefined < 15 and many.held / (many.studies - many.undefined) >= 0.89
+    assert (
+        few.undefined > 100
+        and many.undefined < 15
+        and many.held / (many.studies - many.undefined) >= 0.89
+    )
 
 
 def test_of_two_runs_that_differ_in_few_bodies_the_bootstrap_t_names_a_winner_too_often() -> None:
@@ -108,7 +121,8 @@ def test_of_two_runs_that_differ_in_few_bodies_the_bootstrap_t_names_a_winner_to
 
 def test_a_simulation_is_its_seed() -> None:
     first, again, other = (
-        list(coverage([10], studies=20, correlation=0.1, repeats=100, seed=seed)) for seed in (1, 1, 2)
+        list(coverage([10], studies=20, correlation=0.1, repeats=100, seed=seed))
+        for seed in (1, 1, 2)
     )
     assert first == again and first != other
 
@@ -122,10 +136,14 @@ def test_of_a_thousand_studies_93_to_97_in_a_hundred_are_held(correlation: float
     """With 20 to 100 bodies; exceptions: an area under the curve with 20, at 92 to 93 %, and differences,
     held by more."""
     for row in used(
-        list(coverage([20, 30, 50, 100], studies=1000, correlation=correlation, repeats=1000, seed=1))
+        list(
+            coverage([20, 30, 50, 100], studies=1000, correlation=correlation, repeats=1000, seed=1)
+        )
     ):
         if row.statistic.startswith(TAIL):
             assert row.held >= 0.89 * (row.studies - row.undefined), row
             continue
         least = 0.91 if (row.statistic, row.subjects) == ("area under the curve", 20) else 0.93
-        assert least <= row.share <= (0.995 if row.statistic.startswith("difference") else 0.97), row
+        assert least <= row.share <= (0.995 if row.statistic.startswith("difference") else 0.97), (
+            row
+        )

@@ -48,7 +48,9 @@ def saved(folder: Path, **changes: Any) -> Path:
     y = np.where(np.isfinite(made[:, -1]), made[:, -1], 99.0)
     path = folder / "line.npz"
     arrays = {
-        "X": np.linspace(0, 1, ROWS)[:, None], "kinds": np.array(["ord"]), "names": np.array(["rate"]),
+        "X": np.linspace(0, 1, ROWS)[:, None],
+        "kinds": np.array(["ord"]),
+        "names": np.array(["rate"]),
         "y": y,
     }
     given = {**arrays, "cost": np.full(ROWS, 18.0), "curves": made, **changes}
@@ -79,7 +81,9 @@ def test_y_follows_from_the_curves_by_their_rule(rule: str, tmp_path: Path) -> N
     for row, losses in enumerate(made.tolist()):
         for epochs in range(1, R + 1):
             seen = losses[1 : epochs + 1]
-            score = (min(seen) if rule == "lowest" else seen[-1]) if np.isfinite(seen).all() else np.nan
+            score = (
+                (min(seen) if rule == "lowest" else seen[-1]) if np.isfinite(seen).all() else np.nan
+            )
             assert read.scores[row, epochs] == pytest.approx(score, nan_ok=True)
     assert np.isnan(read.scores[:, 0]).all() and read.epochs == R
 
@@ -90,9 +94,12 @@ def test_a_row_whose_curve_diverges_has_diverged_whatever_y_says_and_costs_the_e
     """y of row 5 is 99; its sixth epoch is the first without a loss."""
     assert np.isnan(table.loss[5]) and table.lasts[5] == 6 and table.lasts[0] == R
     run = recorded(
-        table, [Slot(0, 0, 1), Slot(5, 0, 3), Slot(5, 3, R), Slot(0, 1, R)], np.arange(4.0), [0.1] * 4
+        table,
+        [Slot(0, 0, 1), Slot(5, 0, 3), Slot(5, 3, R), Slot(0, 1, R)],
+        np.arange(4.0),
+        [0.1] * 4,
     )
-    assert run.spent.tolist() == [1, 4, 7, 15]                      # 1, 3, the 3 until it diverges, 8
+    assert run.spent.tolist() == [1, 4, 7, 15]  # 1, 3, the 3 until it diverges, 8
     assert run.drawn.tolist() == [1, 2, 2, 2] and run.epochs.tolist() == [1, 3, 6, R]
     assert run.whole.tolist() == [False, False, False, True]
 
@@ -102,7 +109,9 @@ def test_curves_beside_the_table_and_seconds_of_an_epoch_are_read(tmp_path: Path
     read = load_table(saved(tmp_path, curves=None, epoch_seconds=np.full(ROWS, 0.5)))
     assert read.epochs == R and (read.cost == 0.5 * R).all()
     finite = np.isfinite(read.loss)
-    assert (read.scores[finite, -1] == read.loss[finite]).all()     # y itself, not its float32 neighbour
+    assert (
+        read.scores[finite, -1] == read.loss[finite]
+    ).all()  # y itself, not its float32 neighbour
 
 
 @pytest.mark.parametrize(
@@ -120,7 +129,9 @@ def test_curves_beside_the_table_and_seconds_of_an_epoch_are_read(tmp_path: Path
         ({"epoch_seconds": np.ones(3)}, "table-value"),
     ],
 )
-def test_faulty_curves_are_refused_by_name(changes: dict[str, Any], code: str, tmp_path: Path) -> None:
+def test_faulty_curves_are_refused_by_name(
+    changes: dict[str, Any], code: str, tmp_path: Path
+) -> None:
     with pytest.raises(SearchError) as fault:
         load_table(saved(tmp_path, **changes))
     assert fault.value.code == code and "line.npz" in fault.value.sentence
@@ -135,14 +146,20 @@ def test_damaged_curves_beside_a_table_are_refused_by_name(content: bytes, tmp_p
 
 
 @pytest.mark.parametrize("method", ["gp-ei", "random", "tpe"])
-def test_full_trainings_draw_the_same_rows_with_and_without_curves(method: str, tmp_path: Path) -> None:
+def test_full_trainings_draw_the_same_rows_with_and_without_curves(
+    method: str, tmp_path: Path
+) -> None:
     """Where no row diverges, which without curves has a loss of 99; each draw costs R epochs."""
     made = curves()
     made = made[np.isfinite(made).all(axis=1)]
     rows = {name: np.linspace(0, 1, len(made)) for name in ("X", "cost")}
     given = {"X": rows["X"][:, None], "cost": 1 + rows["cost"], "y": made[:, -1]}
-    (with_curves, plain) = (load_table(saved(tmp_path, curves=each, **given)) for each in (made, None))
-    first, second = (replay(one, method, first_row=3, seed=1, draws=14) for one in (with_curves, plain))
+    (with_curves, plain) = (
+        load_table(saved(tmp_path, curves=each, **given)) for each in (made, None)
+    )
+    first, second = (
+        replay(one, method, first_row=3, seed=1, draws=14) for one in (with_curves, plain)
+    )
     assert first.rows.tolist() == second.rows.tolist()
     assert first.spent.tolist() == [R * draw for draw in second.spent]
     assert first.ends == pytest.approx(second.ends)
@@ -153,7 +170,9 @@ def test_full_trainings_draw_the_same_rows_with_and_without_curves(method: str, 
 def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_end(
     way: str, workers: int, table: Table
 ) -> None:
-    run = replay(table, "random", first_row=3, seed=1, draws=40, workers=workers, spending=Spending(way))
+    run = replay(
+        table, "random", first_row=3, seed=1, draws=40, workers=workers, spending=Spending(way)
+    )
     trained: Counter[int] = Counter()
     for row, epochs, spent, before in zip(
         run.rows.tolist(), run.epochs, run.spent, [0, *run.spent[:-1]], strict=True
@@ -185,14 +204,23 @@ def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(table: 
         recorded(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4),
         recorded(table, slots[:3], np.ones(3), [0.1] * 3),
     )
-    assert (found.draws_until(table.best), found.epochs_until(table.best), found.time_until(table.best)) == (
-        3, 2 * R + 1, 3.0,
+    assert (
+        found.draws_until(table.best),
+        found.epochs_until(table.best),
+        found.time_until(table.best),
+    ) == (
+        3,
+        2 * R + 1,
+        3.0,
     )
     assert missed.draws_until(table.best) is missed.epochs_until(table.best) is None
     entry = Entry(Path(), "random", 0, draws=5, spending=ASHA)
     first = standings(table, entry, [found, missed])[0]
     assert (first.misses, first.mean, first.epochs, first.epochs_worst) == (
-        1, 3.0, (2 * R + 1 + 5 * R) / 2, 5 * R,
+        1,
+        3.0,
+        (2 * R + 1 + 5 * R) / 2,
+        5 * R,
     )
     assert first.full_trainings == first.epochs / R
     share = curve(table, entry, [found, missed]).share
@@ -203,7 +231,9 @@ def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_thes
     late: Table,
 ) -> None:
     """Budget 50: 25 rows for an epoch each, and of them (50 - 25) // 8 = 3 to the end."""
-    run = replay(late, "random", first_row=3, seed=4, draws=0, cap=50, spending=Spending("one-epoch"))
+    run = replay(
+        late, "random", first_row=3, seed=4, draws=0, cap=50, spending=Spending("one-epoch")
+    )
     assert run.epochs[:25].tolist() == [1] * 25 and len(run.rows) == 28
     scored = [row for row in run.rows[:25].tolist() if np.isfinite(late.scores[row, 1])]
     ranked = sorted(scored, key=lambda row: float(late.scores[row, 1]))
@@ -212,6 +242,7 @@ def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_thes
 
 def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(table: Table) -> None:
     """Curves that fall alike tell after an epoch: by chance 20 full trainings, 185 epochs, are needed."""
+
     def mean(way: str) -> float:
         runs = [
             replay(table, "random", first_row=2 * seed, seed=seed, draws=40, spending=Spending(way))
@@ -227,7 +258,13 @@ def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Table) 
     """Both reach the best row, by other ways."""
     latest, axis = (
         replay(
-            table, "gp-ei", first_row=9, seed=1, draws=40, spending=ASHA, modelling=Modelling(fidelity=sees)
+            table,
+            "gp-ei",
+            first_row=9,
+            seed=1,
+            draws=40,
+            spending=ASHA,
+            modelling=Modelling(fidelity=sees),
         )
         for sees in ("latest", "axis")
     )
@@ -236,11 +273,15 @@ def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Table) 
 
 
 @pytest.mark.parametrize("name", THAWING)
-def test_another_library_that_stops_trainings_is_held_to_the_same_account(name: str, table: Table) -> None:
+def test_another_library_that_stops_trainings_is_held_to_the_same_account(
+    name: str, table: Table
+) -> None:
     absent = [module for module in PEERS[name].modules if find_spec(module) is None]
     if absent:
         pytest.skip(f"{name}: {', '.join(absent)} is not installed")
-    run, again = (replay_peer(table, name, first_row=4, seed=1, cap=30 * R, initial=3) for _ in range(2))
+    run, again = (
+        replay_peer(table, name, first_row=4, seed=1, cap=30 * R, initial=3) for _ in range(2)
+    )
     assert run.rows.tolist() == again.rows.tolist() and run.rows[0] == 4
     trained: Counter[int] = Counter()
     for row, epochs, spent, before in zip(
@@ -248,7 +289,7 @@ def test_another_library_that_stops_trainings_is_held_to_the_same_account(name: 
     ):
         assert spent - before == epochs - trained[row] > 0
         trained[row] = epochs
-    assert name == "dehb" or len(trained) == len(run.rows)              # what Optuna has pruned stays so
+    assert name == "dehb" or len(trained) == len(run.rows)  # what Optuna has pruned stays so
     assert run.spent[-1] <= 30 * R and any(0 < epochs < R for epochs in trained.values())
 
 
@@ -265,17 +306,35 @@ def test_another_library_goes_on_where_nearly_every_training_diverges(
     curves = np.full((rows, R + 1), np.nan)
     curves[:, 0] = 1.0
     curves[-trainable:, 1:] = np.linspace(0.9, 0.2, R) - np.arange(trainable)[:, None] / 100
-    sparse = Table("sparse", Space((Axis("x", tuple(range(rows))),)), curves[:, -1], np.ones(rows), curves)
+    sparse = Table(
+        "sparse", Space((Axis("x", tuple(range(rows))),)), curves[:, -1], np.ones(rows), curves
+    )
     run = replay_peer(sparse, name, first_row=0, seed=seed, cap=20 * R, initial=3)
     assert len(run.rows) > 1 and run.spent[-1] <= 20 * R
 
 
 def test_a_race_counts_epochs_where_there_are_curves_and_shows_them(tmp_path: Path) -> None:
     words = [
-        "bench", "search", str(saved(tmp_path)), "--out", str(tmp_path / "race"), "--runs", "2", "--draws",
+        "bench",
+        "search",
+        str(saved(tmp_path)),
+        "--out",
+        str(tmp_path / "race"),
+        "--runs",
+        "2",
+        "--draws",
         "10",
     ]
-    words += ["--method", "random", "--method", "random+asha", "--eta", "2", "--method", "hyperband"]
+    words += [
+        "--method",
+        "random",
+        "--method",
+        "random+asha",
+        "--eta",
+        "2",
+        "--method",
+        "hyperband",
+    ]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "epochs until the best row" in done.output and "random, exact" not in done.output
@@ -298,7 +357,9 @@ def test_stopping_early_is_refused_where_nothing_is_known_before_the_end(
     words: list[str], code: str, tmp_path: Path
 ) -> None:
     path = saved(tmp_path, curves=None)
-    done = CliRunner().invoke(app, ["bench", "search", str(path), "--out", str(tmp_path / "race"), *words])
+    done = CliRunner().invoke(
+        app, ["bench", "search", str(path), "--out", str(tmp_path / "race"), *words]
+    )
     assert getattr(done.exception, "code", "") == code
     assert not (tmp_path / "race" / "runs.tsv").exists()
 
@@ -306,7 +367,8 @@ def test_stopping_early_is_refused_where_nothing_is_known_before_the_end(
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--eta", "1"], "search-schedule"), (["--least-epochs", "10"], "search-schedule"),
+        (["--eta", "1"], "search-schedule"),
+        (["--least-epochs", "10"], "search-schedule"),
         (["--epochs", "8"], "bench-spend"),
     ],
 )
@@ -314,7 +376,14 @@ def test_rungs_that_cannot_be_are_refused_before_anything_runs(
     words: list[str], code: str, tmp_path: Path
 ) -> None:
     given = [
-        "bench", "search", str(saved(tmp_path)), "--out", str(tmp_path / "race"), "--spend", "asha", *words,
+        "bench",
+        "search",
+        str(saved(tmp_path)),
+        "--out",
+        str(tmp_path / "race"),
+        "--spend",
+        "asha",
+        *words,
     ]
     assert getattr(CliRunner().invoke(app, given).exception, "code", "") == code
 
@@ -322,9 +391,12 @@ def test_rungs_that_cannot_be_are_refused_before_anything_runs(
 def test_the_figure_counts_epochs_without_a_chance_that_nobody_has_counted(table: Table) -> None:
     entry = Entry(Path(), "random", 0, draws=10, spending=ASHA)
     runs: list[Replay] = [
-        replay(table, "random", first_row=seed, seed=seed, draws=10, spending=ASHA) for seed in range(3)
+        replay(table, "random", first_row=seed, seed=seed, draws=10, spending=ASHA)
+        for seed in range(3)
     ]
-    view = RaceView(table.name, ROWS, np.zeros(0), [curve(table, entry, runs)], standings(table, entry, runs))
+    view = RaceView(
+        table.name, ROWS, np.zeros(0), [curve(table, entry, runs)], standings(table, entry, runs)
+    )
     figure = race_figure([view])
     assert [axis.get_xlabel().split()[0] for axis in figure.axes] == ["epochs", "epochs"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["random+asha"]

@@ -17,14 +17,20 @@ from fovnet.regions import DEFAULT
 
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("heights", [(), HEIGHTS])
-def test_the_textbooks_find_the_same_path_and_the_same_probabilities(body: str, heights: tuple) -> None:
+def test_the_textbooks_find_the_same_path_and_the_same_probabilities(
+    body: str, heights: tuple
+) -> None:
     probabilities, z_mm = simulated(150, body, 3)
     n = len(DEFAULT.chain)
-    chain = ChainModel.of(probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights))
+    chain = ChainModel.of(
+        probabilities, n, outer_edges(z_mm), Rule(border_toll=1.0, heights=heights)
+    )
     worth, shares = all_pairs(chain) if heights else slice_by_slice(chain)
     assert worth == pytest.approx(chain.best()[1])
     np.testing.assert_allclose(
-        shares[:, :n] if heights else shares[:, 1:-1], chain.ladder.crossings().posterior()[:, :n], atol=1e-8
+        shares[:, :n] if heights else shares[:, 1:-1],
+        chain.ladder.crossings().posterior()[:, :n],
+        atol=1e-8,
     )
 
 

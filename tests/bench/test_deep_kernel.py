@@ -36,14 +36,18 @@ def process() -> tuple[GaussianProcessRegressor, np.ndarray, np.ndarray]:
             x = np.maximum(x, 0) if i < 6 else x
         made.append(x)
     kernel = ConstantKernel(1.3) * Matern(0.7, nu=2.5)
-    return GaussianProcessRegressor(kernel, alpha=0.05 + JITTERS[0], optimizer=None).fit(made[0], Y), *made
+    return GaussianProcessRegressor(kernel, alpha=0.05 + JITTERS[0], optimizer=None).fit(
+        made[0], Y
+    ), *made
 
 
 def test_its_posterior_is_that_of_a_process_on_the_features() -> None:
     other, _, features = process()
     mean, deviation = other.predict(features, return_std=True)
     mine = asked(PARTS, (X, Y), AT)
-    assert mine[0] == pytest.approx(mean, abs=1e-5) and mine[1] == pytest.approx(deviation**2, abs=1e-5)
+    assert mine[0] == pytest.approx(mean, abs=1e-5) and mine[1] == pytest.approx(
+        deviation**2, abs=1e-5
+    )
 
 
 def test_its_likelihood_is_that_of_the_normal_distribution() -> None:
@@ -69,9 +73,14 @@ def test_goodness_knows_no_scale_and_equal_losses_are_no_better_than_another() -
     assert goodness(np.ones(3)).tolist() == [0.0, 0.0, 0.0]
 
 
-def test_what_is_learned_from_other_tasks_orders_a_new_one_better(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_learned_from_other_tasks_orders_a_new_one_better(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Ten rows of it known: the correlation with the goodness of all, after one step and after 200."""
-    losses, rows = loss_of(CENTRES[4], 9), np.random.default_rng(1).choice(len(SPACE), 10, replace=False)
+    losses, rows = (
+        loss_of(CENTRES[4], 9),
+        np.random.default_rng(1).choice(len(SPACE), 10, replace=False),
+    )
     found = []
     for seed, steps in enumerate((1, 200)):
         monkeypatch.setattr(deep_kernel, "STEPS", steps)

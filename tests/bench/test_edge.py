@@ -20,7 +20,11 @@ def problem() -> Edge:
 def test_the_best_network_that_fits_is_smaller_than_many_that_do_not(problem: Edge) -> None:
     """The limit leaves 30 to 70 % of the rows; the lowest loss of all lies beyond it."""
     assert 0.25 < problem.fits.mean() < 0.75
-    assert problem.memory[problem.best_row] <= problem.limit < problem.memory[int(problem.loss.argmin())]
+    assert (
+        problem.memory[problem.best_row]
+        <= problem.limit
+        < problem.memory[int(problem.loss.argmin())]
+    )
     assert np.corrcoef(np.log(problem.memory), problem.loss)[0, 1] < -0.7
 
 
@@ -31,7 +35,10 @@ def test_memory_is_the_price_of_the_network_and_the_estimate_a_tenth_off(problem
 
 
 def test_a_problem_is_its_seed(problem: Edge) -> None:
-    again, other = edge(SCENARIOS["memory"], seed=3, rows=60), edge(SCENARIOS["memory"], seed=4, rows=60)
+    again, other = (
+        edge(SCENARIOS["memory"], seed=3, rows=60),
+        edge(SCENARIOS["memory"], seed=4, rows=60),
+    )
     assert again.loss.tolist() == problem.loss.tolist()
     assert other.limit != problem.limit
     assert walk(problem, "gp-ei") == walk(again, "gp-ei")
@@ -54,7 +61,9 @@ def test_chance_meets_half_of_all_that_cannot_fit(problem: Edge) -> None:
     missing = int((~problem.fits).sum())
     counts = np.array([one.out_of_memory for one in walks])
     assert counts.mean() == pytest.approx(missing / 2, abs=4 * counts.std() / 10)
-    assert np.mean([one.draws for one in walks]) == pytest.approx(61 / 2, abs=4 * 60 / np.sqrt(12) / 10)
+    assert np.mean([one.draws for one in walks]) == pytest.approx(
+        61 / 2, abs=4 * 60 / np.sqrt(12) / 10
+    )
     assert all(one.found and one.failed == one.out_of_memory < one.draws for one in walks)
 
 
@@ -63,8 +72,12 @@ def test_a_killed_training_is_tried_again_and_three_times_killed_is_an_error(pro
     scenario = replace(SCENARIOS["killed"], killed=1 / 3)
     walks = [walk(replace(problem, seed=seed, scenario=scenario), "random") for seed in range(150)]
     draws = sum(one.draws for one in walks)
-    assert sum(one.errors for one in walks) == pytest.approx(draws / 27, abs=4 * np.sqrt(draws / 27))
-    assert sum(one.kills for one in walks) == pytest.approx(draws * 4 / 9, abs=4 * np.sqrt(draws * 0.6))
+    assert sum(one.errors for one in walks) == pytest.approx(
+        draws / 27, abs=4 * np.sqrt(draws / 27)
+    )
+    assert sum(one.kills for one in walks) == pytest.approx(
+        draws * 4 / 9, abs=4 * np.sqrt(draws * 0.6)
+    )
     lost = [one for one in walks if not one.found]
     assert all(one.draws == 60 for one in lost)
     assert edge_standings("killed", "random", walks)[0].missed == len(lost)

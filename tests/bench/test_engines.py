@@ -49,7 +49,15 @@ def noise(volumes: int, slices: int) -> Pack:
     pixels = np.random.default_rng(0).integers(0, 256, (len(at), 128, 128)).astype(np.uint8)
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.zeros(len(at), dtype=int)]
     return Pack(
-        None, DEFAULT.classes, pixels, volume, at * 8.0, np.stack([at, at], axis=1), truth, records, {}
+        None,
+        DEFAULT.classes,
+        pixels,
+        volume,
+        at * 8.0,
+        np.stack([at, at], axis=1),
+        truth,
+        records,
+        {},
     )
 
 
@@ -66,7 +74,9 @@ def test_every_engine_is_measured_and_changes_no_decision(model: Path) -> None:
         assert (row["changed"], row["volumes"]) == (0, 3)
         assert row["ratio"] > 0 and row["load_s"] >= 0
     assert all(
-        row["ratio"] == 1 and row["probabilities_off"] == 0 for row in rows if row["engine"] == "torch"
+        row["ratio"] == 1 and row["probabilities_off"] == 0
+        for row in rows
+        if row["engine"] == "torch"
     )
 
 
@@ -76,4 +86,6 @@ def test_a_collection_of_which_nothing_could_be_read_is_refused(model: Path) -> 
 
 
 def test_without_a_collection_nothing_is_decided(model: Path) -> None:
-    assert {row["volumes"] for row in engine_times(model, None, [2], 1, 3, lambda *_: None)} == {None}
+    assert {row["volumes"] for row in engine_times(model, None, [2], 1, 3, lambda *_: None)} == {
+        None
+    }

@@ -12,7 +12,9 @@ from fovnet.search.look.hyperparameters import milestone
 from fovnet.search.space import Space
 
 
-def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_runs_over_whole_periods_and_counts_their_refits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With 100 trials a fit lasts from 98 to 105: five periods of 8 are 40 proposals, which know 61 to 100
     trials."""
     small = Space.of({"depth": range(12), "width": range(12), "kind": ("a", "b")})
@@ -24,14 +26,20 @@ def test_the_clock_runs_over_whole_periods_and_counts_their_refits(monkeypatch: 
     assert found.peak_mb >= found.idle_mb > 10
 
 
-def test_a_short_search_is_timed_from_its_second_proposal_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "paper_space", lambda: Space.of({"depth": range(6), "width": range(6)}))
+def test_a_short_search_is_timed_from_its_second_proposal_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        pace, "paper_space", lambda: Space.of({"depth": range(6), "width": range(6)})
+    )
     assert timed_at(2) == measure("gp-ei", 2, seed=0).proposals == 1
     assert timed_at(1000) % (milestone(1100) - milestone(1000)) == 0
 
 
 def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "paper_space", lambda: Space.of({"depth": range(30), "width": range(10)}))
+    monkeypatch.setattr(
+        pace, "paper_space", lambda: Space.of({"depth": range(30), "width": range(10)})
+    )
     found = measure("random", 60, seed=0, diverged=0.5)
     assert found.proposals == 40
     assert found.mean < 0.05

@@ -38,7 +38,9 @@ def table() -> Table:
     return Table("bowl", SPACE, loss, np.ones(len(loss)))
 
 
-@pytest.fixture(params=sorted(name for name, peer in PEERS.items() if peer.make and name not in THAWING))
+@pytest.fixture(
+    params=sorted(name for name, peer in PEERS.items() if peer.make and name not in THAWING)
+)
 def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     absent = [module for module in PEERS[request.param].modules if find_spec(module) is None]
     if absent:
@@ -71,7 +73,9 @@ def test_what_is_not_free_becomes_the_nearest_free_row_and_a_category_counts_one
     free[:] = False
     free[[SPACE.row_of({"rate": 32, "kind": "b"}), SPACE.row_of({"rate": 4, "kind": "c"})]] = True
     # 0.6 against 1
-    assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of({"rate": 32, "kind": "b"})
+    assert nearest_free(SPACE, places, places[wanted], free, rng) == SPACE.row_of(
+        {"rate": 32, "kind": "b"}
+    )
 
 
 def test_a_searcher_is_given_the_row_that_was_really_trained(table: Table) -> None:
@@ -99,16 +103,21 @@ def test_a_library_that_is_absent_is_named_with_what_to_type(
     monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     monkeypatch.setattr(
-        peers, "PEERS", {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)}
+        peers,
+        "PEERS",
+        {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)},
     )
-    with pytest.raises(SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"):
+    with pytest.raises(
+        SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"
+    ):
         replay_peer(table, "nobody", first_row=0, seed=0, cap=2, initial=1)
 
 
 def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     make = PEERS["optuna-tpe"].make
     monkeypatch.setattr(
-        peers, "PEERS",
+        peers,
+        "PEERS",
         {name: Peer(f"{name}-search", (f"{name}_search",), make) for name in ("nobody", "noone")},
     )
     with pytest.raises(
@@ -122,7 +131,9 @@ def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(table: Table) -> None:
     """It may end before the best row is drawn, when it knows no other point."""
     pytest.importorskip("PyNomad", reason="PyNomadBBO is not installed")
-    runs = [replay_peer(table, "nomad", first_row=4, seed=seed, cap=18, initial=3) for seed in (1, 1, 2)]
+    runs = [
+        replay_peer(table, "nomad", first_row=4, seed=seed, cap=18, initial=3) for seed in (1, 1, 2)
+    ]
     assert runs[0].rows.tolist() == runs[1].rows.tolist()
     for run in runs:
         assert (
@@ -132,13 +143,20 @@ def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(table:
         )
 
 
-def test_rows_come_in_the_order_of_their_mean_place_and_last_those_that_no_search_had(table: Table) -> None:
+def test_rows_come_in_the_order_of_their_mean_place_and_last_those_that_no_search_had(
+    table: Table,
+) -> None:
     """Of six: 7 is first and second; 11 third and first, 2 second in one search alone; 9 third, and so on."""
-    table.loss[13] = -1.0                                                             # which no search had
+    table.loss[13] = -1.0  # which no search had
     same: dict[str, Any] = {"first_row": 4, "cap": 18, "initial": 3, "prior": PRIOR}
     runs = [replay_peer(table, "mean-place", seed=seed, **same) for seed in range(6)]
     for run in runs:
         assert run.rows[[0, 1, 4]].tolist() == [4, 7, 9]
-        assert [set(run.rows[i:][:2].tolist()) for i in (2, 5, 7, 9)] == [{2, 11}, {0, 3}, {5, 17}, {1, 16}]
+        assert [set(run.rows[i:][:2].tolist()) for i in (2, 5, 7, 9)] == [
+            {2, 11},
+            {0, 3},
+            {5, 17},
+            {1, 16},
+        ]
         assert run.rows[-1] == 13
     assert len({len(run.rows) for run in runs}) > 1

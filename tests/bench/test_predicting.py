@@ -35,16 +35,20 @@ def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk:
     assert len(stack.pixels) == 12 and stack.vox_to_ras[2, 2] == pytest.approx(380 / 12, abs=1e-3)
     lit = (stack.pixels > 40).mean(axis=(1, 2))
     assert ((lit > 0.1) & (lit < 0.8)).all(), lit
-    assert trunk.read_bytes() == simulated(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
+    assert (
+        trunk.read_bytes() == simulated(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
+    )
 
 
-def test_the_stages_one_by_one_answer_as_prediction_does(trunk: Path, finished: Path, tmp_path: Path) -> None:
+def test_the_stages_one_by_one_answer_as_prediction_does(
+    trunk: Path, finished: Path, tmp_path: Path
+) -> None:
     ensemble = load(finished / "ensemble", "cpu")
     seconds, voxels, slices = predicting._turn(trunk, ensemble, tmp_path / "answer.json")
     assert (voxels, slices) == ("48 × 40 × 12", 12) and set(STAGES) | {"unpack"} == set(seconds)
     predicted = Model(ensemble).predict(trunk).to_dict()
     written = read_json(tmp_path / "answer.json")
-    keys = predicted.keys() - {"model", "model_name", "engine"}           # which the verb adds
+    keys = predicted.keys() - {"model", "model_name", "engine"}  # which the verb adds
     assert {name: written[name] for name in keys} == {name: predicted[name] for name in keys}
 
 
@@ -59,7 +63,12 @@ def test_where_nothing_could_be_read_the_table_before_stays(finished: Path, tmp_
     earlier = "\t".join(predicting.COLUMNS) + "\nscan.nii\n"
     (tmp_path / "times.tsv").write_text(earlier)
     words = [
-        "bench", "predict", "--out", tmp_path / "times.tsv", tmp_path / "text.nii", "--model",
+        "bench",
+        "predict",
+        "--out",
+        tmp_path / "times.tsv",
+        tmp_path / "text.nii",
+        "--model",
         finished / "ensemble",
     ]
     refused = CliRunner().invoke(app, [str(word) for word in words])
@@ -98,8 +107,22 @@ def test_a_peak_is_that_of_its_block() -> None:
 @pytest.mark.slow
 def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Path) -> None:
     words = [
-        "bench", "predict", "--out", tmp_path / "t.tsv", "--model", finished / "ensemble", "--repeats", 1,
-        "--shape", 40, 32, 10, "--engine", "torch", "--beside", 1,
+        "bench",
+        "predict",
+        "--out",
+        tmp_path / "t.tsv",
+        "--model",
+        finished / "ensemble",
+        "--repeats",
+        1,
+        "--shape",
+        40,
+        32,
+        10,
+        "--engine",
+        "torch",
+        "--beside",
+        1,
     ]
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 0, done.output
@@ -107,7 +130,9 @@ def test_the_verb_writes_a_row_a_file_and_an_engine(finished: Path, tmp_path: Pa
     assert tuple(rows[0]) == COLUMNS and [row["engine"] for row in rows] == ["torch"]
     for row in rows:
         stages = np.array([float(row[f"{stage}_ms"]) for stage in STAGES])
-        assert (stages > 0).all() and float(row["total_ms"]) == pytest.approx(stages.sum(), abs=0.01)
+        assert (stages > 0).all() and float(row["total_ms"]) == pytest.approx(
+            stages.sum(), abs=0.01
+        )
         assert float(row["peak_mb"]) > 50 and float(row["volumes_per_second"]) > 0
         assert row["beside"] == "1" and float(row["ratio"]) == pytest.approx(
             float(row["beside_ms"]) / float(row["whole_ms"]), rel=1e-3
@@ -133,7 +158,7 @@ def test_neighbours_end_with_a_process_that_is_killed() -> None:
         processes = [int(number) for number in parent.stdout.readline().split()]
         assert len(processes) == 2 and all(map(alive, processes))
         parent.kill()
-    while any(map(alive, processes)):           # no limit: a machine that is busy is no fault of theirs
+    while any(map(alive, processes)):  # no limit: a machine that is busy is no fault of theirs
         time.sleep(0.1)
 
 

@@ -36,8 +36,11 @@ def arrays(rows: int = 30, seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.linspace(0, 1, rows), np.arange(rows) % 3]).astype(float)
     return {
-        "X": X, "kinds": np.array(["ord", "cat"]), "names": np.array(["rate", "choice"]),
-        "y": 1 + (X[:, 0] - 0.37) ** 2 + 0.05 * X[:, 1], "cost": rng.uniform(1, 10, rows),
+        "X": X,
+        "kinds": np.array(["ord", "cat"]),
+        "names": np.array(["rate", "choice"]),
+        "y": 1 + (X[:, 0] - 0.37) ** 2 + 0.05 * X[:, 1],
+        "cost": rng.uniform(1, 10, rows),
     }
 
 
@@ -49,7 +52,9 @@ def saved(folder: Path, **changes: Any) -> Path:
 
 def ran(table: Table, rows: list[int], ends: list[float]) -> Replay:
     """A run that trained these rows to the end, each in 0.1 s of proposing."""
-    return recorded(table, [Slot(row, 0, table.epochs) for row in rows], np.array(ends), [0.1] * len(rows))
+    return recorded(
+        table, [Slot(row, 0, table.epochs) for row in rows], np.array(ends), [0.1] * len(rows)
+    )
 
 
 @pytest.fixture
@@ -60,7 +65,8 @@ def table(tmp_path: Path) -> Table:
 def test_chance_draws_half_the_table_on_average_until_the_best_row(table: Table) -> None:
     """(M + 1) / 2 = 15.5 draws; the mean of 300 runs has a standard deviation of 0.5."""
     runs = [
-        replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)
+        replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1)
+        for seed in range(300)
     ]
     needed = [run.draws_until(table.best) for run in runs]
     assert None not in needed
@@ -68,13 +74,19 @@ def test_chance_draws_half_the_table_on_average_until_the_best_row(table: Table)
 
 
 def test_a_model_finds_the_best_of_a_smooth_line_in_a_third_of_that(table: Table) -> None:
-    runs = [replay(table, "gp-ei", first_row=seed, seed=seed, draws=30, initial=3) for seed in range(6)]
+    runs = [
+        replay(table, "gp-ei", first_row=seed, seed=seed, draws=30, initial=3) for seed in range(6)
+    ]
     assert np.mean([run.draws_until(table.best) for run in runs]) < 15.5 / 1.5
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_no_row_is_drawn_twice_and_time_is_that_of_workers_taking_turns(table: Table, workers: int) -> None:
-    run = replay(table, "random", first_row=4, seed=1, draws=12, initial=1, workers=workers, lead=1.0)
+def test_no_row_is_drawn_twice_and_time_is_that_of_workers_taking_turns(
+    table: Table, workers: int
+) -> None:
+    run = replay(
+        table, "random", first_row=4, seed=1, draws=12, initial=1, workers=workers, lead=1.0
+    )
     assert len(set(run.rows.tolist())) == len(run.rows)
     free = [0.0] * workers
     for row, end in zip(run.rows, run.ends, strict=True):
@@ -118,9 +130,11 @@ def test_a_training_that_diverged_meets_no_goal(tmp_path: Path, diverged: float)
 
 def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: Table) -> None:
     assert (
-        standings(table, Entry(Path(), "random", 0, draws=2, workers=2), [ran(table, [0, 1], [500.0, 2.0])])[
-            0
-        ].time
+        standings(
+            table,
+            Entry(Path(), "random", 0, draws=2, workers=2),
+            [ran(table, [0, 1], [500.0, 2.0])],
+        )[0].time
         == 500.0
     )
 
@@ -131,7 +145,10 @@ def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> Non
     found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
     drawn = curve(table, Entry(Path(), "random", 0, draws=4), [found, missed])
     assert drawn.share.tolist() == [0.0, 0.5, 0.5, 0.5]
-    assert (drawn.low[2], drawn.high[2]) == (pytest.approx(0.0945, abs=1e-4), pytest.approx(0.9055, abs=1e-4))
+    assert (drawn.low[2], drawn.high[2]) == (
+        pytest.approx(0.0945, abs=1e-4),
+        pytest.approx(0.9055, abs=1e-4),
+    )
 
 
 def test_chance_follows_its_exact_curve(table: Table) -> None:
@@ -139,7 +156,8 @@ def test_chance_follows_its_exact_curve(table: Table) -> None:
     of 300 runs."""
     entry = Entry(Path(), "random", 0, draws=30)
     runs = [
-        replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1) for seed in range(300)
+        replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1)
+        for seed in range(300)
     ]
     exact = chance_curve(table, 30)
     assert exact == pytest.approx(np.arange(1, 31) / 30)
@@ -189,7 +207,9 @@ def test_another_word_for_a_model_is_refused_with_those_that_are_known(
         ("rate_end=0.001", "more than a 40th of rate 0.02"),
     ],
 )
-def test_settings_of_ranking_that_no_configuration_could_have_are_refused(given: str, wrong: str) -> None:
+def test_settings_of_ranking_that_no_configuration_could_have_are_refused(
+    given: str, wrong: str
+) -> None:
     with pytest.raises(ConfigError, match=f"(?s){wrong}"):
         ranking_of([given])
 
@@ -197,11 +217,17 @@ def test_settings_of_ranking_that_no_configuration_could_have_are_refused(given:
 def test_settings_of_ranking_reach_the_search_and_name_its_runs(tmp_path: Path) -> None:
     """At a rate this low no network learns, and the rows are other ones."""
     how = ranking_of(["hidden=[8, 8]", "rate=1e-9", "rate_end=1e-11", "epochs=20", "range=null"])
-    assert how == Ranking(hidden=(8, 8), rate=1e-9, rate_end=1e-11, epochs=20) and ranking_of([]) == Ranking()
+    assert (
+        how == Ranking(hidden=(8, 8), rate=1e-9, rate_end=1e-11, epochs=20)
+        and ranking_of([]) == Ranking()
+    )
     usual = Entry(saved(tmp_path), "ranking", 0, 12, 3, ranking=Ranking(hidden=(8, 8), epochs=20))
     given = replace(usual, ranking=how)
     (_, one), (_, other) = race([usual, given])
-    assert one.rows[:3].tolist() == other.rows[:3].tolist() and one.rows.tolist() != other.rows.tolist()
+    assert (
+        one.rows[:3].tolist() == other.rows[:3].tolist()
+        and one.rows.tolist() != other.rows.tolist()
+    )
     assert given.setting == "epochs=20 hidden=[8,8] initial=3 rate=1e-09 rate_end=1e-11"
     assert (
         replace(given, method="random").setting
@@ -210,7 +236,9 @@ def test_settings_of_ranking_reach_the_search_and_name_its_runs(tmp_path: Path) 
     )
 
 
-def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_that_takes_turns() -> None:
+def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_that_takes_turns() -> (
+    None
+):
     with pytest.raises(ConfigError, match=r"gp-ei, .*optuna-tpe"):
         refuse_methods(["gp-ie"], 1)
     with pytest.raises(ConfigError, match="bench-workers"):
@@ -228,11 +256,16 @@ def test_bounds_hold_for_the_papers_space() -> None:
 def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) -> None:
     entries = [Entry(Path(), method, 0, draws=30, initial=3) for method in ("gp-ei", "random")]
     runs = [
-        [replay(table, one.method, first_row=seed, seed=seed, draws=30, initial=3) for seed in range(3)]
+        [
+            replay(table, one.method, first_row=seed, seed=seed, draws=30, initial=3)
+            for seed in range(3)
+        ]
         for one in entries
     ]
     view = RaceView(
-        table.name, 30, chance_curve(table, 30),
+        table.name,
+        30,
+        chance_curve(table, 30),
         [curve(table, *pair) for pair in zip(entries, runs, strict=True)],
         [row for pair in zip(entries, runs, strict=True) for row in standings(table, *pair)],
     )
@@ -244,7 +277,9 @@ def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) 
 
 def test_the_race_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     entries = [
-        Entry(saved(tmp_path), method, seed, 8, 3, 2) for method in ("gp-ei", "random") for seed in range(2)
+        Entry(saved(tmp_path), method, seed, 8, 3, 2)
+        for method in ("gp-ei", "random")
+        for seed in range(2)
     ]
     alone, together = (
         [result.rows.tolist() for _, result in race(entries, processes)] for processes in (1, 2)
@@ -267,7 +302,9 @@ def test_the_race_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> 
         ({"y": np.array([{}] * 30)}, "table-damaged"),
     ],
 )
-def test_a_faulty_table_is_refused_by_name(tmp_path: Path, changes: dict[str, Any], code: str) -> None:
+def test_a_faulty_table_is_refused_by_name(
+    tmp_path: Path, changes: dict[str, Any], code: str
+) -> None:
     with pytest.raises(SearchError) as fault:
         load_table(saved(tmp_path, **changes))
     assert fault.value.code == code

@@ -66,7 +66,8 @@ def test_the_published_ranks_and_regrets_of_nine_methods_are_met(hpob: Path) -> 
         (FOUR, 100, (3.30, 2.58, 2.10, 2.03)),
         (("listw-T-avg", "listw-T-ucb", "listw-T-ei"), 100, (2.05, 2.03, 1.92)),
         (
-            ("listw-ds", "list", "listw", "pair", "GP", "point", "reg", "Random"), 25,
+            ("listw-ds", "list", "listw", "pair", "GP", "point", "reg", "Random"),
+            25,
             (4.05, 4.11, 4.14, 4.22, 4.35, 4.45, 4.66, 6.03),
         ),
     ],
@@ -81,7 +82,7 @@ def test_published_ranks_among_others_are_met(
 def test_the_acquisitions_end_at_the_published_regrets(hpob: Path) -> None:
     names = ("listw-T-avg", "listw-T-ucb", "listw-T-ei")
     regrets = means(incumbents(hpob, names), "regret")
-    assert [round(regrets[name, 100], 4) for name in names] == [.0204, .0235, .0144]
+    assert [round(regrets[name, 100], 4) for name in names] == [0.0204, 0.0235, 0.0144]
 
 
 def test_intervals_and_p_values_by_tasks_and_by_runs_are_as_published(hpob: Path) -> None:
@@ -92,9 +93,12 @@ def test_intervals_and_p_values_by_tasks_and_by_runs_are_as_published(hpob: Path
     assert ends[3] == pytest.approx((1.85, 2.04), abs=0.01) and ends[2] == pytest.approx(
         (2.14, 2.33), abs=0.01
     )
-    for at, of_runs, of_tasks in ((25, 5.7e-5, 1.5e-3), (50, .015, .071), (100, .50, .40)):
+    for at, of_runs, of_tasks in ((25, 5.7e-5, 1.5e-3), (50, 0.015, 0.071), (100, 0.50, 0.40)):
         by_run, by_task = compared.regret[:, at].round(8), compared.losses_at(at)
-        for losses, published, nemenyi_difference in ((by_run, of_runs, .226), (by_task, of_tasks, .506)):
+        for losses, published, nemenyi_difference in (
+            (by_run, of_runs, 0.226),
+            (by_task, of_tasks, 0.506),
+        ):
             approximate = wilcoxon((losses[:, 2] - losses[:, 3]).round(10)).pvalue
             test = critical(at, FOUR, losses)
             assert float(f"{approximate:.2g}") == published
@@ -107,16 +111,24 @@ def made(seed: int, tables: int, k: int, *, seeds: int = 3) -> Compared:
     regret = np.random.default_rng(seed).random((tables * seeds, 30, k)) / 3
     regret[..., -1] += 0.6
     table = np.repeat(np.arange(tables), seeds)
-    return Compared(tuple("abcdef"[:k]), np.arange(1, 31), table, np.minimum.accumulate(regret, axis=1))
+    return Compared(
+        tuple("abcdef"[:k]), np.arange(1, 31), table, np.minimum.accumulate(regret, axis=1)
+    )
 
 
 def test_tests_of_tables_are_those_of_scipy_with_holm_and_bars_join_what_they_do_not_part() -> None:
     compared = made(1, 12, 4)
     test = differences(compared)[1]
-    losses = np.array([compared.regret[compared.table == number, 9].mean(axis=0) for number in range(12)])
+    losses = np.array(
+        [compared.regret[compared.table == number, 9].mean(axis=0) for number in range(12)]
+    )
     assert test.overall_p == pytest.approx(friedmanchisquare(*losses.T).pvalue)
     for a, b in combinations(range(4), 2):
-        assert test.p[a, b] == test.p[b, a] == pytest.approx(wilcoxon(losses[:, a], losses[:, b]).pvalue)
+        assert (
+            test.p[a, b]
+            == test.p[b, a]
+            == pytest.approx(wilcoxon(losses[:, a], losses[:, b]).pvalue)
+        )
     joined = {frozenset(pair) for group in test.groups for pair in combinations(group, 2)}
     assert joined == {frozenset(pair) for pair in combinations(range(3), 2)}
 
@@ -144,13 +156,22 @@ def test_other_peoples_tests_agree() -> None:
 @pytest.mark.parametrize(
     ("tables", "k", "possible"), [(5, 2, False), (6, 2, True), (6, 3, False), (8, 3, True)]
 )
-def test_so_few_tables_can_show_nothing_and_are_said_to(tables: int, k: int, possible: bool) -> None:
+def test_so_few_tables_can_show_nothing_and_are_said_to(
+    tables: int, k: int, possible: bool
+) -> None:
     """The rarest outcome, one method ahead on every table, has a p of 2^(1 − N), times the pairs after
     Holm."""
-    losses = np.arange(tables)[:, None] / 10 + np.arange(k) + np.arange(tables)[:, None] * np.arange(k) / 100
+    losses = (
+        np.arange(tables)[:, None] / 10
+        + np.arange(k)
+        + np.arange(tables)[:, None] * np.arange(k) / 100
+    )
     test = critical(5, "abc"[:k], losses)
     assert test.holm[0, -1] == pytest.approx(test.least)
-    assert test.possible == possible == (test.holm[0, -1] < 0.05) and ("no bars" in test.sentence) != possible
+    assert (
+        test.possible == possible == (test.holm[0, -1] < 0.05)
+        and ("no bars" in test.sentence) != possible
+    )
 
 
 @pytest.mark.parametrize("ties", range(1, 10))
@@ -163,7 +184,9 @@ def test_tables_on_which_both_are_equal_make_no_difference_significant(ties: int
     assert test.groups in ([], [(0, 1)])
 
 
-def test_ahead_on_all_of_fourteen_tables_of_which_two_are_alike_is_significant_among_twelve_methods() -> None:
+def test_ahead_on_all_of_fourteen_tables_of_which_two_are_alike_is_significant_among_twelve_methods() -> (
+    None
+):
     losses = np.tile(np.arange(12) / 100, (14, 1))
     losses[:, 0] -= np.maximum(np.arange(14), 1)
     test = critical(5, "abcdefghijkl", losses)
@@ -171,7 +194,9 @@ def test_ahead_on_all_of_fourteen_tables_of_which_two_are_alike_is_significant_a
     assert test.holm[0, 1] == pytest.approx(0.0081, abs=5e-5)
 
 
-@pytest.mark.parametrize(("k", "named", "other"), [(2, "Wilcoxon", "Friedman"), (3, "Friedman", "Wilcoxon")])
+@pytest.mark.parametrize(
+    ("k", "named", "other"), [(2, "Wilcoxon", "Friedman"), (3, "Friedman", "Wilcoxon")]
+)
 def test_the_line_names_the_test_that_was_made(k: int, named: str, other: str) -> None:
     sentence = critical(10, "abc"[:k], made(8, 12, k).losses_at(10)).sentence
     assert f"{named} p = " in sentence and other not in sentence
@@ -179,8 +204,10 @@ def test_the_line_names_the_test_that_was_made(k: int, named: str, other: str) -
 
 def test_equal_methods_share_ranks_and_differ_nowhere() -> None:
     regret = np.repeat(np.random.default_rng(4).random((20, 10, 1)).round(8), 3, axis=2)
-    compared = Compared(("a", "b", "c"), np.arange(1, 11), np.arange(20), regret + np.array([0, 1e-10, 0]))
-    test, = (one for one in differences(compared) if one.draw == 10)
+    compared = Compared(
+        ("a", "b", "c"), np.arange(1, 11), np.arange(20), regret + np.array([0, 1e-10, 0])
+    )
+    (test,) = (one for one in differences(compared) if one.draw == 10)
     assert (compared.ranks == 2).all() and test.overall_p == 1 and test.groups == [(0, 1, 2)]
     assert {line["ahead"] for line in pairs(compared, [test])} == {0.5}
 
@@ -195,14 +222,21 @@ def test_a_clone_changes_ranks_and_no_regret() -> None:
 def test_seeds_of_a_table_are_one_observation() -> None:
     """Each run five times over: the interval stays as wide."""
     once = made(6, 8, 3, seeds=1)
-    often = Compared(once.methods, once.at, np.repeat(once.table, 5), np.repeat(once.regret, 5, axis=0))
+    often = Compared(
+        once.methods, once.at, np.repeat(once.table, 5), np.repeat(once.regret, 5, axis=0)
+    )
     for a, b in zip(lines(once), lines(often), strict=True):
         assert a == pytest.approx(b) and a["rank_low"] <= a["rank"] <= a["rank_high"]
 
 
 def test_regret_is_measured_by_the_median_and_a_training_that_diverged_has_the_most() -> None:
     assert regret_of(np.array([np.nan, 1e9, 3.0, 5.0, 2.0, 1.0]), 1.0, 5.0).tolist() == [
-        1, 1, 0.5, 0.5, 0.25, 0,
+        1,
+        1,
+        0.5,
+        0.5,
+        0.25,
+        0,
     ]
 
 
@@ -211,20 +245,39 @@ def test_races_are_ranked_and_drawn(tmp_path: Path) -> None:
     for number in range(3):
         y = (np.arange(20) - 6 - number) ** 2 + rng.random(20)
         np.savez(
-            tmp_path / f"{number}.npz", X=np.arange(20.0)[:, None], kinds=["ord"], names=["x"], y=y,
+            tmp_path / f"{number}.npz",
+            X=np.arange(20.0)[:, None],
+            kinds=["ord"],
+            names=["x"],
+            y=y,
             cost=np.ones(20),
         )
         tables.append(tmp_path / f"{number}.npz")
     bench(
-        "search", *tables, "--out", tmp_path / "r", "--runs", 2, "--draws", 8, "--method", "random",
-        "--method", "grid",
+        "search",
+        *tables,
+        "--out",
+        tmp_path / "r",
+        "--runs",
+        2,
+        "--draws",
+        8,
+        "--method",
+        "random",
+        "--method",
+        "grid",
     )
     bench("search", *tables, "--out", tmp_path / "s", "--runs", 2, "--draws", 12, "--method", "tpe")
     said = bench("ranks", tmp_path / "r", tmp_path / "s", "--out", tmp_path / "ranks")
     assert "6 runs on 3 tables" in said and "no bars" in said
     rows = read_tsv(tmp_path / "ranks" / "ranks.tsv")
-    assert len(rows) == 12 * 3 and sum(float(row["rank"]) for row in rows) == pytest.approx(12 * 6, abs=0.02)
-    compared, best = replays([tmp_path / "r", tmp_path / "s"]), read_tsv(tmp_path / "r" / "runs.tsv")
+    assert len(rows) == 12 * 3 and sum(float(row["rank"]) for row in rows) == pytest.approx(
+        12 * 6, abs=0.02
+    )
+    compared, best = (
+        replays([tmp_path / "r", tmp_path / "s"]),
+        read_tsv(tmp_path / "r" / "runs.tsv"),
+    )
     # random ended after 8
     assert (compared.regret[:, 7:, 0] == compared.regret[:, 7:8, 0]).all()
     first = [
@@ -237,7 +290,9 @@ def test_races_are_ranked_and_drawn(tmp_path: Path) -> None:
         min(1, (min(first) - y.min()) / (np.median(y) - y.min()))
     )
     for words in (
-        ["ranks", tmp_path / "r", tmp_path / "r"], ["ranks"], ["ranks", tmp_path / "r", "--method", "grid"],
+        ["ranks", tmp_path / "r", tmp_path / "r"],
+        ["ranks"],
+        ["ranks", tmp_path / "r", "--method", "grid"],
     ):
         with pytest.raises(FovnetError, match="ranks-runs"):
             bench(*words, "--out", tmp_path / "other")

@@ -20,12 +20,22 @@ from fovnet.volume.collection.pack import Pack, VolumeRecord
 
 CLASSES = len(DEFAULT.classes)
 SPACE = {
-    "blocks": [1, 2, 3], "convolutions": [1], "log2_filters": [2, 3], "kernel": [3],
-    "separable": [False, True], "log10_learning_rate": [-2, -1], "log2_batch": [3, 4],
+    "blocks": [1, 2, 3],
+    "convolutions": [1],
+    "log2_filters": [2, 3],
+    "kernel": [3],
+    "separable": [False, True],
+    "log10_learning_rate": [-2, -1],
+    "log2_batch": [3, 4],
 }
 START = {
-    "blocks": 1, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
-    "log10_learning_rate": -2, "log2_batch": 3,
+    "blocks": 1,
+    "convolutions": 1,
+    "log2_filters": 2,
+    "kernel": 3,
+    "separable": False,
+    "log10_learning_rate": -2,
+    "log2_batch": 3,
 }
 
 
@@ -39,14 +49,27 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Pack:
     ).astype(np.uint8)
     np.save(folder / "pixels.npy", pixels)
     records = tuple(
-        VolumeRecord(f"v{at}", f"p{at}", "made", f"v{at}.nii", True, "ok", split, {}, 16 * at, 16, 300.0)
+        VolumeRecord(
+            f"v{at}", f"p{at}", "made", f"v{at}.nii", True, "ok", split, {}, 16 * at, 16, 300.0
+        )
         for at, split in enumerate(splits)
     )
-    return Pack(folder, DEFAULT.classes, pixels, np.repeat(np.arange(4), 16), np.tile(6.0 * np.arange(16), 4),
-                np.zeros((64, 2), np.int64), np.eye(CLASSES, dtype=bool)[kind], records, {})
+    return Pack(
+        folder,
+        DEFAULT.classes,
+        pixels,
+        np.repeat(np.arange(4), 16),
+        np.tile(6.0 * np.arange(16), 4),
+        np.zeros((64, 2), np.int64),
+        np.eye(CLASSES, dtype=bool)[kind],
+        records,
+        {},
+    )
 
 
-def settings(folder: Path, *, trials: int = 5, seed: int = 1, epochs: int = 2, **search: object) -> Settings:
+def settings(
+    folder: Path, *, trials: int = 5, seed: int = 1, epochs: int = 2, **search: object
+) -> Settings:
     speed = {"gflop_per_second": 60.0, "gigabyte_per_second": 9.0, "microseconds_per_layer": 130.0}
     return parse(
         {
@@ -55,8 +78,13 @@ def settings(folder: Path, *, trials: int = 5, seed: int = 1, epochs: int = 2, *
             "collections": {"made": "made"},
             "training": {"epochs": epochs, "slices_per_epoch": 32, "head": "gap", "device": "cpu"},
             "search": {
-                "method": "random", "trials": trials, "workers": 1, "space": SPACE, "start": START,
-                "speed": speed, **search,
+                "method": "random",
+                "trials": trials,
+                "workers": 1,
+                "space": SPACE,
+                "start": START,
+                "speed": speed,
+                **search,
             },
         },
         "here",
@@ -106,15 +134,17 @@ def test_every_training_stands_in_the_table_as_it_went(
         assert arrays["seeds"][row] == trial.proposal.seed
     assert np.array_equal(arrays["y"], scores_of(arrays["curves"], "lowest")[:, -1])
     assert np.allclose(table.cost, 2 * arrays["epoch_seconds"]) and (table.cost > 0).all()
-    kinds = [np.arange(64)[recorded.plan.pack.rows(split)] % CLASSES for split in ("train", "validation")]
+    kinds = [
+        np.arange(64)[recorded.plan.pack.rows(split)] % CLASSES for split in ("train", "validation")
+    ]
     # every class is there: its weight is
     often = np.bincount(kinds[0], minlength=CLASSES) / len(kinds[0])
     # 1/(k·often)
     assert table.guess == pytest.approx(np.mean(np.log(CLASSES) / (CLASSES * often[kinds[1]])))
     found = replay(table, "random", first_row=0, seed=0, draws=5)
-    assert table.best == min(arrays["y"]) and found.epochs_until(table.best) == 2 * found.draws_until(
+    assert table.best == min(arrays["y"]) and found.epochs_until(
         table.best
-    )
+    ) == 2 * found.draws_until(table.best)
 
 
 def test_the_rows_are_drawn_among_those_within_the_limits_whatever_the_seed_and_the_workers(
@@ -137,7 +167,9 @@ def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
     made: tuple[Recording, list[Trial]], tmp_path: Path
 ) -> None:
     recorded, trials = made
-    diverged = Outcome("diverged", (1.0, float("inf")), (2.0, float("nan")), epoch_seconds=(0.5, 0.5))
+    diverged = Outcome(
+        "diverged", (1.0, float("inf")), (2.0, float("nan")), epoch_seconds=(0.5, 0.5)
+    )
     lacking = Outcome("out_of_memory")
     part = [
         replace(trials[0], outcome=Outcome("error")),
@@ -148,7 +180,11 @@ def test_a_table_of_a_part_has_what_has_ended_and_not_what_the_machine_ended(
         ),
     ]
     table = load_table(write_table(tmp_path / "part.npz", part, recorded))
-    assert np.isfinite(table.loss).tolist() == [True, False, False] and table.lasts.tolist() == [2, 2, 1]
+    assert np.isfinite(table.loss).tolist() == [True, False, False] and table.lasts.tolist() == [
+        2,
+        2,
+        1,
+    ]
     with pytest.raises(FovnetError, match="no training has finished"):
         write_table(tmp_path / "none.npz", part[:1], recorded)
 
@@ -176,7 +212,8 @@ def test_what_was_recorded_is_not_trained_again(made: tuple[Recording, list[Tria
 @pytest.mark.parametrize(
     ("side", "inputs", "code"),
     [
-        (30, ["slice"], "table-side"), (256, ["slice"], "table-side"),
+        (30, ["slice"], "table-side"),
+        (256, ["slice"], "table-side"),
         (32, ["slice", "sections"], "table-inputs"),
     ],
 )

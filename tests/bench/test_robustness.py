@@ -99,7 +99,9 @@ def test_light_changes_brightness_and_not_what_is_black() -> None:
     for name in ("darker to one side", "less contrast", "more contrast"):
         seen = changed(one, name).volume.voxels
         assert (seen[black] == 0).all() and (seen >= 0).all() and np.isfinite(seen).all()
-        assert not np.allclose(seen / seen.max(), one.volume.voxels / one.volume.voxels.max(), atol=0.1)
+        assert not np.allclose(
+            seen / seen.max(), one.volume.voxels / one.volume.voxels.max(), atol=0.1
+        )
 
 
 def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: Ensemble) -> None:
@@ -109,15 +111,19 @@ def test_all_changes_are_counted_and_noise_and_disorder_are_doubted(ensemble: En
     ]
     found = {(row["change"], row["what"]): row for row in rows}
     assert all(found[name, SURE]["of"] == 2 for name in CHANGES) and found["air", SURE]["of"] == 1
-    assert all(found[name, WRONG]["count"] <= found[name, SURE]["count"] for name in (*CHANGES, *ODDITIES))
+    assert all(
+        found[name, WRONG]["count"] <= found[name, SURE]["count"] for name in (*CHANGES, *ODDITIES)
+    )
     for name in ("in air of bright noise", "slices shuffled"):
         assert found[name, SURE]["count"] == 0
     assert found["slices shuffled", SLICES]["of"] == 0 < found["a part of it", SLICES]["of"]
     assert found["as it is", SLICES]["of"] > found["a part of it", SLICES]["of"]
     assert found["air", BORDERS]["of"] == 0
-    for what in (SURE, WRONG):                          # each thing is a subject of its own
+    for what in (SURE, WRONG):  # each thing is a subject of its own
         assert found[NEVER_TRAINED, what]["of"] == len(HELD_OUT)
-        assert found[NEVER_TRAINED, what]["count"] == sum(found[kind, what]["count"] for kind in HELD_OUT)
+        assert found[NEVER_TRAINED, what]["count"] == sum(
+            found[kind, what]["count"] for kind in HELD_OUT
+        )
     assert rows == robustness(ensemble, people(2, 1), seed=3, bodiless=1)
 
 
@@ -133,18 +139,24 @@ def stack_of(low_mm: float, high_mm: float, spacing_mm: float = 5.0) -> SliceSta
     return cut(Volume(voxels, affine, "made"), target_spacing_mm=spacing_mm)
 
 
-SHOWS = (RegionRow("", "abdomen", 0.0, 200.0, in_mm=True), RegionRow("", "chest", 200.0, 450.0, in_mm=True))
+SHOWS = (
+    RegionRow("", "abdomen", 0.0, 200.0, in_mm=True),
+    RegionRow("", "chest", 200.0, 450.0, in_mm=True),
+)
 
 
-@pytest.mark.parametrize(("named", "low", "high", "right"), [
-    ({"abdomen", "chest"}, 100.0, 300.0, True),
-    ({"abdomen"}, 100.0, 300.0, False),
-    ({"abdomen"}, 100.0, 205.0, True),                  # of the chest 5 mm are shown: either answer is right
-    ({"abdomen", "chest"}, 100.0, 205.0, True),
-    ({"abdomen", "chest"}, 100.0, 200.0, False),        # nothing of the chest
-    (set(), 500.0, 600.0, True),
-    (set(), 100.0, 300.0, False),
-])
+@pytest.mark.parametrize(
+    ("named", "low", "high", "right"),
+    [
+        ({"abdomen", "chest"}, 100.0, 300.0, True),
+        ({"abdomen"}, 100.0, 300.0, False),
+        ({"abdomen"}, 100.0, 205.0, True),  # of the chest 5 mm are shown: either answer is right
+        ({"abdomen", "chest"}, 100.0, 205.0, True),
+        ({"abdomen", "chest"}, 100.0, 200.0, False),  # nothing of the chest
+        (set(), 500.0, 600.0, True),
+        (set(), 100.0, 300.0, False),
+    ],
+)
 def test_an_answer_is_right_if_it_names_what_is_in_the_picture(
     named: set[str], low: float, high: float, right: bool
 ) -> None:
@@ -172,7 +184,9 @@ def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
         assert shown.any(axis=1).all() and shown[:, :-1].any()
 
 
-def test_a_volume_that_cannot_be_read_is_left_out_and_told(ensemble: Ensemble, tmp_path: Path) -> None:
+def test_a_volume_that_cannot_be_read_is_left_out_and_told(
+    ensemble: Ensemble, tmp_path: Path
+) -> None:
     simulate_collection(tmp_path, subjects=2, volumes_per_subject=1, seed=2, without=["everything"])
     broken, _ = sorted((tmp_path / "volumes").glob("*.nii.gz"))
     broken.write_bytes(b"no volume")
@@ -184,7 +198,9 @@ def test_a_volume_that_cannot_be_read_is_left_out_and_told(ensemble: Ensemble, t
 
 def test_a_collection_without_labels_is_refused(tmp_path: Path) -> None:
     simulate_collection(tmp_path, subjects=1, volumes_per_subject=1, seed=2, without=["everything"])
-    (tmp_path / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n", encoding="utf-8")
+    (tmp_path / "regions.tsv").write_text(
+        "volume_id\tregion\tfirst_slice\tlast_slice\n", encoding="utf-8"
+    )
     with pytest.raises(CollectionError, match=r"regions\.tsv") as fault:
         of_collection(tmp_path, DEFAULT)
     assert fault.value.code == "bench-unlabelled"

@@ -23,7 +23,9 @@ from fovnet.regions import DEFAULT
 def test_factors_are_each_feature_alone_or_what_is_asked_for() -> None:
     assert factors_of([], SCANNING) == {name: frozenset({name}) for name in SCANNING}
     assert factors_of(["without masks + artefacts", "without lesions"], SCANNING) == {
-        "masks + artefacts": {"masks", "artefacts"}, "lesions": {"lesions"}}
+        "masks + artefacts": {"masks", "artefacts"},
+        "lesions": {"lesions"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -58,15 +60,17 @@ def test_a_row_holds_what_leaving_out_changes_in_points_of_accuracy() -> None:
     assert {f"simulated_{name}" for name in rows[0]} == {
         name for name in COLUMNS if name.startswith("simulated_")
     }
-    assert [row["low"] < true < row["high"] for row, true in zip(rows, (0, 0.2, 0, 0), strict=True)] == [
-        True
-    ] * 4
+    assert [
+        row["low"] < true < row["high"] for row, true in zip(rows, (0, 0.2, 0, 0), strict=True)
+    ] == [True] * 4
     assert rows[1]["effect"] == pytest.approx(right[X[:, 1] > 0].mean() - right[X[:, 1] < 0].mean())
     assert rows[1]["low"] > 0.1 and rows[0]["accuracy"] == pytest.approx(right.mean())
     assert (rows[2]["slices"], rows[2]["refused"]) == (len(truth), 2)
     # what one training of a kind differs by
     alone = np.sqrt(0.6 * 0.4 / len(truth) * 4 / len(X))
-    assert alone / 3 < rows[0]["error"] < 3 * alone and alone / 3 < rows[0]["people_error"] < 3 * alone
+    assert (
+        alone / 3 < rows[0]["error"] < 3 * alone and alone / 3 < rows[0]["people_error"] < 3 * alone
+    )
 
 
 def test_people_who_differ_in_what_a_feature_does_to_them_widen_its_interval() -> None:
@@ -77,10 +81,14 @@ def test_people_who_differ_in_what_a_feature_does_to_them_widen_its_interval() -
     person = np.arange(len(truth)) // 140
     right = (person % 2 == 0) == (X > 0)
     judged = SimpleNamespace(
-        truth=np.eye(k, dtype=bool)[truth], subjects=list(map(str, person)), counts=np.ones(len(truth)),
+        truth=np.eye(k, dtype=bool)[truth],
+        subjects=list(map(str, person)),
+        counts=np.ones(len(truth)),
         refused=0,
     )
-    (row,) = _effects(X, np.eye(k)[np.where(right, truth, (truth + 1) % k)], judged, balanced_resampled)
+    (row,) = _effects(
+        X, np.eye(k)[np.where(right, truth, (truth + 1) % k)], judged, balanced_resampled
+    )
     assert row["effect"] == pytest.approx(0) and row["error"] == pytest.approx(0, abs=1e-9)
     # of 20 people's +1 and -1
     assert row["people_error"] == pytest.approx(1 / np.sqrt(20), rel=0.1)
@@ -91,9 +99,11 @@ def test_people_who_differ_in_what_a_feature_does_to_them_widen_its_interval() -
 def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(screening, "FREE", 1)                           # 4 trainings of one factor, not 16
+    monkeypatch.setattr(screening, "FREE", 1)  # 4 trainings of one factor, not 16
     factors, steps = factors_of(["without masks"], known_features()), []
-    one, two = (Study(tmp_path / str(workers), 3, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2))
+    one, two = (
+        Study(tmp_path / str(workers), 3, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2)
+    )
     first = list(screened(one, factors, balanced_resampled, None, lambda *done: steps.append(done)))
     assert steps == [(done, 4) for done in range(1, 5)]
     assert set(first[0]) == {name for name in COLUMNS if not name.startswith("labelled_")}
@@ -106,7 +116,10 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
     assert {path: path.stat().st_mtime_ns for path in made} == made
     assert list(screened(two, factors, balanced_resampled)) == first
     for run, seed, without in (
-        ("run-001", 1, ["masks"]), ("run-002", 1, []), ("run-003", 2, []), ("run-004", 2, ["masks"]),
+        ("run-001", 1, ["masks"]),
+        ("run-002", 1, []),
+        ("run-003", 2, []),
+        ("run-004", 2, ["masks"]),
     ):
         volumes = (
             simulate_collection(
@@ -115,4 +128,7 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
             / "volumes"
         )
         for path in volumes.glob("*.nii.gz"):
-            assert path.read_bytes() == (one.scratch / run / "phantom" / "volumes" / path.name).read_bytes()
+            assert (
+                path.read_bytes()
+                == (one.scratch / run / "phantom" / "volumes" / path.name).read_bytes()
+            )

@@ -14,7 +14,7 @@ def test_intervals_hold_the_truth_in_most_studies_though_slices_of_a_person_are_
     hold it in about half."""
     rng, held, naively, studies, truth = np.random.default_rng(0), 0, 0, 150, 0.2
     for _ in range(studies):
-        shares = rng.beta(truth * 7 / 3, (1 - truth) * 7 / 3, 30)       # of correlation 1 / (1 + 7/3)
+        shares = rng.beta(truth * 7 / 3, (1 - truth) * 7 / 3, 30)  # of correlation 1 / (1 + 7/3)
         row = share_of(
             "x", {str(who): (int(rng.binomial(25, share)), 25) for who, share in enumerate(shares)}
         )

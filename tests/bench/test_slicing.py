@@ -20,7 +20,9 @@ def body(tmp_path):
     """A smooth volume, stored LPS and gzip."""
     x, y, z = np.meshgrid(*[np.linspace(-1, 1, n) for n in (96, 96, 24)], indexing="ij")
     voxels = (1000 * np.exp(-2 * ((x - z / 3) ** 2 + y**2)) + 300 * (y > 0.5)).astype(np.int16)
-    nibabel.save(nibabel.Nifti1Image(voxels, np.diag([-2.0, -2.0, 1.5, 1.0])), tmp_path / "body.nii.gz")
+    nibabel.save(
+        nibabel.Nifti1Image(voxels, np.diag([-2.0, -2.0, 1.5, 1.0])), tmp_path / "body.nii.gz"
+    )
     return tmp_path / "body.nii.gz"
 
 
@@ -43,14 +45,17 @@ def test_monai_gives_the_same_slices_in_its_own_words(body):
 def test_a_floor_is_given_only_where_a_file_holds_one_frame_as_plain_numbers(body, tmp_path):
     assert _floor(body, (96, 96, 24), 12) is not None
     frames = np.random.default_rng(0).integers(0, 900, (96, 96, 24, 2)).astype(np.int16)
-    nibabel.save(nibabel.Nifti1Image(frames, np.diag([-2.0, -2.0, 1.5, 1.0])), tmp_path / "four.nii.gz")
+    nibabel.save(
+        nibabel.Nifti1Image(frames, np.diag([-2.0, -2.0, 1.5, 1.0])), tmp_path / "four.nii.gz"
+    )
     one, four = slicing_times([body, tmp_path / "four.nii.gz"], 1, lambda done, all_: None)
     assert one.over_floor is not None and four.over_floor is None and "several frames" in four.note
 
 
 def test_the_median_of_the_files_leaves_out_what_was_not_measured():
     rows = [
-        SlicingTime("a", over_floor=1.0, monai_over_ours=3.0), SlicingTime("b", over_floor=2.0),
+        SlicingTime("a", over_floor=1.0, monai_over_ours=3.0),
+        SlicingTime("b", over_floor=2.0),
         SlicingTime("c", note="refused"),
     ]
     assert medians(rows) == {"over_floor": 1.5, "monai_over_ours": 3.0}
@@ -62,7 +67,16 @@ def test_bench_slice_writes_a_row_a_file_and_notes_what_was_refused(body, tmp_pa
     broken = body.with_name("broken.nii.gz")
     broken.write_bytes(body.read_bytes()[:500])
     result = CliRunner().invoke(
-        app, ["bench", "slice", str(body.parent), "--out", str(tmp_path / "times.tsv"), "--repeats", "1"]
+        app,
+        [
+            "bench",
+            "slice",
+            str(body.parent),
+            "--out",
+            str(tmp_path / "times.tsv"),
+            "--repeats",
+            "1",
+        ],
     )
     assert result.exit_code == 3, result.output
     rows = {row["path"]: row for row in read_tsv(tmp_path / "times.tsv")}

@@ -41,11 +41,16 @@ def saved(folder: Path, scale: float = 1.0) -> Path:
     curves[(rate == 4) & (kind == 1), 4:] = np.nan
     path = folder / "made.npz"
     np.savez(
-        path, X=GRID / np.array([4.0, 2.0, 1.0]), kinds=np.array(["ord", "ord", "cat"]), y=curves[:, -1],
+        path,
+        X=GRID / np.array([4.0, 2.0, 1.0]),
+        kinds=np.array(["ord", "ord", "cat"]),
+        y=curves[:, -1],
         curves=curves,
-        values=np.array([json.dumps(levels) for levels in (RATES, DEPTHS, KINDS)]), cost=np.ones(30),
+        values=np.array([json.dumps(levels) for levels in (RATES, DEPTHS, KINDS)]),
+        cost=np.ones(30),
         names=np.array(["rate", "depth", "kind"]),
-        rule=np.array("last"), guess=np.array(GUESS),
+        rule=np.array("last"),
+        guess=np.array(GUESS),
     )
     return path
 
@@ -65,7 +70,9 @@ def replayed(table: Path, folder: Path, *words: str) -> str:
 
 def test_the_random_search_of_the_thesis_is_chance() -> None:
     """1, 3, 6, 10, 6, 30 and 60 good rows of 600."""
-    for (mean, deviation, _), good in zip(PUBLISHED["random"], (1, 3, 6, 10, 6, 30, 60), strict=True):
+    for (mean, deviation, _), good in zip(
+        PUBLISHED["random"], (1, 3, 6, 10, 6, 30, 60), strict=True
+    ):
         assert mean == pytest.approx(expected_draws(600, good), rel=0.1)
         assert deviation == pytest.approx(deviation_of_draws(600, good), rel=0.1)
 
@@ -83,10 +90,14 @@ def test_nested_loops_and_chance_are_those_of_a_count_by_hand(table: Table) -> N
         drawn = rng.permutation(30)
         until = int(np.flatnonzero(table.loss[drawn] == table.best)[0])
         costs.append(table.lasts[drawn[: until + 1]].sum() / EPOCHS)
-    assert lines["random, exact", "best"]["full_trainings"] == pytest.approx(np.mean(costs), rel=0.03)
+    assert lines["random, exact", "best"]["full_trainings"] == pytest.approx(
+        np.mean(costs), rel=0.03
+    )
 
 
-def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(table: Table, tmp_path: Path) -> None:
+def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(
+    table: Table, tmp_path: Path
+) -> None:
     path = tmp_path / "made.npz"
     made = entries(path, table, ["random", THESIS], 10, None)
     assert [entry.first for entry in made] == 2 * list(range(0, 30, 3))
@@ -120,7 +131,11 @@ def test_runs_of_another_table_are_made_anew(tmp_path: Path) -> None:
 def test_the_page_has_the_thesis_numbers_and_a_cell_for_every_goal(tmp_path: Path) -> None:
     replayed(saved(tmp_path), tmp_path / "out")
     text = (tmp_path / "out" / "thesis.md").read_text()
-    lines = [line for line in text.splitlines() if line.startswith("| `") or line.startswith("| Bertrand")]
+    lines = [
+        line
+        for line in text.splitlines()
+        if line.startswith("| `") or line.startswith("| Bertrand")
+    ]
     assert {line.count("|") for line in lines} == {len(GOALS) + 2}
     assert "| Bertrand (2019), gp-ei | 87.0 ± 64 (249) | 26.0 ± 16 (120) |" in text
     assert "| Bertrand (2019), gp-ei | 0.29 | 0.18 |" in text
@@ -128,18 +143,22 @@ def test_the_page_has_the_thesis_numbers_and_a_cell_for_every_goal(tmp_path: Pat
     rows = read_tsv(tmp_path / "out" / "comparison.tsv")
     asha = next(row for row in rows if row["method"] == "gp-ei+asha" and row["goal"] == "best")
     chance = next(row for row in rows if row["method"] == "random, exact" and row["goal"] == "best")
-    assert float(asha["full_trainings"]) < float(chance["full_trainings"]) and int(asha["runs"]) == 3
+    assert (
+        float(asha["full_trainings"]) < float(chance["full_trainings"]) and int(asha["runs"]) == 3
+    )
 
 
 @pytest.mark.parametrize("diverged", [np.nan, np.inf])
 def test_trainings_that_diverged_are_counted_and_not_drawn(table: Table, diverged: float) -> None:
     loss = np.where(np.isfinite(table.loss), table.loss, diverged)
-    axis, = losses_figure(replace(table, loss=loss, curves=None, guess=None)).axes
+    (axis,) = losses_figure(replace(table, loss=loss, curves=None, guess=None)).axes
     assert "3 diverged" in axis.get_title("left")
     assert sum(bar.get_height() for bar in axis.patches) == 27
 
 
-def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(table: Table, tmp_path: Path) -> None:
+def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(
+    table: Table, tmp_path: Path
+) -> None:
     taught = lesson(tmp_path / "made.npz", table)
     shares = {axis.name: axis.share or 0.0 for axis in taught.matter.axes}
     assert max(shares, key=lambda name: shares[name]) == "rate" and shares["rate"] > 0.8
@@ -149,12 +168,16 @@ def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(table: Tabl
     assert lines["rate", "-1"]["best"] == table.best and lines["rate", "-3"]["learned"] == 1
 
 
-def test_a_table_that_lacks_combinations_teaches_of_all_of_them(table: Table, tmp_path: Path) -> None:
+def test_a_table_that_lacks_combinations_teaches_of_all_of_them(
+    table: Table, tmp_path: Path
+) -> None:
     """Levels that it has lost keep their names, and have no rows."""
     path = tmp_path / "made.npz"
     with np.load(path) as arrays:
         whole = dict(arrays)
-    some = {name: value[GRID[:, 1] != 1] for name, value in whole.items() if value.shape[:1] == (30,)}
+    some = {
+        name: value[GRID[:, 1] != 1] for name, value in whole.items() if value.shape[:1] == (30,)
+    }
     np.savez(path, **(whole | some))
     taught = lesson(path, load_table(path))
     depths = [line for line in taught.lines if line["axis"] == "depth" and "level" in line]
@@ -173,15 +196,30 @@ def test_the_table_that_comes_with_the_package_is_the_papers_space_with_whole_cu
     losses."""
     table = load_table(own_table())
     taught = lesson(own_table(), table)
-    ours, papers = ([len(axis.levels) for axis in axes] for axes in (taught.matter.axes, paper_space().axes))
+    ours, papers = (
+        [len(axis.levels) for axis in axes] for axes in (taught.matter.axes, paper_space().axes)
+    )
     assert ours == papers
     with np.load(own_table()) as arrays:
         whole = np.isfinite(arrays["curves"][:, 1:]).all(axis=1)
         assert (whole == (arrays["status"] == "completed")).all() and table.epochs == EPOCHS * 3
-    assert (np.isfinite(table.loss) == whole).all() and table.guess == pytest.approx(np.log(7), rel=0.02)
+    assert (np.isfinite(table.loss) == whole).all() and table.guess == pytest.approx(
+        np.log(7), rel=0.02
+    )
 
 
 def test_a_race_without_a_table_is_run_on_that_one(tmp_path: Path) -> None:
-    words = ["bench", "search", "--out", str(tmp_path), "--runs", "1", "--draws", "3", "--method", "random"]
+    words = [
+        "bench",
+        "search",
+        "--out",
+        str(tmp_path),
+        "--runs",
+        "1",
+        "--draws",
+        "3",
+        "--method",
+        "random",
+    ]
     assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
     assert {row["table"] for row in read_tsv(tmp_path / "runs.tsv")} == {"fov-600"}

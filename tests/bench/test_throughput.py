@@ -32,9 +32,15 @@ TINY = Architecture(5, 1, 2, 3, False, classes=7)
 def test_the_spread_reaches_from_end_to_end_of_the_space_and_has_the_papers_baseline() -> None:
     assert len(SPREAD) >= 12
     assert {min(batch for _, batch in SPREAD), max(batch for _, batch in SPREAD)} == {4, 256}
-    assert {min(net.filters for net, _ in SPREAD), max(net.filters for net, _ in SPREAD)} == {4, 256}
+    assert {min(net.filters for net, _ in SPREAD), max(net.filters for net, _ in SPREAD)} == {
+        4,
+        256,
+    }
     assert {(net.kernel, net.separable) for net, _ in SPREAD} == {
-        (3, False), (5, False), (3, True), (5, True),
+        (3, False),
+        (5, False),
+        (3, True),
+        (5, True),
     }
     assert (Architecture(5, 1, 6, 3, False, classes=7), 8) in SPREAD
 
@@ -51,14 +57,18 @@ def test_what_cannot_be_measured_is_left_out_with_the_reason() -> None:
 
 
 @pytest.mark.slow
-def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_pipelines_are_timed_and_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(throughput, "SPREAD", ((TINY, 4), SPREAD[-1]))
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
     words = f"bench train --out {tmp_path} --device cpu --repeats 1 --budget-seconds 1 --loader-workers 0"
     done = CliRunner().invoke(app, words.split())
     assert done.exit_code == 0, done.output
     measured, left_out = read_tsv(tmp_path / "throughput.tsv")
-    assert float(measured["images_per_second"]) > 0 and float(measured["monai_images_per_second"]) > 0
+    assert (
+        float(measured["images_per_second"]) > 0 and float(measured["monai_images_per_second"]) > 0
+    )
     assert float(measured["ms_per_step"]) == pytest.approx(
         4e3 / float(measured["images_per_second"]), rel=1e-2
     )
@@ -68,7 +78,9 @@ def test_both_pipelines_are_timed_and_written_down(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(("convolutions", "kernel", "separable"), [(1, 3, False), (2, 5, True)])
-def test_the_textbooks_network_is_the_same_function(convolutions: int, kernel: int, separable: bool) -> None:
+def test_the_textbooks_network_is_the_same_function(
+    convolutions: int, kernel: int, separable: bool
+) -> None:
     """Scores and the gradient of every weight, from the same weights, in training."""
     net = Architecture(5, convolutions, 2, kernel, separable, classes=7)
     ours = build(net, torch.Generator().manual_seed(1))
@@ -78,24 +90,45 @@ def test_the_textbooks_network_is_the_same_function(convolutions: int, kernel: i
         model(slices).square().sum().backward()
     torch.testing.assert_close(theirs(slices), ours(slices), rtol=1e-4, atol=1e-5)
     for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
-        torch.testing.assert_close(one.grad, other.grad, rtol=1e-3, atol=1e-4 * float(one.grad.abs().max()))
+        torch.testing.assert_close(
+            one.grad, other.grad, rtol=1e-3, atol=1e-4 * float(one.grad.abs().max())
+        )
 
 
 def test_the_figure_does_without_monai() -> None:
     row = Throughput(
-        5, 1, 4, 3, False, 4, 100, 50.0, 64, 900.0, 4.4, 0.1, 0.08, 60.0, note="MONAI is not installed"
+        5,
+        1,
+        4,
+        3,
+        False,
+        4,
+        100,
+        50.0,
+        64,
+        900.0,
+        4.4,
+        0.1,
+        0.08,
+        60.0,
+        note="MONAI is not installed",
     )
     assert (
-        png(throughput_figure([row, Throughput(5, 1, 256, 5, False, 4, 100, 5e4, note="left out")]), dpi=50)[
-            :4
-        ]
+        png(
+            throughput_figure([row, Throughput(5, 1, 256, 5, False, 4, 100, 5e4, note="left out")]),
+            dpi=50,
+        )[:4]
         == b"\x89PNG"
     )
 
 
 def test_drawn_slices_are_black_to_white_bytes() -> None:
     slices, targets = drawn_slices(3)
-    assert (slices.shape, slices.dtype, targets.shape) == ((3, 128, 128), np.uint8, (3, throughput.CLASSES))
+    assert (slices.shape, slices.dtype, targets.shape) == (
+        (3, 128, 128),
+        np.uint8,
+        (3, throughput.CLASSES),
+    )
 
 
 def test_the_difference_is_that_of_pairs() -> None:
@@ -112,7 +145,9 @@ def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
     picture[19:27, 14:33] = 1.0
     picture[26:33, 14:21] = 0.6
     picture, ranges, rng = (
-        gaussian_filter(picture, 1.5), Ranges(25, 0.1, 0.5, 0.15, 0.02), np.random.default_rng(1),
+        gaussian_filter(picture, 1.5),
+        Ranges(25, 0.1, 0.5, 0.15, 0.02),
+        np.random.default_rng(1),
     )
     slice_ = torch.from_numpy((255 * picture).round().astype(np.uint8))[None]
     plain = np.stack([augmented(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
@@ -128,4 +163,8 @@ def _moments(pictures: np.ndarray) -> list[np.ndarray]:
     bright /= bright.sum(axis=(1, 2), keepdims=True)
     cx, cy = (bright * x).sum(axis=(1, 2)), (bright * y).sum(axis=(1, 2))
     dx, dy = x - cx[:, None, None], y - cy[:, None, None]
-    return [cx, cy, *((bright * product).sum(axis=(1, 2)) for product in (dx * dx, dy * dy, dx * dy))]
+    return [
+        cx,
+        cy,
+        *((bright * product).sum(axis=(1, 2)) for product in (dx * dx, dy * dy, dx * dy)),
+    ]

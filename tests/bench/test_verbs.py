@@ -21,7 +21,11 @@ def line(tmp_path: Path) -> Path:
     X = np.linspace(0, 1, 12)[:, None]
     path = tmp_path / "line.npz"
     np.savez(
-        path, X=X, kinds=np.array(["ord"]), names=np.array(["rate"]), y=(X[:, 0] - 0.62) ** 2 + 1,
+        path,
+        X=X,
+        kinds=np.array(["ord"]),
+        names=np.array(["rate"]),
+        y=(X[:, 0] - 0.62) ** 2 + 1,
         cost=np.ones(12),
     )
     return path
@@ -38,7 +42,18 @@ def bench(*words: str | Path) -> str:
 def test_a_race_leaves_its_numbers_its_runs_and_its_figure(line: Path, tmp_path: Path) -> None:
     folder = tmp_path / "race"
     output = bench(
-        "search", line, "--out", folder, "--runs", 2, "--draws", 12, "--targets", "raw", "--initial", 2
+        "search",
+        line,
+        "--out",
+        folder,
+        "--runs",
+        2,
+        "--draws",
+        12,
+        "--targets",
+        "raw",
+        "--initial",
+        2,
     )
     rows = read_tsv(folder / "standings.tsv")
     assert {(row["method"], row["setting"]) for row in rows} == {
@@ -75,7 +90,11 @@ def test_the_edge_is_walked_and_counted(tmp_path: Path) -> None:
         <= 600
     )
     assert [row["measure"] for row in rows] == [
-        "draws", "out of memory", "diverged", "failed in all", "killed, tried again",
+        "draws",
+        "out of memory",
+        "diverged",
+        "failed in all",
+        "killed, tried again",
     ]
 
 
@@ -89,7 +108,9 @@ def test_the_edge_is_walked_and_counted(tmp_path: Path) -> None:
         ("search no.npz --out x --method hyperopt-tpe --method gp-ie", "bench-method"),
     ],
 )
-def test_options_that_cannot_be_meant_are_refused_before_anything_runs(words: str, code: str) -> None:
+def test_options_that_cannot_be_meant_are_refused_before_anything_runs(
+    words: str, code: str
+) -> None:
     with pytest.raises(FovnetError, match=code):
         bench(*words.split())
 

@@ -16,7 +16,12 @@ N = len(DEFAULT.chain)
 
 
 def body(
-    seed: int, *, spacing_mm: float = 5.0, noise: float = 1.0, spine: bool = False, empty_mm: float = 60.0
+    seed: int,
+    *,
+    spacing_mm: float = 5.0,
+    noise: float = 1.0,
+    spine: bool = False,
+    empty_mm: float = 60.0,
 ) -> Example:
     """Noisy probabilities of a volume from below the feet to above the head, 150 mm a region; with `spine`,
     spine at all of it."""

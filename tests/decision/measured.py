@@ -10,7 +10,9 @@ from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.volume.slices.stack import SliceStack
 
 
-def stack_of(pixels: np.ndarray, z_mm: np.ndarray | None = None, side_mm: float = 400.0) -> SliceStack:
+def stack_of(
+    pixels: np.ndarray, z_mm: np.ndarray | None = None, side_mm: float = 400.0
+) -> SliceStack:
     """Slices (s, 128, 128) at heights z_mm (s,), evenly spaced; 8 mm apart without."""
     at = np.arange(len(pixels))
     z_mm = 8.0 * at if z_mm is None else z_mm

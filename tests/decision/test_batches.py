@@ -42,8 +42,16 @@ from fovnet.volume.sources.source import source_of
 PREPARE = {"target_spacing_mm": 3.0, "max_tilt_deg": 20.0}
 VOLUMES, BROKEN = 120, 12
 CODES = (
-    "volume-truncated", "volume-empty", "volume-format", "volume-geometry", "volume-constant",
-    "volume-nonfinite", "volume-shape", "volume-rgb", "volume-complex", "volume-missing",
+    "volume-truncated",
+    "volume-empty",
+    "volume-format",
+    "volume-geometry",
+    "volume-constant",
+    "volume-nonfinite",
+    "volume-shape",
+    "volume-rgb",
+    "volume-complex",
+    "volume-missing",
 )
 
 
@@ -72,7 +80,9 @@ def broken(path: Path, kind: str, seed: int) -> None:
         "volume-rgb": lambda: nibabel.Nifti1Image(
             np.zeros(voxels.shape, np.dtype([("R", "u1"), ("G", "u1"), ("B", "u1")])), affine
         ).to_bytes(),
-        "volume-complex": lambda: nibabel.Nifti1Image(voxels.astype(np.complex64), affine).to_bytes(),
+        "volume-complex": lambda: nibabel.Nifti1Image(
+            voxels.astype(np.complex64), affine
+        ).to_bytes(),
     }
     if kind == "volume-missing":
         path.symlink_to(path.with_name("gone"))
@@ -108,8 +118,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     member = {"slot": 3, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
     assemble(folder / "ensemble", [member], DEFAULT, PREPARE, settings={}, seed=1)
     save_rule(
-        folder / "ensemble", Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None)), {},
-        settings={}, seed=1,
+        folder / "ensemble",
+        Rule(sigma_mm=4.5, heights=(None, Height(220.0, 15.0), None, None, None)),
+        {},
+        settings={},
+        seed=1,
     )
     return folder / "ensemble"
 
@@ -118,7 +131,14 @@ def predict(model: Path, out: Path, *words: str | Path, status: int = 3) -> str:
     """What the command prints, run in this process: importing torch anew for each run would take longer than
     the runs."""
     line = [
-        "predict", *map(str, words), "--model", str(model), "--out", str(out), "--no-pictures", "--device",
+        "predict",
+        *map(str, words),
+        "--model",
+        str(model),
+        "--out",
+        str(out),
+        "--no-pictures",
+        "--device",
         "cpu",
     ]
     done = CliRunner().invoke(app, line)
@@ -154,7 +174,10 @@ def test_nine_in_ten_are_answered_as_if_alone_and_the_broken_ones_are_refused_by
     assert refused == {name for name in status if int(name[1:4]) % 10 == 9}
     for name in refused:
         facts = read_json(answers / f"{name}.json")
-        assert facts["code"] == CODES[int(name[1:4]) // 10 % len(CODES)] and name[:4] in facts["message"]
+        assert (
+            facts["code"] == CODES[int(name[1:4]) // 10 % len(CODES)]
+            and name[:4] in facts["message"]
+        )
     for name in ("v001", "v105"):
         (path,) = incoming.glob(f"{name}.nii*")
         predict(model, tmp_path, path, status=0)
@@ -164,28 +187,40 @@ def test_nine_in_ten_are_answered_as_if_alone_and_the_broken_ones_are_refused_by
 def test_the_readme_tells_of_every_key_of_an_answer(model: Path, tmp_path: Path) -> None:
     (tmp_path / "v.nii").write_bytes(image(3).to_bytes())
     predict(model, tmp_path / "out", tmp_path / "v.nii", status=0)
-    readme = (Path(__file__).parents[2] / "fovnet" / "decision" / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "fovnet" / "decision" / "README.md").read_text(
+        encoding="utf-8"
+    )
     table = readme[readme.index("| key of `<volume_id>.json` |") :].partition("\n\n")[0]
-    assert set(read_json(tmp_path / "out" / "v.json")) == set(re.findall(r"`([a-z0-9_]+)`", table)) - {
+    assert set(read_json(tmp_path / "out" / "v.json")) == set(
+        re.findall(r"`([a-z0-9_]+)`", table)
+    ) - {
         "levels",
         "volume_confidence",
     }
 
 
 @pytest.mark.slow
-def test_a_second_run_rewrites_no_file_of_the_answers(incoming: Path, answers: Path, model: Path) -> None:
+def test_a_second_run_rewrites_no_file_of_the_answers(
+    incoming: Path, answers: Path, model: Path
+) -> None:
     """But the table and the index, for files that were missing are looked for again; and these two come out
     the same."""
     tables = [answers / "spans.tsv", answers / "index.html"]
     before = {
-        path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables
+        path: (path.stat().st_mtime_ns, path.stat().st_ino)
+        for path in written(answers)
+        if path not in tables
     }
     before_bytes = [path.read_bytes() for path in tables]
     drawn = 2 * (VOLUMES - BROKEN)
-    assert len(before) == VOLUMES + drawn, "an answer each; a page and a thumbnail of every one read"
+    assert len(before) == VOLUMES + drawn, (
+        "an answer each; a page and a thumbnail of every one read"
+    )
     predict(model, answers, incoming, "--workers", "2")
     assert {
-        path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in written(answers) if path not in tables
+        path: (path.stat().st_mtime_ns, path.stat().st_ino)
+        for path in written(answers)
+        if path not in tables
     } == before
     assert [path.read_bytes() for path in tables] == before_bytes
 
@@ -197,13 +232,19 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(
     for number in range(2):
         (tmp_path / f"v{number}.nii").write_bytes(image(number).to_bytes())
     predict(model, tmp_path / "out", tmp_path / "v0.nii", status=0)
+
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as here:
         here.setattr("fovnet.report.pages.predictions.write", interrupted)
         line = [
-            "predict", *sorted(tmp_path.glob("*.nii")), "--model", model, "--out", tmp_path / "out",
+            "predict",
+            *sorted(tmp_path.glob("*.nii")),
+            "--model",
+            model,
+            "--out",
+            tmp_path / "out",
             "--no-pictures",
         ]
         assert CliRunner().invoke(app, list(map(str, line))).exit_code != 0
@@ -226,7 +267,9 @@ def test_an_answer_lists_what_lies_beside_a_series_now_and_not_of_what_lay_there
     (series / "zzz.dcm").unlink()
     predict(model, tmp_path / "out", series, status=0)
     predict(model, tmp_path / "fresh", series, status=0)
-    assert (tmp_path / "out" / "spans.tsv").read_bytes() == (tmp_path / "fresh" / "spans.tsv").read_bytes()
+    assert (tmp_path / "out" / "spans.tsv").read_bytes() == (
+        tmp_path / "fresh" / "spans.tsv"
+    ).read_bytes()
     assert "kept from an earlier run" in predict(model, tmp_path / "out", series, status=0)
 
 
@@ -285,8 +328,16 @@ def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
     rows = read_tsv(tmp_path / "out" / "spans.tsv")
     assert rows[0]["status"] != "refused"
     assert list(rows[0])[:10] == [
-        "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm",
-        "confidence", "message",
+        "volume_id",
+        "path",
+        "status",
+        "region",
+        "first_slice",
+        "last_slice",
+        "from_mm",
+        "to_mm",
+        "confidence",
+        "message",
     ]
     (volume,) = {(row["volume_id"], row["volume_confidence"]) for row in rows}
     facts = read_json(tmp_path / "out" / f"{volume[0]}.json")
@@ -301,13 +352,20 @@ def test_what_an_archive_holds_beside_its_series_is_reported_and_counts(
 def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) -> None:
     """A JSON as prediction leaves it."""
     record = {
-        "volume_id": volume_id, "path": str(path), "status": "ok", "code": "", "model": "m",
-        "rows": [{"region": "head"}], "file": recorded(source_of(path)),
+        "volume_id": volume_id,
+        "path": str(path),
+        "status": "ok",
+        "code": "",
+        "model": "m",
+        "rows": [{"region": "head"}],
+        "file": recorded(source_of(path)),
     }
     write_json(folder / f"{volume_id}.json", {**record, **facts})
 
 
-def kept(folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False) -> bool:
+def kept(
+    folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False
+) -> bool:
     beside = (f"{volume_id}.png",) if picture else ()
     return kept_rows(folder, volume_id, source_of(path), identity, beside=beside) is not None
 
@@ -344,15 +402,20 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_pages_are_written_unless_they_are_not_wanted(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_pages_are_written_unless_they_are_not_wanted(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
     (path,) = incoming.glob("v001.nii*")
     predict(model, tmp_path / "without", path, "--no-pages", status=0)
     assert (
-        not (tmp_path / "without" / "index.html").exists() and not (tmp_path / "without" / "pages").exists()
+        not (tmp_path / "without" / "index.html").exists()
+        and not (tmp_path / "without" / "pages").exists()
     )
     predict(model, tmp_path / "with", path, status=0)
     assert "pages/v001.html" in (tmp_path / "with" / "index.html").read_text()
-    assert (tmp_path / "with" / "spans.tsv").read_bytes() == (tmp_path / "without" / "spans.tsv").read_bytes()
+    assert (tmp_path / "with" / "spans.tsv").read_bytes() == (
+        tmp_path / "without" / "spans.tsv"
+    ).read_bytes()
 
 
 @pytest.mark.slow
@@ -374,11 +437,20 @@ def test_no_page_or_picture_of_an_earlier_answer_stays_beside_a_new_one(
     assert small.read_bytes() != small_with_faces
     covered = page.read_bytes()
     forgotten = CliRunner().invoke(app, line)
-    assert forgotten.exit_code == 0 and "faces are covered, as an earlier run was told" in forgotten.output
+    assert (
+        forgotten.exit_code == 0
+        and "faces are covered, as an earlier run was told" in forgotten.output
+    )
     assert page.read_bytes() == covered and picture.exists()
-    assert CliRunner().invoke(app, [*line, "--faces"]).exit_code == 0 and page.read_bytes() == shows_faces
+    assert (
+        CliRunner().invoke(app, [*line, "--faces"]).exit_code == 0
+        and page.read_bytes() == shows_faces
+    )
     again = CliRunner().invoke(app, [*line, "--no-faces", "--no-pages", "--no-pictures"])
-    assert again.exit_code == 0 and "kept from an earlier run: the answers on 1 of 1 volume" in again.output
+    assert (
+        again.exit_code == 0
+        and "kept from an earlier run: the answers on 1 of 1 volume" in again.output
+    )
     left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
     assert left == [MARK, "spans.tsv", "v001.json"]
 
@@ -414,7 +486,9 @@ def test_an_answer_that_takes_the_place_of_another_files_is_reported(
         (tmp_path / place).mkdir()
         shutil.copy(incoming / f"{name}.nii", tmp_path / place / "t1.nii")
     out = tmp_path / "out"
-    outputs = [predict(model, out, tmp_path / place, "--no-pages", status=0) for place in ("a", "a", "b")]
+    outputs = [
+        predict(model, out, tmp_path / place, "--no-pages", status=0) for place in ("a", "a", "b")
+    ]
     assert ["replaced (1: t1)" in one for one in outputs] == [False, False, True]
 
 
@@ -439,15 +513,26 @@ def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_b
             folder.mkdir(exist_ok=True)
 
 
-
-def test_two_runs_at_once_do_not_share_a_folder(incoming: Path, model: Path, tmp_path: Path) -> None:
+def test_two_runs_at_once_do_not_share_a_folder(
+    incoming: Path, model: Path, tmp_path: Path
+) -> None:
     line = [
-        "predict", str(next(incoming.glob("v001.nii*"))), "--model", str(model), "--out", str(tmp_path),
-        "--no-pictures", "--no-pages",
+        "predict",
+        str(next(incoming.glob("v001.nii*"))),
+        "--model",
+        str(model),
+        "--out",
+        str(tmp_path),
+        "--no-pictures",
+        "--no-pages",
     ]
     with claimed(tmp_path):
         refused = CliRunner().invoke(app, line).exception
-    assert isinstance(refused, ConfigError) and refused.code == "out-busy" and not list(tmp_path.iterdir())
+    assert (
+        isinstance(refused, ConfigError)
+        and refused.code == "out-busy"
+        and not list(tmp_path.iterdir())
+    )
     assert CliRunner().invoke(app, line).exit_code == 0
 
 
@@ -458,12 +543,20 @@ def test_a_converters_sidecar_beside_its_volume_is_not_written_over(
     sidecar = tmp_path / "leg.json"
     sidecar.write_text('{"EchoTime": 0.08}')
     line = [
-        "predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), "--no-pictures",
+        "predict",
+        str(tmp_path / "leg.nii"),
+        "--model",
+        str(model),
+        "--out",
+        str(tmp_path),
+        "--no-pictures",
         "--no-pages",
     ]
     refused = CliRunner().invoke(app, line).exception
     assert (
-        isinstance(refused, ConfigError) and refused.code == "out-foreign" and "leg.json" in refused.sentence
+        isinstance(refused, ConfigError)
+        and refused.code == "out-foreign"
+        and "leg.json" in refused.sentence
     )
     assert sidecar.read_text() == '{"EchoTime": 0.08}' and sorted(
         path.name for path in tmp_path.iterdir()
@@ -474,9 +567,13 @@ def test_a_converters_sidecar_beside_its_volume_is_not_written_over(
     ("name", "held"),
     [
         ("leg.json", '{"InstitutionName": "Universit\xe4tsklinikum"}'.encode("latin-1")),
-        ("leg.json", b"[1, 2]"), ("leg.json", b"notes"), ("leg.png", b"\x89PNG of somebody's"),
-        ("index.html", b"<html><title>my study</title>"), ("spans.tsv", b"name\tspan\n"),
-        ("found.tsv", b"what\twhere\n"), ("found.json", b'{"found": 3}'),
+        ("leg.json", b"[1, 2]"),
+        ("leg.json", b"notes"),
+        ("leg.png", b"\x89PNG of somebody's"),
+        ("index.html", b"<html><title>my study</title>"),
+        ("spans.tsv", b"name\tspan\n"),
+        ("found.tsv", b"what\twhere\n"),
+        ("found.json", b'{"found": 3}'),
     ],
 )
 def test_nothing_that_is_not_fovnets_is_written_over(
@@ -485,9 +582,21 @@ def test_nothing_that_is_not_fovnets_is_written_over(
     shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
     (tmp_path / name).write_bytes(held)
     for more in ([], ["--no-pages", "--no-pictures"]):
-        line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), *more]
+        line = [
+            "predict",
+            str(tmp_path / "leg.nii"),
+            "--model",
+            str(model),
+            "--out",
+            str(tmp_path),
+            *more,
+        ]
         refused = CliRunner().invoke(app, line).exception
-        assert isinstance(refused, ConfigError) and refused.code == "out-foreign" and name in refused.sentence
+        assert (
+            isinstance(refused, ConfigError)
+            and refused.code == "out-foreign"
+            and name in refused.sentence
+        )
     assert (tmp_path / name).read_bytes() == held and sorted(
         path.name for path in tmp_path.iterdir()
     ) == sorted({name, "leg.nii"})
@@ -501,7 +610,15 @@ def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(
     page = tmp_path / "pages" / "leg.html"
     page.write_text("<title>my notes</title>")
     for more in ([], ["--no-pages", "--no-pictures"]):
-        line = ["predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path), *more]
+        line = [
+            "predict",
+            str(tmp_path / "leg.nii"),
+            "--model",
+            str(model),
+            "--out",
+            str(tmp_path),
+            *more,
+        ]
         refused = CliRunner().invoke(app, line).exception
         assert (
             isinstance(refused, ConfigError)
@@ -510,7 +627,9 @@ def test_a_page_of_somebody_elses_is_neither_removed_nor_written_over(
         )
     assert page.read_text() == "<title>my notes</title>" and not (tmp_path / "leg.json").exists()
     page.unlink()
-    drawn = [CliRunner().invoke(app, line[:6] + more).exit_code for more in ([], [], ["--no-pages"])]
+    drawn = [
+        CliRunner().invoke(app, line[:6] + more).exit_code for more in ([], [], ["--no-pages"])
+    ]
     assert drawn == [0, 0, 0] and "<title>leg: fovnet" in page.read_text()
 
 
@@ -521,7 +640,12 @@ def test_an_answer_that_a_failing_disk_has_damaged_is_made_again(
     """And so is one of which a killed run left the picture alone."""
     shutil.copy(next(iter(sorted(incoming.glob("v001.nii*")))), tmp_path / "leg.nii")
     line = [
-        "predict", str(tmp_path / "leg.nii"), "--model", str(model), "--out", str(tmp_path / "out"),
+        "predict",
+        str(tmp_path / "leg.nii"),
+        "--model",
+        str(model),
+        "--out",
+        str(tmp_path / "out"),
         "--no-pages",
     ]
     assert CliRunner().invoke(app, line).exit_code == 0
@@ -598,7 +722,9 @@ def test_a_file_whose_claim_is_cut_off_and_a_pipe_are_refused_and_the_next_is_an
     (tmp_path / "fine.nii").write_bytes(image(1).to_bytes())
     slicing = partial(_read, slicing=Slicing())
     for name, code in (
-        ("cut.nrrd", "volume-truncated"), ("pipe.nii", "volume-unreadable"), ("fine.nii", None),
+        ("cut.nrrd", "volume-truncated"),
+        ("pipe.nii", "volume-unreadable"),
+        ("fine.nii", None),
     ):
         source = source_of(tmp_path / name)
         seen = slicing(source)
@@ -659,7 +785,11 @@ def test_a_volume_for_whose_slices_there_is_not_the_memory_stops_no_batch(tmp_pa
         )
     line = [sys.executable, "-c", SHORT, tmp_path / "small.nii", tmp_path / "tall.nii"]
     done = subprocess.run(
-        line, capture_output=True, text=True, check=False, timeout=900,
+        line,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.stdout.split() == ["refused", "volume-memory", "True", "True"], done.stderr[-2000:]
@@ -672,9 +802,18 @@ def test_a_name_that_a_formula_could_be_is_a_name(model: Path, tmp_path: Path) -
         (tmp_path / f"{name}.nii").write_bytes(image(2).to_bytes())
     (tmp_path / "$x^{$.nii").write_bytes(b"")
     line = [
-        "predict", *map(str, tmp_path.glob("*.nii")), "--model", str(model), "--out", str(tmp_path / "out"),
-        "--device", "cpu",
+        "predict",
+        *map(str, tmp_path.glob("*.nii")),
+        "--model",
+        str(model),
+        "--out",
+        str(tmp_path / "out"),
+        "--device",
+        "cpu",
     ]
     assert CliRunner().invoke(app, line).exit_code == 3
-    assert {row["volume_id"] for row in read_tsv(tmp_path / "out" / "spans.tsv")} == {*names, "$x^{$"}
+    assert {row["volume_id"] for row in read_tsv(tmp_path / "out" / "spans.tsv")} == {
+        *names,
+        "$x^{$",
+    }
     assert all((tmp_path / "out" / f"{name}.png").exists() for name in names)

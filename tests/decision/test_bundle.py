@@ -18,7 +18,14 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.records import read_tsv
 
 TENSOR = (
-    "type", "format", "num_channels", "spatial_shape", "dtype", "value_range", "is_patch_data", "channel_def",
+    "type",
+    "format",
+    "num_channels",
+    "spatial_shape",
+    "dtype",
+    "value_range",
+    "is_patch_data",
+    "channel_def",
 )
 TENSORS = {
     "type": "object",
@@ -27,25 +34,48 @@ TENSORS = {
         "type": "object",
         "required": list(TENSOR),
         "properties": {
-            "type": {"type": "string"}, "format": {"type": "string"},
-            "num_channels": {"type": "integer", "minimum": 1}, "spatial_shape": {"type": "array"},
-            "dtype": {"type": "string"}, "value_range": {"type": "array"},
-            "is_patch_data": {"type": "boolean"}, "channel_def": {"type": "object"},
+            "type": {"type": "string"},
+            "format": {"type": "string"},
+            "num_channels": {"type": "integer", "minimum": 1},
+            "spatial_shape": {"type": "array"},
+            "dtype": {"type": "string"},
+            "value_range": {"type": "array"},
+            "is_patch_data": {"type": "boolean"},
+            "channel_def": {"type": "object"},
         },
     },
 }
 MANDATORY = {
     "type": "object",
     "required": [
-        "version", "monai_version", "pytorch_version", "numpy_version", "required_packages_version", "task",
-        "description", "authors", "copyright", "network_data_format",
+        "version",
+        "monai_version",
+        "pytorch_version",
+        "numpy_version",
+        "required_packages_version",
+        "task",
+        "description",
+        "authors",
+        "copyright",
+        "network_data_format",
     ],
     "properties": {
         **{
             name: {"type": "string"}
             for name in (
-                "version", "monai_version", "pytorch_version", "numpy_version", "task", "description",
-                "authors", "copyright", "schema", "name", "intended_use", "data_source", "data_type",
+                "version",
+                "monai_version",
+                "pytorch_version",
+                "numpy_version",
+                "task",
+                "description",
+                "authors",
+                "copyright",
+                "schema",
+                "name",
+                "intended_use",
+                "data_source",
+                "data_type",
             )
         },
         **{
@@ -54,7 +84,8 @@ MANDATORY = {
         },
         "references": {"type": "array", "items": {"type": "string"}},
         "network_data_format": {
-            "type": "object", "required": ["inputs", "outputs"],
+            "type": "object",
+            "required": ["inputs", "outputs"],
             "properties": {"inputs": TENSORS, "outputs": TENSORS},
         },
     },
@@ -74,9 +105,16 @@ def files(bundle: Path) -> dict[str, str]:
     }
 
 
-def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(bundle: Path, finished: Path) -> None:
+def test_nothing_in_it_is_a_pickle_and_the_ensemble_in_it_loads(
+    bundle: Path, finished: Path
+) -> None:
     assert {path.suffix for path in bundle.rglob("*") if path.is_file()} == {
-        ".json", ".safetensors", ".npz", ".md", ".txt", "",
+        ".json",
+        ".safetensors",
+        ".npz",
+        ".md",
+        ".txt",
+        "",
     }
     with np.load(bundle / "models" / "novelty.npz", allow_pickle=False) as arrays:
         assert all(arrays[name].dtype != object for name in arrays.files)
@@ -94,7 +132,9 @@ def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -
     )
 
 
-def test_it_is_written_anew_and_over_nothing_else(bundle: Path, finished: Path, tmp_path: Path) -> None:
+def test_it_is_written_anew_and_over_nothing_else(
+    bundle: Path, finished: Path, tmp_path: Path
+) -> None:
     (bundle / "models" / "member-0099.safetensors").write_bytes(b"of another ensemble")
     write_bundle(finished / "ensemble", bundle)
     assert not (bundle / "models" / "member-0099.safetensors").exists()
@@ -104,27 +144,35 @@ def test_it_is_written_anew_and_over_nothing_else(bundle: Path, finished: Path, 
 
 
 @pytest.mark.slow
-def test_monai_verifies_metadata_and_shapes_and_runs_it(bundle: Path, finished: Path, tmp_path: Path) -> None:
+def test_monai_verifies_metadata_and_shapes_and_runs_it(
+    bundle: Path, finished: Path, tmp_path: Path
+) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")                              # MONAI's own
+        warnings.simplefilter("ignore")  # MONAI's own
         from monai.bundle import ConfigWorkflow, verify_metadata, verify_net_in_out
 
         # there already: MONAI then does not fetch it
         (tmp_path / "schema.json").write_text(json.dumps(MANDATORY))
-        verify_metadata(meta_file=files(bundle)["meta_file"], filepath=str(tmp_path / "schema.json"))
+        verify_metadata(
+            meta_file=files(bundle)["meta_file"], filepath=str(tmp_path / "schema.json")
+        )
         assert json.loads(Path(files(bundle)["meta_file"]).read_text())["schema"] == SCHEMA
         verify_net_in_out("network_def", **files(bundle), device="cpu", bundle_root=str(bundle))
         voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
         (tmp_path / "data").mkdir()
         nibabel.save(
-            nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / "data" / "scan.nii.gz"
+            nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])),
+            tmp_path / "data" / "scan.nii.gz",
         )
         (tmp_path / "data" / "text.nii").write_text("no volume")
         places = {
-            "bundle_root": str(bundle), "dataset_dir": str(tmp_path / "data"),
+            "bundle_root": str(bundle),
+            "dataset_dir": str(tmp_path / "data"),
             "output_dir": str(tmp_path / "out"),
         }
-        workflow = ConfigWorkflow(**files(bundle), workflow_type="infer", logging_file=False, **places)
+        workflow = ConfigWorkflow(
+            **files(bundle), workflow_type="infer", logging_file=False, **places
+        )
         workflow.initialize()
         assert workflow.check_properties() == []
         workflow.run()
@@ -140,7 +188,9 @@ def test_a_run_cut_short_leaves_no_table_of_an_earlier_one(finished: Path, tmp_p
     """The earlier table lists other volumes than the answers beside it."""
     for name in ("a", "b"):
         voxels = np.random.default_rng(3).integers(0, 900, (9, 8, 7)).astype(np.int16)
-        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / f"{name}.nii.gz")
+        nibabel.save(
+            nibabel.Nifti1Image(voxels, np.diag([9.0, 9.0, 9.0, 1.0])), tmp_path / f"{name}.nii.gz"
+        )
     model, (a, b) = (
         fovnet.load(finished / "ensemble", "cpu"),
         ({"image": tmp_path / f"{name}.nii.gz"} for name in "ab"),

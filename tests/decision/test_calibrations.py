@@ -33,7 +33,9 @@ def drawn(seed: int = 0, slices: int = 60_000) -> tuple[np.ndarray, np.ndarray]:
 def test_a_planted_overconfidence_is_found_to_two_per_cent(planted: float) -> None:
     """Probabilities ** planted, renormalised, are put right by that temperature."""
     honest, truth = drawn()
-    assert best_temperature([temper(honest, 1 / planted)], [truth]) == pytest.approx(planted, rel=0.02)
+    assert best_temperature([temper(honest, 1 / planted)], [truth]) == pytest.approx(
+        planted, rel=0.02
+    )
 
 
 def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() -> None:
@@ -42,7 +44,9 @@ def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() 
     p = rng.beta(0.7, 0.7, 5000).clip(1e-3, 1 - 1e-3)
     yes = rng.random(5000) < p**1.4 / (p**1.4 + (1 - p) ** 1.4)
     slope = (
-        LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10).fit(logit(p)[:, None], yes).coef_[0, 0]
+        LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10)
+        .fit(logit(p)[:, None], yes)
+        .coef_[0, 0]
     )
     found = best_temperature([np.column_stack([p, 1 - p])], [np.column_stack([yes, ~yes])])
     assert 1 / found == pytest.approx(slope, rel=1e-3)
@@ -50,11 +54,17 @@ def test_the_temperature_of_two_classes_is_the_slope_of_a_logistic_regression() 
 
 def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(2)
-    stated, share = rng.beta(4, 1.5, 60_000).clip(1e-3, 1 - 1e-3), rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3)
+    stated, share = (
+        rng.beta(4, 1.5, 60_000).clip(1e-3, 1 - 1e-3),
+        rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3),
+    )
     planted = (0.6, 1.4, -0.3, 0.5, 0.8)
     right = rng.random(len(stated)) < recalibrated(stated, share, planted)
     found = best_beta(stated, share, right)
-    assert np.abs(recalibrated(stated, share, found) - recalibrated(stated, share, planted)).mean() < 0.005
+    assert (
+        np.abs(recalibrated(stated, share, found) - recalibrated(stated, share, planted)).mean()
+        < 0.005
+    )
     sides = np.column_stack([np.log(stated), -np.log1p(-stated), np.log(share), -np.log1p(-share)])
     reference = LogisticRegression(C=np.inf, tol=1e-10).fit(sides, right)
     np.testing.assert_allclose(np.delete(found, 2), reference.coef_[0], atol=4e-3)
@@ -71,16 +81,23 @@ def test_what_tells_nothing_is_not_listened_to() -> None:
 
 
 @given(floats(0, 3), floats(0, 3), floats(-2, 2), floats(0, 3), floats(0, 3), floats(0.01, 0.99))
-def test_more_of_either_is_never_less(a: float, b: float, c: float, d: float, e: float, other: float) -> None:
+def test_more_of_either_is_never_less(
+    a: float, b: float, c: float, d: float, e: float, other: float
+) -> None:
     p, beta = np.linspace(1e-3, 1 - 1e-3, 50), (a, b, c, d, e)
-    for rising in (recalibrated(p, np.full(50, other), beta), recalibrated(np.full(50, other), p, beta)):
+    for rising in (
+        recalibrated(p, np.full(50, other), beta),
+        recalibrated(np.full(50, other), p, beta),
+    ):
         assert (np.diff(rising) >= 0).all()
 
 
 def test_with_the_confidence_alone_it_is_the_beta_calibration_of_kull_and_others() -> None:
     p, share = np.random.default_rng(4).uniform(0.01, 0.99, (2, 30))
-    published = 1 / (1 + 1 / (np.exp(-0.1) * p**0.7 / (1 - p) ** 1.2))                 # eq. 6
-    np.testing.assert_allclose(recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12)
+    published = 1 / (1 + 1 / (np.exp(-0.1) * p**0.7 / (1 - p) ** 1.2))  # eq. 6
+    np.testing.assert_allclose(
+        recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12
+    )
 
 
 def test_what_was_right_without_exception_is_left_as_it_was_stated() -> None:
@@ -112,7 +129,7 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
 
 def test_a_line_that_weighs_the_set_alone_ignores_the_least_confident_span() -> None:
     for p in np.linspace(0.05, 0.95, 19):
-        platt = 1 / (1 + np.exp(-(0.7 * np.log(p / (1 - p)) + 0.3)))                    # eq. 1, of a logit
+        platt = 1 / (1 + np.exp(-(0.7 * np.log(p / (1 - p)) + 0.3)))  # eq. 1, of a logit
         assert (
             along(float(p), 0.2, (0.7, 0.3, 0.0))
             == along(float(p), 0.9, (0.7, 0.3, 0.0))
@@ -129,7 +146,11 @@ def test_ten_that_were_right_and_ten_that_were_wrong_are_the_fewest_that_teach(
     right = np.full(200, not rare)
     right[: 10 if enough else 9] = rare
     p, share = np.random.default_rng(6).uniform(0.05, 0.95, (2, 200))
-    assert (best_line(p, share, right) != STRAIGHT) == (best_beta(p, share, right) != IDENTITY) == enough
+    assert (
+        (best_line(p, share, right) != STRAIGHT)
+        == (best_beta(p, share, right) != IDENTITY)
+        == enough
+    )
 
 
 def test_a_slice_with_two_labels_counts_half_for_each() -> None:

@@ -34,7 +34,11 @@ from tests.decision.measured import known_of, stack_of
 K = len(DEFAULT.classes)
 FITTED = [check for check in CHECKS if check.fit is not None]
 RULE = Rule(
-    min_confidence=0.7, least_novelty=0.05, least_agreement=0.8, least_upright=0.06, least_extent_mm=80.0
+    min_confidence=0.7,
+    least_novelty=0.05,
+    least_agreement=0.8,
+    least_upright=0.06,
+    least_extent_mm=80.0,
 )
 
 
@@ -94,7 +98,9 @@ def doubted(check: Check[Any], value: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.code)
-def test_a_check_doubts_where_there_is_reason_and_not_where_there_is_none(check: Check[Any]) -> None:
+def test_a_check_doubts_where_there_is_reason_and_not_where_there_is_none(
+    check: Check[Any],
+) -> None:
     doubtful, fine = EXAMPLES[check.code]
     assert doubted(check, doubtful) == [check.code]
     assert doubted(check, fine) == []
@@ -103,7 +109,9 @@ def test_a_check_doubts_where_there_is_reason_and_not_where_there_is_none(check:
 def test_every_check_has_an_example_and_a_file_named_after_its_code() -> None:
     """And a file has a check, but for those that say what a check is."""
     files = {path.stem for path in Path(checks.__file__).parent.glob("*.py")}
-    assert files - {"__init__", "check", "percent"} == {check.code.replace("-", "_") for check in CHECKS}
+    assert files - {"__init__", "check", "percent"} == {
+        check.code.replace("-", "_") for check in CHECKS
+    }
     assert EXAMPLES.keys() == {check.code for check in CHECKS}
     for check in CHECKS:
         assert check.sentences.__module__.split(".")[-1] == check.code.replace("-", "_")
@@ -122,7 +130,9 @@ def test_a_check_has_words_for_people(check: Check[Any]) -> None:
     """They are clauses of one line, as `fovnet codes` prints them in a table."""
     assert re.fullmatch("[a-z]+(-[a-z]+)*", check.code) and CODES[check.code].words == check.words
     for text in (check.words, check.meaning, check.to_try):
-        assert text == text.strip() and not text.endswith(".") and not set("\t\n") & set(text) and text
+        assert (
+            text == text.strip() and not text.endswith(".") and not set("\t\n") & set(text) and text
+        )
     assert check.status == ("ok" if check.code == "none" else "uncertain")
 
 
@@ -137,13 +147,17 @@ def test_a_fitted_bar_is_a_setting_of_the_rule_that_rejects_few_of_the_volumes_i
 ) -> None:
     """One in twenty at most; it rises with what is seen, and without volumes nothing is doubted."""
     assert check.bar in {field.name for field in fields(Rule)} and check.bar in RANGES
-    made = {"unlike-training": novelty, "members-disagree": agreement, "turned": axes}.get(check.code, float)
+    made = {"unlike-training": novelty, "members-disagree": agreement, "turned": axes}.get(
+        check.code, float
+    )
     shares = np.random.default_rng(1).permutation(np.linspace(0.01, 0.1, 200))
     low, high = (check.fit([made(float(factor * share)) for share in shares]) for factor in (1, 2))
     assert 0 < low < high
     rule = replace(Rule(), **{check.bar: low})
     rejected = [share for share in shares if list(check.sentences(made(float(share)), rule))]
-    assert len(rejected) <= 10 and all(share < min(set(shares) - set(rejected)) for share in rejected)
+    assert len(rejected) <= 10 and all(
+        share < min(set(shares) - set(rejected)) for share in rejected
+    )
     assert not any(list(check.sentences(made(float(share)), Rule())) for share in shares)
     assert check.fit([]) == 0.0
 
@@ -161,7 +175,9 @@ def known(seed: int = 1, slices: int = 20, region: int = 0) -> Known:
     members[..., region] = 1 - 0.002 * (K - 1)
     members[1] = np.roll(members[1], 1, axis=1)
     outputs = MemberOutputs(members, distances[:slices], brightened=np.full_like(members, np.nan))
-    return known_of(judge, outputs, stack_of(rng.integers(1, 256, (slices, 128, 128)).astype(np.uint8)))
+    return known_of(
+        judge, outputs, stack_of(rng.integers(1, 256, (slices, 128, 128)).astype(np.uint8))
+    )
 
 
 def test_every_check_measures_what_can_be_measured() -> None:
@@ -174,7 +190,9 @@ def test_every_check_measures_what_can_be_measured() -> None:
 def test_what_a_check_measures_is_a_value_that_it_can_judge() -> None:
     """Whatever the volume: no check raises, and what one finds of another volume is another value."""
     few, many = measured(known(2, slices=3)), measured(known(3, slices=40))
-    assert few.values.keys() == many.values.keys() - {"turned"}     # 24 mm are too thin to show how it lies
+    assert few.values.keys() == many.values.keys() - {
+        "turned"
+    }  # 24 mm are too thin to show how it lies
     said = [
         [doubt.code for doubt in doubts(one.decision, signs, RULE)]
         for one, signs in ((known(2, slices=3), few), (known(3, slices=40), many))
@@ -183,7 +201,9 @@ def test_what_a_check_measures_is_a_value_that_it_can_judge() -> None:
 
 
 @pytest.mark.parametrize(("own", "few"), [(3, True), (12, False), (None, False)])
-def test_slices_of_its_own_are_counted_where_a_volume_was_resampled(own: int | None, few: bool) -> None:
+def test_slices_of_its_own_are_counted_where_a_volume_was_resampled(
+    own: int | None, few: bool
+) -> None:
     """Of three slices that are cut into forty across, nothing could contradict the answer."""
     whole = known(slices=40)
     cut = replace(whole, stack=replace(whole.stack, counted_slices=own))

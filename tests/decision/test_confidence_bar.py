@@ -33,7 +33,9 @@ def people(seed: int, subjects: int, slope: float = 0.25, volumes: int = 4) -> l
         for sure in rng.beta(9, 1, volumes):
             wrong = rng.random() < 0.6 and rng.beta(2, 2) * 2 * slope * mood * (1 - sure) / 0.6
             graded.append(
-                Graded(f"s{subject}", float(sure), bool(rng.random() < 0.05), float(min(1.0, wrong)))
+                Graded(
+                    f"s{subject}", float(sure), bool(rng.random() < 0.05), float(min(1.0, wrong))
+                )
             )
     return graded
 
@@ -59,7 +61,10 @@ def test_a_promise_is_broken_no_more_often_than_stated(slope: float) -> None:
 
 
 def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() -> None:
-    assert sum(bar(people(seed, 150, 0.15), STATED, AT_RISK, seed).promised for seed in range(20)) >= 18
+    assert (
+        sum(bar(people(seed, 150, 0.15), STATED, AT_RISK, seed).promised for seed in range(20))
+        >= 18
+    )
     for seed in range(10):
         few = bar(people(seed, 20, 0.0), STATED, AT_RISK, seed)
         assert not few.promised and few.p_value == 1 and few.subjects == 20
@@ -92,7 +97,7 @@ def test_a_floor_turns_away_no_more_of_the_unseen_than_allowed() -> None:
     rng = np.random.default_rng(0)
     below = [(rng.normal(size=1000) < floor(rng.normal(size=80))).mean() for _ in range(400)]
     assert ALLOWANCE - 1 / 81 - 0.003 < np.mean(below) <= ALLOWANCE + 0.003
-    assert floor(np.arange(1.0, 19.0)) == 0           # one in twenty is less than one of 18
+    assert floor(np.arange(1.0, 19.0)) == 0  # one in twenty is less than one of 18
 
 
 def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
@@ -100,15 +105,23 @@ def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
     enough of it left."""
     people = fewest_people(0.05, 0.1)
     faultless = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(people)]
-    assert people == 51 and bar(faultless, 0.05, 0.1).promised and not bar(faultless[1:], 0.05, 0.1).promised
+    assert (
+        people == 51
+        and bar(faultless, 0.05, 0.1).promised
+        and not bar(faultless[1:], 0.05, 0.1).promised
+    )
 
 
 @pytest.mark.parametrize("stated", [0.01, 0.02, 0.03, 0.1, 0.4, 0.9])
 def test_the_fewest_people_are_the_first_with_whom_it_can_be_promised(stated: float) -> None:
     """Counted up one by one: never before, and always from there on."""
     fewest = fewest_people(stated, AT_RISK)
-    promised = [bar([Graded(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK).promised
-                for n in (max(1, fewest - 1), fewest, fewest + 1, 2 * fewest)]
+    promised = [
+        bar(
+            [Graded(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK
+        ).promised
+        for n in (max(1, fewest - 1), fewest, fewest + 1, 2 * fewest)
+    ]
     assert promised == [fewest == 1, True, True, True]
 
 
@@ -118,7 +131,10 @@ def graded(count: int, sure: float, wrong: float, withheld: bool = False) -> lis
 
 def test_an_answer_as_sure_as_the_bar_is_given() -> None:
     """60 who are sure and right, and 60 wrong ones exactly as sure as the lowest bar: it is not promised."""
-    assert bar(graded(60, 0.99, 0.0) + graded(60, SURE_ENOUGH, 1.0), STATED, AT_RISK).min_confidence == 0.75
+    assert (
+        bar(graded(60, 0.99, 0.0) + graded(60, SURE_ENOUGH, 1.0), STATED, AT_RISK).min_confidence
+        == 0.75
+    )
     for few in (graded(1, SURE_ENOUGH, 0.0), graded(3, 0.9, 0.0)):
         assert bar(few, STATED, AT_RISK).min_confidence == SURE_ENOUGH
 
@@ -134,9 +150,14 @@ def test_where_nobody_is_sure_enough_nothing_is_answered() -> None:
 def test_in_what_order_volumes_are_listed_is_of_no_account(seed: int) -> None:
     volumes = people(seed, 80, 0.2)
     order = np.random.default_rng(seed).permutation(len(volumes))
-    one, other = bar(volumes, STATED, AT_RISK, 1), bar([volumes[at] for at in order], STATED, AT_RISK, 1)
+    one, other = (
+        bar(volumes, STATED, AT_RISK, 1),
+        bar([volumes[at] for at in order], STATED, AT_RISK, 1),
+    )
     assert (one.min_confidence, one.promised, one.subjects) == (
-        other.min_confidence, other.promised, other.subjects,
+        other.min_confidence,
+        other.promised,
+        other.subjects,
     )
     assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
 
@@ -145,7 +166,10 @@ def test_the_bar_is_the_lowest_that_either_start_reaches() -> None:
     """80 without a fault at 0.96 reject at either start's share of the risk; with those between 0.9 and 0.95
     the smaller share does not, and the larger one does at every bar."""
     found = bar(graded(80, 0.96, 0.0) + graded(4, 0.92, 0.3), STATED, AT_RISK)
-    assert (found.promised, found.min_confidence) == (True, SURE_ENOUGH) and 0.02 < found.p_value <= 0.08
+    assert (found.promised, found.min_confidence) == (
+        True,
+        SURE_ENOUGH,
+    ) and 0.02 < found.p_value <= 0.08
 
 
 def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:

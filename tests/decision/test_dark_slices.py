@@ -43,7 +43,9 @@ def highest(rows: list[bool], heights_mm: list[float]) -> float:
 def bodies(seed: int, slices: int, brightest: int) -> np.ndarray:
     """Slices (s, 128, 128) of a smooth pattern up to about this grey value."""
     rng = np.random.default_rng(seed)
-    wave = np.sin(np.arange(128) / rng.uniform(5, 20)) + np.cos(np.arange(128)[:, None] / rng.uniform(5, 20))
+    wave = np.sin(np.arange(128) / rng.uniform(5, 20)) + np.cos(
+        np.arange(128)[:, None] / rng.uniform(5, 20)
+    )
     return np.repeat(np.rint((wave + 2) / 4 * brightest).astype(np.uint8)[None], slices, axis=0)
 
 
@@ -59,20 +61,33 @@ def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_al
         assert asked.tolist() == (np.flatnonzero(nothing).tolist() if high > LEAST_MM else [])
 
 
-@pytest.mark.parametrize(("brightest", "asked"), [
-    (FAINTEST - 1, False), (FAINTEST + 1, True), (60, True), (round(DARK) + 5, False), (255, False),
-])
-def test_only_slices_that_are_dark_and_not_black_are_looked_at_again(brightest: int, asked: bool) -> None:
+@pytest.mark.parametrize(
+    ("brightest", "asked"),
+    [
+        (FAINTEST - 1, False),
+        (FAINTEST + 1, True),
+        (60, True),
+        (round(DARK) + 5, False),
+        (255, False),
+    ],
+)
+def test_only_slices_that_are_dark_and_not_black_are_looked_at_again(
+    brightest: int, asked: bool
+) -> None:
     everything = np.ones(10, dtype=bool)
-    assert len(in_question(bodies(2, 10, brightest), everything, np.arange(11) * 5.0)) == (10 if asked else 0)
+    assert len(in_question(bodies(2, 10, brightest), everything, np.arange(11) * 5.0)) == (
+        10 if asked else 0
+    )
     assert len(in_question(bodies(2, 10, brightest), ~everything, np.arange(11) * 5.0)) == 0
 
 
 @given(integers(0, 999), integers(4, 12), integers(1, 20))
-def test_a_brightened_slice_is_the_same_however_bright_it_was(seed: int, brightest: int, factor: int) -> None:
+def test_a_brightened_slice_is_the_same_however_bright_it_was(
+    seed: int, brightest: int, factor: int
+) -> None:
     pixels = np.random.default_rng(seed).integers(0, brightest, (2, 128, 128)).astype(np.uint8)
     once, again = brightened(pixels), brightened(np.asarray(pixels * factor))
-    assert np.abs(once.astype(int) - again).max() <= 1                  # halves round either way
+    assert np.abs(once.astype(int) - again).max() <= 1  # halves round either way
     assert (once.max(axis=(1, 2)) == 255).all() and (once[pixels == 0] == 0).all()
 
 
@@ -131,5 +146,6 @@ def test_what_dark_slices_hide_makes_an_answer_uncertain(clear: bool) -> None:
     assert answer.status == ("uncertain" if clear else "ok")
     if clear:
         assert (
-            "64 mm of slices that seem to show nothing show chest when they are brightened" in answer.message
+            "64 mm of slices that seem to show nothing show chest when they are brightened"
+            in answer.message
         )

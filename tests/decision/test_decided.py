@@ -20,12 +20,16 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
     first run would vouch for both."""
     results = Results(tmp_path)
     for path in (
-        results.probabilities, results.ensemble / FACTS, results.ensemble / RULE,
-        results.decisions / "a.json", results.decisions / "b.json", results.decisions / TABLE,
+        results.probabilities,
+        results.ensemble / FACTS,
+        results.ensemble / RULE,
+        results.decisions / "a.json",
+        results.decisions / "b.json",
+        results.decisions / TABLE,
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
-    refuse_other_decisions(results)                     # of a fovnet that did not record from what
+    refuse_other_decisions(results)  # of a fovnet that did not record from what
     conclude_decisions(results, {"a"}, settings={}, seed=1)
     refuse_other_decisions(results)
     assert not (results.decisions / "b.json").exists()
@@ -43,6 +47,6 @@ def test_decisions_that_were_cut_short_are_no_whole_even_where_the_rule_is_again
 def test_the_first_decisions_cut_short_are_no_whole_either(tmp_path: Path) -> None:
     results = Results(tmp_path)
     begin_decisions(results)
-    (results.decisions / "a.json").write_text("{}")     # one of two answers, and then a kill
+    (results.decisions / "a.json").write_text("{}")  # one of two answers, and then a kill
     with pytest.raises(ModelError, match="decisions-unfinished"):
         refuse_other_decisions(results)

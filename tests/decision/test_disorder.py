@@ -44,7 +44,9 @@ def test_the_right_way_up_is_not_called_flipped_and_upside_down_is(
 
 @settings(max_examples=60)
 @given(seed=integers(100, 10**6))
-def test_slices_out_of_order_give_no_confident_answer(seed: int, rule: Rule, bodies: Bodies) -> None:
+def test_slices_out_of_order_give_no_confident_answer(
+    seed: int, rule: Rule, bodies: Bodies
+) -> None:
     example = bodies(seed, noise=1.5)
     order = np.random.default_rng(seed).permutation(len(example.z_mm))
     shuffled = decide(example.probabilities[order], example.z_mm, DEFAULT, rule)
@@ -60,7 +62,9 @@ def test_noise_gives_no_confident_region(seed: int, s: int, rule: Rule) -> None:
     assert surest_of_noise(seed, s, rule) < SURE_ENOUGH
 
 
-def test_twenty_slices_of_noise_come_near_to_a_body_in_one_of_a_hundred_stacks_at_most(rule: Rule) -> None:
+def test_twenty_slices_of_noise_come_near_to_a_body_in_one_of_a_hundred_stacks_at_most(
+    rule: Rule,
+) -> None:
     """So few may agree by chance: in 7 of 1,500 stacks they did, in none of 25 slices or more."""
     assert np.mean([surest_of_noise(seed, 20, rule) >= SURE_ENOUGH for seed in range(500)]) <= 0.01
 
@@ -113,10 +117,12 @@ def test_the_bars_are_exceeded_as_seldom_as_stated(bodies: Bodies) -> None:
     found = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3])[0]
     answers = [decide(example.probabilities, example.z_mm, DEFAULT, found) for example in examples]
     assert np.mean([answer.flipped for answer in answers]) <= FALSE_ALARMS + 1 / len(examples)
-    assert np.mean([answer.misfit > found.usual_misfit for answer in answers]) <= FALSE_ALARMS + 1 / len(
-        examples
-    )
-    turned = [decide(example.probabilities[::-1], example.z_mm, DEFAULT, found) for example in examples]
+    assert np.mean(
+        [answer.misfit > found.usual_misfit for answer in answers]
+    ) <= FALSE_ALARMS + 1 / len(examples)
+    turned = [
+        decide(example.probabilities[::-1], example.z_mm, DEFAULT, found) for example in examples
+    ]
     assert all(answer.flipped for answer in turned)
 
 
@@ -144,14 +150,18 @@ def test_the_surer_a_spine_the_surer_the_answer(rule: Rule) -> None:
     for share in (0.9, 0.97, 0.99, 0.999, 0.99999):
         p = np.insert((1 - share) * rest, spine, share, axis=1)
         found = next(
-            span for span in decide(p, 6.0 * np.arange(30), DEFAULT, rule).spans if span.region == "spine"
+            span
+            for span in decide(p, 6.0 * np.arange(30), DEFAULT, rule).spans
+            if span.region == "spine"
         )
         sure.append(found.confidence)
     assert sure == sorted(sure) and sure[0] > 0.8
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(seed: int, bodies: Bodies) -> None:
+def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(
+    seed: int, bodies: Bodies
+) -> None:
     """Of those that see each slice alone it is the same in reverse, thick slices and thin; those that go by
     height alone name a body turned over from the feet up as before, and so show nothing."""
     example = bodies(seed, noise=1.5)
@@ -178,17 +188,22 @@ def test_the_probabilities_of_a_body_turned_over_decide_which_way_up_it_is(seed:
     )
 
 
-def test_a_body_is_called_flipped_where_its_reversed_order_gains_more_than_the_bar(bodies: Bodies) -> None:
+def test_a_body_is_called_flipped_where_its_reversed_order_gains_more_than_the_bar(
+    bodies: Bodies,
+) -> None:
     """The bar is what validation volumes, which are the right way up, gain at most: a knee shows no order at
     all, and gains nothing."""
     example = bodies(5)
     knee = np.tile(
-        np.where(np.arange(len(DEFAULT.classes)) == 0, 0.9, 0.1 / (len(DEFAULT.classes) - 1)), (20, 1)
+        np.where(np.arange(len(DEFAULT.classes)) == 0, 0.9, 0.1 / (len(DEFAULT.classes) - 1)),
+        (20, 1),
     )
     gain = decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule()).flipped_gain
     bars = (gain - 1, gain + 1)
     called = [
-        decide(example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule(flipped_gain=bar)).flipped
+        decide(
+            example.probabilities[::-1], -example.z_mm[::-1], DEFAULT, Rule(flipped_gain=bar)
+        ).flipped
         for bar in bars
     ]
     assert called == [True, False]
@@ -207,7 +222,10 @@ def test_an_answer_is_believed_as_far_as_the_body_is_the_right_way_up(bodies: Bo
     )
     assert believed[0] > 0.99 and believed[1] < 1e-6
     assert all(span.confidence > 0.5 for span in upright.spans)
-    assert all(span.confidence <= believed[1] for span in over.spans) and over.set_probability <= believed[1]
+    assert (
+        all(span.confidence <= believed[1] for span in over.spans)
+        and over.set_probability <= believed[1]
+    )
 
 
 def test_air_beyond_a_body_counts_among_the_slices_that_stand_in_order_and_a_void_within_it_does_not() -> (
@@ -220,7 +238,10 @@ def test_air_beyond_a_body_counts_among_the_slices_that_stand_in_order_and_a_voi
     p[10:20, -1] = 1e-6
     for each in (p, np.insert(p, [15] * 4, p[0], axis=0)):
         decision = decide(
-            each / each.sum(axis=1, keepdims=True), 10.0 * np.arange(len(each)), DEFAULT, Rule(sigma_mm=0.0)
+            each / each.sum(axis=1, keepdims=True),
+            10.0 * np.arange(len(each)),
+            DEFAULT,
+            Rule(sigma_mm=0.0),
         )
         assert {span.region for span in decision.spans} == {"head"}
         assert decision.roughness == pytest.approx((2 / 29) / (200 / 435), rel=1e-4)
@@ -232,10 +253,15 @@ def test_where_nothing_is_shown_a_body_upside_down_is_no_less_sure_of_that(bodie
     example, lenient = bodies(6), Rule(usual_misfit=np.inf, usual_roughness=1 - 1e-9)
     probabilities, z_mm = example.probabilities[::-1], -example.z_mm[::-1]
     over, unjudged = (
-        decide(probabilities, z_mm, DEFAULT, lenient, turned=turned) for turned in (None, probabilities)
+        decide(probabilities, z_mm, DEFAULT, lenient, turned=turned)
+        for turned in (None, probabilities)
     )
     air = over.decided[:, -1]
-    assert air.any() and over.flipped and over.confidence[~air].max() < 1e-6 < unjudged.confidence[~air].min()
+    assert (
+        air.any()
+        and over.flipped
+        and over.confidence[~air].max() < 1e-6 < unjudged.confidence[~air].min()
+    )
     np.testing.assert_allclose(over.confidence[air], unjudged.confidence[air], rtol=1e-9)
 
 
@@ -244,12 +270,17 @@ def test_of_an_order_that_costs_twice_the_usual_a_quarter_is_believed_and_of_a_r
 ) -> None:
     """Every region, and the set of them; where usual volumes have half the roughness of slices in no order at
     all, and this one more."""
-    example, lenient = bodies(6, noise=4.0), Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9)
+    example, lenient = (
+        bodies(6, noise=4.0),
+        Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9),
+    )
     whole = decide(example.probabilities, example.z_mm, DEFAULT, lenient)
     assert whole.misfit > 0 and 0.5 < whole.roughness < 0.95
     costly, rough = {"usual_misfit": whole.misfit / 2}, {"usual_roughness": 0.5}
     for usual, share in (
-        (costly, 1 / 4), (rough, 2 * (1 - whole.roughness)), (costly | rough, (1 - whole.roughness) / 2),
+        (costly, 1 / 4),
+        (rough, 2 * (1 - whole.roughness)),
+        (costly | rough, (1 - whole.roughness) / 2),
     ):
         less = decide(example.probabilities, example.z_mm, DEFAULT, replace(lenient, **usual))
         assert [one.confidence for one in less.spans] == pytest.approx(

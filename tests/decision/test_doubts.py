@@ -62,7 +62,9 @@ def doubts(
     return all_doubts(decision, Signs({check.code: value for check, value in seen.items()}), rule)
 
 
-def codes(decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE) -> list[str]:
+def codes(
+    decision: Decision, values: Mapping[Check[Any], Any] = FINE, rule: Rule = RULE
+) -> list[str]:
     return [doubt.code for doubt in doubts(decision, values, rule)]
 
 
@@ -93,7 +95,9 @@ def test_a_good_body_gives_no_reason(bodies: Bodies) -> None:
         (template.CHECK, True),
     ],
 )
-def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(check: Check[Any], value: Any) -> None:
+def test_each_sign_is_named_by_itself_and_not_where_it_is_unknown(
+    check: Check[Any], value: Any
+) -> None:
     decision = decided(one_region(0.97, 0.01))
     assert codes(decision, FINE | {check: value}) == [check.code]
     assert codes(decision, {}) == []
@@ -103,7 +107,8 @@ def test_what_reaches_its_bar_is_not_doubted() -> None:
     """Bars are what validation volumes had: those that they were learned from are not turned away."""
     decision = decided(one_region(0.97, 0.01))
     at = {
-        members_disagree.CHECK: agreement(RULE.least_agreement), out_of_order.CHECK: Order(DISORDERED),
+        members_disagree.CHECK: agreement(RULE.least_agreement),
+        out_of_order.CHECK: Order(DISORDERED),
         unlike_training.CHECK: novelty(RULE.least_novelty),
     }
     assert codes(decision, at, replace(RULE, min_confidence=decision.sure)) == []
@@ -129,11 +134,14 @@ def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
     span = replace(decision.spans[0], confidence=0.6996)
     sentences = [doubt.figures for doubt in doubts(replace(decision, spans=(span,)), FINE, RULE)]
     assert any(
-        "69.9% of the slices" in sentence and "at least 70% wanted" in sentence for sentence in sentences
+        "69.9% of the slices" in sentence and "at least 70% wanted" in sentence
+        for sentence in sentences
     ), sentences
     signs = {members_disagree.CHECK: agreement(0.79996), unlike_training.CHECK: novelty(0.04999)}
     sentences = [doubt.figures for doubt in doubts(decision, signs, RULE)]
-    assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in sentences), sentences
+    assert any("agreement 79.99%, at least 80.0% wanted" in sentence for sentence in sentences), (
+        sentences
+    )
     assert any(
         "4.99% of the validation slices are as unusual, at least 5.0% wanted" in sentence
         for sentence in sentences
@@ -144,7 +152,9 @@ def test_what_lies_below_a_bar_is_never_written_as_the_bar() -> None:
         "11.02% of the validation slices are as unusual, at least 11.04% wanted" in sentence
         for sentence in sentences
     ), sentences
-    (slab,) = doubts(decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE))
+    (slab,) = doubts(
+        decide(one_region(0.999, 0.0002, slices=8), 2.499 * np.arange(8), DEFAULT, RULE)
+    )
     assert "too thin a slab: 19.9 mm, at least 20 mm wanted" in slab.sentence
 
 
@@ -161,7 +171,9 @@ def test_a_second_answer_along_a_span_is_of_all_its_slices_and_of_them_alone(reg
         replace(RULE, min_confidence=1.0),
     )
     assert [span.region for span in decision.spans] == ["legs", "pelvis", "abdomen"]
-    sentences = [doubt.sentence for doubt in doubts(decision, FINE, strict) if doubt.code == "two-answers"]
+    sentences = [
+        doubt.sentence for doubt in doubts(decision, FINE, strict) if doubt.code == "two-answers"
+    ]
     assert sentences == [f"two answers are nearly equal: {region} or head"]
 
 
@@ -183,7 +195,9 @@ def test_a_region_in_two_pieces_is_listed_once() -> None:
     decision = replace(decided(p, replace(RULE, sigma_mm=0.0)), set_probability=0.4)
     assert [span.region for span in decision.spans] == ["pelvis", "pelvis"]
     (doubt,) = [one for one in doubts(decision, FINE, RULE) if one.code == "other-regions"]
-    assert doubt.figures.startswith("40% that it shows pelvis and nothing else, where a single slice")
+    assert doubt.figures.startswith(
+        "40% that it shows pelvis and nothing else, where a single slice"
+    )
 
 
 def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
@@ -196,7 +210,12 @@ def test_an_upside_down_body_is_possibly_flipped(bodies: Bodies) -> None:
 @pytest.mark.parametrize(
     ("slices", "apart_mm", "few"),
     [
-        (2, 10.0, True), (3, 20.0, True), (4, 35.0, True), (5, 10.0, False), (5, 4.0, False), (6, 3.0, True),
+        (2, 10.0, True),
+        (3, 20.0, True),
+        (4, 35.0, True),
+        (5, 10.0, False),
+        (5, 4.0, False),
+        (6, 3.0, True),
         (7, 3.0, False),
     ],
 )
@@ -204,7 +223,9 @@ def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(
     slices: int, apart_mm: float, few: bool
 ) -> None:
     """Three slices, or many within a few millimetres: nothing could contradict the answer."""
-    decision = decide(one_region(0.999, 0.0002, slices=slices), apart_mm * np.arange(slices), DEFAULT, RULE)
+    decision = decide(
+        one_region(0.999, 0.0002, slices=slices), apart_mm * np.arange(slices), DEFAULT, RULE
+    )
     assert decision.sure > 0.9
     assert codes(decision) == (["too-few-slices"] if few else [])
 
@@ -212,7 +233,10 @@ def test_a_localiser_and_a_thin_slab_are_too_few_slices_however_sure(
 def cut_at_the_top(share: float, slices: int = 40) -> np.ndarray:
     """Pelvis, and at the upper end three slices that are abdomen with a probability."""
     p = one_region(0.98, 0.001, slices)
-    p[-3:, DEFAULT.classes.index("pelvis")], p[-3:, DEFAULT.classes.index("abdomen")] = 0.98 - share, share
+    p[-3:, DEFAULT.classes.index("pelvis")], p[-3:, DEFAULT.classes.index("abdomen")] = (
+        0.98 - share,
+        share,
+    )
     return p
 
 
@@ -225,12 +249,17 @@ def test_regions_that_are_rather_others_are_doubted_though_nearly_every_slice_is
         assert ("other-regions" in codes(decision)) == (decision.set_probability < 0.5)
     assert codes(sets[0.001]) == codes(sets[0.97]) == []
     (doubt,) = [one for one in doubts(sets[0.45], FINE, RULE) if one.code == "other-regions"]
-    assert "not exactly these" in doubt.sentence and "apart from the probability of each" in doubt.figures
+    assert (
+        "not exactly these" in doubt.sentence
+        and "apart from the probability of each" in doubt.figures
+    )
     assert "shows pelvis" in doubt.figures
 
 
 @given(spine=floats(0.3, 0.9), rest=floats(0.0, 1.0))
-def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(spine: float, rest: float) -> None:
+def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(
+    spine: float, rest: float
+) -> None:
     """A spine whose confidence is that of its own share alone, whatever lies beside it."""
     p = np.full((30, len(DEFAULT.classes)), 1e-3)
     p[:, DEFAULT.classes.index("spine")] = spine
@@ -250,9 +279,13 @@ def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() ->
 def test_a_physician_reads_what_a_low_probability_means_and_its_figure_stands_beside_it() -> None:
     """A region that is named and yet more likely absent."""
     rule = replace(RULE, evidence_mm=300.0, beta=(1.0, 1.0, -2.0, 0.0, 0.0))
-    found = {doubt.sentence: doubt.figures for doubt in doubts(decided(one_region(0.3, 0.24), rule))}
+    found = {
+        doubt.sentence: doubt.figures for doubt in doubts(decided(one_region(0.3, 0.24), rule))
+    }
     figures = found["many of the slices called pelvis may show something else"]
-    assert figures.endswith("of the slices called pelvis are expected to show it, at least 70% wanted")
+    assert figures.endswith(
+        "of the slices called pelvis are expected to show it, at least 70% wanted"
+    )
 
 
 @given(seed=integers(0, 10**6))
@@ -262,12 +295,16 @@ def test_no_sentence_is_for_statisticians(seed: int) -> None:
     p = rng.dirichlet(np.ones(len(DEFAULT.classes)) / 2, size=int(rng.integers(2, 25))) + 1e-6
     p /= p.sum(axis=1, keepdims=True)
     values = {
-        members_disagree.CHECK: agreement(rng.random()), unlike_training.CHECK: novelty(rng.random() / 10),
+        members_disagree.CHECK: agreement(rng.random()),
+        unlike_training.CHECK: novelty(rng.random() / 10),
         turned.CHECK: turned.Axes(Bearing(rng.random() / 4, "front to back")),
-        out_of_order.CHECK: Order(2 * rng.random()), noisy_air.CHECK: bool(rng.random() < 0.5),
+        out_of_order.CHECK: Order(2 * rng.random()),
+        noisy_air.CHECK: bool(rng.random() < 0.5),
     }
     for doubt in doubts(decided(p), values, replace(RULE, least_upright=0.2, min_confidence=0.95)):
-        assert not re.search(r"%|0\.\d|confidence|evidence|agreement|validation slices", doubt.sentence)
+        assert not re.search(
+            r"%|0\.\d|confidence|evidence|agreement|validation slices", doubt.sentence
+        )
         assert doubt.sentence[0].islower() and not doubt.sentence.endswith(".")
 
 
@@ -283,7 +320,9 @@ def scene(seed: int, slices: int) -> np.ndarray:
 
 
 @given(seed=integers(0, 10**6), slices=integers(12, 40))
-def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(seed: int, slices: int) -> None:
+def test_shuffled_slices_are_out_of_order_and_a_darkening_does_not_matter(
+    seed: int, slices: int
+) -> None:
     pixels = scene(seed, slices)
     faded = (pixels * np.linspace(1, 0.4, slices)[:, None, None]).astype(np.uint8)
     rng = np.random.default_rng(seed)
@@ -302,7 +341,9 @@ def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_ord
     notices."""
     pixels = scene(seed, slices)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
-    assert (interleaved(pixels), interleaved(acquired)) == (1, 2) and disorder(acquired) < DISORDERED
+    assert (interleaved(pixels), interleaved(acquired)) == (1, 2) and disorder(
+        acquired
+    ) < DISORDERED
 
 
 def test_noise_is_in_no_order_at_all() -> None:

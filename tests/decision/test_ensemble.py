@@ -16,7 +16,15 @@ from safetensors.numpy import save_file
 
 from fovnet.decision import ensemble as ensembles_on_disk
 from fovnet.decision import novelty
-from fovnet.decision.ensemble import assemble, choose, facts_of, guessing_loss, load, save_rule, vocabulary_of
+from fovnet.decision.ensemble import (
+    assemble,
+    choose,
+    facts_of,
+    guessing_loss,
+    load,
+    save_rule,
+    vocabulary_of,
+)
 from fovnet.decision.novelty import familiar
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
@@ -47,7 +55,9 @@ def folder(tmp_path: Path) -> Path:
     members = []
     for slot in (3, 8):
         path = save_network(
-            tmp_path / f"slot-{slot:04d}.safetensors", build(NET, torch.Generator().manual_seed(slot)), NET,
+            tmp_path / f"slot-{slot:04d}.safetensors",
+            build(NET, torch.Generator().manual_seed(slot)),
+            NET,
             INPUTS,
         )
         members.append(
@@ -59,22 +69,36 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_best_completed_trials_are_chosen_and_those_that_only_guess_are_not() -> None:
-    trials = [trial(0, 0.9), trial(1, 0.2), trial(2, None, "diverged"), trial(3, 2.0), trial(4, 0.2)]
+    trials = [
+        trial(0, 0.9),
+        trial(1, 0.2),
+        trial(2, None, "diverged"),
+        trial(3, 2.0),
+        trial(4, 0.2),
+    ]
     assert [member["slot"] for member in choose(trials, 10, 1.9, Path("n"))] == [1, 4, 0]
     assert [member["slot"] for member in choose(trials, 2, 1.9, Path("n"))] == [1, 4]
     assert [member["slot"] for member in choose(trials[3:4], 10, 1.9, Path("n"))] == [3]
     assert choose(trials[2:3], 10, 1.9, Path("n")) == []
     # as bad as guessing is no better
     assert [member["slot"] for member in choose(trials[:4], 10, 0.9, Path("n"))] == [1]
-    assert [member["slot"] for member in choose([trial(0, 2.5), trial(1, 2.0)], 10, 1.9, Path("n"))] == [1]
+    assert [
+        member["slot"] for member in choose([trial(0, 2.5), trial(1, 2.0)], 10, 1.9, Path("n"))
+    ] == [1]
 
 
 def test_the_last_of_the_chosen_see_slices_alone_but_never_all() -> None:
     trials = [trial(0, 0.3), trial(1, 0.2), trial(2, 0.1)]
-    assert [member.get("alone", False) for member in choose(trials, 10, 1.9, Path("n"), alone=2)] == [
-        False, True, True,
+    assert [
+        member.get("alone", False) for member in choose(trials, 10, 1.9, Path("n"), alone=2)
+    ] == [
+        False,
+        True,
+        True,
     ]
-    assert [member.get("alone", False) for member in choose(trials, 1, 1.9, Path("n"), alone=2)] == [False]
+    assert [
+        member.get("alone", False) for member in choose(trials, 1, 1.9, Path("n"), alone=2)
+    ] == [False]
 
 
 def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_path: Path) -> None:
@@ -84,12 +108,17 @@ def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_pat
     members = []
     for slot in (0, 1):
         path = save_network(
-            tmp_path / f"slot-{slot:04d}.safetensors", build(net, torch.Generator().manual_seed(slot)), net,
+            tmp_path / f"slot-{slot:04d}.safetensors",
+            build(net, torch.Generator().manual_seed(slot)),
+            net,
             INPUTS,
         )
         members.append(
             {
-                "slot": slot, "score": 0.3, "configuration": {}, "weights": str(path),
+                "slot": slot,
+                "score": 0.3,
+                "configuration": {},
+                "weights": str(path),
                 **({"alone": True} if slot else {}),
             }
         )
@@ -97,7 +126,9 @@ def test_a_member_that_sees_slices_alone_says_the_same_wherever_they_lie(tmp_pat
     ensemble = load(tmp_path / "ensemble", "cpu", rule=RULE)
     pixels = np.random.default_rng(0).integers(0, 255, (24, 128, 128)).astype(np.uint8)
     short, long = (
-        ensemble.outputs(pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n)))
+        ensemble.outputs(
+            pixels[:n], placing=Placing(np.full(n, 400.0), np.zeros(n, int), 6.0 * np.arange(n))
+        )
         for n in (12, 24)
     )
     np.testing.assert_allclose(short.members[1], long.members[1, :12], atol=1e-6)
@@ -119,7 +150,9 @@ def test_guessing_is_judged_under_the_weights_that_scores_are_under() -> None:
     weight = np.array([45 / 2 / 40, 45 / 2 / 5])
     judged = (6000 * weight[0] + 75 * weight[1]) / 6075
     assert guessing_loss(truth, truth, often) == pytest.approx(judged * np.log(2), rel=1e-5)
-    assert guessing_loss(truth, truth, torch.ones(len(truth))) == pytest.approx(guessing_loss(truth, truth))
+    assert guessing_loss(truth, truth, torch.ones(len(truth))) == pytest.approx(
+        guessing_loss(truth, truth)
+    )
 
 
 def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
@@ -131,7 +164,9 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
             build(NET, torch.Generator().manual_seed(slot)).eval()(images).softmax(dim=1).numpy()
             for slot in (3, 8)
         ]
-    np.testing.assert_allclose(ensemble.judge.raw(ensemble.outputs(pixels)), np.mean(each, axis=0), atol=1e-5)
+    np.testing.assert_allclose(
+        ensemble.judge.raw(ensemble.outputs(pixels)), np.mean(each, axis=0), atol=1e-5
+    )
 
 
 def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
@@ -170,7 +205,8 @@ def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> No
         novelty.save(
             folder,
             familiar(
-                np.random.default_rng(1).normal(size=(60, 32)), np.eye(2, dtype=bool)[np.arange(60) % 2]
+                np.random.default_rng(1).normal(size=(60, 32)),
+                np.eye(2, dtype=bool)[np.arange(60) % 2],
             ),
         )
     else:
@@ -193,7 +229,9 @@ def test_slices_looked_at_in_pieces_are_counted_as_a_whole(
     monkeypatch.setattr(ensembles_on_disk, "PIECE", 4)
     pieces = load(folder, "cpu").outputs(pixels, lambda done, total: calls.append((done, total)))
     np.testing.assert_allclose(pieces.members, whole.members, atol=1e-6)
-    assert calls == sorted(calls) and calls[-1] == (10, 10) and {total for _, total in calls} == {10}
+    assert (
+        calls == sorted(calls) and calls[-1] == (10, 10) and {total for _, total in calls} == {10}
+    )
 
 
 def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(
@@ -217,7 +255,9 @@ def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(
 def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, damage: str) -> None:
     member = sorted(folder.glob("member-*"))[0]
     part = {
-        "weights gone": member, "weights cut": member, "facts gone": folder / "ensemble.json",
+        "weights gone": member,
+        "weights cut": member,
+        "facts gone": folder / "ensemble.json",
         "rule gone": folder / "decision.json",
     }
     if damage == "weights cut":
@@ -230,7 +270,8 @@ def test_a_damaged_folder_is_refused_by_the_part_that_is_damaged(folder: Path, d
 
 
 @pytest.mark.parametrize(
-    ("part", "setting"), [("novelty.npz", "least_novelty"), ("orientation.safetensors", "least_upright")]
+    ("part", "setting"),
+    [("novelty.npz", "least_novelty"), ("orientation.safetensors", "least_upright")],
 )
 def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting: str) -> None:
     """A folder copied by halves would answer without the check that finds what its networks never saw."""
@@ -251,7 +292,9 @@ def test_a_rule_that_judges_by_a_part_needs_it(folder: Path, part: str, setting:
         lambda facts: facts.update(members=[]),
     ],
 )
-def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def test_facts_that_are_none_are_a_sentence(
+    folder: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
     facts = json.loads((folder / "ensemble.json").read_text())
     change(facts)
     (folder / "ensemble.json").write_text(json.dumps(facts))
@@ -262,12 +305,24 @@ def test_facts_that_are_none_are_a_sentence(folder: Path, change: Callable[[dict
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("temperature", 0.0), ("temperature", "warm"), ("sigma_mm", float("nan")), ("min_confidence", None),
-        ("method", "guess"), ("evidence_mm", 0.0), ("usual_roughness", 1.0), ("min_confidence", 7.0),
-        ("sigma_mm", -5.0), ("beta", []), ("line", ["a", 0.0, 0.0]),
+        ("temperature", 0.0),
+        ("temperature", "warm"),
+        ("sigma_mm", float("nan")),
+        ("min_confidence", None),
+        ("method", "guess"),
+        ("evidence_mm", 0.0),
+        ("usual_roughness", 1.0),
+        ("min_confidence", 7.0),
+        ("sigma_mm", -5.0),
+        ("beta", []),
+        ("line", ["a", 0.0, 0.0]),
         ("heights", [{"mean_mm": float("nan"), "sd_mm": 1.0}, None, None, None, None]),
-        ("heights", [{"mean_mm": 200.0, "sd_mm": -1.0}, None, None, None, None]), ("heights", [None] * 6),
-        ("weights", [-1.0, 2.0]), ("weights", [0.0, 0.0]), ("heights", [None]), ("heights_for", "some"),
+        ("heights", [{"mean_mm": 200.0, "sd_mm": -1.0}, None, None, None, None]),
+        ("heights", [None] * 6),
+        ("weights", [-1.0, 2.0]),
+        ("weights", [0.0, 0.0]),
+        ("heights", [None]),
+        ("heights_for", "some"),
     ],
 )
 def test_a_rule_that_cannot_decide_is_refused_with_the_setting(
@@ -302,8 +357,12 @@ def test_a_network_that_is_damaged_in_the_journal_names_the_slot_to_repeat(
         match=r"remove .*search/slot-0003.json and .*trials.tsv, and `fovnet search` trains that slot again",
     ):
         assemble(
-            folder, [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}], DEFAULT, PREPARE,
-            settings={}, seed=1,
+            folder,
+            [{"slot": 3, "score": 0.1, "configuration": {}, "weights": str(cut)}],
+            DEFAULT,
+            PREPARE,
+            settings={},
+            seed=1,
         )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
 
@@ -316,7 +375,10 @@ def test_no_member_is_no_ensemble(tmp_path: Path) -> None:
 def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Path) -> None:
     """Kept: its networks answer as before, though one of those that were to take their place is not there."""
     there = {path.name: path.read_bytes() for path in folder.iterdir()}
-    good, lost = str(folder.parent / "slot-0008.safetensors"), str(folder.parent / "slot-0009.safetensors")
+    good, lost = (
+        str(folder.parent / "slot-0008.safetensors"),
+        str(folder.parent / "slot-0009.safetensors"),
+    )
     members = [
         {"slot": slot, "score": 0.1, "configuration": {}, "weights": weights}
         for slot, weights in ((8, good), (9, lost))
@@ -326,11 +388,15 @@ def test_an_ensemble_stays_until_all_members_of_the_next_are_written(folder: Pat
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == there
     (folder / ".members-killed").mkdir()
     assemble(folder, members[:1], DEFAULT, PREPARE, settings={}, seed=1)
-    assert sorted(path.name for path in folder.iterdir()) == ["ensemble.json", "member-0008.safetensors"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "ensemble.json",
+        "member-0008.safetensors",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("property", "message"), [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")]
+    ("property", "message"),
+    [("head", "head 'mlp'"), ("inputs", "inputs colour"), ("block", "block 'dense'")],
 )
 def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not_know(
     tmp_path: Path, property: str, message: str
@@ -338,7 +404,9 @@ def test_a_network_that_this_version_cannot_build_is_refused_by_what_it_does_not
     from fovnet.net.family.weights import load_network, save_tensors
 
     known = {**asdict(NET), property: ["colour"] if property == "inputs" else message.split("'")[1]}
-    path = save_tensors(tmp_path / "n.safetensors", build(NET).state_dict(), {"architecture": known})
+    path = save_tensors(
+        tmp_path / "n.safetensors", build(NET).state_dict(), {"architecture": known}
+    )
     with pytest.raises(ModelError, match=message) as refused:
         load_network(path, torch.device("cpu"))
     assert refused.value.code == "weights-unknown"
@@ -349,7 +417,9 @@ def test_members_that_are_shown_different_things_are_refused(tmp_path: Path) -> 
     for slot, inputs in enumerate((("slice",), ("slice", "millimetres"))):
         net = replace(NET, inputs=inputs)
         path = save_network(tmp_path / f"slot-{slot:04d}.safetensors", build(net), net, INPUTS)
-        members.append({"slot": slot, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)})
+        members.append(
+            {"slot": slot, "score": 0.3, "configuration": {"blocks": 4}, "weights": str(path)}
+        )
     assemble(tmp_path / "ensemble", members, DEFAULT, PREPARE, settings={}, seed=1)
     with pytest.raises(ModelError, match="members-other-inputs"):
         load(tmp_path / "ensemble", "cpu", rule=RULE)
@@ -368,15 +438,18 @@ def test_weights_that_do_not_fit_their_architecture_are_refused(tmp_path: Path) 
     [
         ({}, "weights-unmarked", "search again"),
         (
-            {**INPUTS, "classes": DEFAULT.classes[::-1]}, "weights-other-classes",
+            {**INPUTS, "classes": DEFAULT.classes[::-1]},
+            "weights-other-classes",
             "its classes are none, spine",
         ),
         (
-            {**INPUTS, "slices": slice_format(Slicing(8.0, 20.0))}, "weights-other-slices",
+            {**INPUTS, "slices": slice_format(Slicing(8.0, 20.0))},
+            "weights-other-slices",
             "target_spacing_mm = 8.0, these have 3.0",
         ),
         (
-            {**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}}, "weights-other-slices",
+            {**INPUTS, "slices": {**slice_format(Slicing(3.0, 20.0)), "side": 96}},
+            "weights-other-slices",
             "side = 96, these have 128",
         ),
     ],

@@ -21,9 +21,15 @@ from fovnet.regions import DEFAULT
 N, K = len(DEFAULT.chain), len(DEFAULT.classes)
 KNOWN = Height(175.0, 35.0)
 RULES = (
-    Rule(sigma_mm=0.0, border_toll=1.0), Rule(sigma_mm=6.0, border_toll=1.0),
+    Rule(sigma_mm=0.0, border_toll=1.0),
+    Rule(sigma_mm=6.0, border_toll=1.0),
     Rule(sigma_mm=6.0, border_toll=1.0, heights=(None, KNOWN, KNOWN, KNOWN, None)),
-    Rule(sigma_mm=6.0, border_toll=1.0, heights=(None, KNOWN, KNOWN, KNOWN, None), heights_for="presence"),
+    Rule(
+        sigma_mm=6.0,
+        border_toll=1.0,
+        heights=(None, KNOWN, KNOWN, KNOWN, None),
+        heights_for="presence",
+    ),
 )
 
 
@@ -61,7 +67,10 @@ def test_thick_slices_are_decided_like_thin_ones(seed: int, rule: Rule, slice_mm
 
 @settings(max_examples=100)
 @given(
-    seed=integers(0, 10**6), rule=sampled_from(RULES), slice_mm=sampled_from([3, 10]), data=integers(0, 10**6)
+    seed=integers(0, 10**6),
+    rule=sampled_from(RULES),
+    slice_mm=sampled_from([3, 10]),
+    data=integers(0, 10**6),
 )
 def test_what_is_cut_away_moves_no_border_that_is_left(
     seed: int, rule: Rule, slice_mm: int, data: int

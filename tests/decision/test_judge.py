@@ -74,7 +74,9 @@ def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies:
     np.testing.assert_allclose(
         judge.raw(outputs), (outputs.members[0].astype(float) + outputs.members[2]) / 2, rtol=1e-6
     )
-    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(outputs), outputs.members.mean(axis=0, dtype=float))
+    np.testing.assert_allclose(
+        Judge(DEFAULT, Rule()).raw(outputs), outputs.members.mean(axis=0, dtype=float)
+    )
     with pytest.raises(ModelError, match="weights 2 members, but there are 3"):
         Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(outputs)
 
@@ -86,8 +88,11 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     # bodies as noisy as these are usual
     rule = Rule(temperature=1 / 3, evidence_mm=1.0, usual_misfit=10.0, usual_roughness=0.99)
     judge, facts, _ = settle(
-        Judge(DEFAULT, rule), [shown(one, seed) for seed, one in enumerate(examples[:24])], stated_error=0.2,
-        at_risk=0.1, seed=1,
+        Judge(DEFAULT, rule),
+        [shown(one, seed) for seed, one in enumerate(examples[:24])],
+        stated_error=0.2,
+        at_risk=0.1,
+        seed=1,
     )
     stated, hit = [], []
     for seed, one in enumerate(examples[24:], start=24):
@@ -139,19 +144,30 @@ def test_spans_end_where_the_volume_ends(slices: int) -> None:
     stack = cut(Volume(voxels, np.diag([10.0, 10.0, 2.0, 1.0]), "made"))
     chest = np.full((1, len(stack.z_mm), len(DEFAULT.classes)), 0.01, dtype=np.float32)
     chest[:, :, DEFAULT.classes.index("chest")] = 0.94
-    (span,) = Judge(DEFAULT, Rule()).answer("a", "a.nii", MemberOutputs(chest), stack).decision.spans
-    assert (span.region, span.from_mm, span.to_mm) == ("chest", -1.0, pytest.approx(2.0 * slices - 1.0))
+    (span,) = (
+        Judge(DEFAULT, Rule()).answer("a", "a.nii", MemberOutputs(chest), stack).decision.spans
+    )
+    assert (span.region, span.from_mm, span.to_mm) == (
+        "chest",
+        -1.0,
+        pytest.approx(2.0 * slices - 1.0),
+    )
 
 
 def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=0.7) for seed in range(20)]
     judge, *_ = settle(
-        Judge(DEFAULT, Rule()), [shown(one, seed) for seed, one in enumerate(examples)], stated_error=0.05,
-        at_risk=0.1, seed=1,
+        Judge(DEFAULT, Rule()),
+        [shown(one, seed) for seed, one in enumerate(examples)],
+        stated_error=0.05,
+        at_risk=0.1,
+        seed=1,
     )
     assert 0 < judge.rule.least_agreement < 1
     apart = MemberOutputs(
-        np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(np.float32)
+        np.stack([np.roll(examples[0].probabilities, shift, axis=1) for shift in range(3)]).astype(
+            np.float32
+        )
     )
     assert agreement_of(judge, apart, examples[0], 0) < judge.rule.least_agreement
     assert agreement_of(judge, seen(examples[1], 1), examples[1], 1) > judge.rule.least_agreement
@@ -160,10 +176,14 @@ def test_members_that_contradict_each_other_are_a_reason(bodies: Bodies) -> None
 def test_a_member_without_a_say_contradicts_nobody(bodies: Bodies) -> None:
     example = bodies(1, noise=0.7)
     outputs = seen(example, 1)
-    odd = replace(outputs, members=np.concatenate([outputs.members[:2], outputs.members[2:, :, ::-1]]))
+    odd = replace(
+        outputs, members=np.concatenate([outputs.members[:2], outputs.members[2:, :, ::-1]])
+    )
     judges = [Judge(DEFAULT, Rule(weights=weights)) for weights in ((), (0.5, 0.5, 0.0))]
     apart, alike = (agreement_of(judge, odd, example, 1) for judge in judges)
-    two = agreement_of(Judge(DEFAULT, Rule()), replace(outputs, members=outputs.members[:2]), example, 1)
+    two = agreement_of(
+        Judge(DEFAULT, Rule()), replace(outputs, members=outputs.members[:2]), example, 1
+    )
     assert apart < 0.7 < 0.9 < alike == pytest.approx(two)
 
 
@@ -172,19 +192,25 @@ def test_black_margins_hide_no_passes(bodies: Bodies) -> None:
     pixels = pixels_of(bodies(1), 1)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
     padded = np.pad(acquired, ((0, 30), (0, 0), (0, 0)))
-    outputs = MemberOutputs(np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32))
+    outputs = MemberOutputs(
+        np.full((2, len(padded), len(DEFAULT.classes)), 1 / 7, dtype=np.float32)
+    )
     known = known_of(Judge(DEFAULT, Rule()), outputs, stack_of(padded))
     assert out_of_order.measure(known).passes == 2
 
 
-def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(bodies: Bodies) -> None:
+def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_known(
+    bodies: Bodies,
+) -> None:
     rng = np.random.default_rng(0)
     example = bodies(1, noise=0.7)
     what = familiar(
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
     )
     held = rng.normal(size=(400, 6))
-    what = calibrated(what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)])
+    what = calibrated(
+        what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)]
+    )
     judge, stack = Judge(DEFAULT, Rule(), what), stack_of(pixels_of(example, 1), example.z_mm)
     s = len(example.z_mm)
     usual = replace(seen(example, 1), distances=what.distances(rng.normal(size=(s, 6))))
@@ -216,7 +242,12 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
 
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
-    floors = {"least_novelty": 0.03, "least_agreement": 0.7, "least_upright": 0.02, "least_extent_mm": 80.0}
+    floors = {
+        "least_novelty": 0.03,
+        "least_agreement": 0.7,
+        "least_upright": 0.02,
+        "least_extent_mm": 80.0,
+    }
     rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2, 0.0, 0.0), **floors)
     save_rule(tmp_path, rule, {}, settings={}, seed=1)
     assert read_rule(tmp_path) == rule
@@ -229,7 +260,9 @@ def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> No
     save_tensors(weights, {"any": torch.zeros(1)}, {})
     assemble(tmp_path, [{"slot": 1, "weights": str(weights)}], DEFAULT, {}, settings={}, seed=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "ensemble.json", "member-0001.safetensors", "slot-0001.safetensors",
+        "ensemble.json",
+        "member-0001.safetensors",
+        "slot-0001.safetensors",
     ]
 
 
@@ -241,7 +274,9 @@ def test_a_mouse_is_no_person(bodies: Bodies, mm: float, doubted: bool) -> None:
     stack = cut(Volume(voxels, np.diag([mm, mm, mm, 1.0]), "one"), target_spacing_mm=mm)
     example = bodies(1, noise=0.5)
     outputs = seen(replace(example, probabilities=example.probabilities[: len(stack.z_mm)]), 1)
-    codes = Judge(DEFAULT, Rule(least_extent_mm=80.0)).answer("one", "one.nii", outputs, stack).codes
+    codes = (
+        Judge(DEFAULT, Rule(least_extent_mm=80.0)).answer("one", "one.nii", outputs, stack).codes
+    )
     assert ("too-small" in codes.split()) == doubted
 
 
@@ -255,7 +290,9 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     judge, facts, _ = settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)
     unbarred = replace(judge.rule, min_confidence=0.0)
     answered = [
-        not are_reasons(doubts(decided(judge, one), signs_of(judge, one.outputs, one.stack), unbarred))
+        not are_reasons(
+            doubts(decided(judge, one), signs_of(judge, one.outputs, one.stack), unbarred)
+        )
         for one in volumes
     ]
     assert not answered[-1]
@@ -265,7 +302,10 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
 def a_part(seed: int, bodies: Bodies) -> Shown:
     """Eight to 21 slices of 20 mm of a body; of every third a spine is labelled too, and of half of those
     nothing else."""
-    one, rng = bodies(seed, spacing_mm=20.0, noise=2.0, spine=seed % 3 == 0), np.random.default_rng(seed)
+    one, rng = (
+        bodies(seed, spacing_mm=20.0, noise=2.0, spine=seed % 3 == 0),
+        np.random.default_rng(seed),
+    )
     low = int(rng.integers(0, 20))
     rows = slice(low, low + int(rng.integers(8, 22)))
     truth = one.truth[rows].copy()
@@ -278,10 +318,14 @@ def is_exact(regions: set[str], truth: np.ndarray) -> bool:
     """Of a spine that alone is labelled the regions beside it are not held against an answer; of a spine
     answered alone nor those true."""
     true = {
-        name for name, there in zip(DEFAULT.classes[:-1], truth[:, :-1].any(axis=0), strict=True) if there
+        name
+        for name, there in zip(DEFAULT.classes[:-1], truth[:, :-1].any(axis=0), strict=True)
+        if there
     }
     alone = regions == {"spine"}
-    if (truth[:, DEFAULT.classes.index("spine")] & ~truth[:, : len(DEFAULT.chain)].any(axis=1)).any():
+    if (
+        truth[:, DEFAULT.classes.index("spine")] & ~truth[:, : len(DEFAULT.chain)].any(axis=1)
+    ).any():
         regions = {name for name in regions if name == "spine" or name in true}
     return regions == (true & {"spine"} if alone else true)
 
@@ -289,9 +333,14 @@ def is_exact(regions: set[str], truth: np.ndarray) -> bool:
 @pytest.mark.parametrize(
     ("predicted", "true", "exact"),
     [
-        ("chest+spine", "spine", True), ("chest", "spine", False), ("spine", "chest+spine", True),
-        ("spine", "chest", False), ("none", "chest", False), ("none", "none", True),
-        ("chest abdomen", "chest none", False), ("chest", "chest+spine", False),
+        ("chest+spine", "spine", True),
+        ("chest", "spine", False),
+        ("spine", "chest+spine", True),
+        ("spine", "chest", False),
+        ("none", "chest", False),
+        ("none", "none", True),
+        ("chest abdomen", "chest none", False),
+        ("chest", "chest+spine", False),
         ("chest+spine chest+spine", "spine chest+spine", True),
         ("head+spine chest+spine", "spine chest+spine", True),
         ("head+spine head+spine", "spine chest+spine", False),
@@ -303,7 +352,9 @@ def test_a_set_is_right_where_it_is_the_set_that_was_labelled(
     """Slice by slice: of a spine that alone is labelled the regions beside it are not held against an answer,
     nor one of a spine alone for leaving out the regions there."""
     shows = {
-        each: np.array([[name in one.split("+") for name in DEFAULT.classes] for one in each.split()])
+        each: np.array(
+            [[name in one.split("+") for name in DEFAULT.classes] for one in each.split()]
+        )
         for each in (predicted, true)
     }
     one, judge = shown(bodies(1), 1), Judge(DEFAULT, Rule())
@@ -321,7 +372,9 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
     )
     what = calibrated(
-        what, what.distances(rng.normal(size=(400, 6))), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)]
+        what,
+        what.distances(rng.normal(size=(400, 6))),
+        np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)],
     )
     volumes = [a_part(seed, bodies) for seed in range(120)]
     distances = [what.distances(rng.normal(size=(len(one.truth), 6))) for one in volumes]
@@ -336,7 +389,11 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     decisions = [decided(sliced, one) for one in volumes]
     sides = logit(
         np.clip(
-            [[one.set_probability, min(span.confidence for span in one.spans)] for one in decisions], 1e-4,
+            [
+                [one.set_probability, min(span.confidence for span in one.spans)]
+                for one in decisions
+            ],
+            1e-4,
             1 - 1e-4,
         )
     )
@@ -344,13 +401,23 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
         is_exact({span.region for span in one.spans}, each.truth)
         for one, each in zip(decisions, volumes, strict=True)
     ]
-    both, least = (LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:]))
+    both, least = (
+        LogisticRegression(C=np.inf, tol=1e-10).fit(each, exact) for each in (sides, sides[:, 1:])
+    )
     assert 20 < sum(exact) < 100 and both.coef_[0, 0] < 0
-    assert settled.rule.line == pytest.approx((0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3)
+    assert settled.rule.line == pytest.approx(
+        (0.0, least.intercept_[0], least.coef_[0, 0]), abs=5e-3
+    )
 
     signs = [signs_of(judge, one.outputs, one.stack) for one in volumes]
-    assert settled.rule.least_novelty == sorted(sign.of(unlike_training.CHECK).volume for sign in signs)[5]
-    assert settled.rule.least_agreement == sorted(sign.of(members_disagree.CHECK).mean() for sign in signs)[5]
+    assert (
+        settled.rule.least_novelty
+        == sorted(sign.of(unlike_training.CHECK).volume for sign in signs)[5]
+    )
+    assert (
+        settled.rule.least_agreement
+        == sorted(sign.of(members_disagree.CHECK).mean() for sign in signs)[5]
+    )
     sure = {decided(settled, one).sure for one in volumes}
     assert {point["bar"] for point in facts["curve"]} <= sure and len(facts["curve"]) > 10
 
@@ -363,8 +430,14 @@ def test_black_margins_show_none_whatever_networks_make_of_them(
     before."""
     one = bodies(3, empty_mm=0.0)
     outputs, step = seen(one, 3), float(one.z_mm[1] - one.z_mm[0])
-    s, n, (p, k) = len(one.z_mm), len(DEFAULT.chain), (outputs.members.shape[0], outputs.members.shape[2])
-    pelvis = np.where(np.arange(k) == DEFAULT.chain.index("pelvis"), 0.9, 0.1 / (k - 1)).astype(np.float32)
+    s, n, (p, k) = (
+        len(one.z_mm),
+        len(DEFAULT.chain),
+        (outputs.members.shape[0], outputs.members.shape[2]),
+    )
+    pelvis = np.where(np.arange(k) == DEFAULT.chain.index("pelvis"), 0.9, 0.1 / (k - 1)).astype(
+        np.float32
+    )
     black = [np.broadcast_to(pelvis, (p, rows, k)) for rows in (below, above)]
     padded = MemberOutputs(np.concatenate([black[0], outputs.members, black[1]], axis=1))
     z_mm = one.z_mm[0] + step * np.arange(-below, s + above)
@@ -378,7 +451,12 @@ def test_black_margins_show_none_whatever_networks_make_of_them(
     expected = np.pad(predicted_class(alone.decided, n), (below, above), constant_values=k - 1)
     np.testing.assert_array_equal(predicted_class(whole.decided, n), expected)
     assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in whole.spans] == [
-        (span.region, pytest.approx(span.from_mm), pytest.approx(span.to_mm), pytest.approx(span.confidence))
+        (
+            span.region,
+            pytest.approx(span.from_mm),
+            pytest.approx(span.to_mm),
+            pytest.approx(span.confidence),
+        )
         for span in alone.spans
     ]
     assert all(
@@ -403,7 +481,10 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
     outputs = seen(one, 3)
     over = seen(replace(one, probabilities=one.probabilities[::-1]), 4).members
     black = np.full((3, 12, over.shape[2]), 1 / over.shape[2], dtype=np.float32)
-    members, turned = np.concatenate([outputs.members, black], axis=1), np.concatenate([black, over], axis=1)
+    members, turned = (
+        np.concatenate([outputs.members, black], axis=1),
+        np.concatenate([black, over], axis=1),
+    )
     z_mm = one.z_mm[0] + 5.0 * np.arange(members.shape[1])
     rule = Rule(weights=(0.6, 0.4, 0.0))
     alone = Judge(DEFAULT, rule).decision(replace(outputs, turned=over), one.z_mm)
@@ -411,7 +492,9 @@ def test_black_margins_do_not_shift_what_is_seen_in_a_volume_turned_over(bodies:
         MemberOutputs(members, turned=turned), z_mm, dark=np.arange(len(z_mm)) >= len(one.z_mm)
     )
     assert padded.flipped_gain == pytest.approx(alone.flipped_gain) and alone.flipped_gain < -50
-    mean, mean_over = (rule.member_weights(3) @ members.swapaxes(0, 1) for members in (outputs.members, over))
+    mean, mean_over = (
+        rule.member_weights(3) @ members.swapaxes(0, 1) for members in (outputs.members, over)
+    )
     weighed = decide(mean, one.z_mm, DEFAULT, rule, mean_over)
     assert alone.flipped_gain == pytest.approx(weighed.flipped_gain, rel=1e-4)
 
@@ -428,7 +511,8 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         pelvis = np.full((3, 1, k), 0.02, dtype=np.float32)
         pelvis[..., DEFAULT.chain.index("pelvis")] = 1 - 0.02 * (k - 1)
         members = np.concatenate(
-            [pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)], axis=1
+            [pelvis.repeat(below, axis=1), bare.outputs.members, pelvis.repeat(above, axis=1)],
+            axis=1,
         )
         z_mm = one.z_mm[0] + 5.0 * np.arange(-below, len(one.z_mm) + above)
         truth = np.pad(bare.truth, ((below, above), (0, 0)))

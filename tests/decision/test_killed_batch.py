@@ -26,7 +26,7 @@ from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import read_json, read_tsv
 
 VOLUMES = 1000 if os.environ.get("FOVNET_LARGE") == "1" else 100
-EVERY = 10              # one in so many is broken
+EVERY = 10  # one in so many is broken
 DISTINCT = 25
 LIMIT_S = 900
 
@@ -60,11 +60,22 @@ FAULTS: dict[str, tuple[str, Make]] = {
     "text": ("volume-format", lambda image: b"an index of the volumes in this folder"),
     "labels": (
         "volume-labels",
-        lambda image: changed((np.indices((40, 40, 40)).sum(axis=0) // 20).astype(np.uint8), image.affine),
+        lambda image: changed(
+            (np.indices((40, 40, 40)).sum(axis=0) // 20).astype(np.uint8), image.affine
+        ),
     ),
-    "constant": ("volume-constant", lambda image: changed(np.full(image.shape, 7, np.int16), image.affine)),
-    "complex": ("volume-complex", lambda image: changed(np.ones(image.shape, np.complex64), image.affine)),
-    "one-plane": ("volume-shape", lambda image: changed(np.asarray(image.dataobj)[:1], image.affine)),
+    "constant": (
+        "volume-constant",
+        lambda image: changed(np.full(image.shape, 7, np.int16), image.affine),
+    ),
+    "complex": (
+        "volume-complex",
+        lambda image: changed(np.ones(image.shape, np.complex64), image.affine),
+    ),
+    "one-plane": (
+        "volume-shape",
+        lambda image: changed(np.asarray(image.dataobj)[:1], image.affine),
+    ),
 }
 
 
@@ -75,8 +86,12 @@ def small(number: int) -> nibabel.Nifti1Image:
     x, y, z = np.indices((20, 18, 9)) - np.array([10, 9, 4])[:, None, None, None]
     inside = (x / 7) ** 2 + (y / rng.uniform(4, 8)) ** 2 + (z / rng.uniform(2, 6)) ** 2 < 1
     volume = scan(
-        LabelVolume(inside.astype(np.uint8), affine), BRIGHT[number % len(BRIGHT)], Acquisition(snr=20.0),
-        rng, WATER, "bottle",
+        LabelVolume(inside.astype(np.uint8), affine),
+        BRIGHT[number % len(BRIGHT)],
+        Acquisition(snr=20.0),
+        rng,
+        WATER,
+        "bottle",
     )
     return nibabel.Nifti1Image(np.rint(volume.voxels).astype(np.int16), affine)
 
@@ -92,9 +107,9 @@ def incoming(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         if number % EVERY == EVERY // 2:
             kind = kinds[number // EVERY % len(kinds)]
             code, make = FAULTS[kind]
-            (folder / f"v{number:04d}-{kind}.nii{'.gz' if kind == 'truncated' else ''}").write_bytes(
-                make(images[number % DISTINCT])
-            )
+            (
+                folder / f"v{number:04d}-{kind}.nii{'.gz' if kind == 'truncated' else ''}"
+            ).write_bytes(make(images[number % DISTINCT]))
             expected[f"v{number:04d}-{kind}"] = code
         else:
             (folder / f"v{number:04d}.nii.gz").write_bytes(good[number * 7 % DISTINCT])
@@ -111,11 +126,22 @@ FORKED.set_forkserver_preload(
 def begin(incoming: Path, model: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> BaseProcess:
     """`fovnet predict` in a process of its own."""
     words = [
-        "predict", incoming, "--model", model, "--out", out, "--no-pictures", "--no-pages", "--device", "cpu",
+        "predict",
+        incoming,
+        "--model",
+        model,
+        "--out",
+        out,
+        "--no-pictures",
+        "--no-pages",
+        "--device",
+        "cpu",
     ]
     with monkeypatch.context() as here:
         here.setattr(sys, "argv", ["fovnet", *map(str, words)])
-        running = FORKED.Process(target=runpy.run_module, args=("fovnet",), kwargs={"run_name": "__main__"})
+        running = FORKED.Process(
+            target=runpy.run_module, args=("fovnet",), kwargs={"run_name": "__main__"}
+        )
         running.start()
     return running
 
@@ -137,7 +163,10 @@ def killed_after(count: int, running: BaseProcess, out: Path) -> None:
 
 @pytest.mark.slow
 def test_a_batch_killed_twice_ends_as_one_that_was_not(
-    incoming: tuple[Path, dict[str, str]], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    incoming: tuple[Path, dict[str, str]],
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder, expected = incoming
     model, whole, broken = finished / "ensemble", tmp_path / "whole", tmp_path / "killed"
@@ -152,9 +181,9 @@ def test_a_batch_killed_twice_ends_as_one_that_was_not(
         running = begin(folder, model, out, monkeypatch)
         running.join(LIMIT_S)
         assert running.exitcode == 3
-    assert all((path.stat().st_mtime_ns, path.stat().st_ino) == before for path, before in kept.items()), (
-        "answered again"
-    )
+    assert all(
+        (path.stat().st_mtime_ns, path.stat().st_ino) == before for path, before in kept.items()
+    ), "answered again"
     check_table(broken, expected)
     contents = [
         {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".part"}

@@ -14,7 +14,9 @@ from fovnet.decision import member_weights as weighing
 from fovnet.decision.member_weights import WAYS, log_loss, mean, weigh
 
 
-def problem(seed: int, p: int, s: int = 60, k: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def problem(
+    seed: int, p: int, s: int = 60, k: int = 4
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Members (p, s, k) float32 of different skill, truth (s, k) with some double labels, and the subject of
     each slice."""
     rng = np.random.default_rng(seed)
@@ -66,7 +68,9 @@ def test_greedy_of_two_picks_finds_the_best_pair_that_holds_its_first(seed: int)
     losses = [log_loss(member.astype(np.float64), shares) for member in members]
     first = int(np.argmin(losses))
     pairs = [pair for pair in combinations_with_replacement(range(4), 2) if first in pair]
-    best = min(log_loss(members[list(pair)].mean(axis=0, dtype=np.float64), shares) for pair in pairs)
+    best = min(
+        log_loss(members[list(pair)].mean(axis=0, dtype=np.float64), shares) for pair in pairs
+    )
     assert found == pytest.approx(min(best, losses[first]))
 
 
@@ -89,7 +93,8 @@ def test_with_one_subject_alone_the_loss_is_that_on_itself() -> None:
 def test_equal_say_is_the_mean() -> None:
     members, truth, groups = problem(1, 5)
     np.testing.assert_allclose(
-        mean(members, weigh(members, truth, groups, "equal").weights), members.mean(axis=0, dtype=np.float64)
+        mean(members, weigh(members, truth, groups, "equal").weights),
+        members.mean(axis=0, dtype=np.float64),
     )
 
 
@@ -123,7 +128,8 @@ def test_the_loss_on_subjects_left_out_is_that_of_weights_made_without_them(way:
     members, truth = rng.dirichlet(np.ones(3), (8, 40)), np.eye(3, dtype=bool)[label]
     wanted = [
         log_loss(
-            mean(members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights), truth[out]
+            mean(members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights),
+            truth[out],
         )
         for kept, out in LeaveOneGroupOut().split(label, groups=groups)
     ]

@@ -26,7 +26,9 @@ def scans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scans")
     for number in range(5):
         voxels = np.random.default_rng(number).integers(0, 900, (7, 6, 8)).astype(np.int16)
-        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([6.0, 6.0, 9.0, 1.0])), folder / f"v{number}.nii.gz")
+        nibabel.save(
+            nibabel.Nifti1Image(voxels, np.diag([6.0, 6.0, 9.0, 1.0])), folder / f"v{number}.nii.gz"
+        )
     (folder / "text.nii").write_text("no volume")
     (folder / "void.nii.gz").write_bytes(b"")
     return folder
@@ -37,8 +39,12 @@ def model(finished: Path) -> object:
     return fovnet.load(finished / "ensemble", "cpu")
 
 
-def test_a_path_that_cannot_be_one_loses_no_other(scans: Path, model: fovnet.decision.model.Model) -> None:
-    answers = list(model.predict_many([scans / "v0.nii.gz", Path("bad\0name.nii"), scans / "v1.nii.gz"]))
+def test_a_path_that_cannot_be_one_loses_no_other(
+    scans: Path, model: fovnet.decision.model.Model
+) -> None:
+    answers = list(
+        model.predict_many([scans / "v0.nii.gz", Path("bad\0name.nii"), scans / "v1.nii.gz"])
+    )
     assert [answer.status == "refused" for answer in answers] == [False, True, False] and answers[
         1
     ].code == "volume-missing"
@@ -48,26 +54,41 @@ def test_the_answers_are_those_of_the_command_line(
     finished: Path, scans: Path, model: fovnet.decision.model.Model, tmp_path: Path
 ) -> None:
     line = [
-        "predict", str(scans), "--model", str(finished / "ensemble"), "--out", str(tmp_path), "--no-pictures",
+        "predict",
+        str(scans),
+        "--model",
+        str(finished / "ensemble"),
+        "--out",
+        str(tmp_path),
+        "--no-pictures",
         "--no-pages",
     ]
     assert CliRunner().invoke(app, [*line, "--device", "cpu"]).exit_code == 3
     answers = list(model.predict_many([scans]))
     assert [answer.volume_id for answer in answers] == [
-        "text", *(f"v{number}" for number in range(5)), "void",
+        "text",
+        *(f"v{number}" for number in range(5)),
+        "void",
     ]
     for answer in answers:
         written = read_json(tmp_path / f"{answer.volume_id}.json")
         record = answer.to_dict()
         assert {name: written[name] for name in record} == record
         assert (answer.status, answer.message, answer.code) == (
-            written["status"], written["message"], written["code"],
+            written["status"],
+            written["message"],
+            written["code"],
         )
-        assert [(span.region, span.from_mm, span.to_mm, span.confidence) for span in answer.spans] == [
+        assert [
+            (span.region, span.from_mm, span.to_mm, span.confidence) for span in answer.spans
+        ] == [
             (span["region"], span["from_mm"], span["to_mm"], span["confidence"])
             for span in written.get("spans", [])
         ]
-        assert answer.regions == tuple(span.region for span in answer.spans) and 0 <= answer.confidence <= 1
+        assert (
+            answer.regions == tuple(span.region for span in answer.spans)
+            and 0 <= answer.confidence <= 1
+        )
 
 
 def test_the_code_names_the_doubts_as_the_table_does(
@@ -86,8 +107,10 @@ def test_what_cannot_be_read_is_an_answer(
     scans: Path, model: fovnet.decision.model.Model, tmp_path: Path
 ) -> None:
     for path, code in (
-        (scans / "text.nii", "volume-format"), (str(scans / "void.nii.gz"), "volume-empty"),
-        (tmp_path, "volume-empty"), (tmp_path / "gone.nii", "volume-missing"),
+        (scans / "text.nii", "volume-format"),
+        (str(scans / "void.nii.gz"), "volume-empty"),
+        (tmp_path, "volume-empty"),
+        (tmp_path / "gone.nii", "volume-missing"),
     ):
         answer = model.predict(path)
         assert answer.status == "refused" and answer.regions == () and answer.confidence == 0.0
@@ -95,10 +118,16 @@ def test_what_cannot_be_read_is_an_answer(
         assert str(path) in answer.message
 
 
-def test_a_folder_of_several_volumes_is_no_volume(scans: Path, model: fovnet.decision.model.Model) -> None:
+def test_a_folder_of_several_volumes_is_no_volume(
+    scans: Path, model: fovnet.decision.model.Model
+) -> None:
     """The first of them would be an answer about something else than was asked."""
     answer = model.predict(scans)
-    assert (answer.status, answer.code, answer.volume_id) == ("refused", "volume-several", scans.name)
+    assert (answer.status, answer.code, answer.volume_id) == (
+        "refused",
+        "volume-several",
+        scans.name,
+    )
     assert "holds 7 volumes" in answer.message and "predict_many" in answer.message
 
 
@@ -112,7 +141,9 @@ def test_many_are_answered_in_the_order_given_whatever_the_jobs(
     assert one[0] == model.predict(files[0])
 
 
-def test_a_string_is_one_path_and_not_its_letters(scans: Path, model: fovnet.decision.model.Model) -> None:
+def test_a_string_is_one_path_and_not_its_letters(
+    scans: Path, model: fovnet.decision.model.Model
+) -> None:
     assert [answer.volume_id for answer in model.predict_many(str(scans / "v0.nii.gz"))] == ["v0"]
 
 
@@ -120,7 +151,10 @@ def test_regions_are_listed_feet_to_head_whatever_their_order_in_a_file(
     model: fovnet.decision.model.Model,
 ) -> None:
     regions = (Region("thigh", 1, "#cc8866"), Region("calf", 0, "#88cc66"))
-    assert Model(replace(model._ensemble, vocabulary=Vocabulary(regions))).regions == ("calf", "thigh")
+    assert Model(replace(model._ensemble, vocabulary=Vocabulary(regions))).regions == (
+        "calf",
+        "thigh",
+    )
 
 
 def test_no_process_at_all_is_refused(model: fovnet.decision.model.Model, scans: Path) -> None:
@@ -188,7 +222,11 @@ def test_what_is_no_volume_in_memory_is_refused_by_name(
     given: Any, affine: Any, code: str, says: str, model: Model
 ) -> None:
     answer = model.predict(given, affine)
-    assert answer.status == "refused" and answer.code.startswith(code) and re.search(says, answer.message)
+    assert (
+        answer.status == "refused"
+        and answer.code.startswith(code)
+        and re.search(says, answer.message)
+    )
     assert (
         "/tmp" not in answer.message
         and answer.path == ""

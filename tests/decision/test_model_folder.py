@@ -41,12 +41,19 @@ from fovnet.volume.volume import Volume
 
 Spoil = Callable[[Path], object]
 PARTS = (
-    "ensemble.json", "decision.json", "member-0002.safetensors", "member-0005.safetensors", novelty.FILE,
-    orientation.FILE, SUMS,
+    "ensemble.json",
+    "decision.json",
+    "member-0002.safetensors",
+    "member-0005.safetensors",
+    novelty.FILE,
+    orientation.FILE,
+    SUMS,
 )
 NUMBERS = np.random.default_rng(3)
 BODY = Volume(
-    NUMBERS.gamma(2.0, 100.0, (40, 36, 24)).astype(np.float32), np.diag([8.0, 8.0, 8.0, 1.0]), "made"
+    NUMBERS.gamma(2.0, 100.0, (40, 36, 24)).astype(np.float32),
+    np.diag([8.0, 8.0, 8.0, 1.0]),
+    "made",
 )
 
 
@@ -63,7 +70,11 @@ def whole(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     save_file(layer, folder / orientation.FILE)
     save_rule(
-        folder, replace(read_rule(folder), least_novelty=0.05, least_upright=0.01), {}, settings={}, seed=1
+        folder,
+        replace(read_rule(folder), least_novelty=0.05, least_upright=0.01),
+        {},
+        settings={},
+        seed=1,
     )
     seal(folder)
     return folder
@@ -82,9 +93,12 @@ def answer_of(ensemble: Ensemble) -> dict[str, Any]:
     bearing = ensemble.orientation and ensemble.orientation.bearing(stack)
     assert given.decision is not None and given.signs is not None and bearing is not None
     return {
-        "status": [given.status, given.codes], "sure": given.decision.sure,
-        "novelty": given.signs.of(unlike_training.CHECK).volume, "upright": bearing.upright,
-        "smoothed": given.decision.smoothed.tolist(), "concepts": ensemble.vocabulary.regions,
+        "status": [given.status, given.codes],
+        "sure": given.decision.sure,
+        "novelty": given.signs.of(unlike_training.CHECK).volume,
+        "upright": bearing.upright,
+        "smoothed": given.decision.smoothed.tolist(),
+        "concepts": ensemble.vocabulary.regions,
     }
 
 
@@ -146,10 +160,13 @@ SHAPES: dict[str, Spoil] = {
     "a link to nothing": replaced(lambda path: path.symlink_to("nothing")),
     "a link in a circle": replaced(lambda path: path.symlink_to(path.name)),
     "a link that leaves": outside,
-    "64 GiB of nothing": replaced(lambda path: (path.touch(), os.truncate(path, 2 * MOST_NETWORK_BYTES))),
+    "64 GiB of nothing": replaced(
+        lambda path: (path.touch(), os.truncate(path, 2 * MOST_NETWORK_BYTES))
+    ),
 }
 FLIPS: dict[str, Spoil] = {
-    f"a bit at {at}": flipped(at) for at in (0.0, 0.004, 0.03, 0.11, 0.27, 0.5, 0.72, 0.9, 0.98, 1.0)
+    f"a bit at {at}": flipped(at)
+    for at in (0.0, 0.004, 0.03, 0.11, 0.27, 0.5, 0.72, 0.9, 0.98, 1.0)
 }
 
 
@@ -164,7 +181,9 @@ def test_a_sealed_folder_is_refused_or_answers_as_before(
         content = kept.read_bytes()
         spoil(kept)
         code = holds(folder, right)
-        assert code or (name, what) in {(SUMS, "missing"), (SUMS, "one byte short")}, what        # a line end
+        assert code or (name, what) in {(SUMS, "missing"), (SUMS, "one byte short")}, (
+            what
+        )  # a line end
         kept.rmdir() if kept.is_dir() else kept.unlink(missing_ok=True)
         kept.write_bytes(content)
     assert holds(folder, right) == ""
@@ -186,14 +205,19 @@ def test_a_folder_of_an_earlier_version_is_refused_or_answers_as_before(
 
 
 @pytest.mark.parametrize("name", PARTS[:-1])
-def test_a_flipped_bit_that_no_checksum_shows_ends_in_numbers_or_a_refusal(folder: Path, name: str) -> None:
+def test_a_flipped_bit_that_no_checksum_shows_ends_in_numbers_or_a_refusal(
+    folder: Path, name: str
+) -> None:
     (folder / SUMS).unlink()
     content = (folder / name).read_bytes()
     for spoil in FLIPS.values():
         spoil(folder / name)
         if not refused(folder):
             numbers = answer_of(load(folder, "cpu"))
-            assert all(np.isfinite(numbers[one]).all() for one in ("sure", "novelty", "upright", "smoothed"))
+            assert all(
+                np.isfinite(numbers[one]).all()
+                for one in ("sure", "novelty", "upright", "smoothed")
+            )
         (folder / name).write_bytes(content)
 
 
@@ -237,7 +261,8 @@ class TestArrays:
             assert refused(folder) == "novelty-damaged", name
         for name in arrays:
             np.savez(
-                folder / novelty.FILE, **{other: array for other, array in arrays.items() if other != name}
+                folder / novelty.FILE,
+                **{other: array for other, array in arrays.items() if other != name},
             )
             assert refused(folder) == "novelty-damaged", name
 
@@ -254,13 +279,16 @@ class TestArrays:
             ),
         )
         for name, tensor in tensors.items():
-            if not name.endswith("num_batches_tracked") and not (kind == "one row" and len(tensor) == 1):
+            if not name.endswith("num_batches_tracked") and not (
+                kind == "one row" and len(tensor) == 1
+            ):
                 spoilt = np.array(spoil(tensor.numpy()))
                 save_file(tensors | {name: torch.from_numpy(spoilt)}, folder / part, facts)
                 self._record(folder, part)
                 code = refused(folder)
                 assert (
-                    code in {"orientation-damaged", "weights-misfit", "model-overflow"} or kind == "3e38"
+                    code in {"orientation-damaged", "weights-misfit", "model-overflow"}
+                    or kind == "3e38"
                 ), name
                 # a bias of the last layer, say: a senseless network, whose outputs are numbers
                 if not code:
@@ -277,9 +305,12 @@ class TestArrays:
         (folder / SUMS).unlink()
         part = "member-0002.safetensors"
         with safe_open(folder / part, "pt") as file:
-            facts, tensors = file.metadata(), {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+            facts = file.metadata()
+            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
         save_file(
-            {name: torch.full_like(tensor, 3e38) for name, tensor in tensors.items()}, folder / part, facts
+            {name: torch.full_like(tensor, 3e38) for name, tensor in tensors.items()},
+            folder / part,
+            facts,
         )
         self._record(folder, part)
         assert refused(folder) == "model-overflow"
@@ -306,7 +337,12 @@ class TestArrays:
             assert tracemalloc.get_traced_memory()[1] - before < 2**24
         tracemalloc.stop()
         architecture = json.loads(facts["facts"])
-        architecture["architecture"] |= {"blocks": 5, "convolutions": 50, "log2_filters": 12, "kernel": 99}
+        architecture["architecture"] |= {
+            "blocks": 5,
+            "convolutions": 50,
+            "log2_filters": 12,
+            "kernel": 99,
+        }
         save_file(tensors, folder / "member-0002.safetensors", {"facts": json.dumps(architecture)})
         self._record(folder, "member-0002.safetensors")
         assert refused(folder) == "weights-misfit"
@@ -314,14 +350,30 @@ class TestArrays:
 
 NAN, INF = float("nan"), float("inf")
 STRANGE: tuple[Any, ...] = (
-    NAN, INF, -INF, 1e300, -1e300, 10**400, "text", {}, {"a": 1}, True, None, [], [[]],
+    NAN,
+    INF,
+    -INF,
+    1e300,
+    -1e300,
+    10**400,
+    "text",
+    {},
+    {"a": 1},
+    True,
+    None,
+    [],
+    [[]],
 )
 
 
 class TestJson:
     def _leaves(self, facts: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         inner = (
-            facts.items() if isinstance(facts, dict) else enumerate(facts) if isinstance(facts, list) else ()
+            facts.items()
+            if isinstance(facts, dict)
+            else enumerate(facts)
+            if isinstance(facts, list)
+            else ()
         )
         yield at
         for name, value in inner:
@@ -350,7 +402,9 @@ class TestJson:
     def test_of_the_facts_everything_may_be_anything(self, folder: Path) -> None:
         (folder / SUMS).unlink()
         facts = json.loads((folder / FACTS).read_text())
-        places = [at for at in self._leaves(facts) if at[:1] != ("regions",) or at[1:2] in ((), (0,))]
+        places = [
+            at for at in self._leaves(facts) if at[:1] != ("regions",) or at[1:2] in ((), (0,))
+        ]
         strange = [(at, value) for at in places for value in STRANGE]
         for at, value in strange[::7]:
             (folder / FACTS).write_text(json.dumps(self._spoilt(facts, at, value)))
@@ -358,7 +412,19 @@ class TestJson:
 
     @pytest.mark.parametrize(
         "name",
-        ["/etc/passwd", "../model/../../x", "..", ".", "", "a\0b", "/dev/zero", 5, None, ["a"], "x" * 5000],
+        [
+            "/etc/passwd",
+            "../model/../../x",
+            "..",
+            ".",
+            "",
+            "a\0b",
+            "/dev/zero",
+            5,
+            None,
+            ["a"],
+            "x" * 5000,
+        ],
     )
     def test_a_network_elsewhere_is_not_read(self, folder: Path, name: Any) -> None:
         (folder / SUMS).unlink()
@@ -371,7 +437,14 @@ class TestJson:
 class TestSums:
     @pytest.mark.parametrize(
         "text",
-        ["x", "0" * 64 + "  ../away", "0" * 64 + "  /etc/passwd", "\0", "\n\n", "0" * 63 + "  decision.json"],
+        [
+            "x",
+            "0" * 64 + "  ../away",
+            "0" * 64 + "  /etc/passwd",
+            "\0",
+            "\n\n",
+            "0" * 63 + "  decision.json",
+        ],
     )
     def test_a_list_that_is_none_is_refused(self, folder: Path, text: str) -> None:
         (folder / SUMS).write_text(text)
@@ -384,7 +457,9 @@ class TestSums:
             code = refused(folder)
             assert code == "model-altered" or "weighing" in line
 
-    def test_a_rule_saved_anew_is_not_held_against_the_sums_of_the_one_before(self, folder: Path) -> None:
+    def test_a_rule_saved_anew_is_not_held_against_the_sums_of_the_one_before(
+        self, folder: Path
+    ) -> None:
         save_rule(folder, replace(read_rule(folder), sigma_mm=9.0), {}, settings={}, seed=1)
         assert load(folder, "cpu").rule.sigma_mm == 9.0 and not (folder / SUMS).exists()
         seal(folder)
@@ -424,10 +499,21 @@ def test_the_command_ends_with_a_sentence_where_the_reference_is_no_numbers(
     arrays = dict(np.load(folder / novelty.FILE))
     np.savez(
         folder / novelty.FILE,
-        **{name: array * np.nan if array.dtype.kind == "f" else array for name, array in arrays.items()},
+        **{
+            name: array * np.nan if array.dtype.kind == "f" else array
+            for name, array in arrays.items()
+        },
     )
     given = CliRunner().invoke(
-        app, ["predict", str(tmp_path / "body.nii"), "--model", str(folder), "--out", str(tmp_path / "out")]
+        app,
+        [
+            "predict",
+            str(tmp_path / "body.nii"),
+            "--model",
+            str(folder),
+            "--out",
+            str(tmp_path / "out"),
+        ],
     )
     assert isinstance(given.exception, ModelError) and given.exception.code == "novelty-damaged"
     assert not (tmp_path / "out" / "spans.tsv").exists()
@@ -437,9 +523,14 @@ def test_the_settings_of_the_slices_are_numbers_that_slices_can_be_cut_with(fold
     (folder / SUMS).unlink()
     facts = json.loads((folder / FACTS).read_text())
     strange = (
-        ("max_tilt_deg", "steep"), ("max_tilt_deg", -1), ("blacken_noise", "no"),
-        ("target_spacing_mm", None), ("target_spacing_mm", 1e99),
+        ("max_tilt_deg", "steep"),
+        ("max_tilt_deg", -1),
+        ("blacken_noise", "no"),
+        ("target_spacing_mm", None),
+        ("target_spacing_mm", 1e99),
     )
     for name, value in strange:
-        (folder / FACTS).write_text(json.dumps(facts | {"prepare": facts["prepare"] | {name: value}}))
+        (folder / FACTS).write_text(
+            json.dumps(facts | {"prepare": facts["prepare"] | {name: value}})
+        )
         assert refused(folder) == "model-damaged", name

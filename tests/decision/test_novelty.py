@@ -68,7 +68,8 @@ def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
     )
     apart = white[:50, None] - lda.means_
     expected = np.sqrt(
-        np.einsum("scf,fg,scg->sc", apart, np.linalg.inv(lda.covariance_), apart).min(axis=1) * (1 - share)
+        np.einsum("scf,fg,scg->sc", apart, np.linalg.inv(lda.covariance_), apart).min(axis=1)
+        * (1 - share)
     )
     np.testing.assert_allclose(familiar(white, truth).distances(white[:50]), expected, rtol=1e-6)
 
@@ -92,18 +93,28 @@ def test_no_more_directions_are_kept_than_a_fifth_of_the_slices() -> None:
 def test_a_slice_lies_as_far_out_among_many_as_alone() -> None:
     features, truth = slices(1, 600, f=WIDTH + 200)
     what = familiar(features, truth)
-    np.testing.assert_allclose(what.distances(features[:3]), what.distances(features)[:3], rtol=1e-9)
+    np.testing.assert_allclose(
+        what.distances(features[:3]), what.distances(features)[:3], rtol=1e-9
+    )
 
 
 def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() -> None:
     nothing = Familiar(
-        1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((1, 1)), np.zeros(0), np.zeros(0, dtype=np.int64)
+        1,
+        np.zeros(1),
+        np.ones(1),
+        np.eye(1),
+        np.zeros((1, 1)),
+        np.zeros(0),
+        np.zeros(0, dtype=np.int64),
     )
     all_of_them = np.random.default_rng(1).exponential(size=3 * KEPT)
     what = calibrated(nothing, all_of_them, np.ones((3 * KEPT, 1)))
     assert len(what.known) == KEPT
     shares = np.linspace(0, 1, 21)
-    np.testing.assert_allclose(np.quantile(what.known, shares), np.quantile(all_of_them, shares), rtol=0.01)
+    np.testing.assert_allclose(
+        np.quantile(what.known, shares), np.quantile(all_of_them, shares), rtol=0.01
+    )
 
 
 def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_says() -> None:
@@ -167,7 +178,13 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
     known = np.random.default_rng(3).permutation(np.linspace(5.0, 12.0, 60))
     none = np.zeros(0)
     what = Familiar(
-        1, none, none, none, none, known.astype(np.float32).astype(float), np.zeros(60, dtype=np.int64)
+        1,
+        none,
+        none,
+        none,
+        none,
+        known.astype(np.float32).astype(float),
+        np.zeros(60, dtype=np.int64),
     )
     raw = np.ones((60, 1))
     shares = what.unusual(known, raw)
@@ -179,7 +196,13 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
 def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     """A head farther out than all heads is unlike anything seen, however far out legs lie."""
     nothing = Familiar(
-        1, np.zeros(1), np.ones(1), np.eye(1), np.zeros((2, 1)), np.zeros(0), np.zeros(0, dtype=np.int64)
+        1,
+        np.zeros(1),
+        np.ones(1),
+        np.eye(1),
+        np.zeros((2, 1)),
+        np.zeros(0),
+        np.zeros(0, dtype=np.int64),
     )
     near, far = np.linspace(0, 1, 2 * LEAST), np.linspace(0, 10, 2 * LEAST)
     given = np.repeat(np.eye(2), 2 * LEAST, axis=0)
@@ -187,7 +210,8 @@ def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     head, legs = known.unusual(np.array([2.0, 2.0]), np.eye(2))
     assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)
     few = calibrated(
-        nothing, np.concatenate([near[: LEAST - 1], far]),
+        nothing,
+        np.concatenate([near[: LEAST - 1], far]),
         np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0),
     )
     too_few_heads = few.unusual(np.array([2.0]), np.eye(2)[:1])

@@ -31,14 +31,21 @@ def stack(slices: int, step_mm: float = 5.0) -> SliceStack:
     pixels = np.random.default_rng(1).integers(1, 256, (slices, 128, 128)).astype(np.uint8)
     affine = np.diag([2.0, 2.0, step_mm, 1.0])
     return SliceStack(
-        pixels, np.arange(slices) * step_mm, np.stack([np.arange(slices)] * 2, axis=1), 256.0, affine,
-        "noise", "",
+        pixels,
+        np.arange(slices) * step_mm,
+        np.stack([np.arange(slices)] * 2, axis=1),
+        256.0,
+        affine,
+        "noise",
+        "",
     )
 
 
 def test_a_slab_tells_nothing_and_a_thicker_volume_something() -> None:
     made = {name: values.astype(np.float32) for name, values in tensors(1).items()}
-    known = Orientation(tuple((made[f"layer{at}.weight"], made[f"layer{at}.bias"]) for at in (0, 1)))
+    known = Orientation(
+        tuple((made[f"layer{at}.weight"], made[f"layer{at}.bias"]) for at in (0, 1))
+    )
     assert known.bearing(stack(int(LEAST_MM / 5) - 1)) is None
     bearing = known.bearing(stack(int(LEAST_MM / 5)))
     assert bearing is not None and 0 < bearing.upright < 1
@@ -55,17 +62,23 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
         np.testing.assert_array_equal(bias, kept[f"layer{at}.bias"])
 
 
-@pytest.mark.parametrize("damage", [
-    lambda path: path.write_bytes(b"no tensors"),
-    lambda path: path.write_bytes(path.read_bytes()[:-50]),
-    lambda path: save_file({}, path),
-    lambda path: save_file(tensors(1, (WIDTH, 8, 15)), path),             # views that nobody knows
-    lambda path: save_file(tensors(1, (WIDTH - 1, 16)), path),
-    lambda path: save_file({"layer0.weight": np.zeros((16, WIDTH), np.float16)}, path),
-    lambda path: save_file(replaced(tensors(1)), path),
-    lambda path: save_file({**tensors(1), "layer1.bias": np.array(1, np.float16)}, path),
-    lambda path: save_file({**tensors(1), "layer1.bias": np.full(16, np.nan, np.float16)}, path),
-], ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit", "scalar", "not numbers"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b"no tensors"),
+        lambda path: path.write_bytes(path.read_bytes()[:-50]),
+        lambda path: save_file({}, path),
+        lambda path: save_file(tensors(1, (WIDTH, 8, 15)), path),  # views that nobody knows
+        lambda path: save_file(tensors(1, (WIDTH - 1, 16)), path),
+        lambda path: save_file({"layer0.weight": np.zeros((16, WIDTH), np.float16)}, path),
+        lambda path: save_file(replaced(tensors(1)), path),
+        lambda path: save_file({**tensors(1), "layer1.bias": np.array(1, np.float16)}, path),
+        lambda path: save_file(
+            {**tensors(1), "layer1.bias": np.full(16, np.nan, np.float16)}, path
+        ),
+    ],
+    ids=["text", "cut", "empty", "views", "outlines", "no bias", "misfit", "scalar", "not numbers"],
+)
 def test_a_damaged_file_is_refused_by_name(damage, tmp_path: Path) -> None:
     path = tmp_path / FILE
     save_file(tensors(1), path)

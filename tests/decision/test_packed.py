@@ -40,17 +40,43 @@ def pack_of(sizes: tuple[int, ...]) -> Pack:
             if height < 5
             else np.linspace(0, 20 * height, 128)[None, :].clip(0, 255)
         )
-    affine = ((8.0, 0.0, 0.0, 0.0), (0.0, 8.0, 0.0, 0.0), (0.0, 0.0, 8.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    affine = (
+        (8.0, 0.0, 0.0, 0.0),
+        (0.0, 8.0, 0.0, 0.0),
+        (0.0, 0.0, 8.0, 0.0),
+        (0.0, 0.0, 0.0, 1.0),
+    )
     records = tuple(
         VolumeRecord(
-            f"v{number}", f"p{number}", "made", "v.nii", True, "ok", split, {}, sum(sizes[:number]), size,
-            400.0, affine, "c",
+            f"v{number}",
+            f"p{number}",
+            "made",
+            "v.nii",
+            True,
+            "ok",
+            split,
+            {},
+            sum(sizes[:number]),
+            size,
+            400.0,
+            affine,
+            "c",
         )
-        for number, (size, split) in enumerate(zip(sizes, ["train", *SCORED, *SCORED], strict=False))
+        for number, (size, split) in enumerate(
+            zip(sizes, ["train", *SCORED, *SCORED], strict=False)
+        )
     )
     truth, volume = np.eye(K, dtype=bool)[at % K], np.repeat(np.arange(len(sizes)), sizes)
     return Pack(
-        None, DEFAULT.classes, pixels, volume, 8.0 * at, np.stack([at, at], axis=1), truth, records, {}
+        None,
+        DEFAULT.classes,
+        pixels,
+        volume,
+        8.0 * at,
+        np.stack([at, at], axis=1),
+        truth,
+        records,
+        {},
     )
 
 
@@ -74,7 +100,11 @@ def scored(pack: Pack, ensemble: Ensemble) -> Scored:
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
     """A pack, networks that see its volumes, and their outputs on these, as they come back from the disk."""
-    pack, ensemble, remaining = pack_of((9, 12, 1, 10, 14)), ensemble_of("slice", "sections"), list[int]()
+    pack, ensemble, remaining = (
+        pack_of((9, 12, 1, 10, 14)),
+        ensemble_of("slice", "sections"),
+        list[int](),
+    )
     found = scored(pack, ensemble).with_turned_and_brightened(
         pack, ensemble, lambda done, total: remaining.append(total - done)
     )
@@ -151,7 +181,8 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
     pack = replace(
         pack,
         records=tuple(
-            replace(one, notes=(note,) if at in (1, 2) else ()) for at, one in enumerate(pack.records)
+            replace(one, notes=(note,) if at in (1, 2) else ())
+            for at, one in enumerate(pack.records)
         ),
     )
     found = scored(pack, ensemble)
@@ -174,13 +205,20 @@ def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
-    before = [answer for answer, *_ in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)]
+    before = [
+        answer for answer, *_ in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)
+    ]
     real, first = Judge.answer, before[0].volume_id
     monkeypatch.setattr(
-        Judge, "answer", lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given)
+        Judge,
+        "answer",
+        lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given),
     )
     after = list(decisions(pack, scored(pack, ensemble), "test", ensemble.judge))
-    assert [answer.code for answer, *_ in after] == ["internal", *(answer.code for answer in before[1:])]
+    assert [answer.code for answer, *_ in after] == [
+        "internal",
+        *(answer.code for answer in before[1:]),
+    ]
     assert after[0][1:] == (None, None) and [answer.codes for answer, *_ in after[1:]] == [
         answer.codes for answer in before[1:]
     ]
@@ -194,7 +232,12 @@ def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("named", "asked"),
-    [(("chest",), False), (("chest", "none"), False), (("chest", "spine"), False), (("chest", "head"), True)],
+    [
+        (("chest",), False),
+        (("chest", "none"), False),
+        (("chest", "spine"), False),
+        (("chest", "head"), True),
+    ],
 )
 def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_named(
     named: tuple[str, ...], asked: bool
@@ -225,10 +268,15 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
 
 def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
     pack = pack_of((9, 12, 7, 8))
-    pack = replace(pack, records=tuple(replace(one, split="validation", subject_id=subject)
-                                       for one, subject in zip(pack.records, "abab", strict=True)))
-    _, _, people = Scored(np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))).split(
-        pack, "validation"
+    pack = replace(
+        pack,
+        records=tuple(
+            replace(one, split="validation", subject_id=subject)
+            for one, subject in zip(pack.records, "abab", strict=True)
+        ),
     )
+    _, _, people = Scored(
+        np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))
+    ).split(pack, "validation")
     assert [len(set(part)) for part in np.split(people, [9, 21, 28])] == [1] * 4
     assert people[0] == people[21] != people[9] == people[28]

@@ -30,13 +30,17 @@ def run(finished: Path, tmp_path: Path) -> Results:
     return Results(Path(shutil.copytree(finished, tmp_path / "run")))
 
 
-def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(run: Results, tmp_path: Path) -> None:
+def test_what_is_shipped_answers_as_the_run_does_and_its_sums_hold(
+    run: Results, tmp_path: Path
+) -> None:
     made = shipped.ship(run, tmp_path / "out")
     pixels = np.random.default_rng(0).integers(0, 255, (9, 128, 128)).astype(np.uint8)
     mine, theirs = (load(folder, "cpu").outputs(pixels) for folder in (made.folder, run.ensemble))
     np.testing.assert_array_equal(mine.members, theirs.members)
     np.testing.assert_array_equal(mine.distances, theirs.distances)
-    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=made.folder, check=True)
+    subprocess.run(
+        ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=made.folder, check=True
+    )
     listed = {line.split()[1] for line in (made.folder / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in made.folder.iterdir()} - {"SHA256SUMS"}
     assert shipped.shipped_folder(made.folder) == made.folder and made.members == 2
@@ -72,7 +76,9 @@ def test_a_folder_of_somebodys_own_networks_is_left_as_it_was(run: Results, tmp_
         with pytest.raises(ModelError, match="another folder") as refused:
             shipped.ship(run, folder)
         assert refused.value.code == "shipped-other-folder"
-        assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+        assert {
+            path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()
+        } == before
 
 
 def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none(
@@ -84,7 +90,9 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
     }
     save_tensors(run.ensemble / orientation.FILE, layer, {})
     folder = shipped.ship(run, tmp_path / "out").folder
-    assert (folder / orientation.FILE).read_bytes() == (run.ensemble / orientation.FILE).read_bytes()
+    assert (folder / orientation.FILE).read_bytes() == (
+        run.ensemble / orientation.FILE
+    ).read_bytes()
     assert orientation.FILE in (folder / "SHA256SUMS").read_text()
     known = load(folder, "cpu").judge.orientation
     assert known is not None and known.layers[0][1].tolist() == list(range(16))
@@ -98,10 +106,22 @@ def test_what_tells_the_axes_is_shipped_too_and_gone_where_the_next_run_has_none
         (lambda run: (run.ensemble / "decision.json").unlink(), "shipped-incomplete"),
         (lambda run: (run.folder / "model-card.md").unlink(), "shipped-incomplete"),
         (lambda run: (run.ensemble / "novelty.npz").unlink(), "shipped-incomplete"),
-        (lambda run: (run.folder / "model-card.md").write_text("worst: case-17, of whom"), "shipped-names"),
-        (lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"), "shipped-names"),
-        (lambda run: (run.folder / "model-card.md").write_text("The worst was case-17."), "shipped-names"),
-        (lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES), "shipped-large"),
+        (
+            lambda run: (run.folder / "model-card.md").write_text("worst: case-17, of whom"),
+            "shipped-names",
+        ),
+        (
+            lambda run: (run.folder / "model-card.md").write_text("| case-17_t1 | 3 |"),
+            "shipped-names",
+        ),
+        (
+            lambda run: (run.folder / "model-card.md").write_text("The worst was case-17."),
+            "shipped-names",
+        ),
+        (
+            lambda run: (run.folder / "model-card.md").write_text("x" * shipped.MOST_BYTES),
+            "shipped-large",
+        ),
         (lambda run: next(run.ensemble.glob("member-*")).write_bytes(b"half"), "weights-damaged"),
         (lambda run: (run.ensemble / orientation.FILE).write_bytes(b"half"), "orientation-damaged"),
     ],
@@ -117,10 +137,14 @@ def test_what_may_not_be_shipped_is_refused_and_leaves_nothing(
 
 def test_the_networks_of_this_clone_are_whole_small_and_ready() -> None:
     folder = shipped.shipped_folder()
-    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    subprocess.run(
+        ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True
+    )
     assert sum(path.stat().st_size for path in folder.iterdir()) <= shipped.MOST_BYTES
     facts = read_json(folder / "ensemble.json")
-    assert facts["precision"] == "float16" and len(load(folder, "cpu").members) == len(facts["members"])
+    assert facts["precision"] == "float16" and len(load(folder, "cpu").members) == len(
+        facts["members"]
+    )
 
 
 def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doubted() -> None:
@@ -131,12 +155,16 @@ def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doub
     for noisy, blacken in ((False, True), (True, True), (True, False)):
         one = (in_noise(person, np.random.default_rng(1)) if noisy else person).volume
         stack = cut(
-            one, target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]), blacken_noise=blacken
+            one,
+            target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]),
+            blacken_noise=blacken,
         )
         answers.append(ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack))
     plain, blackened, left = answers
     decided = [answer.decision.decided for answer in answers]
-    named, again = ([span.region for span in answer.decision.spans] for answer in (plain, blackened))
+    named, again = (
+        [span.region for span in answer.decision.spans] for answer in (plain, blackened)
+    )
     assert named == again and len(named) > 1
     assert (
         (decided[0] == decided[1]).all(axis=1).mean()
@@ -152,7 +180,9 @@ def test_an_installation_without_networks_says_what_to_do(tmp_path: Path) -> Non
         shipped.shipped_folder(tmp_path)
 
 
-def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(finished: Path, tmp_path: Path) -> None:
+def test_float16_rounds_to_the_nearest_and_keeps_counts_and_facts(
+    finished: Path, tmp_path: Path
+) -> None:
     source = finished / "networks" / "slot-0002.safetensors"
     exact, facts = load_tensors(source)
     rounded, same = load_tensors(write_weights(source, tmp_path / "half", "float16"))
@@ -175,5 +205,7 @@ def test_a_network_kept_in_half_is_computed_in_single_precision(finished: Path) 
 
 def test_a_weight_that_float16_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     source = save_tensors(tmp_path / "large", {"fc0.weight": torch.tensor([1.0, 7e4])}, {})
-    with pytest.raises(ModelError, match=r"fc0.weight holds 70000, float16 at most 65504.*weights-overflow"):
+    with pytest.raises(
+        ModelError, match=r"fc0.weight holds 70000, float16 at most 65504.*weights-overflow"
+    ):
         write_weights(source, tmp_path / "half", "float16")

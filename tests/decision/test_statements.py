@@ -53,14 +53,19 @@ def decision(*shown: int, each: int = 10, sure: float = 0.97, rule: Rule = RULE)
     return decide(p, 8.0 * np.arange(len(p)), DEFAULT, rule)
 
 
-def made(one: Decision, signs: dict[str, Any] | None = None, rule: Rule = RULE) -> dict[str, Statement]:
+def made(
+    one: Decision, signs: dict[str, Any] | None = None, rule: Rule = RULE
+) -> dict[str, Statement]:
     return {said.region: said for said in statements(one, Signs(signs or {}), rule, DEFAULT)}
 
 
 def test_regions_in_the_picture_are_shown_and_others_are_not() -> None:
     found = made(decision(2, 3))
     assert {name for name, one in found.items() if one.answer == YES} == {"abdomen", "chest"}
-    assert {name for name, one in found.items() if one.answer == NO} == set(REGIONS) - {"abdomen", "chest"}
+    assert {name for name, one in found.items() if one.answer == NO} == set(REGIONS) - {
+        "abdomen",
+        "chest",
+    }
     assert tuple(found) == REGIONS
 
 
@@ -75,7 +80,9 @@ def test_ends_are_those_of_the_spans_with_the_intervals_of_borders_alone() -> No
 
 
 @given(chance=floats(0, 1), bar=floats(0.5, 1), extent_mm=sampled_from([None, 5.0, 10.0, 200.0]))
-def test_an_answer_agrees_with_its_spans(chance: float, bar: float, extent_mm: float | None) -> None:
+def test_an_answer_agrees_with_its_spans(
+    chance: float, bar: float, extent_mm: float | None
+) -> None:
     """What has no span is not said to be shown; what has one of 10 mm or more is not said to be absent."""
     rule = replace(RULE, yes_bar=bar, no_bar=bar)
     ends = (None, None) if extent_mm is None else (End(0.0), End(extent_mm))
@@ -93,7 +100,11 @@ def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_re
     # what may be a bottle of water shows no head, but perhaps no abdomen either; a body surely seen is one
     for line, wanted in (((0.4, 0.0, 0.0), UNSURE), ((1.0, 0.0, 0.0), YES)):
         bottle = made(one, {phantom.CHECK.code: True}, replace(RULE, chain_line=line))
-        assert [bottle[name].answer for name in ("abdomen", "chest", "head")] == [wanted, wanted, NO]
+        assert [bottle[name].answer for name in ("abdomen", "chest", "head")] == [
+            wanted,
+            wanted,
+            NO,
+        ]
     strange = {unlike_training.CHECK.code: Novelty(0.01, np.full(20, 0.01))}
     assert made(one, strange) == made(one)
     # the members disagree along the chest alone, so much that their mean over the volume is low
@@ -110,8 +121,11 @@ def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_re
 
 def test_every_check_says_in_words_which_regions_it_concerns() -> None:
     assert {check.concerns.words for check in CHECKS} == {
-        "every region", "regions not shown", "regions shown where they disagree",
-        "regions shown with a probability below 0.99", "extents alone",
+        "every region",
+        "regions not shown",
+        "regions shown where they disagree",
+        "regions shown with a probability below 0.99",
+        "extents alone",
     }
 
 
@@ -120,16 +134,25 @@ def test_status_tells_whether_all_some_or_none_is_sure() -> None:
         return status_of([Statement(str(number), one, 0.5) for number, one in enumerate(answers)])
 
     assert [of(YES, NO), of(YES, UNSURE), of(NO, UNSURE), of(UNSURE, UNSURE)] == [
-        "ok", "partly", "partly", "uncertain",
+        "ok",
+        "partly",
+        "partly",
+        "uncertain",
     ]
 
 
-@pytest.mark.parametrize(("answers", "words"), [
-    ((NO, NO, YES, NO, NO, NO), "Shows abdomen."),
-    ((NO, UNSURE, YES, UNSURE, NO, YES), "Shows abdomen and spine. Perhaps also pelvis and chest."),
-    ((NO, UNSURE, NO, NO, NO, NO), "Best guess: pelvis."),
-    ((NO,) * 6, "Shows none of the regions."),
-])
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ((NO, NO, YES, NO, NO, NO), "Shows abdomen."),
+        (
+            (NO, UNSURE, YES, UNSURE, NO, YES),
+            "Shows abdomen and spine. Perhaps also pelvis and chest.",
+        ),
+        ((NO, UNSURE, NO, NO, NO, NO), "Best guess: pelvis."),
+        ((NO,) * 6, "Shows none of the regions."),
+    ],
+)
 def test_an_answer_in_plain_words(answers: tuple[str, ...], words: str) -> None:
     listed = [
         Statement(region, one, 0.6, (), *((None, None) if one == NO else (End(0.0), End(20.0))))
@@ -139,7 +162,10 @@ def test_an_answer_in_plain_words(answers: tuple[str, ...], words: str) -> None:
 
 
 def test_without_a_span_the_best_guess_is_none_of_the_regions() -> None:
-    assert in_words([Statement("head", UNSURE, 0.2, ("turned",))]) == "Best guess: none of the regions."
+    assert (
+        in_words([Statement("head", UNSURE, 0.2, ("turned",))])
+        == "Best guess: none of the regions."
+    )
 
 
 def test_that_nothing_is_shown_is_a_guess_where_it_is_not_sure() -> None:
@@ -171,7 +197,10 @@ def test_what_is_unsure_by_its_probability_alone_is_named_in_message_and_code() 
     rule = replace(RULE, yes_bar=0.95)
     found = answered(decide(p, 8.0 * np.arange(12), DEFAULT, rule), rule)
     assert found.status == "partly" and SOME_UNSURE.code in found.codes.split()
-    assert found.message.startswith("unsure whether it shows abdomen (") and " or chest (" in found.message
+    assert (
+        found.message.startswith("unsure whether it shows abdomen (")
+        and " or chest (" in found.message
+    )
 
 
 @given(seed=integers(0, 10**6))
@@ -184,21 +213,29 @@ def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
     rows = answers_table.Rows.of(body)
     named = answers_table.columns(REGIONS)
     cells = dict(zip(named, rows.answer, strict=True))
-    assert rows.spans == body["rows"] and (cells["volume_id"], cells["status"]) == ("a", given.status)
+    assert rows.spans == body["rows"] and (cells["volume_id"], cells["status"]) == (
+        "a",
+        given.status,
+    )
     for one_said in given.statements:
         assert cells[one_said.region] == one_said.answer
         assert cells[f"{one_said.region}_probability"] == one_said.probability
         assert cells[f"{one_said.region}_from_mm"] == (one_said.lower and one_said.lower.mm)
     shown = [one_said.region for one_said in given.statements if one_said.answer == YES]
     assert cells["shows"] == ", ".join(shown)
-    assert rows.statements(REGIONS) == tuple(replace(one_said, doubts=()) for one_said in given.statements)
+    assert rows.statements(REGIONS) == tuple(
+        replace(one_said, doubts=()) for one_said in given.statements
+    )
 
 
 @pytest.mark.parametrize(
     ("answers", "is_sure", "said"),
     [
-        (("yes", "unsure"), True, "sure"), (("yes", "no"), False, "unsure"), (("no", "unsure"), True, ""),
-        (("no", "no"), True, ""), ((), False, ""),
+        (("yes", "unsure"), True, "sure"),
+        (("yes", "no"), False, "unsure"),
+        (("no", "unsure"), True, ""),
+        (("no", "no"), True, ""),
+        ((), False, ""),
     ],
 )
 def test_extents_are_told_only_where_a_region_is_shown(

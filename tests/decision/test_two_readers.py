@@ -36,7 +36,15 @@ def answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if row["volume_id"] in read
     ]
     line = [
-        sys.executable, "-m", "fovnet", "predict", *paths, "--out", str(out), "--no-pages", "--no-pictures",
+        sys.executable,
+        "-m",
+        "fovnet",
+        "predict",
+        *paths,
+        "--out",
+        str(out),
+        "--no-pages",
+        "--no-pictures",
     ]
     subprocess.run(line, check=True, capture_output=True)
     return out
@@ -44,7 +52,10 @@ def answers(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["first", "second"])
 def found(
-    request: pytest.FixtureRequest, answers: Path, shared: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    answers: Path,
+    shared: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Evaluation:
     """What `fovnet examine` finds with a reading as the truth."""
     folder, regions = tmp_path_factory.mktemp("read"), read_tsv(READINGS / f"{request.param}.tsv")
@@ -57,7 +68,9 @@ def found(
     ]
     write_tsv(folder / "volumes.tsv", tuple(kept[0]), kept)
     write_tsv(folder / "regions.tsv", tuple(regions[0]), regions)
-    cases, lacking, _ = answered_cases(Matching.of(answers, read_collection(folder, DEFAULT)), DEFAULT)
+    cases, lacking, _ = answered_cases(
+        Matching.of(answers, read_collection(folder, DEFAULT)), DEFAULT
+    )
     assert len(cases) == 19 and not lacking
     return evaluate(cases, DEFAULT, bootstrap=100, seed=1)
 

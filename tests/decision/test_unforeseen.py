@@ -53,13 +53,13 @@ def put_in_place(replace):
     replace(slices, "to_ras", guarded(slices.to_ras, "orient", by_source))
     replace(slices, "cut", guarded(slices.cut, "cut", by_source))
 '''
-IN_A_WORKER = '''
+IN_A_WORKER = """
 import sys
 if "--multiprocessing-fork" in sys.orig_argv:
     put_in_place(setattr)
-'''
+"""
 
-VOLUMES = 200           # every stage raises every fault at least once
+VOLUMES = 200  # every stage raises every fault at least once
 
 
 @pytest.fixture
@@ -110,7 +110,13 @@ def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
 ) -> None:
     out = tmp_path / "out"
     line = [
-        "predict", str(incoming), "--model", str(finished / "ensemble"), "--out", str(out), "--no-pictures",
+        "predict",
+        str(incoming),
+        "--model",
+        str(finished / "ensemble"),
+        "--out",
+        str(out),
+        "--no-pictures",
         "--no-pages",
     ]
     done = CliRunner().invoke(app, [*line, "--device", "cpu", "--workers", str(workers)])
@@ -119,10 +125,12 @@ def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
     assert len(rows) == VOLUMES
     for name, row in rows.items():
         stage, fault, _ = name.split("-")
-        if stage in ("sound", "find"):              # what cannot be told from a first look is read
+        if stage in ("sound", "find"):  # what cannot be told from a first look is read
             assert row["status"] != "refused"
             continue
-        assert (row["status"], row["code"]) == ("refused", "internal") and f"({fault})" in row["message"], (
+        assert (row["status"], row["code"]) == ("refused", "internal") and f"({fault})" in row[
+            "message"
+        ], (
             name,
             row,
         )
@@ -136,7 +144,7 @@ def test_every_volume_gets_its_row_whatever_raises_at_whatever_stage(
         for row in rows.values()
         if row["code"] == "internal"
     }
-    assert len(logs) <= workers * len(RAISING)             # a log for equal tracebacks, in each process
+    assert len(logs) <= workers * len(RAISING)  # a log for equal tracebacks, in each process
     for log in logs:
         Path(log).unlink()
 
@@ -146,23 +154,35 @@ def test_they_are_answered_in_the_next_run_as_if_nothing_had_been(
 ) -> None:
     chosen = map(str, sorted(incoming.iterdir())[::10])
     line = [
-        "predict", *chosen, "--model", str(finished / "ensemble"), "--no-pictures", "--no-pages", "--device",
-        "cpu", "--out",
+        "predict",
+        *chosen,
+        "--model",
+        str(finished / "ensemble"),
+        "--no-pictures",
+        "--no-pages",
+        "--device",
+        "cpu",
+        "--out",
     ]
     assert CliRunner().invoke(app, [*line, str(tmp_path / "at once")]).exit_code == 0
     with pytest.MonkeyPatch.context() as faulty:
         from fovnet.decision.judge import Judge
+
         faulty.setattr(Judge, "answer", lambda *_: 1 / 0)
         assert CliRunner().invoke(app, [*line, str(tmp_path / "out")]).exit_code == 3
     assert CliRunner().invoke(app, [*line, str(tmp_path / "out")]).exit_code == 0
-    assert (tmp_path / "out" / "spans.tsv").read_bytes() == (tmp_path / "at once" / "spans.tsv").read_bytes()
+    assert (tmp_path / "out" / "spans.tsv").read_bytes() == (
+        tmp_path / "at once" / "spans.tsv"
+    ).read_bytes()
 
 
 def test_python_gets_the_same(faults: None, incoming: Path, finished: Path) -> None:
     chosen = sorted(incoming.iterdir())[::10]
     for one in load_model(finished / "ensemble", device="cpu").predict_many(chosen):
         stage = one.volume_id.split("-")[0]
-        assert (one.code == "internal") == (stage in (*READING[1:], "classify", "decide")), one.volume_id
+        assert (one.code == "internal") == (stage in (*READING[1:], "classify", "decide")), (
+            one.volume_id
+        )
 
 
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -177,4 +197,6 @@ def test_a_collection_is_sliced_but_for_them(
     pack = slice_collections({"clinic": incoming}, tmp_path / "slices", seed=1, workers=workers)
     assert [one.volume_id for one in pack.records] == [path.stem for path in paths]
     for one in pack.records:
-        assert (one.code == "internal") == (one.volume_id.split("-")[0] in ("read", "orient", "cut")), one
+        assert (one.code == "internal") == (
+            one.volume_id.split("-")[0] in ("read", "orient", "cut")
+        ), one

@@ -44,8 +44,16 @@ def wheel(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (SHIPPED_NETWORKS / FACTS).is_file():
         ship(Results(finished), clone / SHIPPED_NETWORKS.relative_to(ROOT))
     line = [
-        sys.executable, "-m", "pip", "wheel", str(clone), "--no-deps", "--no-build-isolation", "--no-index",
-        "--wheel-dir", str(out),
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        str(clone),
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--wheel-dir",
+        str(out),
     ]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -70,7 +78,12 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        [str(python), *words], cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        [str(python), *words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=900,
     )
 
@@ -97,20 +110,40 @@ def test_the_wheel_is_small_and_holds_networks_and_templates(wheel: Path) -> Non
 @pytest.mark.slow
 def test_installed_it_answers_without_a_network(installed: Path, tmp_path: Path) -> None:
     voxels = np.random.default_rng(3).integers(0, 900, (16, 14, 12)).astype(np.int16)
-    nibabel.save(nibabel.Nifti1Image(voxels, np.diag([20.0, 20.0, 30.0, 1.0])), tmp_path / "scan.nii.gz")
-    blocked = run(installed, tmp_path, "-c", "import socket; socket.create_connection(('127.0.0.1', 9))")
-    assert blocked.returncode == 1 and "socket." in blocked.stderr, "the test itself would not notice"
+    nibabel.save(
+        nibabel.Nifti1Image(voxels, np.diag([20.0, 20.0, 30.0, 1.0])), tmp_path / "scan.nii.gz"
+    )
+    blocked = run(
+        installed, tmp_path, "-c", "import socket; socket.create_connection(('127.0.0.1', 9))"
+    )
+    assert blocked.returncode == 1 and "socket." in blocked.stderr, (
+        "the test itself would not notice"
+    )
     done = run(
-        installed, tmp_path, "-m", "fovnet", "predict", "scan.nii.gz", "--out", "answers", "--no-pictures",
-        "--device", "cpu",
+        installed,
+        tmp_path,
+        "-m",
+        "fovnet",
+        "predict",
+        "scan.nii.gz",
+        "--out",
+        "answers",
+        "--no-pictures",
+        "--device",
+        "cpu",
     )
     assert done.returncode == 0, done.stderr[-3000:]
     rows = read_tsv(tmp_path / "answers" / "spans.tsv")
-    assert {row["volume_id"] for row in rows} == {"scan"} and rows[0]["status"] in ("ok", "uncertain")
+    assert {row["volume_id"] for row in rows} == {"scan"} and rows[0]["status"] in (
+        "ok",
+        "uncertain",
+    )
     assert (tmp_path / "answers" / "pages" / "scan.html").is_file(), "templates are there too"
 
 
-def test_a_script_beside_a_clone_imports_the_package_and_not_the_clones_folder(tmp_path: Path) -> None:
+def test_a_script_beside_a_clone_imports_the_package_and_not_the_clones_folder(
+    tmp_path: Path,
+) -> None:
     """Python looks first where the script lies, and a folder called fovnet there could be taken for the
     package: it has no `load`."""
     (tmp_path / "fovnet").symlink_to(ROOT)

@@ -24,17 +24,34 @@ def pack_of(labels, splits, folder=None, spacing_mm=8.0):
     for number, (truth, split) in enumerate(zip(labels, splits, strict=True)):
         records.append(
             VolumeRecord(
-                f"v{number:02d}", f"p{number:02d}", "made", f"v{number:02d}.nii", bool(split), "ok", split,
-                {}, first, len(truth), 400.0,
-                ((spacing_mm, 0, 0, 0), (0, spacing_mm, 0, 0), (0, 0, spacing_mm, 0), (0, 0, 0, 1)), "c",
+                f"v{number:02d}",
+                f"p{number:02d}",
+                "made",
+                f"v{number:02d}.nii",
+                bool(split),
+                "ok",
+                split,
+                {},
+                first,
+                len(truth),
+                400.0,
+                ((spacing_mm, 0, 0, 0), (0, spacing_mm, 0, 0), (0, 0, spacing_mm, 0), (0, 0, 0, 1)),
+                "c",
             )
         )
         first += len(truth)
     sizes = [len(truth) for truth in labels]
     at = np.concatenate([np.arange(size) for size in sizes])
     return Pack(
-        folder, CLASSES, np.zeros((first, 128, 128), np.uint8), np.repeat(np.arange(len(sizes)), sizes),
-        at * spacing_mm, np.stack([at, at], axis=1), np.concatenate(labels), tuple(records), {},
+        folder,
+        CLASSES,
+        np.zeros((first, 128, 128), np.uint8),
+        np.repeat(np.arange(len(sizes)), sizes),
+        at * spacing_mm,
+        np.stack([at, at], axis=1),
+        np.concatenate(labels),
+        tuple(records),
+        {},
     )
 
 

@@ -39,15 +39,32 @@ def spans(rows, z_mm, confidence):
             sure = float(confidence[first : last + 1].mean())
             found.append(
                 Stretch(
-                    region, float(z_mm[first] - half), float(z_mm[last] + half), int(first), int(last), sure
+                    region,
+                    float(z_mm[first] - half),
+                    float(z_mm[last] + half),
+                    int(first),
+                    int(last),
+                    sure,
                 )
             )
     return tuple(sorted(found, key=lambda one: one.from_mm))
 
 
 def case(
-    truth, predicted=None, *, raw=None, volume_id="v1", subject_id=None, collection="phantom", status="ok",
-    message="", attributes=None, spacing_mm=5.0, confidence=None, pixels=None, side_mm=420.0,
+    truth,
+    predicted=None,
+    *,
+    raw=None,
+    volume_id="v1",
+    subject_id=None,
+    collection="phantom",
+    status="ok",
+    message="",
+    attributes=None,
+    spacing_mm=5.0,
+    confidence=None,
+    pixels=None,
+    side_mm=420.0,
 ):
     """A case from names of classes slice by slice; what is not given is predicted rightly."""
     predicted = truth if predicted is None else predicted
@@ -56,9 +73,21 @@ def case(
     decided = labels(predicted)
     sure = np.full(len(truth), 0.9) if confidence is None else np.asarray(confidence, dtype=float)
     return Case(
-        volume_id, subject_id or f"subject-{volume_id}", collection, status, message, attributes or {}, z_mm,
-        labels(truth), probabilities(labels(raw)), probabilities(decided, 0.9), decided, sure,
-        spans(decided, z_mm, sure), pixels, side_mm,
+        volume_id,
+        subject_id or f"subject-{volume_id}",
+        collection,
+        status,
+        message,
+        attributes or {},
+        z_mm,
+        labels(truth),
+        probabilities(labels(raw)),
+        probabilities(decided, 0.9),
+        decided,
+        sure,
+        spans(decided, z_mm, sure),
+        pixels,
+        side_mm,
     )
 
 
@@ -66,8 +95,21 @@ def refused(volume_id, message, *, subject_id=None, collection="phantom", attrib
     """A volume that was refused: no slices, a sentence."""
     empty = np.zeros((0, len(CLASSES)))
     return Case(
-        volume_id, subject_id or f"subject-{volume_id}", collection, "refused", message, attributes or {},
-        np.zeros(0), empty.astype(bool), empty, empty, empty.astype(bool), np.zeros(0), (), None, 0.0,
+        volume_id,
+        subject_id or f"subject-{volume_id}",
+        collection,
+        "refused",
+        message,
+        attributes or {},
+        np.zeros(0),
+        empty.astype(bool),
+        empty,
+        empty,
+        empty.astype(bool),
+        np.zeros(0),
+        (),
+        None,
+        0.0,
     )
 
 
@@ -91,7 +133,17 @@ def body(truth, rng):
 
 
 def whole_body(
-    rng, volume_id, *, first=0, last=4, spacing_mm=6.0, shift=2.0, flicker=0.08, air=6, spine=False, **more
+    rng,
+    volume_id,
+    *,
+    first=0,
+    last=4,
+    spacing_mm=6.0,
+    shift=2.0,
+    flicker=0.08,
+    air=6,
+    spine=False,
+    **more,
 ):
     """A volume from region `first` to `last` of the chain: predicted borders shifted by about `shift` slices,
     raw classes that flicker."""
@@ -100,28 +152,47 @@ def whole_body(
     truth = names + ["none"] * (air if last == len(CHAIN) - 1 else 0)
     moved = np.arange(len(truth))
     offset = np.rint(rng.normal(0, shift, len(CHAIN) + 2)).astype(int)
-    for edge, step in zip(np.flatnonzero([a != b for a, b in pairwise(truth)]), offset, strict=False):
+    for edge, step in zip(
+        np.flatnonzero([a != b for a, b in pairwise(truth)]), offset, strict=False
+    ):
         span = slice(edge + 1, edge + 1 + step) if step > 0 else slice(edge + 1 + step, edge + 1)
         moved[span] = edge if step > 0 else edge + 1
     predicted = [truth[index] for index in moved]
     if spine:
-        truth, predicted = [f"spine+{name}" for name in truth], [f"spine+{name}" for name in predicted]
+        truth, predicted = (
+            [f"spine+{name}" for name in truth],
+            [f"spine+{name}" for name in predicted],
+        )
     blurred = probabilities(labels(predicted), 0.86)
     raw = 0.85 * blurred + 0.15 * rng.dirichlet(np.full(len(CLASSES), 0.3), len(truth))
     wrong = rng.random(len(truth)) < flicker
     raw[wrong] = rng.dirichlet(np.full(len(CLASSES), 0.25), int(wrong.sum()))
     kernel = np.exp(-0.5 * (np.arange(-4, 5) / 1.6) ** 2)
     smooth = np.stack(
-        [np.convolve(np.pad(column, 4, mode="edge"), kernel / kernel.sum(), "valid") for column in raw.T],
+        [
+            np.convolve(np.pad(column, 4, mode="edge"), kernel / kernel.sum(), "valid")
+            for column in raw.T
+        ],
         axis=1,
     )
     z_mm = -400.0 + np.arange(len(truth)) * spacing_mm
     decided, sure = labels(predicted), np.clip(smooth.max(1) + 0.08, 0, 1)
     return Case(
-        volume_id, more.get("subject_id", f"subject-{volume_id}"), more.get("collection", "phantom"),
-        more.get("status", "ok"), more.get("message", ""), more.get("attributes", {}), z_mm, labels(truth),
-        raw, smooth / smooth.sum(1, keepdims=True), decided, sure, spans(decided, z_mm, sure),
-        body(truth, rng) if more.get("pictured") else None, 460.0,
+        volume_id,
+        more.get("subject_id", f"subject-{volume_id}"),
+        more.get("collection", "phantom"),
+        more.get("status", "ok"),
+        more.get("message", ""),
+        more.get("attributes", {}),
+        z_mm,
+        labels(truth),
+        raw,
+        smooth / smooth.sum(1, keepdims=True),
+        decided,
+        sure,
+        spans(decided, z_mm, sure),
+        body(truth, rng) if more.get("pictured") else None,
+        460.0,
     )
 
 
@@ -133,7 +204,8 @@ def collection(seed=0, subjects=10, pictured=False):
     for number in range(subjects):
         name, field = f"P{number:02d}", "1.5" if number % 3 == 0 else "3.0"
         shared = {
-            "subject_id": name, "attributes": {"manufacturer": makers[number % 2], "field_strength": field},
+            "subject_id": name,
+            "attributes": {"manufacturer": makers[number % 2], "field_strength": field},
             "pictured": pictured,
         }
         shift, flicker = 0.8 + 0.3 * (number % 3), 0.04 + 0.02 * (number % 4)
@@ -141,13 +213,27 @@ def collection(seed=0, subjects=10, pictured=False):
         if number % 2:
             found.append(
                 whole_body(
-                    rng, f"{name}-part", first=1, last=3, spacing_mm=8.0, shift=0.6, flicker=0.05, **shared
+                    rng,
+                    f"{name}-part",
+                    first=1,
+                    last=3,
+                    spacing_mm=8.0,
+                    shift=0.6,
+                    flicker=0.05,
+                    **shared,
                 )
             )
         if number % 3 == 0:
             found.append(
                 whole_body(
-                    rng, f"{name}-spine", first=2, last=3, spine=True, flicker=0.02, shift=0.8, **shared
+                    rng,
+                    f"{name}-spine",
+                    first=2,
+                    last=3,
+                    spine=True,
+                    flicker=0.02,
+                    shift=0.8,
+                    **shared,
                 )
             )
     real = {"collection": "real", "attributes": {"manufacturer": "Alpha", "field_strength": "3.0"}}
@@ -155,11 +241,13 @@ def collection(seed=0, subjects=10, pictured=False):
     found.append(whole_body(rng, "real-head", first=4, last=4, flicker=0.1, air=4, **pictures))
     unsure = {"status": "uncertain", "message": "Two runs of regions fit almost equally well."}
     found.append(
-        whole_body(rng, "real-abdomen", first=1, last=3, flicker=0.35, shift=4.0, **unsure, **pictures)
+        whole_body(
+            rng, "real-abdomen", first=1, last=3, flicker=0.35, shift=4.0, **unsure, **pictures
+        )
     )
-    sentence = (
-        "real-localizer.dcm: three planes in one file, one is wanted. Export the planes as separate series."
-    )
+    sentence = "real-localizer.dcm: three planes in one file, one is wanted. Export the planes as separate series."
     found.append(refused("real-localizer", sentence, **real))
-    found.append(refused("P99-body", "P99-body.nii.gz: the file ends after 1.2 of 8.4 MB. Copy it again."))
+    found.append(
+        refused("P99-body", "P99-body.nii.gz: the file ends after 1.2 of 8.4 MB. Copy it again.")
+    )
     return found

@@ -47,7 +47,13 @@ def study(packed):
     shipped = members.mean(axis=0, dtype=np.float64)
     validation = np.isin(rows, pack.rows("validation"))
     networks = Networks(
-        shipped, members, np.array([0.3, 0.4, 0.5]), start, validation, pack.truth[rows], pack.volume[rows]
+        shipped,
+        members,
+        np.array([0.3, 0.4, 0.5]),
+        start,
+        validation,
+        pack.truth[rows],
+        pack.volume[rows],
     )
     return pack, networks, rows
 
@@ -131,7 +137,10 @@ def test_the_gains_in_the_table_are_differences_of_its_own_values(found):
                 assert row[name] == pytest.approx(
                     row["value"] - rows[row["ladder"], other, row["measure"]]["value"]
                 )
-                assert row[f"{name}_low"] is None or row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+                assert (
+                    row[f"{name}_low"] is None
+                    or row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+                )
     assert compared >= 2 * 5 * (len(rows) // len(found.steps))
 
 
@@ -139,7 +148,12 @@ def test_the_temperature_of_a_mix_is_fitted_on_validation_slices_alone(found, st
     pack, networks, rows = study
     spoiled = np.where(networks.validation[:, None], networks.shipped, 1 / 7)
     again = ablate(
-        pack, Networks(spoiled, *list(vars(networks).values())[1:]), rows, DEFAULT, RULE, bootstrap=100,
+        pack,
+        Networks(spoiled, *list(vars(networks).values())[1:]),
+        rows,
+        DEFAULT,
+        RULE,
+        bootstrap=100,
         seed=1,
     )
     assert again.steps[0].temperature == found.steps[0].temperature
@@ -157,8 +171,13 @@ def test_a_start_that_was_not_trained_is_left_out_with_the_reason(study):
 def test_slices_that_were_not_scored_stop_it(study):
     pack, networks, rows = study
     fewer = Networks(
-        networks.shipped[:-3], networks.members[:, :-3], networks.scores, None, networks.validation[:-3],
-        networks.truth[:-3], networks.subject[:-3],
+        networks.shipped[:-3],
+        networks.members[:, :-3],
+        networks.scores,
+        None,
+        networks.validation[:-3],
+        networks.truth[:-3],
+        networks.subject[:-3],
     )
     with pytest.raises(ModelError, match="probabilities-stale"):
         ablate(pack, fewer, rows[:-3], DEFAULT, RULE, bootstrap=100, seed=1)
@@ -169,7 +188,10 @@ def test_same_seed_same_tables(found, study, tmp_path):
         write_ablation(tmp_path / folder, one, made_from={}, settings={"bootstrap": 200})
     for name in ("ablation.json", "ablation.tsv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    rows, facts = read_tsv(tmp_path / "a" / "ablation.tsv"), read_json(tmp_path / "a" / "ablation.json")
+    rows, facts = (
+        read_tsv(tmp_path / "a" / "ablation.tsv"),
+        read_json(tmp_path / "a" / "ablation.json"),
+    )
     assert len(rows) == sum(len(step["measures"]) for step in facts["steps"])
     assert "NaN" not in json.dumps(facts)
 
@@ -190,7 +212,9 @@ def test_members_are_weighed_on_the_validation_slices_as_an_ensemble_would(study
     truth[::2, DEFAULT.classes.index("spine")] = ~truth[::2, -1]
     weights = weigh(networks.members[:, here], truth[here], networks.subject[here], way).weights
     np.testing.assert_allclose(
-        arm(replace(networks, truth=truth)), np.tensordot(weights, networks.members, axes=1), rtol=1e-6
+        arm(replace(networks, truth=truth)),
+        np.tensordot(weights, networks.members, axes=1),
+        rtol=1e-6,
     )
 
 
@@ -213,18 +237,27 @@ class TestReadings:
     def test_only_the_arms_that_know_heights_are_moved_by_them(self, packed):
         """A chest of 160 mm, where the rule expects 250 of a chest, give or take 5."""
         truth = packed.truth_of((20, 20, 20, 20, 20))
-        p, z_mm = packed.probabilities_of(truth, np.random.default_rng(0), 2.0), np.arange(len(truth)) * 8.0
+        p, z_mm = (
+            packed.probabilities_of(truth, np.random.default_rng(0), 2.0),
+            np.arange(len(truth)) * 8.0,
+        )
         edges_mm = np.append(z_mm - 4.0, z_mm[-1] + 4.0)
         expecting = replace(
             RULE,
             heights=tuple(
-                Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0) for name in DEFAULT.chain
+                Height(250.0, 5.0) if name == "chest" else Height(160.0, 30.0)
+                for name in DEFAULT.chain
             ),
         )
         moved = {
-            arm: (arm(p, z_mm, edges_mm, DEFAULT, expecting) != arm(p, z_mm, edges_mm, DEFAULT, RULE)).any()
+            arm: (
+                arm(p, z_mm, edges_mm, DEFAULT, expecting) != arm(p, z_mm, edges_mm, DEFAULT, RULE)
+            ).any()
             for arm in (exact, exact_without_none, exact_without_heights, intersections)
         }
         assert moved == {
-            exact: True, exact_without_none: True, exact_without_heights: False, intersections: False,
+            exact: True,
+            exact_without_none: True,
+            exact_without_heights: False,
+            intersections: False,
         }

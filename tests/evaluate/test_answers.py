@@ -39,7 +39,10 @@ def compared(answers: Path, folder: Path) -> tuple[list[Case], list[str], list[s
 
 
 def collection(folder: Path, labels: str) -> Path:
-    rows = [f"{name}\tsubject-{name}\t{name}.nii.gz" for name in ("right", "half", "broken", "passed-over")]
+    rows = [
+        f"{name}\tsubject-{name}\t{name}.nii.gz"
+        for name in ("right", "half", "broken", "passed-over")
+    ]
     (folder / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\n" + "\n".join(rows) + "\n")
     (folder / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + labels)
     return folder
@@ -65,15 +68,19 @@ def predicted(folder: Path, out: Path, rule: Rule = RULE) -> Path:
         write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
     refused = refusal(
-        "broken", str(folder / "broken.nii.gz"), VolumeError("volume-broken", "broken.nii.gz: cut short")
+        "broken",
+        str(folder / "broken.nii.gz"),
+        VolumeError("volume-broken", "broken.nii.gz: cut short"),
     )
     write_json(out / "broken.json", facts(refused, None, None, DEFAULT))
     write_tsv(out / "spans.tsv", COLUMNS, rows + table_rows(refused, None))
     return out
 
 
-LABELS = ("right\tpelvis\t0\t19\nright\tabdomen\t20\t39\n"
-          "half\tpelvis\t0\t9\nhalf\tabdomen\t10\t39\nbroken\thead\t0\t9\npassed-over\thead\t0\t9\n")
+LABELS = (
+    "right\tpelvis\t0\t19\nright\tabdomen\t20\t39\n"
+    "half\tpelvis\t0\t9\nhalf\tabdomen\t10\t39\nbroken\thead\t0\t9\npassed-over\thead\t0\t9\n"
+)
 
 
 def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> None:
@@ -89,13 +96,20 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     assert [row["wrong_empty"] for row in rows] == [0, 2, 0]
     assert rows[0]["truth"] == rows[1]["predicted"] == "pelvis+abdomen"
     found = evaluate(cases, DEFAULT, bootstrap=100, seed=1).everything
-    error, seen = found.find("slice_error", "decided"), found.find("slice_error_not_dark", "decided")
+    error, seen = (
+        found.find("slice_error", "decided"),
+        found.find("slice_error_not_dark", "decided"),
+    )
     assert error is not None and (error.numerator, error.denominator) == (5, 40)
     dark = sum(int(case.empty.sum()) for case in cases if case.empty is not None)
-    assert seen is not None and (seen.numerator, seen.denominator) == (5 - 2, 40 - dark) and dark > 2
+    assert (
+        seen is not None and (seen.numerator, seen.denominator) == (5 - 2, 40 - dark) and dark > 2
+    )
 
 
-def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_surer(tmp_path: Path) -> None:
+def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_surer(
+    tmp_path: Path,
+) -> None:
     """The bar is held against this confidence; the mean over all slices would put volumes above it that are
     not answered."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
@@ -106,10 +120,14 @@ def test_a_volume_is_as_sure_as_its_answer_says_which_black_margins_make_no_sure
     )
     cases, _, _ = compared(answers, tmp_path)
     right, half = (tally(case, DEFAULT) for case in cases[:2])
-    assert right.confidence == 0.731 and half.confidence == pytest.approx(np.mean(stored["slice_confidence"]))
+    assert right.confidence == 0.731 and half.confidence == pytest.approx(
+        np.mean(stored["slice_confidence"])
+    )
 
 
-def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(tmp_path: Path) -> None:
+def test_an_answer_on_one_labelled_file_is_not_held_against_another_of_its_name(
+    tmp_path: Path,
+) -> None:
     """Right's file was answered under the name that the collection gives to half, whose own was not."""
     answers = predicted(collection(tmp_path, LABELS), tmp_path / "answers")
     stored = read_json(answers / "renamed-right.json")
@@ -135,7 +153,12 @@ def test_the_answer_on_the_labelled_file_itself_counts_and_not_one_of_its_name_o
     stored = read_json(answers / "renamed-right.json")
     write_json(
         answers / "right.json",
-        {**stored, "volume_id": "right", "path": str(tmp_path / "theirs.nii.gz"), "message": "theirs"},
+        {
+            **stored,
+            "volume_id": "right",
+            "path": str(tmp_path / "theirs.nii.gz"),
+            "message": "theirs",
+        },
     )
     rows = read_tsv(answers / "spans.tsv")
     theirs = [{**row, "volume_id": "right"} for row in rows if row["volume_id"] == "renamed-right"]
@@ -161,7 +184,8 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
     assert compared(answers, tmp_path)[0], "touched, and the same"
     path.write_bytes(b"cropped by somebody")
     with pytest.raises(
-        CollectionError, match=r"right: .* is another file than the one that was answered.*answers-stale"
+        CollectionError,
+        match=r"right: .* is another file than the one that was answered.*answers-stale",
     ):
         compared(answers, tmp_path)
 
@@ -171,14 +195,19 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
     gone, nobody can tell."""
     (tmp_path / "elsewhere").mkdir()
     answers = predicted(tmp_path / "elsewhere", tmp_path / "answers")
-    (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\nrenamed-right\tp\tright.nii.gz\n")
+    (tmp_path / "volumes.tsv").write_text(
+        "volume_id\tsubject_id\tpath\nrenamed-right\tp\tright.nii.gz\n"
+    )
     (tmp_path / "regions.tsv").write_text(
         "volume_id\tregion\tfirst_slice\tlast_slice\nrenamed-right\tpelvis\t0\t9\n"
     )
     labelled = read_collection(tmp_path)
     for folder, held in ((tmp_path / "elsewhere", b"a head"), (tmp_path, b"an abdomen")):
         (folder / "right.nii.gz").write_bytes(held)
-    stored, file = read_json(answers / "renamed-right.json"), tmp_path / "elsewhere" / "right.nii.gz"
+    stored, file = (
+        read_json(answers / "renamed-right.json"),
+        tmp_path / "elsewhere" / "right.nii.gz",
+    )
     write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(file))})
     assert [match.by for match in Matching.of(answers, labelled).matches] == [NAME]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
@@ -198,7 +227,9 @@ def test_answers_on_volumes_that_nobody_labelled_are_named(tmp_path: Path) -> No
 
 def test_an_evaluation_of_nothing_is_refused_by_name(tmp_path: Path) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
-    with pytest.raises(CollectionError, match=r"answers-lacking|no answer for any of the 1 labelled"):
+    with pytest.raises(
+        CollectionError, match=r"answers-lacking|no answer for any of the 1 labelled"
+    ):
         compared(answers, collection(tmp_path, "passed-over\thead\t0\t9\n"))
     with pytest.raises(CollectionError, match="no labelled volume"):
         compared(answers, collection(tmp_path, ""))
@@ -211,13 +242,16 @@ def test_an_answer_that_cannot_be_read_is_named_and_not_the_table(
     tmp_path: Path, content: str | None
 ) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
-    (answers / "broken.json").unlink() if content is None else (answers / "broken.json").write_text(content)
+    (answers / "broken.json").unlink() if content is None else (answers / "broken.json").write_text(
+        content
+    )
     with pytest.raises(CollectionError, match=r"broken\.json: no readable answer"):
         compared(answers, collection(tmp_path, LABELS))
 
 
 @pytest.mark.parametrize(
-    "spoil", [lambda table: "", lambda table: table.replace("\tpelvis\t", '\t"pelvis\t', 1)],
+    "spoil",
+    [lambda table: "", lambda table: table.replace("\tpelvis\t", '\t"pelvis\t', 1)],
     ids=["empty", "quote"],
 )
 def test_a_table_that_was_spoilt_by_hand_loses_no_volume_without_a_word(
@@ -246,7 +280,9 @@ def test_slices_of_a_resampled_volume_are_those_that_it_had(tmp_path: Path) -> N
         answers / "renamed-right.json",
         {**stored, "counted": [3 * at + 1 for at in range(S)], "counted_slices": 60},
     )
-    cases, _, _ = compared(answers, collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n"))
+    cases, _, _ = compared(
+        answers, collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")
+    )
     assert [(row["right"], row["slices"]) for row in shown(cases, DEFAULT)] == [(20, 20)]
     with pytest.raises(CollectionError, match="the last slice is 59"):
         compared(answers, collection(tmp_path, "right\tpelvis\t0\t60\n"))
@@ -257,7 +293,8 @@ def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
     answers = predicted(tmp_path, tmp_path / "answers")
     collection(tmp_path, LABELS)
     for name, content in (
-        ("volumes.tsv", "volume_id\tsubject_id\tpath\n"), ("headers.tsv", "volume_id\tstatus\theader\n"),
+        ("volumes.tsv", "volume_id\tsubject_id\tpath\n"),
+        ("headers.tsv", "volume_id\tstatus\theader\n"),
         ("evaluation.json", "{}"),
     ):
         other = tmp_path / name.replace(".", "-")
@@ -265,19 +302,40 @@ def test_what_is_no_evaluation_is_not_written_over(tmp_path: Path) -> None:
         (other / name).write_text(content)
         done = CliRunner().invoke(
             app,
-            ["examine", str(answers), "--truth", str(tmp_path), "--out", str(other), "--bootstrap", "100"],
+            [
+                "examine",
+                str(answers),
+                "--truth",
+                str(tmp_path),
+                "--out",
+                str(other),
+                "--bootstrap",
+                "100",
+            ],
         )
-        assert isinstance(done.exception, ConfigError) and done.exception.code == "out-foreign", name
-        assert [path.name for path in other.iterdir()] == [name] and (other / name).read_text() == content
+        assert isinstance(done.exception, ConfigError) and done.exception.code == "out-foreign", (
+            name
+        )
+        assert [path.name for path in other.iterdir()] == [name] and (
+            other / name
+        ).read_text() == content
     line = [
-        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "own"), "--bootstrap",
+        "examine",
+        str(answers),
+        "--truth",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "own"),
+        "--bootstrap",
         "100",
     ]
     assert [CliRunner().invoke(app, line).exit_code for _ in range(2)] == [3, 3]
 
 
 @pytest.mark.parametrize("name", ["../elsewhere", "/tmp/elsewhere", "renamed-half"])
-def test_an_answer_that_is_called_otherwise_than_its_file_is_none(tmp_path: Path, name: str) -> None:
+def test_an_answer_that_is_called_otherwise_than_its_file_is_none(
+    tmp_path: Path, name: str
+) -> None:
     """Exports are called as answers are: a stranger's led out of --out, where files were replaced and
     removed."""
     answers = predicted(tmp_path, tmp_path / "answers")
@@ -291,25 +349,45 @@ def test_an_answer_that_is_called_otherwise_than_its_file_is_none(tmp_path: Path
         read_answers(answers)
 
 
-def test_answers_of_other_regions_are_refused_before_every_label_is_at_fault(tmp_path: Path) -> None:
+def test_answers_of_other_regions_are_refused_before_every_label_is_at_fault(
+    tmp_path: Path,
+) -> None:
     """Whoever forgets --regions learned of 71 faulty lines, and nothing of --regions."""
     answers = predicted(tmp_path, tmp_path / "answers")
     collection(tmp_path, "right\tcalf\t0\t19\nhalf\tcalf\t0\t9\n")
     (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0}\n")
     line = [
-        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--regions",
+        "examine",
+        str(answers),
+        "--truth",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "examined"),
+        "--regions",
         str(tmp_path / "own.yaml"),
     ]
     done = CliRunner().invoke(app, line)
-    assert isinstance(done.exception, CollectionError) and done.exception.code == "answers-other-regions"
-    assert "--regions" in done.exception.sentence and "faults in the tables" not in done.exception.sentence
+    assert (
+        isinstance(done.exception, CollectionError)
+        and done.exception.code == "answers-other-regions"
+    )
+    assert (
+        "--regions" in done.exception.sentence
+        and "faults in the tables" not in done.exception.sentence
+    )
 
 
 def test_labelled_volumes_without_an_answer_end_with_a_status_of_their_own(tmp_path: Path) -> None:
     """What was held against the truth is written all the same."""
     answers = predicted(tmp_path, tmp_path / "answers")
     line = [
-        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--bootstrap",
+        "examine",
+        str(answers),
+        "--truth",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "examined"),
+        "--bootstrap",
         "100",
     ]
     for labels, status in ((LABELS, 3), (LABELS.replace("passed-over\thead\t0\t9\n", ""), 0)):
@@ -327,12 +405,24 @@ def test_examine_counts_statements_where_answers_are_given_region_by_region(
     rule = Rule(sigma_mm=0.0, yes_bar=0.6, no_bar=0.6) if by_region else RULE
     answers = predicted(tmp_path, tmp_path / "answers", rule)
     collection(tmp_path, LABELS)
-    done = CliRunner().invoke(app, [
-        "examine", str(answers), "--truth", str(tmp_path), "--out", str(tmp_path / "examined"), "--bootstrap",
-        "100",
-    ])
+    done = CliRunner().invoke(
+        app,
+        [
+            "examine",
+            str(answers),
+            "--truth",
+            str(tmp_path),
+            "--out",
+            str(tmp_path / "examined"),
+            "--bootstrap",
+            "100",
+        ],
+    )
     lines = {line[:20].strip(): line for line in done.output.splitlines()}
     assert ("statements decided" in lines) == by_region
     if by_region:
-        assert "100.0% of 12" in lines["statements decided"] and "0.0% of 12" in lines["statements wrong"]
+        assert (
+            "100.0% of 12" in lines["statements decided"]
+            and "0.0% of 12" in lines["statements wrong"]
+        )
         assert "100.0% of 4" in lines["surely found"]

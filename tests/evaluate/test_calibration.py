@@ -56,7 +56,9 @@ def test_a_slice_of_two_classes_is_best_given_half_of_each(share):
     """As training asks for: 2 (share - 1/2)² from the target, and the cross-entropy of a half and a half."""
     truth, probabilities = np.array([[True, True, False]]), np.array([[share, 1 - share, 0.0]])
     assert brier_total(probabilities, truth) == pytest.approx(2 * (share - 0.5) ** 2)
-    assert negative_log_likelihood(probabilities, truth) == pytest.approx(-0.5 * np.log(share * (1 - share)))
+    assert negative_log_likelihood(probabilities, truth) == pytest.approx(
+        -0.5 * np.log(share * (1 - share))
+    )
 
 
 def test_a_probability_that_answers_write_as_0_surprises_no_more_than_the_largest_that_they_do():

@@ -21,7 +21,9 @@ def measured(measure: str, steps: tuple[float, ...], *, region: str = "", kind: 
     before = np.column_stack([np.full(12, 50.0), np.full(12, 100.0)])
     after = np.column_stack([50.0 + change, np.full(12, 100.0)])
     draws = Resampling(SUBJECTS, repeats=400, seed=1)
-    return Gain(measure, region, kind, 1200, 1200, rate_difference(measure, "decided", before, after, draws))
+    return Gain(
+        measure, region, kind, 1200, 1200, rate_difference(measure, "decided", before, after, draws)
+    )
 
 
 UP, DOWN, EITHER, NONE = (9.0, 10.0, 11.0), (-9.0, -10.0, -11.0), (-20.0, 20.0), (0.0,)
@@ -51,14 +53,18 @@ def test_a_change_is_called_certain_where_its_interval_leaves_out_0(
 
 
 def test_several_are_listed_and_parts_are_not() -> None:
-    told = certainty({
-        "your subjects": [
-            measured("slices_wrong", DOWN), measured("surely_found", UP),
-            measured("statements_wrong", EITHER),
-            measured("slices_wrong", UP, region="head"), measured("slices_wrong", UP, kind="axial"),
-        ],
-        "simulated people": [measured("statements_decided", DOWN)],
-    })
+    told = certainty(
+        {
+            "your subjects": [
+                measured("slices_wrong", DOWN),
+                measured("surely_found", UP),
+                measured("statements_wrong", EITHER),
+                measured("slices_wrong", UP, region="head"),
+                measured("slices_wrong", UP, kind="axial"),
+            ],
+            "simulated people": [measured("statements_decided", DOWN)],
+        }
+    )
     gains, losses = told.split("; a certain loss: ")
     assert gains.startswith("certain gains: slices wrong -10.0 points")
     assert "surely found +10.0 points" in gains and "statements wrong" not in gains

@@ -33,7 +33,9 @@ def runs(planted, tmp_path_factory):
             predicted = ["chest"] * (10 + errs) + ["head"] * (30 - errs)
             run.append(
                 planted.case(
-                    ["chest"] * 10 + ["head"] * 30, predicted, volume_id=f"v{number:02d}",
+                    ["chest"] * 10 + ["head"] * 30,
+                    predicted,
+                    volume_id=f"v{number:02d}",
                     subject_id=f"p{number // 2}",
                 )
             )
@@ -56,11 +58,14 @@ def test_differences_are_those_of_the_two_evaluations(found, runs):
             next(
                 m["value"]
                 for m in measures
-                if (m["name"], m["stage"]) == (one.measure, one.stage) and m["region"] in ("", "regions")
+                if (m["name"], m["stage"]) == (one.measure, one.stage)
+                and m["region"] in ("", "regions")
             )
             for measures in stored
         )
-        assert (one.first, one.second, one.difference) == pytest.approx((first, second, second - first))
+        assert (one.first, one.second, one.difference) == pytest.approx(
+            (first, second, second - first)
+        )
         assert one.low is None or one.low <= one.difference <= one.high
     assert {"slice_error", "span_f1", "exact_set", "border_abs_median_mm"} <= {
         one.measure for one in found.differences
@@ -76,27 +81,38 @@ def test_borders_too_low_are_as_far_off_as_those_too_high_and_who_shows_none_doe
     for run, offs in (("first", (-3, -1, 3, 9)), ("second", (-4, -2, 2, 9))):
         cases = [
             planted.case(
-                ["chest"] * 9 + ["head"] * 9, ["chest"] * (9 + off) + ["head"] * (9 - off),
+                ["chest"] * 9 + ["head"] * 9,
+                ["chest"] * (9 + off) + ["head"] * (9 - off),
                 volume_id=f"b{number}",
             )
             for number, off in enumerate(offs)
         ]
         cases += [
-            planted.case(["head"] * 9, ["head"] * 8 + ["none"], volume_id=f"h{number}") for number in range(3)
+            planted.case(["head"] * 9, ["head"] * 8 + ["none"], volume_id=f"h{number}")
+            for number in range(3)
         ]
         folders.append(written(cases, tmp_path / run))
     compared = by_name(compare(*folders, bootstrap=100))
     stored = [read_json(folder / "evaluation.json")["groups"][0]["measures"] for folder in folders]
-    for name in ("border_within_10_mm", "border_missed", "border_abs_mean_mm", "border_abs_median_mm"):
+    for name in (
+        "border_within_10_mm",
+        "border_missed",
+        "border_abs_mean_mm",
+        "border_abs_median_mm",
+    ):
         ours, theirs = (
-            next(one for one in run if (one["name"], one["region"]) == (name, "regions")) for run in stored
+            next(one for one in run if (one["name"], one["region"]) == (name, "regions"))
+            for run in stored
         )
         one = compared[name, "decided"]
         assert (one.first, one.second, one.subjects) == pytest.approx(
             (ours["value"], theirs["value"], ours["subjects"])
         )
         assert one.subjects <= 4 and one.low is None
-    assert (compared["border_within_10_mm", "decided"].first, compared["border_missed", "decided"].first) == (
+    assert (
+        compared["border_within_10_mm", "decided"].first,
+        compared["border_missed", "decided"].first,
+    ) == (
         0.25,
         0.25,
     )
@@ -119,10 +135,14 @@ def test_a_volume_that_is_hard_for_both_widens_nothing(found, runs):
 
 def test_the_interval_of_a_median_lies_on_the_side_of_its_difference(planted, tmp_path):
     folders = []
-    for run, offs in (("first", [4 + n % 5 for n in range(12)]), ("second", [1 + n % 3 for n in range(12)])):
+    for run, offs in (
+        ("first", [4 + n % 5 for n in range(12)]),
+        ("second", [1 + n % 3 for n in range(12)]),
+    ):
         cases = [
             planted.case(
-                ["chest"] * 9 + ["head"] * 9, ["chest"] * (9 + off) + ["head"] * (9 - off),
+                ["chest"] * 9 + ["head"] * 9,
+                ["chest"] * (9 + off) + ["head"] * (9 - off),
                 volume_id=f"b{number:02}",
             )
             for number, off in enumerate(offs)
@@ -149,9 +169,17 @@ def test_a_run_beside_itself_differs_in_nothing(runs):
 def test_tables_hold_it_all(found, tmp_path):
     write_comparison(tmp_path, found)
     rows = read_tsv(tmp_path / "comparison.tsv")
-    assert len(rows) == len(found.differences) == len(read_json(tmp_path / "comparison.json")["differences"])
     assert (
-        next(row["better"] for row in rows if (row["measure"], row["stage"]) == ("slice_error", "decided"))
+        len(rows)
+        == len(found.differences)
+        == len(read_json(tmp_path / "comparison.json")["differences"])
+    )
+    assert (
+        next(
+            row["better"]
+            for row in rows
+            if (row["measure"], row["stage"]) == ("slice_error", "decided")
+        )
         == "second"
     )
 
@@ -160,7 +188,9 @@ class TestWhatIsNoComparison:
     @pytest.fixture
     def base(self, planted):
         return [
-            planted.case(["chest", "chest", "head"], volume_id=f"v{number}", subject_id=f"p{number}")
+            planted.case(
+                ["chest", "chest", "head"], volume_id=f"v{number}", subject_id=f"p{number}"
+            )
             for number in range(3)
         ]
 
@@ -173,7 +203,9 @@ class TestWhatIsNoComparison:
         assert self.refused(base, base[:2], tmp_path) == "compare-volumes"
         assert (
             self.refused(
-                base, [*base[:2], planted.refused("v2", "v2.nii: empty.", subject_id="p2")], tmp_path
+                base,
+                [*base[:2], planted.refused("v2", "v2.nii: empty.", subject_id="p2")],
+                tmp_path,
             )
             == "compare-volumes"
         )
@@ -189,12 +221,15 @@ class TestWhatIsNoComparison:
     def test_a_spine_beside_the_same_chest_in_another_slice(self, planted, tmp_path):
         """The same regions, as many slices, and no border of the chain moved."""
         low, high = ["spine+chest", "chest"], ["chest", "spine+chest"]
-        here, there = ([planted.case(truth, volume_id="v", subject_id="p")] for truth in (low, high))
+        here, there = (
+            [planted.case(truth, volume_id="v", subject_id="p")] for truth in (low, high)
+        )
         assert self.refused(here, there, tmp_path) == "compare-truth"
 
     def test_volumes_of_other_subjects(self, base, tmp_path):
         assert (
-            self.refused(base, [*base[:2], replace(base[2], subject_id="p0")], tmp_path) == "compare-subjects"
+            self.refused(base, [*base[:2], replace(base[2], subject_id="p0")], tmp_path)
+            == "compare-subjects"
         )
 
     def test_no_evaluation_at_all(self, base, tmp_path):
@@ -216,7 +251,9 @@ def test_an_evaluation_without_spans_and_digests_is_compared_by_what_it_has(runs
 def test_more_of_what_is_good_and_less_of_what_is_bad_is_better(measure, stage):
     """Errors and misses are good where they are few, agreement where there is much of it."""
     good = measure in ("span_f1", "exact_set", "border_within_10_mm")
-    more = Difference(measure, stage, 0.5, 0.7, 0.2, 0.1, 0.3, "", 9, measure not in HIGHER_IS_BETTER)
+    more = Difference(
+        measure, stage, 0.5, 0.7, 0.2, 0.1, 0.3, "", 9, measure not in HIGHER_IS_BETTER
+    )
     less = replace(more, second=0.3, difference=-0.2, low=-0.3, high=-0.1)
     assert (verdict(more), verdict(less)) == (("second", "first") if good else ("first", "second"))
     assert (

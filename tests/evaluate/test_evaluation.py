@@ -22,9 +22,12 @@ class TestGroups:
     def test_collections_are_always_subgroups_and_attributes_with_two_values_too(self, evaluation):
         names = [group.name for group in evaluation.subgroups]
         assert names[:2] == ["collection=phantom", "collection=real"]
-        assert {"manufacturer=Alpha", "manufacturer=Beta", "field_strength=1.5", "field_strength=3.0"} <= set(
-            names
-        )
+        assert {
+            "manufacturer=Alpha",
+            "manufacturer=Beta",
+            "field_strength=1.5",
+            "field_strength=3.0",
+        } <= set(names)
 
     def test_subgroups_of_an_attribute_add_up_to_the_volumes_that_state_it(self, evaluation):
         makers = [group for group in evaluation.subgroups if group.attribute == "manufacturer"]
@@ -34,17 +37,25 @@ class TestGroups:
 
     def test_fewer_than_five_subjects_are_flagged_and_still_shown(self, evaluation):
         real = next(group for group in evaluation.subgroups if group.name == "collection=real")
-        assert real.too_few and real.subjects == 2 and real.find("slice_error", "decided").value is not None
+        assert (
+            real.too_few
+            and real.subjects == 2
+            and real.find("slice_error", "decided").value is not None
+        )
 
     @pytest.mark.parametrize("people", [4, 5])
     def test_five_subjects_are_enough(self, planted, people):
-        cases = [planted.case(["head", "chest"], volume_id=f"v{number}") for number in range(people)]
+        cases = [
+            planted.case(["head", "chest"], volume_id=f"v{number}") for number in range(people)
+        ]
         assert evaluate(cases, DEFAULT, bootstrap=10, seed=0).everything.too_few == (people < 5)
 
     def test_an_attribute_with_one_value_or_with_one_a_volume_makes_none(self, planted):
         cases = [
             planted.case(
-                ["head"], volume_id=f"v{number}", attributes={"plane": "axial", "series": str(number)}
+                ["head"],
+                volume_id=f"v{number}",
+                attributes={"plane": "axial", "series": str(number)},
             )
             for number in range(25)
         ]
@@ -60,9 +71,13 @@ class TestGroups:
         refused = next(one for one in evaluation.handling if one.name == "refused")
         assert (refused.numerator, refused.denominator) == (2, len(evaluation.volumes))
         assert all(
-            row.message and row.slice_error is None for row in evaluation.volumes if row.status == "refused"
+            row.message and row.slice_error is None
+            for row in evaluation.volumes
+            if row.status == "refused"
         )
-        counts = {group.name: group.refused for group in (evaluation.everything, *evaluation.subgroups)}
+        counts = {
+            group.name: group.refused for group in (evaluation.everything, *evaluation.subgroups)
+        }
         assert (counts["all"], counts["collection=phantom"], counts["collection=real"]) == (2, 1, 1)
         # of the other no maker is known
         assert (counts["manufacturer=Alpha"], counts["manufacturer=Beta"]) == (1, 0)
@@ -93,7 +108,8 @@ class TestWhatStopsIt:
         case = planted.case(["head"])
         for name in ("raw", "smoothed", "confidence"):
             assert (
-                self.stopped([replace(case, **{name: getattr(case, name) * np.nan})]) == "evaluate-not-finite"
+                self.stopped([replace(case, **{name: getattr(case, name) * np.nan})])
+                == "evaluate-not-finite"
             )
 
     def test_heights_that_do_not_rise(self, planted):
@@ -102,15 +118,20 @@ class TestWhatStopsIt:
         assert self.stopped([replace(case, z_mm=np.zeros_like(case.z_mm))]) == "evaluate-heights"
 
     def test_one_volume_twice(self, planted):
-        assert self.stopped([planted.case(["head"]), planted.case(["head"])]) == "evaluate-volume-twice"
+        assert (
+            self.stopped([planted.case(["head"]), planted.case(["head"])])
+            == "evaluate-volume-twice"
+        )
 
     def test_an_unknown_status_or_a_refused_volume_with_slices(self, planted):
         assert self.stopped([planted.case(["head"], status="fine")]) == "evaluate-status"
         assert self.stopped([planted.case(["head"], status="refused")]) == "evaluate-status"
 
     def test_a_subject_in_two_splits(self, planted):
-        manifest = [Listed(volume_id=name, subject_id=name[0], split=split)
-                    for name, split in (("p1", "train"), ("q1", ""), ("q2", "test"), ("p2", "test"))]
+        manifest = [
+            Listed(volume_id=name, subject_id=name[0], split=split)
+            for name, split in (("p1", "train"), ("q1", ""), ("q2", "test"), ("p2", "test"))
+        ]
         assert self.stopped([planted.case(["head"])], manifest=manifest) == "evaluate-split-leak"
 
 
@@ -141,11 +162,16 @@ class TestWhatLiesOnDisk:
         rows = read_tsv(tmp_path / "volumes.tsv")
         assert len(rows) == len(evaluation.volumes)
         assert {row["status"] for row in rows} == {"ok", "uncertain", "refused"}
-        assert next(row for row in rows if row["volume_id"] == "P00-spine")["truth"] == "abdomen+chest+spine"
+        assert (
+            next(row for row in rows if row["volume_id"] == "P00-spine")["truth"]
+            == "abdomen+chest+spine"
+        )
 
     def test_same_seed_same_bytes(self, planted, tmp_path):
         for name in ("a", "b"):
-            write_evaluation(tmp_path / name, evaluate(planted.collection(), DEFAULT, bootstrap=50, seed=9))
+            write_evaluation(
+                tmp_path / name, evaluate(planted.collection(), DEFAULT, bootstrap=50, seed=9)
+            )
         for name in ("evaluation.json", "rates.tsv", "volumes.tsv", "borders.tsv"):
             assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
@@ -183,10 +209,19 @@ class TestWhatAnswersSayOfThemselves:
     def cases(self, planted):
         """Five right sets and one wrong one, each with a set probability of 0.8; two volumes doubted."""
         cases = [
-            planted.case(["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}")
+            planted.case(
+                ["head"] * 3, ["chest" if not number else "head"] * 3, volume_id=f"v{number}"
+            )
             for number in range(6)
         ]
-        doubts = [("low-confidence", "two-answers", "low-confidence"), ("low-confidence",), (), (), (), ()]
+        doubts = [
+            ("low-confidence", "two-answers", "low-confidence"),
+            ("low-confidence",),
+            (),
+            (),
+            (),
+            (),
+        ]
         return [
             replace(case, set_probability=0.8, doubts=codes)
             for case, codes in zip(cases, doubts, strict=True)
@@ -207,7 +242,8 @@ class TestWhatAnswersSayOfThemselves:
     def test_doubts_are_counted_with_what_was_wrong_among_them(self, cases, tmp_path):
         evaluation = evaluate(cases, DEFAULT, bootstrap=50, seed=0)
         counted = [
-            (row.code, row.volumes, row.wrong, row.wrong_slices, row.slices) for row in evaluation.doubts
+            (row.code, row.volumes, row.wrong, row.wrong_slices, row.slices)
+            for row in evaluation.doubts
         ]
         assert counted == [("low-confidence", 2, 1, 3, 6), ("two-answers", 1, 1, 3, 3)]
         write_evaluation(tmp_path, evaluation)
@@ -229,7 +265,9 @@ def test_a_chain_region_beside_a_spine_whose_chain_is_not_labelled_is_no_wrong_s
         planted.case(["spine"] * 3, ["spine+chest"] * 3, volume_id="beside"),
         planted.case(["spine"] * 3, ["chest"] * 3, volume_id="instead"),
     ]
-    rows = {row.volume_id: row.right for row in evaluate(cases, DEFAULT, bootstrap=20, seed=0).volumes}
+    rows = {
+        row.volume_id: row.right for row in evaluate(cases, DEFAULT, bootstrap=20, seed=0).volumes
+    }
     assert rows == {"beside": True, "instead": False}
 
 
@@ -242,7 +280,11 @@ def test_what_was_abstained_from_and_what_was_promised(planted, tmp_path):
     ]
     evaluation = evaluate(cases, DEFAULT, bootstrap=20, seed=0, stated_error=0.2)
     stored = facts(evaluation)["abstention"]
-    assert (stored["stated_error"], stored["slice_error"]["value"], stored["met"]) == (0.2, 0.125, True)
+    assert (stored["stated_error"], stored["slice_error"]["value"], stored["met"]) == (
+        0.2,
+        0.125,
+        True,
+    )
     assert facts(evaluate(cases, DEFAULT, bootstrap=20, seed=0))["abstention"]["met"] is None
 
 
@@ -251,26 +293,35 @@ def test_what_is_promised_is_held_against_the_mean_over_people(planted):
     answered is wrong."""
     cases = [planted.case(["head"] * 900, volume_id="long", subject_id="a")]
     cases += [
-        planted.case(["head"] * 2, ["head", "chest"], volume_id=f"v{n}", subject_id=f"b{n}") for n in range(9)
+        planted.case(["head"] * 2, ["head", "chest"], volume_id=f"v{n}", subject_id=f"b{n}")
+        for n in range(9)
     ]
     cases += [planted.case(["head"] * 30, volume_id="again", subject_id="b0")]
     evaluation = evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.05)
     risk = evaluation.answered_risk
     assert risk.value == pytest.approx(np.mean([0.0, 0.25, *[0.5] * 8])) and risk.subjects == 10
-    assert evaluation.answered.find("slice_error", "decided").value < 0.01 and evaluation.promise_met is False
+    assert (
+        evaluation.answered.find("slice_error", "decided").value < 0.01
+        and evaluation.promise_met is False
+    )
 
 
 def test_a_promise_is_not_broken_by_what_chance_may_have_done(planted):
     """Ten people, of whom three have one slice in four wrong: 7.5 % where 5 % were stated, as so few people
     show now and then."""
     cases = [
-        planted.case(["head"] * 4, ["head"] * 3 + ["head" if number > 2 else "chest"], volume_id=f"v{number}")
+        planted.case(
+            ["head"] * 4, ["head"] * 3 + ["head" if number > 2 else "chest"], volume_id=f"v{number}"
+        )
         for number in range(10)
     ]
     evaluation = evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.05)
     risk = evaluation.answered_risk
     assert risk.low < 0.05 < risk.value == 0.075 and evaluation.promise_met is True
-    assert evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.9 * risk.low).promise_met is False
+    assert (
+        evaluate(cases, DEFAULT, bootstrap=200, seed=0, stated_error=0.9 * risk.low).promise_met
+        is False
+    )
 
 
 def test_people_who_show_none_of_the_regions_make_no_figure_of_theirs_surer(planted):
@@ -281,4 +332,9 @@ def test_people_who_show_none_of_the_regions_make_no_figure_of_theirs_surer(plan
     measure = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
         "presence_f1_weighted", "decided"
     )
-    assert (measure.value, measure.subjects, measure.interval, measure.low) == (1.0, 1, "not estimable", None)
+    assert (measure.value, measure.subjects, measure.interval, measure.low) == (
+        1.0,
+        1,
+        "not estimable",
+        None,
+    )

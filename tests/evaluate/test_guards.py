@@ -28,7 +28,10 @@ def code_of(action, *arguments):
 class TestPeople:
     def test_marks_name_nobody_and_distinguish_the_splits(self, pack):
         learned = learned_from(pack)
-        assert {split: len(marks) for split, marks in learned.items()} == {"train": 2, "validation": 1}
+        assert {split: len(marks) for split, marks in learned.items()} == {
+            "train": 2,
+            "validation": 1,
+        }
         assert not any(name in json.dumps(learned) for name in ("p00", "p01", "p02", "p03", "made"))
 
     def test_who_taught_the_networks_that_were_trained_further_stays_marked(self, pack, planted):
@@ -37,13 +40,16 @@ class TestPeople:
             "fovnet": {"seed": 1},
             "subjects": {"train": [mark("made/p03"), mark("phantom/p03")], "validation": []},
         }
-        simulated = replace(pack, records=tuple(replace(one, collection="phantom") for one in pack.records))
+        simulated = replace(
+            pack, records=tuple(replace(one, collection="phantom") for one in pack.records)
+        )
 
         def taught(pack, seed):
             return {"ensemble.json": {"subjects": learned_from(pack, begun, seed)}}
 
         met, drawn = (
-            [planted.case(["head"], subject_id=f"{collection}/p03")] for collection in ("made", "phantom")
+            [planted.case(["head"], subject_id=f"{collection}/p03")]
+            for collection in ("made", "phantom")
         )
         for seed in (1, 2):
             assert code_of(check_not_learned, met, taught(pack, seed)) == "evaluate-tuned-on-test"
@@ -78,7 +84,9 @@ class TestPeople:
         check_not_learned([unread], {"ensemble.json": {"subjects": learned_from(pack)}})
 
     def test_files_of_an_older_fovnet_are_not_checked(self, planted):
-        check_not_learned([planted.case(["head"], subject_id="made/p00")], {"decision.json": {"rule": {}}})
+        check_not_learned(
+            [planted.case(["head"], subject_id="made/p00")], {"decision.json": {"rule": {}}}
+        )
 
 
 class TestTables:
@@ -91,7 +99,9 @@ class TestTables:
         )
         rows = [
             (region, *edge)
-            for region, edge in zip(DEFAULT.chain, [(0, 2), (3, 6), (7, 11), (12, 15), (16, 18)], strict=True)
+            for region, edge in zip(
+                DEFAULT.chain, [(0, 2), (3, 6), (7, 11), (12, 15), (16, 18)], strict=True
+            )
         ]
         self.write(tmp_path, pack, rows)
         return tmp_path, rows
@@ -103,7 +113,9 @@ class TestTables:
             for one in pack.records
             for region, first, last in rows
         ]
-        (folder / "regions.tsv").write_text("volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(lines))
+        (folder / "regions.tsv").write_text(
+            "volume_id\tregion\tfirst_slice\tlast_slice\n" + "".join(lines)
+        )
 
     def test_the_labels_of_the_cut_pass(self, pack, tables):
         check_tables(pack, {"made": tables[0]}, DEFAULT)
@@ -128,9 +140,16 @@ class TestDecisions:
         """The answer on the one test volume, as an older fovnet wrote it."""
         truth = pack.truth[-23:].astype(float)
         facts = {
-            "status": "ok", "message": "", "z_mm": pack.z_mm[-23:].tolist(), "raw": truth.tolist(),
-            "smoothed": truth.tolist(), "decided": truth.tolist(), "slice_confidence": [0.9] * 23,
-            "spans": [], "side_mm": 400.0, "checksum": "c",
+            "status": "ok",
+            "message": "",
+            "z_mm": pack.z_mm[-23:].tolist(),
+            "raw": truth.tolist(),
+            "smoothed": truth.tolist(),
+            "decided": truth.tolist(),
+            "slice_confidence": [0.9] * 23,
+            "spans": [],
+            "side_mm": 400.0,
+            "checksum": "c",
         }
         self.path = tmp_path / "v03.json"
         self.path.write_text(json.dumps(facts))
@@ -138,15 +157,27 @@ class TestDecisions:
 
     def test_of_an_older_fovnet_are_read_without_what_they_lack(self, pack, decision, tmp_path):
         (case,) = read_cases(pack, tmp_path)
-        assert (case.borders, case.set_probability, case.calibrated, case.doubts) == (None, None, None, ())
+        assert (case.borders, case.set_probability, case.calibrated, case.doubts) == (
+            None,
+            None,
+            None,
+            (),
+        )
         assert dict(case.attributes) == {"plane": "isotropic", "slice_spacing_mm": "8"}
 
-    @pytest.mark.parametrize(("split", "counted"), [("train", 1), ("validation", 1), ("test", 2), ("", 2)])
+    @pytest.mark.parametrize(
+        ("split", "counted"), [("train", 1), ("validation", 1), ("test", 2), ("", 2)]
+    )
     def test_a_refused_volume_counts_where_its_subject_does_or_nobody_knows(
         self, pack, decision, tmp_path, split, counted
     ):
         lost = replace(
-            pack.records[0], volume_id="lost", status="refused", split=split, slices=0, first_row=0,
+            pack.records[0],
+            volume_id="lost",
+            status="refused",
+            split=split,
+            slices=0,
+            first_row=0,
             message="cut short",
         )
         cases = read_cases(replace(pack, records=(*pack.records, lost)), tmp_path)
@@ -154,7 +185,9 @@ class TestDecisions:
 
     def test_what_newer_ones_hold_beside_is_read(self, pack, decision, tmp_path):
         more = {
-            "boundaries": [{"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}],
+            "boundaries": [
+                {"below": "legs", "above": "pelvis", "mm": 20, "low_mm": 12.5, "high_mm": 28}
+            ],
             "set_probability": 0.75,
             "doubts": [{"code": "low-confidence", "sentence": "confidence 0.4 is below 0.7"}],
         }
@@ -162,19 +195,30 @@ class TestDecisions:
         (case,) = read_cases(pack, tmp_path, temperature=2.0)
         (border,) = case.borders
         assert (border.below, border.above, border.mm, border.low_mm, border.high_mm) == (
-            "legs", "pelvis", 20.0, 12.5, 28.0,
+            "legs",
+            "pelvis",
+            20.0,
+            12.5,
+            28.0,
         )
         assert (case.set_probability, case.doubts) == (0.75, ("low-confidence",))
-        assert case.calibrated.max() < case.raw.max() and case.calibrated.sum(1) == pytest.approx(np.ones(23))
+        assert case.calibrated.max() < case.raw.max() and case.calibrated.sum(1) == pytest.approx(
+            np.ones(23)
+        )
 
     @pytest.mark.parametrize("change", [{"checksum": "another file"}, {"z_mm": list(range(23))}])
     def test_on_another_file_or_other_slices_are_stale(self, pack, decision, tmp_path, change):
         self.path.write_text(json.dumps(decision | change))
         assert code_of(read_cases, pack, tmp_path) == "decision-stale"
 
-    def test_the_plane_of_the_table_stands_before_that_of_the_voxels(self, pack, decision, tmp_path):
+    def test_the_plane_of_the_table_stands_before_that_of_the_voxels(
+        self, pack, decision, tmp_path
+    ):
         thick = ((1.0, 0, 0, 0), (0, 6.0, 0, 0), (0, 0, 1.0, 0), (0, 0, 0, 1))
         for stated, plane in (({}, "coronal"), ({"plane": "oblique"}, "oblique")):
-            records = (*pack.records[:-1], replace(pack.records[-1], vox_to_ras=thick, attributes=stated))
+            records = (
+                *pack.records[:-1],
+                replace(pack.records[-1], vox_to_ras=thick, attributes=stated),
+            )
             (case,) = read_cases(replace(pack, records=records), tmp_path)
             assert dict(case.attributes) == {"plane": plane, "slice_spacing_mm": "6"}

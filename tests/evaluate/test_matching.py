@@ -44,19 +44,24 @@ SITUATIONS = {
     ),
     "one answer, on another person": Situation(T1_ROWS[1:], T1_ANSWERS[1:2], {"T1-2": None}),
     "one of each, and the number is gone": Situation(
-        (("T1", "sub-03", "/old/sub-03/T1.nii.gz"),), (("T1", "new/sub-02/T1.nii.gz"),), {"T1": None}
+        (("T1", "sub-03", "/old/sub-03/T1.nii.gz"),),
+        (("T1", "new/sub-02/T1.nii.gz"),),
+        {"T1": None},
     ),
     "a folder between the person and the file": Situation(
-        (("T1", "sub-03", "/old/sub-03/anat/T1.nii.gz"),), (("T1", "new/sub-02/anat/T1.nii.gz"),),
+        (("T1", "sub-03", "/old/sub-03/anat/T1.nii.gz"),),
+        (("T1", "new/sub-02/anat/T1.nii.gz"),),
         {"T1": None},
     ),
     "persons of folders without sub-": Situation(
         (("scan", "anna", "/old/anna/mr/scan.nii"), ("scan-2", "bo", "/old/bo/mr/scan.nii")),
-        (("scan", "new/bo/mr/scan.nii"),), {"scan": None, "scan-2": ("scan", PATH_END)},
+        (("scan", "new/bo/mr/scan.nii"),),
+        {"scan": None, "scan-2": ("scan", PATH_END)},
     ),
     "the same tree under two sites": Situation(
         (("T1", "sub-01", "/old/sub-01/T1.nii"),),
-        (("T1", "new/a/sub-01/T1.nii"), ("T1-2", "new/b/sub-01/T1.nii")), {"T1": None},
+        (("T1", "new/a/sub-01/T1.nii"), ("T1-2", "new/b/sub-01/T1.nii")),
+        {"T1": None},
     ),
     "two sites in both, and the sites tell": Situation(
         (("T1", "sub-01", "/old/a/sub-01/T1.nii"), ("T1-2", "sub-01b", "/old/b/sub-01/T1.nii")),
@@ -65,24 +70,38 @@ SITUATIONS = {
     ),
     "an unlabelled row has the same end": Situation(
         (("T1", "p", "/old/a/sub-01/T1.nii"), ("T1-2", "q", "/old/b/sub-01/T1.nii")),
-        (("T1", "new/sub-01/T1.nii"),), {"T1": None}, unlabelled=("T1-2",),
+        (("T1", "new/sub-01/T1.nii"),),
+        {"T1": None},
+        unlabelled=("T1-2",),
     ),
     "the same path": Situation(
-        (("any", "p", "mount/a/scan.nii"),), (("scan", "mount/a/scan.nii"),), {"any": ("scan", PATH)}
+        (("any", "p", "mount/a/scan.nii"),),
+        (("scan", "mount/a/scan.nii"),),
+        {"any": ("scan", PATH)},
     ),
     "a relative path": Situation(
-        (("any", "p", "mount/a/scan.nii"),), (("scan", "relative/a/scan.nii"),), {"any": ("scan", PATH)}
+        (("any", "p", "mount/a/scan.nii"),),
+        (("scan", "relative/a/scan.nii"),),
+        {"any": ("scan", PATH)},
     ),
     "a path with steps back": Situation(
-        (("any", "p", "mount/a/../a/scan.nii"),), (("scan", "mount/a/scan.nii"),), {"any": ("scan", PATH)}
+        (("any", "p", "mount/a/../a/scan.nii"),),
+        (("scan", "mount/a/scan.nii"),),
+        {"any": ("scan", PATH)},
     ),
     "through a linked folder": Situation(
-        (("any", "p", "mount/link/scan.nii"),), (("scan", "mount/a/scan.nii"),), {"any": ("scan", PATH)},
-        files={"a/scan.nii": b"x"}, links={"link": "a"},
+        (("any", "p", "mount/link/scan.nii"),),
+        (("scan", "mount/a/scan.nii"),),
+        {"any": ("scan", PATH)},
+        files={"a/scan.nii": b"x"},
+        links={"link": "a"},
     ),
     "a linked file, as a dataset of git-annex has": Situation(
-        (("any", "p", "mount/sub-01/T1.nii"),), (("MD5E", "mount/annex/MD5E.nii"),), {"any": ("MD5E", PATH)},
-        files={"annex/MD5E.nii": b"x"}, links={"sub-01/T1.nii": "../annex/MD5E.nii"},
+        (("any", "p", "mount/sub-01/T1.nii"),),
+        (("MD5E", "mount/annex/MD5E.nii"),),
+        {"any": ("MD5E", PATH)},
+        files={"annex/MD5E.nii": b"x"},
+        links={"sub-01/T1.nii": "../annex/MD5E.nii"},
     ),
     "a series of an archive, moved": Situation(
         (("z", "p", "/old/in/study.zip#0123456789ab"),),
@@ -91,60 +110,84 @@ SITUATIONS = {
     ),
     "another series of the same archive": Situation(
         (("z", "p", "/old/in/study.zip#0123456789ab"),),
-        (("study-ffffffffffff", "new/in/study.zip#ffffffffffff"),), {"z": None},
+        (("study-ffffffffffff", "new/in/study.zip#ffffffffffff"),),
+        {"z": None},
     ),
     "a copy under another name": Situation(
-        (("any", "p", "mount/a/one.nii"),), (("two", "mount/b/two.nii"),), {"any": ("two", CONTENT)},
+        (("any", "p", "mount/a/one.nii"),),
+        (("two", "mount/b/two.nii"),),
+        {"any": ("two", CONTENT)},
         files={"a/one.nii": b"same", "b/two.nii": b"same"},
     ),
     "a copy, beside another file of the id": Situation(
-        (("one", "p", "mount/a/one.nii"),), (("two", "mount/b/two.nii"), ("one", "mount/b/one.nii")),
+        (("one", "p", "mount/a/one.nii"),),
+        (("two", "mount/b/two.nii"), ("one", "mount/b/one.nii")),
         {"one": ("two", CONTENT)},
         files={"a/one.nii": b"same", "b/two.nii": b"same", "b/one.nii": b"else"},
     ),
     "two rows of one content, one answer": Situation(
-        (("one", "p", "mount/a/one.nii"), ("1", "q", "mount/c/1.nii")), (("two", "mount/b/two.nii"),),
+        (("one", "p", "mount/a/one.nii"), ("1", "q", "mount/c/1.nii")),
+        (("two", "mount/b/two.nii"),),
         {"one": ("two", CONTENT), "1": None},
         files={"a/one.nii": b"same", "b/two.nii": b"same", "c/1.nii": b"same"},
     ),
     "another file of the same name and size": Situation(
-        (("scan", "p", "mount/a/scan.nii"),), (("scan", "mount/b/scan.nii"),), {"scan": ("scan", NAME)},
+        (("scan", "p", "mount/a/scan.nii"),),
+        (("scan", "mount/b/scan.nii"),),
+        {"scan": ("scan", NAME)},
         files={"a/scan.nii": b"head", "b/scan.nii": b"legs"},
     ),
     "a name that is of one volume alone": Situation(
-        (("case7", "p", "/old/dicom/7"),), (("case7", "converted/case7.nii.gz"),), {"case7": ("case7", NAME)}
+        (("case7", "p", "/old/dicom/7"),),
+        (("case7", "converted/case7.nii.gz"),),
+        {"case7": ("case7", NAME)},
     ),
     "a name with a number of its own": Situation(
         (("T1-2", "p", "/old/T1-2.nii"),), (("T1-2", "flat/T1-2.nii"),), {"T1-2": ("T1-2", NAME)}
     ),
     "ids that repeat but for their case": Situation(
-        (("T1", "p", "/old/x.nii"),), (("T1", "new/a/T1.nii"), ("t1-2", "new/b/t1.nii")), {"T1": None}
+        (("T1", "p", "/old/x.nii"),),
+        (("T1", "new/a/T1.nii"), ("t1-2", "new/b/t1.nii")),
+        {"T1": None},
     ),
     "a name that the table numbered": Situation(
-        (("T1", "p", "/old/a/T1.nii"), ("T1-2", "q", "/old/b/T1.nii")), (("T1", "flat/T1.nii"),),
+        (("T1", "p", "/old/a/T1.nii"), ("T1-2", "q", "/old/b/T1.nii")),
+        (("T1", "flat/T1.nii"),),
         {"T1": None, "T1-2": None},
     ),
     "an answer on another row's file has its name": Situation(
-        (("half", "p", "mount/half.nii"), ("right", "q", "mount/right.nii")), (("half", "mount/right.nii"),),
+        (("half", "p", "mount/half.nii"), ("right", "q", "mount/right.nii")),
+        (("half", "mount/right.nii"),),
         {"half": None, "right": ("half", PATH)},
     ),
     "a name on the file of an unlabelled row": Situation(
-        (("half", "p", "mount/half.nii"), ("right", "q", "mount/right.nii")), (("half", "mount/right.nii"),),
-        {"half": None}, unlabelled=("right",),
+        (("half", "p", "mount/half.nii"), ("right", "q", "mount/right.nii")),
+        (("half", "mount/right.nii"),),
+        {"half": None},
+        unlabelled=("right",),
     ),
     "the folder of another known person": Situation(
         (("scan", "anna", "/old/anna/scan.nii"), ("other", "bo", "/old/bo/other.nii")),
-        (("scan", "new/bo/scan.nii"),), {"scan": None, "other": None},
+        (("scan", "new/bo/scan.nii"),),
+        {"scan": None, "other": None},
     ),
     "paths of Windows": Situation(
-        (("T1", "sub-01", r"D:\data\sub-01\T1.nii.gz"), ("T1-2", "sub-02", r"D:\data\sub-02\T1.nii.gz")),
-        (("T1", "/data/sub-02/T1.nii.gz"),), {"T1": None, "T1-2": ("T1", PATH_END)},
+        (
+            ("T1", "sub-01", r"D:\data\sub-01\T1.nii.gz"),
+            ("T1-2", "sub-02", r"D:\data\sub-02\T1.nii.gz"),
+        ),
+        (("T1", "/data/sub-02/T1.nii.gz"),),
+        {"T1": None, "T1-2": ("T1", PATH_END)},
     ),
     "unpacked since": Situation(
-        (("T1", "sub-01", "/old/sub-01/T1.nii.gz"),), (("T1", "new/sub-01/T1.nii"),), {"T1": ("T1", PATH_END)}
+        (("T1", "sub-01", "/old/sub-01/T1.nii.gz"),),
+        (("T1", "new/sub-01/T1.nii"),),
+        {"T1": ("T1", PATH_END)},
     ),
     "accents written in two ways": Situation(
-        (("s", "p", "/old/Mu\u0308ller/s.nii"),), (("s", "new/M\u00fcller/s.nii"),), {"s": ("s", PATH_END)}
+        (("s", "p", "/old/Mu\u0308ller/s.nii"),),
+        (("s", "new/M\u00fcller/s.nii"),),
+        {"s": ("s", PATH_END)},
     ),
     "nothing in common": Situation((("a", "p", "/old/a.nii"),), (("b", "new/b.nii"),), {"a": None}),
 }
@@ -164,7 +207,10 @@ def test_a_labelled_volume_gets_its_own_answer_or_none(
     for path, target in case.links.items():
         (tmp_path / "mount" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "mount" / path).symlink_to(target)
-    rows = [VolumeRow(name, person, Path(os.path.join(tmp_path, path))) for name, person, path in case.rows]  # noqa: PTH118
+    rows = [
+        VolumeRow(name, person, Path(os.path.join(tmp_path, path)))  # noqa: PTH118
+        for name, person, path in case.rows
+    ]
     regions = {row.volume_id: (RegionRow(row.volume_id, "head", 0, 1),) for row in rows}
     labelled = {name: label for name, label in regions.items() if name not in case.unlabelled}
     collection = Collection(tmp_path / "volumes.tsv", tuple(rows), labelled)

@@ -32,7 +32,9 @@ def cases(planted):
     """Whole bodies whose slices carry one class each."""
     rng = np.random.default_rng(5)
     return [
-        planted.whole_body(rng, f"b{number}", subject_id=f"p{number * 3 // 4}", shift=2, flicker=0.2)
+        planted.whole_body(
+            rng, f"b{number}", subject_id=f"p{number * 3 // 4}", shift=2, flicker=0.2
+        )
         for number in range(8)
     ]
 
@@ -51,7 +53,8 @@ def flat(cases, stage):
 class TestEachStage:
     def test_confusion_matrix(self, cases, evaluation, stage):
         assert (
-            evaluation.confusions[stage] == confusion_matrix(*flat(cases, stage), labels=range(len(CLASSES)))
+            evaluation.confusions[stage]
+            == confusion_matrix(*flat(cases, stage), labels=range(len(CLASSES)))
         ).all()
 
     def test_sensitivity_ppv_and_f1_of_every_class(self, cases, evaluation, stage):
@@ -123,7 +126,9 @@ def test_negative_log_likelihood_before_and_after(cases, stage):
     calibrated = [replace(case, calibrated=temper(case.raw, 1.4)) for case in cases]
     whole = evaluate(calibrated, DEFAULT, bootstrap=20, seed=0)
     truth = np.concatenate([case.truth.argmax(1) for case in calibrated])
-    p = np.clip(np.concatenate([getattr(case, stage) for case in calibrated]), LEAST_PROBABILITY, None)
+    p = np.clip(
+        np.concatenate([getattr(case, stage) for case in calibrated]), LEAST_PROBABILITY, None
+    )
     theirs = log_loss(truth, p / p.sum(1, keepdims=True), labels=range(len(CLASSES)))
     assert whole.everything.find("log_loss_nats", stage).value == pytest.approx(theirs, rel=1e-4)
     assert set(whole.reliability) == {"raw", "calibrated", "smoothed", "decided"}
@@ -137,11 +142,17 @@ def test_planted_miscalibration_is_found_and_mended(planted):
     raw = planted.probabilities(planted.labels(predicted), 0.95)
     mended = planted.probabilities(planted.labels(predicted), 0.6)
     cases = [
-        replace(planted.case(["head"] * 10, predicted, volume_id=f"v{number}"), raw=raw, calibrated=mended)
+        replace(
+            planted.case(["head"] * 10, predicted, volume_id=f"v{number}"),
+            raw=raw,
+            calibrated=mended,
+        )
         for number in range(4)
     ]
     whole = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything
-    errors = [whole.find("expected_calibration_error", stage).value for stage in ("raw", "calibrated")]
+    errors = [
+        whole.find("expected_calibration_error", stage).value for stage in ("raw", "calibrated")
+    ]
     assert errors == pytest.approx([0.35, 0.0])
 
 
@@ -151,7 +162,9 @@ def test_the_error_of_slices_of_one_class_leaves_out_those_of_two(planted):
     both = planted.case(["spine+chest"] * 10, raw=["spine+chest"] * 10, volume_id="both")
     plain = planted.case(["head"] * 10, ["head"] * 8 + ["chest"] * 2, volume_id="plain")
     whole = evaluate([both, plain], DEFAULT, bootstrap=50, seed=0).everything
-    one, every = (whole.find(f"expected_calibration_error{name}", "raw") for name in ("_one_class", ""))
+    one, every = (
+        whole.find(f"expected_calibration_error{name}", "raw") for name in ("_one_class", "")
+    )
     assert (one.value, one.denominator) == (pytest.approx(0.0, abs=1e-9), 10)
     # half of the slices: confidence 0.4, always right
     assert (every.value, every.denominator) == (pytest.approx(0.3), 20)
@@ -180,7 +193,10 @@ def test_presence_of_regions_in_volumes(planted):
         ours = whole.find("presence_f1", "decided", region)
         if ours.value is not None:
             assert ours.value == pytest.approx(f1_score(true[:, index], predicted[:, index]))
-    assert (whole.find("exact_set", "decided").numerator, whole.find("exact_set", "decided").denominator) == (
+    assert (
+        whole.find("exact_set", "decided").numerator,
+        whole.find("exact_set", "decided").denominator,
+    ) == (
         1,
         4,
     )
@@ -192,7 +208,9 @@ class TestTheRuleOfIntervals:
             planted.case(["head"], ["head" if number else "chest"], volume_id=f"v{number}")
             for number in range(9)
         ]
-        exact = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("exact_set", "decided")
+        exact = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+            "exact_set", "decided"
+        )
         theirs = binomtest(8, 9).proportion_ci(method="wilson")
         assert exact.interval == "wilson" and (exact.low, exact.high) == pytest.approx(
             (theirs.low, theirs.high)
@@ -200,7 +218,9 @@ class TestTheRuleOfIntervals:
 
     def test_a_perfect_rate_claims_no_more_than_its_subjects_can_bear(self, planted):
         cases = [planted.case(["head"] * 50, volume_id=f"v{number}") for number in range(5)]
-        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
+        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+            "slice_error", "decided"
+        )
         theirs = binomtest(0, 5).proportion_ci(method="wilson")
         assert error.interval == "wilson over subjects" and error.high == pytest.approx(theirs.high)
 
@@ -211,7 +231,8 @@ class TestTheRuleOfIntervals:
         ]
         measures = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.measures
         assert all(
-            one.low is None and one.high is None and one.interval == "not estimable" for one in measures
+            one.low is None and one.high is None and one.interval == "not estimable"
+            for one in measures
         )
         assert any(one.value is not None for one in measures)
 
@@ -225,31 +246,44 @@ class TestTheRuleOfIntervals:
                 planted.case(["head"] * slices, one, volume_id=f"v{number}")
                 for number, one in enumerate(predicted)
             ]
-            error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find("slice_error", "decided")
+            error = evaluate(cases, DEFAULT, bootstrap=2000, seed=0).everything.find(
+                "slice_error", "decided"
+            )
             assert error.interval == "bootstrap-t"
             ends.append((error.low, error.high))
-        assert ends[0] == pytest.approx(ends[1]) and ends[0][0] == pytest.approx(1 - ends[0][1], abs=0.02)
+        assert ends[0] == pytest.approx(ends[1]) and ends[0][0] == pytest.approx(
+            1 - ends[0][1], abs=0.02
+        )
         theirs = binomtest(5, 10).proportion_ci(method="exact")
         assert ends[0] == pytest.approx((theirs.low, theirs.high), abs=0.08)
 
     def test_subjects_that_err_alike_have_the_interval_of_so_many_coins(self, planted):
         """Ten subjects with one of five slices wrong each: ten observations, not fifty."""
         predicted = ["head"] * 4 + ["chest"]
-        cases = [planted.case(["head"] * 5, predicted, volume_id=f"v{number}") for number in range(10)]
-        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
-        theirs = binomtest(2, 10).proportion_ci(method="wilson")
-        assert error.interval == "wilson over subjects" and (error.low, error.high) == pytest.approx(
-            (theirs.low, theirs.high)
+        cases = [
+            planted.case(["head"] * 5, predicted, volume_id=f"v{number}") for number in range(10)
+        ]
+        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+            "slice_error", "decided"
         )
+        theirs = binomtest(2, 10).proportion_ci(method="wilson")
+        assert error.interval == "wilson over subjects" and (
+            error.low,
+            error.high,
+        ) == pytest.approx((theirs.low, theirs.high))
 
     @pytest.mark.parametrize("people", [2, 4, 5])
     def test_of_fewer_than_five_people_no_resample_is_believed(self, planted, people):
         """One, two, ... of ten slices wrong: four people have 35 different resamples."""
         cases = [
-            planted.case(["head"] * 10, ["chest"] * number + ["head"] * (10 - number), volume_id=f"v{number}")
+            planted.case(
+                ["head"] * 10, ["chest"] * number + ["head"] * (10 - number), volume_id=f"v{number}"
+            )
             for number in range(1, people + 1)
         ]
-        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find("slice_error", "decided")
+        error = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
+            "slice_error", "decided"
+        )
         assert (error.interval, error.low is None) == (
             ("bootstrap-t", False) if people == 5 else ("not estimable", True)
         )
@@ -267,8 +301,12 @@ class TestTheRuleOfIntervals:
         found = draws.quantile("some_median_mm", values, own, 0.5)
         assert (found.low, found.high) == pytest.approx(np.quantile(medians, shares))
         shown = np.clip(0.5 + values / 10, 0.01, 0.99)
-        weighed = draws.weighted("some_share", lambda weights: weights @ shown / weights.sum(axis=1))
-        assert (weighed.low, weighed.high) == pytest.approx(np.quantile(often @ shown / subjects, shares))
+        weighed = draws.weighted(
+            "some_share", lambda weights: weights @ shown / weights.sum(axis=1)
+        )
+        assert (weighed.low, weighed.high) == pytest.approx(
+            np.quantile(often @ shown / subjects, shares)
+        )
 
 
 def test_twenty_bodies_give_a_wide_interval_of_the_worst_in_twenty():
@@ -285,7 +323,12 @@ def test_twenty_bodies_give_a_wide_interval_of_the_worst_in_twenty():
 def test_where_all_borders_are_equally_far_off_their_median_is_no_surer_for_it():
     draws = Resampling([f"s{number}" for number in range(9)], repeats=200, seed=3)
     found = draws.quantile("some_median_mm", np.full(9, 5.0), np.arange(9), 0.5)
-    assert (found.value, found.low, found.high, found.interval) == (5.0, None, None, "not estimable")
+    assert (found.value, found.low, found.high, found.interval) == (
+        5.0,
+        None,
+        None,
+        "not estimable",
+    )
 
 
 def test_the_order_of_cases_changes_nothing(cases):

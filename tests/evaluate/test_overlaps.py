@@ -15,14 +15,18 @@ def looped(case):
     """By sets of slices, for evenly spaced ones: every pair of runs of every region."""
 
     def runs(column):
-        found = np.split(np.flatnonzero(column), np.flatnonzero(np.diff(np.flatnonzero(column)) > 1) + 1)
+        found = np.split(
+            np.flatnonzero(column), np.flatnonzero(np.diff(np.flatnonzero(column)) > 1) + 1
+        )
         return [set(one.tolist()) for one in found if len(one)]
 
     right = true = predicted = 0
     for region in range(len(DEFAULT.classes) - 1):
         ours, theirs = runs(case.decided[:, region]), runs(case.truth[:, region])
         true, predicted = true + len(theirs), predicted + len(ours)
-        right += sum(any(len(one & other) / len(one | other) >= 0.5 for other in theirs) for one in ours)
+        right += sum(
+            any(len(one & other) / len(one | other) >= 0.5 for other in theirs) for one in ours
+        )
     return right, true, predicted
 
 
@@ -33,7 +37,8 @@ NAMES = sampled_from(["legs", "pelvis", "head", "none"])
 def test_counts_are_those_of_a_loop_over_sets_of_slices(planted, truth, seed):
     rng = np.random.default_rng(seed)
     predicted = [
-        truth[max(0, min(len(truth) - 1, at + int(rng.integers(-1, 2))))] for at in range(len(truth))
+        truth[max(0, min(len(truth) - 1, at + int(rng.integers(-1, 2))))]
+        for at in range(len(truth))
     ]
     case = planted.case(truth, predicted)
     assert span_counts(case, DEFAULT) == looped(case)

@@ -33,7 +33,7 @@ def test_kappa_is_that_of_scikit_learn(both: list[tuple[int, int]]) -> None:
     np.add.at(table, (first, second), 1)
     found = float(kappa(table))
     if {*first} == {*second} and len({*first}) == 1:
-        assert np.isnan(found)                      # chance alone agrees as well: there is nothing beyond it
+        assert np.isnan(found)  # chance alone agrees as well: there is nothing beyond it
     else:
         assert found == pytest.approx(cohen_kappa_score(first, second, labels=range(4)))
 
@@ -61,13 +61,15 @@ def test_a_border_that_is_drawn_higher_is_found_so_many_millimetres_apart(shift:
     assert found[NEAR, border].value == (1.0 if abs(shift) <= 2 else 0.0)
     alike = found["slices_alike", ""]
     assert (alike.numerator, alike.denominator) == (6 * (40 - abs(shift)), 240)
-    assert found["kappa", DEFAULT.chain[0]].value == 1.0 and ("kappa", DEFAULT.chain[4]) not in found
+    assert (
+        found["kappa", DEFAULT.chain[0]].value == 1.0 and ("kappa", DEFAULT.chain[4]) not in found
+    )
 
 
 def test_a_region_that_one_reader_alone_saw_has_borders_of_one_reader() -> None:
     two = [Pair(f"v{at}", f"s{at}", read(10, 20), read(10), 5.0 * np.arange(41)) for at in range(5)]
     found = {(one.name, one.region): one for one in agreement(two, DEFAULT, repeats=50)}
-    assert found[ALONE, ""].numerator == found[ALONE, ""].denominator == 15      # three in each volume
+    assert found[ALONE, ""].numerator == found[ALONE, ""].denominator == 15  # three in each volume
     assert found[NEAR, ""].value == 0.0 and (APART, "") not in found
 
 
@@ -78,7 +80,7 @@ def where(one: Measure) -> tuple[str, str]:
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     measures = agreement(pairs(1), DEFAULT, repeats=50)
     write_agreement(tmp_path, {("anna", "bo"): measures})
-    (names, back), = read_agreement(tmp_path).items()
+    ((names, back),) = read_agreement(tmp_path).items()
     assert names == ("anna", "bo") and [*map(where, back)] == [*map(where, measures)]
     assert [one.value for one in back] == pytest.approx([one.value for one in measures], abs=1e-3)
     assert read_agreement(tmp_path / "none") == {}

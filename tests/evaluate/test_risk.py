@@ -41,7 +41,8 @@ def test_the_order_of_the_volumes_changes_nothing(seed):
     turned = np.random.default_rng(seed).permutation(12)
     for one, other in zip(
         ranked(confidence, wrong, total).curve(),
-        ranked(confidence[turned], wrong[turned], total[turned]).curve(), strict=True,
+        ranked(confidence[turned], wrong[turned], total[turned]).curve(),
+        strict=True,
     ):
         assert one == pytest.approx(other)
 
@@ -60,14 +61,18 @@ def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
         for sure in ([6, 5, 4, 3, 2, 1], [1] * 6, [1, 2, 3, 4, 5, 6])
     )
     areas = [float(one.area(np.ones((1, 6)))[0]) for one in (knowing, blind, boasting)]
-    assert areas == pytest.approx([(1 / 5 + 2 / 6) / 6, 2 / 6, (1 + 1 + 2 / 3 + 2 / 4 + 2 / 5 + 2 / 6) / 6])
+    assert areas == pytest.approx(
+        [(1 / 5 + 2 / 6) / 6, 2 / 6, (1 + 1 + 2 / 3 + 2 / 4 + 2 / 5 + 2 / 6) / 6]
+    )
 
 
 def test_the_area_is_the_mean_of_the_curve_over_volumes_of_different_confidence(planted):
     """The surer half is right, the others are wrong in one slice of ten more each."""
     cases = [
         planted.case(
-            ["chest"] * 10, ["chest"] * (10 - wrong) + ["head"] * wrong, volume_id=f"v{wrong}",
+            ["chest"] * 10,
+            ["chest"] * (10 - wrong) + ["head"] * wrong,
+            volume_id=f"v{wrong}",
             confidence=np.full(10, sure),
         )
         for wrong, sure in enumerate((0.9, 0.8, 0.7, 0.6, 0.5, 0.4))
@@ -87,8 +92,13 @@ def test_the_area_is_the_mean_of_the_curve_over_volumes_of_different_confidence(
 
 
 @pytest.mark.parametrize(("predicted", "wrong"), [("chest", 0.0), ("head", 1.0)])
-def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(planted, predicted, wrong):
-    cases = [planted.case(["chest"] * 10, [predicted] * 10, volume_id=f"v{number}") for number in range(12)]
+def test_where_all_volumes_are_alike_the_area_has_an_interval_as_shares_have(
+    planted, predicted, wrong
+):
+    cases = [
+        planted.case(["chest"] * 10, [predicted] * 10, volume_id=f"v{number}")
+        for number in range(12)
+    ]
     everything = evaluate(cases, DEFAULT, bootstrap=50, seed=1).everything
     for name in ("risk_coverage_slices", "risk_coverage_sets"):
         found = everything.find(name, "decided")

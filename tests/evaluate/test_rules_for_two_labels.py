@@ -10,7 +10,14 @@ from hypothesis.strategies import integers
 from fovnet.evaluate.answers import shown
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.slices import confusion, far_apart, foremost, predicted_classes, true_rows, untrue
+from fovnet.evaluate.slices import (
+    confusion,
+    far_apart,
+    foremost,
+    predicted_classes,
+    true_rows,
+    untrue,
+)
 from fovnet.evaluate.tallies import tally
 from fovnet.regions import DEFAULT, Region, Vocabulary
 
@@ -24,12 +31,15 @@ def index(name):
 def test_a_decided_protocol_speaks_before_the_chain_and_the_chain_before_none(planted):
     case = planted.case(["spine+chest", "chest", "none"])
     assert [CLASSES[column] for column in predicted_classes(case, "decided", DEFAULT)] == [
-        "spine", "chest", "none",
+        "spine",
+        "chest",
+        "none",
     ]
 
 
 @pytest.mark.parametrize(
-    ("predicted", "row"), [("spine", "spine"), ("chest", "chest"), ("legs", "spine"), ("none", "spine")]
+    ("predicted", "row"),
+    [("spine", "spine"), ("chest", "chest"), ("legs", "spine"), ("none", "spine")],
 )
 def test_row_is_the_predicted_class_where_true_else_the_protocol(planted, predicted, row):
     truth = planted.labels(["spine+chest"])
@@ -54,8 +64,14 @@ def test_foremost_without_any_label_is_none():
 
 def test_regions_that_do_not_touch_are_those_two_rungs_or_more_apart():
     every = np.eye(len(CLASSES), dtype=bool)
-    pairs = {(true, predicted) for true, row in zip(CLASSES, every, strict=True) for predicted, far in zip(
-        CLASSES, far_apart(np.tile(row, (len(CLASSES), 1)), every, DEFAULT), strict=True) if far}
+    pairs = {
+        (true, predicted)
+        for true, row in zip(CLASSES, every, strict=True)
+        for predicted, far in zip(
+            CLASSES, far_apart(np.tile(row, (len(CLASSES), 1)), every, DEFAULT), strict=True
+        )
+        if far
+    }
     assert ("pelvis", "head") in pairs and ("legs", "abdomen") in pairs
     assert not any("none" in pair or "spine" in pair for pair in pairs)
     assert not {("legs", "pelvis"), ("chest", "abdomen"), ("head", "head")} & pairs
@@ -66,10 +82,16 @@ def test_regions_that_do_not_touch_are_those_two_rungs_or_more_apart():
 def test_a_pelvis_called_head_beside_a_spine_that_is_there_counts_as_far_and_as_untrue(planted):
     """Of the confusion matrix that slice is a right spine: two volumes of 480 hid so."""
     expected = {
-        ("spine+pelvis", "spine+head"): (0, 1, 1), ("spine+pelvis", "spine+abdomen"): (0, 0, 1),
-        ("spine+pelvis", "spine"): (0, 0, 0), ("spine+pelvis", "pelvis"): (0, 0, 0),
-        ("spine", "spine+head"): (0, 0, 0), ("spine", "head"): (1, 0, 1), ("pelvis", "head"): (1, 1, 1),
-        ("pelvis", "spine+pelvis"): (1, 0, 1), ("none", "head"): (1, 0, 1), ("head", "none"): (1, 0, 1),
+        ("spine+pelvis", "spine+head"): (0, 1, 1),
+        ("spine+pelvis", "spine+abdomen"): (0, 0, 1),
+        ("spine+pelvis", "spine"): (0, 0, 0),
+        ("spine+pelvis", "pelvis"): (0, 0, 0),
+        ("spine", "spine+head"): (0, 0, 0),
+        ("spine", "head"): (1, 0, 1),
+        ("pelvis", "head"): (1, 1, 1),
+        ("pelvis", "spine+pelvis"): (1, 0, 1),
+        ("none", "head"): (1, 0, 1),
+        ("head", "none"): (1, 0, 1),
     }
     for (true, predicted), counts in expected.items():
         whole = evaluate(
@@ -84,9 +106,9 @@ def test_a_pelvis_called_head_beside_a_spine_that_is_there_counts_as_far_and_as_
 @settings(max_examples=50)
 def test_any_label_finds_all_that_one_label_finds_wrong(seed):
     rng = np.random.default_rng(seed)
-    truth, predicted = (rng.random((2, 40, len(CLASSES))) < 0.25)
+    truth, predicted = rng.random((2, 40, len(CLASSES))) < 0.25
     for labels in (truth, predicted):
-        labels[:, 1:-2] &= ~labels[:, :1]                                   # one chain region at most
+        labels[:, 1:-2] &= ~labels[:, :1]  # one chain region at most
         labels[:, 2:-2] &= ~labels[:, 1:2]
         labels[:, 3:-2] &= ~labels[:, 2:3]
         labels[:, 4:-2] &= ~labels[:, 3:4]
@@ -106,7 +128,10 @@ def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(pla
     ]
     cases = [replace(case, empty=np.zeros(10, dtype=bool)) for case in cases]
     evaluation = evaluate(cases, DEFAULT, bootstrap=20, seed=1)
-    errors = [evaluation.everything.find(name, "decided") for name in ("slice_error", "slice_error_not_dark")]
+    errors = [
+        evaluation.everything.find(name, "decided")
+        for name in ("slice_error", "slice_error_not_dark")
+    ]
     assert [(one.numerator, one.denominator) for one in errors] == [(40, 80)] * 2
     assert (
         [row["right"] for row in shown(cases, DEFAULT)]
@@ -116,9 +141,12 @@ def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(pla
 
 
 @pytest.mark.parametrize(
-    ("predicted", "exact"), [("hand", True), ("hand low", True), ("hand foot", False), ("low", False)]
+    ("predicted", "exact"),
+    [("hand", True), ("hand low", True), ("hand foot", False), ("low", False)],
 )
-def test_of_labels_beside_a_lone_protocol_those_of_the_chain_do_not_count_as_wrong(predicted, exact):
+def test_of_labels_beside_a_lone_protocol_those_of_the_chain_do_not_count_as_wrong(
+    predicted, exact
+):
     """Labelled as a hand and nothing else: a foot is untrue, the chain is not labelled."""
     two = Vocabulary(
         (
@@ -129,8 +157,11 @@ def test_of_labels_beside_a_lone_protocol_those_of_the_chain_do_not_count_as_wro
         )
     )
     truth, decided = (
-        np.tile([name in names.split() for name in two.classes], (3, 1)) for names in ("hand", predicted)
+        np.tile([name in names.split() for name in two.classes], (3, 1))
+        for names in ("hand", predicted)
     )
     p = decided / decided.sum(axis=1, keepdims=True)
-    case = Case("v", "p", "", "ok", "", {}, np.arange(3.0), truth, p, p, decided, np.ones(3), (), None, 0.0)
+    case = Case(
+        "v", "p", "", "ok", "", {}, np.arange(3.0), truth, p, p, decided, np.ones(3), (), None, 0.0
+    )
     assert tally(case, two).exact == exact

@@ -37,7 +37,13 @@ def cases(planted):
     """Four volumes of three people, with all that can go right and wrong."""
     return [
         # five of six decided, none wrong; the chest is shown and not surely found
-        told(planted, ["abdomen"] * 6 + ["chest"] * 6, {"abdomen": "yes", "chest": "unsure"}, "a", "A"),
+        told(
+            planted,
+            ["abdomen"] * 6 + ["chest"] * 6,
+            {"abdomen": "yes", "chest": "unsure"},
+            "a",
+            "A",
+        ),
         # 5 mm of head are fewer than 10: a yes is wrong
         told(planted, ["chest"] * 6 + ["head"], {"chest": "yes", "head": "yes"}, "b", "A"),
         # a spine alone: what it crosses is not told
@@ -76,7 +82,13 @@ class TestCountedByHand:
         assert counts(evaluation, "yes_wrong", "abdomen") == (0, 1)
 
     def test_regions_add_up_to_all(self, evaluation):
-        for name in ("statements_decided", "statements_wrong", "yes_wrong", "no_wrong", "surely_found"):
+        for name in (
+            "statements_decided",
+            "statements_wrong",
+            "yes_wrong",
+            "no_wrong",
+            "surely_found",
+        ):
             each = [counts(evaluation, name, region) for region in REGIONS]
             assert tuple(map(sum, zip(*each, strict=True))) == counts(evaluation, name)
 
@@ -95,7 +107,10 @@ class TestCountedByHand:
 def test_nothing_is_said_of_statements_unless_every_volume_was_answered_so(planted, cases):
     plain = planted.case(["head"] * 4, volume_id="plain")
     evaluation = evaluate([*cases, plain], DEFAULT, bootstrap=20, seed=1)
-    assert evaluation.everything.find("statements_decided") is None and evaluation.statement_bins is None
+    assert (
+        evaluation.everything.find("statements_decided") is None
+        and evaluation.statement_bins is None
+    )
 
 
 def test_a_refused_volume_does_not_count(planted, cases):
@@ -109,19 +124,28 @@ def test_risk_rises_from_the_surest_statement_on(planted):
     chances = {"chest": 0.99, "head": 0.4, "spine": 0.02}
     case = told(planted, ["chest"] * 4 + ["head"] * 4, {"chest": "yes"}, chances=chances)
     kept = replace(said_of(case, DEFAULT), known=np.array([name in chances for name in REGIONS]))
-    assert [(round(one["coverage"], 3), round(one["risk"], 3)) for one in statement_curve([kept])] == [
-        (0.333, 0.0), (0.667, 0.0), (1.0, 0.333),
+    assert [
+        (round(one["coverage"], 3), round(one["risk"], 3)) for one in statement_curve([kept])
+    ] == [
+        (0.333, 0.0),
+        (0.667, 0.0),
+        (1.0, 0.333),
     ]
 
 
 NAMES = st.sampled_from(["none", "legs", "pelvis", "abdomen", "chest", "spine", "spine+abdomen"])
 
 
-@given(st.lists(
-    st.tuples(st.lists(NAMES, min_size=1, max_size=6), st.lists(st.sampled_from([*CHANCES]), min_size=6,
-                                                                max_size=6)),
-    min_size=1, max_size=4,
-))
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(NAMES, min_size=1, max_size=6),
+            st.lists(st.sampled_from([*CHANCES]), min_size=6, max_size=6),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_the_rates_are_those_of_a_plain_count(planted, volumes):
     known = decided = wrong = found = shown_in_all = 0
     cases = []

@@ -12,7 +12,9 @@ def cases(planted, **columns):
     """A volume for each value of the columns."""
     names, rows = list(columns), zip(*columns.values(), strict=True)
     return [
-        planted.case(["head"], volume_id=f"v{number:03d}", attributes=dict(zip(names, row, strict=True)))
+        planted.case(
+            ["head"], volume_id=f"v{number:03d}", attributes=dict(zip(names, row, strict=True))
+        )
         for number, row in enumerate(rows)
     ]
 
@@ -25,15 +27,24 @@ def test_ages_are_cut_at_customary_years_and_stand_in_order(planted):
     ages = [str(age) for age in (7, 17, 18, 33, 40, 59, 60, 79, 80, 93)]
     found = subgroups_of(cases(planted, age=ages))
     assert values_of(found, "age") == [
-        "below 18", "18 to below 40", "40 to below 60", "60 to below 80", "80 or more",
+        "below 18",
+        "18 to below 40",
+        "40 to below 60",
+        "60 to below 80",
+        "80 or more",
     ]
-    assert [dict(found)["age"][f"v{number:03d}"] for number in (1, 2)] == ["below 18", "18 to below 40"]
+    assert [dict(found)["age"][f"v{number:03d}"] for number in (1, 2)] == [
+        "below 18",
+        "18 to below 40",
+    ]
 
 
 @pytest.mark.parametrize("name", ["slice_spacing_mm", "echo_time_ms", "ratio"])
 def test_measures_are_cut_at_rounded_quartiles_into_nearly_equal_parts(planted, name):
     spacings = np.random.default_rng(0).uniform(1, 10, 80)
-    found = dict(subgroups_of(cases(planted, **{name: [f"{value:.3f}" for value in spacings]})))[name]
+    found = dict(subgroups_of(cases(planted, **{name: [f"{value:.3f}" for value in spacings]})))[
+        name
+    ]
     counts = np.unique(list(found.values()), return_counts=True)[1]
     assert len(counts) == 4 and counts.min() >= 15 and counts.sum() == 80
 
@@ -41,13 +52,19 @@ def test_measures_are_cut_at_rounded_quartiles_into_nearly_equal_parts(planted, 
 def test_a_few_numbers_are_levels_and_whole_numbers_of_unknown_meaning_are_names(planted):
     fields, series = ["1.5", "3", "3", "7"] * 8, [str(number) for number in range(32)]
     found = subgroups_of(cases(planted, field_strength=fields, series=series))
-    assert values_of(found, "field_strength") == ["1.5", "3", "7"] and values_of(found, "series") is None
+    assert (
+        values_of(found, "field_strength") == ["1.5", "3", "7"]
+        and values_of(found, "series") is None
+    )
 
 
 @pytest.mark.parametrize(("levels", "groups"), [(6, 6), (7, 4)])
 def test_six_different_numbers_are_levels_and_seven_are_cut_into_quarters(planted, levels, groups):
     found = subgroups_of(
-        cases(planted, echo_time_ms=[f"{10.5 + 10 * (number % levels)}" for number in range(4 * levels)])
+        cases(
+            planted,
+            echo_time_ms=[f"{10.5 + 10 * (number % levels)}" for number in range(4 * levels)],
+        )
     )
     assert len(values_of(found, "echo_time_ms")) == groups
 
@@ -61,7 +78,9 @@ def test_a_number_of_its_own_for_every_volume_makes_no_group_for_every_volume(pl
 def test_one_value_many_names_or_a_gap_do_not_divide(planted):
     found = subgroups_of(
         cases(
-            planted, plane=["axial"] * 30, name=[f"n{number}" for number in range(30)],
+            planted,
+            plane=["axial"] * 30,
+            name=[f"n{number}" for number in range(30)],
             site=["a", "b", ""] * 10,
         )
     )
@@ -77,7 +96,9 @@ def test_volumes_of_no_collection_make_no_group_without_a_name(planted):
 
 def test_a_measure_that_is_no_number_everywhere_is_a_word(planted):
     assert values_of(subgroups_of(cases(planted, age=["44", "55", "very old"] * 3)), "age") == [
-        "44", "55", "very old",
+        "44",
+        "55",
+        "very old",
     ]
 
 

@@ -37,7 +37,9 @@ def volumes(tmp_path_factory: pytest.TempPathFactory) -> Path:
         voxels[:3], voxels[:, :3] = 0, 0
         nibabel.save(nibabel.Nifti1Image(voxels, affine()), folder / f"{name}.nii.gz")
         person = f"s{number // 2}"
-        rows.append({"volume_id": name, "subject_id": person, "path": f"{name}.nii.gz", "site": "A"})
+        rows.append(
+            {"volume_id": name, "subject_id": person, "path": f"{name}.nii.gz", "site": "A"}
+        )
     write_tsv(folder / "volumes.tsv", tuple(rows[0]), rows)
     return folder
 
@@ -50,12 +52,19 @@ def answers(volumes: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = str(volumes / f"{name}.nii.gz")
         rows.append({"volume_id": name, "path": path, "status": "partly", "region": SEEN[0]})
         facts = {
-            "volume_id": name, "path": path, "status": "partly", "message": "two answers are nearly equal",
+            "volume_id": name,
+            "path": path,
+            "status": "partly",
+            "message": "two answers are nearly equal",
             "spans": [dict(zip(("region", "first_slice", "last_slice"), SEEN, strict=True))],
-            "statements": [{"region": SEEN[0], "probability": 0.6}], "agreement": 0.9, "novelty": 0.2,
-            "covers": [[at, at] for at in range(SLICES)], "counted_slices": None,
+            "statements": [{"region": SEEN[0], "probability": 0.6}],
+            "agreement": 0.9,
+            "novelty": 0.2,
+            "covers": [[at, at] for at in range(SLICES)],
+            "counted_slices": None,
             "checksum": checksum(volumes / f"{name}.nii.gz"),
-            "z_mm": [-7.5 + 5 * at for at in range(SLICES)], "vox_to_ras": affine().tolist(),
+            "z_mm": [-7.5 + 5 * at for at in range(SLICES)],
+            "vox_to_ras": affine().tolist(),
         }
         write_json(out / f"{name}.json", facts)
     write_tsv(out / "spans.tsv", COLUMNS, rows)
@@ -81,6 +90,7 @@ def desk(volumes: Path, answers: Path, tmp_path: Path):
 @pytest.fixture
 def act():
     """Does something to a volume, as the page would: knowing its revision."""
+
     def done(desk: Desk, index: int, what: str, *extents, session: str = SESSION, words=None):
         desk.act(session, index, Action("shown", 0))
         label = extents if what in ("edit", "done") else None

@@ -31,7 +31,10 @@ LEGS, WHOLE = ("legs", 0, 9), (("legs", 0, 9), ("pelvis", 10, 23))
 
 def regions(out: Path) -> dict[str, list[tuple]]:
     table = read_collection(out)
-    return {name: [(row.region, row.first, row.last) for row in rows] for name, rows in table.regions.items()}
+    return {
+        name: [(row.region, row.first, row.last) for row in rows]
+        for name, rows in table.regions.items()
+    }
 
 
 def test_what_is_labelled_is_a_collection(desk, act, volumes: Path) -> None:
@@ -41,7 +44,9 @@ def test_what_is_labelled_is_a_collection(desk, act, volumes: Path) -> None:
     nothing = [("none", 0, SLICES - 1)]
     assert regions(made.out) == {NAMES[0]: nothing} | {name: [*WHOLE] for name in NAMES[1:]}
     rows = read_collection(made.out).volumes
-    assert [row.path.resolve() for row in rows] == [(volumes / f"{name}.nii.gz").resolve() for name in NAMES]
+    assert [row.path.resolve() for row in rows] == [
+        (volumes / f"{name}.nii.gz").resolve() for name in NAMES
+    ]
     assert {row.attributes["site"] for row in rows} == {"A"} and made.next(SESSION, None) is None
 
 
@@ -81,15 +86,19 @@ def test_work_goes_on_where_it_was(desk, act) -> None:
     while (index := again.next(OTHER, None)) is not None:
         order.append(index)
         act(again, index, "done", LEGS, session=OTHER)
-    assert order == [1, 3, 2]                                   # what was skipped comes last
+    assert order == [1, 3, 2]  # what was skipped comes last
 
 
-@pytest.mark.parametrize(("what", "words"), [("skipped", None), ("comment", "odd"), ("aside", "a bottle")])
-def test_what_nobody_has_labelled_yet_still_begins_with_the_prediction(desk, act, what, words) -> None:
+@pytest.mark.parametrize(
+    ("what", "words"), [("skipped", None), ("comment", "odd"), ("aside", "a bottle")]
+)
+def test_what_nobody_has_labelled_yet_still_begins_with_the_prediction(
+    desk, act, what, words
+) -> None:
     """Else Enter, on its return, would say that it shows nothing."""
     made = desk()
     assert act(made, 0, what, words=words)["extents"] == [[*SEEN]]
-    act(made, 0, "edit")                                        # the reader has removed all
+    act(made, 0, "edit")  # the reader has removed all
     again = desk().volume(0)
     assert again["extents"] == [] and again["begun"] == [[*SEEN]]
 
@@ -104,7 +113,7 @@ def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
     assert regions(one.out) == {NAMES[0]: [LEGS]}
     seen = one.volume(0)
     assert seen["extents"] == [[*LEGS]] and seen["beside"][0]["reader"] == "bo"
-    act(one, 0, "done", *WHOLE)                                 # knowing it, it may be corrected
+    act(one, 0, "done", *WHOLE)  # knowing it, it may be corrected
     assert regions(one.out) == {NAMES[0]: [*WHOLE]}
 
 
@@ -128,7 +137,8 @@ def test_two_windows_are_given_different_volumes(desk) -> None:
     [
         (Action("done", 0, (("legs", 0, SLICES),)), "label-unlawful"),
         (Action("done", 0, (("legs", 0, 3), ("head", 4, 9))), "label-unlawful"),
-        (Action("done", 0), "label-action"), (Action("aside", 0, None, " "), "label-action"),
+        (Action("done", 0), "label-action"),
+        (Action("aside", 0, None, " "), "label-action"),
         (Action("delete", 0), "label-action"),
     ],
 )
@@ -146,7 +156,9 @@ def test_what_cannot_be_labelled_is_set_aside_with_its_reason(desk, act) -> None
     assert regions(made.out) == {} and read_tsv(made.out / "aside.tsv")[0]["reason"] == "a bottle"
 
 
-def test_a_volume_that_cannot_be_read_says_why_and_stops_nothing(desk, act, volumes, tmp_path: Path) -> None:
+def test_a_volume_that_cannot_be_read_says_why_and_stops_nothing(
+    desk, act, volumes, tmp_path: Path
+) -> None:
     folder = tmp_path / "broken"
     shutil.copytree(volumes, folder)
     (folder / f"{NAMES[0]}.nii.gz").write_bytes(b"\x1f\x8b no volume")
@@ -156,7 +168,9 @@ def test_a_volume_that_cannot_be_read_says_why_and_stops_nothing(desk, act, volu
     assert made.next(SESSION, 0) == 1
 
 
-def test_labels_that_exist_are_done_and_stay_as_they_were(desk, act, volumes, tmp_path: Path) -> None:
+def test_labels_that_exist_are_done_and_stay_as_they_were(
+    desk, act, volumes, tmp_path: Path
+) -> None:
     """In millimetres too: -10 to 40 mm are the ten lowest slices."""
     folder = tmp_path / "started"
     folder.mkdir()
@@ -171,7 +185,7 @@ def test_labels_that_exist_are_done_and_stay_as_they_were(desk, act, volumes, tm
     made = desk(starts=(folder,))
     assert regions(made.out) == regions(folder) and made.next(SESSION, None) == 2
     assert made.volume(0)["extents"] == [["legs", 0, 9]]
-    again = desk(starts=(volumes,))                             # the table is not named any more
+    again = desk(starts=(volumes,))  # the table is not named any more
     assert regions(again.out) == regions(folder)
     act(again, 0, "done", *WHOLE)
     assert regions(again.out)[NAMES[0]] == [*WHOLE]
@@ -202,7 +216,10 @@ def test_subjects_that_are_corrected_by_hand_stay(desk, answers: Path) -> None:
     table = made.out / "volumes.tsv"
     table.write_text(table.read_text().replace("\tsub-2\t", "\tsub-1\t"))
     again = desk(starts=(answers,))
-    assert "sub-2" not in {one.row.subject_id for one in again.items} and "\tsub-2\t" not in table.read_text()
+    assert (
+        "sub-2" not in {one.row.subject_id for one in again.items}
+        and "\tsub-2\t" not in table.read_text()
+    )
 
 
 def test_tables_that_are_not_a_labellings_are_not_touched(desk, volumes, tmp_path: Path) -> None:
@@ -252,7 +269,9 @@ def fewer_slices(path: Path) -> None:
 def other_header(path: Path) -> None:
     """The same voxels, placed elsewhere."""
     image = nibabel.load(path)
-    nibabel.save(nibabel.Nifti1Image(np.asarray(image.dataobj).copy(), np.diag([10, 10, 5, 1])), path)
+    nibabel.save(
+        nibabel.Nifti1Image(np.asarray(image.dataobj).copy(), np.diag([10, 10, 5, 1])), path
+    )
 
 
 def another_volume(path: Path) -> None:
@@ -284,7 +303,11 @@ def moved_behind_a_link(path: Path) -> None:
 
 
 OTHERS = (
-    other_body_part, fewer_slices, other_header, another_volume, another_volume_of_its_times,
+    other_body_part,
+    fewer_slices,
+    other_header,
+    another_volume,
+    another_volume_of_its_times,
     a_link_to_another_volume,
 )
 
@@ -300,7 +323,9 @@ def own_volumes(volumes: Path, answers: Path, tmp_path: Path) -> tuple[Path, Pat
 
 
 @pytest.mark.parametrize("change", [*OTHERS, touched, copied, moved_behind_a_link])
-def test_a_prediction_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volumes, change) -> None:
+def test_a_prediction_is_offered_on_the_file_it_was_made_on_alone(
+    desk, act, own_volumes, change
+) -> None:
     """And it counts as wrong or right on that file alone."""
     folder, own_answers = own_volumes
     change(folder / f"{NAMES[0]}.nii.gz")
@@ -315,7 +340,9 @@ def test_a_prediction_is_offered_on_the_file_it_was_made_on_alone(desk, act, own
 
 
 @pytest.mark.parametrize("change", OTHERS)
-def test_a_label_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volumes, change) -> None:
+def test_a_label_is_offered_on_the_file_it_was_made_on_alone(
+    desk, act, own_volumes, change
+) -> None:
     folder, own_answers = own_volumes
     first = desk("anna", starts=(own_answers,))
     act(first, 0, "done", *WHOLE)
@@ -324,11 +351,16 @@ def test_a_label_is_offered_on_the_file_it_was_made_on_alone(desk, act, own_volu
     for reader in ("bo", "anna"):
         told = desk(reader, starts=(own_answers,)).volume(0)
         assert told["extents"] == [] and "made on another file" in told["message"]
-    assert "made on another" not in desk("cleo", starts=(own_answers,), mode="blind").volume(0)["message"]
+    assert (
+        "made on another"
+        not in desk("cleo", starts=(own_answers,), mode="blind").volume(0)["message"]
+    )
 
 
 @pytest.mark.parametrize("change", OTHERS)
-def test_what_was_offered_nothing_is_not_settled_without_a_word(desk, act, own_volumes, change) -> None:
+def test_what_was_offered_nothing_is_not_settled_without_a_word(
+    desk, act, own_volumes, change
+) -> None:
     """Enter alone said "shows none" of a file that nobody had predicted; saying so first is a label."""
     folder, own_answers = own_volumes
     change(folder / f"{NAMES[0]}.nii.gz")
@@ -386,11 +418,16 @@ def test_what_is_in_the_log_is_saved_and_the_tables_follow(desk, act, table: str
     (made.out / table / "in the way").mkdir(parents=True)
     state = act(made, 1, "done", LEGS)
     assert state["mark"] == "done" and state["progress"]["done"] == 2
-    assert state["progress"]["unwritten"].startswith("saved; the tables follow") and table in str(state)
-    act(made, 1, "edit", *WHOLE)                # doing more is no conflict
+    assert state["progress"]["unwritten"].startswith("saved; the tables follow") and table in str(
+        state
+    )
+    act(made, 1, "edit", *WHOLE)  # doing more is no conflict
     shutil.rmtree(made.out / table)
     assert made.progress()["unwritten"] == ""
-    assert (made.out / table).is_file() and regions(made.out) == {NAMES[0]: [LEGS], NAMES[1]: [*WHOLE]}
+    assert (made.out / table).is_file() and regions(made.out) == {
+        NAMES[0]: [LEGS],
+        NAMES[1]: [*WHOLE],
+    }
 
 
 def test_answers_and_labels_do_not_share_a_folder(answers: Path, tmp_path: Path) -> None:
@@ -403,7 +440,9 @@ def test_answers_and_labels_do_not_share_a_folder(answers: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("command", [("predict",), ("predict", "--no-faces"), ("shard", "survey")])
-def test_answers_are_not_written_among_labels(desk, act, volumes: Path, command: tuple[str, ...]) -> None:
+def test_answers_are_not_written_among_labels(
+    desk, act, volumes: Path, command: tuple[str, ...]
+) -> None:
     made = desk()
     act(made, 0, "done", LEGS)
     before = sorted(made.out.rglob("*"))
@@ -412,11 +451,20 @@ def test_answers_are_not_written_among_labels(desk, act, volumes: Path, command:
     assert sorted(made.out.rglob("*")) == before
 
 
-@pytest.mark.parametrize(("what", "extents", "words"), [
-    ("edit", (LEGS,), None), ("done", WHOLE, None), ("skipped", None, None), ("aside", None, "a bottle"),
-    ("comment", None, "odd"), ("undo", None, None),
-])
-def test_an_action_sent_again_as_its_answer_was_lost_is_not_done_twice(desk, what, extents, words) -> None:
+@pytest.mark.parametrize(
+    ("what", "extents", "words"),
+    [
+        ("edit", (LEGS,), None),
+        ("done", WHOLE, None),
+        ("skipped", None, None),
+        ("aside", None, "a bottle"),
+        ("comment", None, "odd"),
+        ("undo", None, None),
+    ],
+)
+def test_an_action_sent_again_as_its_answer_was_lost_is_not_done_twice(
+    desk, what, extents, words
+) -> None:
     """Another one, and the same from another window, is still a change by somebody else."""
     made = desk()
     made.act(SESSION, 0, Action("edit", 0, (("head", 0, 3),)))

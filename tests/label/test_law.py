@@ -79,7 +79,9 @@ def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], run
         folder = Path(place)
         write_tsv(folder / "volumes.tsv", VOLUME_COLUMNS, [dict.fromkeys(VOLUME_COLUMNS, "v")])
         write_tsv(
-            folder / "regions.tsv", columns, [dict(zip(columns, ("v", *one), strict=True)) for one in label]
+            folder / "regions.tsv",
+            columns,
+            [dict(zip(columns, ("v", *one), strict=True)) for one in label],
         )
         back = extents_of(read_collection(folder).regions["v"], Grid(40, 0.0, 1.0), DEFAULT)
     assert back == label

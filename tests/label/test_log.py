@@ -44,7 +44,10 @@ def test_wherever_a_write_is_cut_off_the_whole_lines_before_are_read(tmp_path: P
 
 
 def test_two_processes_read_what_the_other_wrote_in_one_order(tmp_path: Path) -> None:
-    with closing(Log(tmp_path / "log", REGIONS)) as one, closing(Log(tmp_path / "log", REGIONS)) as other:
+    with (
+        closing(Log(tmp_path / "log", REGIONS)) as one,
+        closing(Log(tmp_path / "log", REGIONS)) as other,
+    ):
         for number in range(6):
             log = (one, other)[number % 2]
             with log.held():
@@ -66,7 +69,10 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
     lines = (tmp_path / "log").read_text().splitlines()
     lines[2] = lines[2][:-4]
     (tmp_path / "log").write_text("\n".join(lines) + "\n")
-    with pytest.raises(CollectionError, match="line 3: "), closing(Log(tmp_path / "log", REGIONS)) as log:
+    with (
+        pytest.raises(CollectionError, match="line 3: "),
+        closing(Log(tmp_path / "log", REGIONS)) as log,
+    ):
         news(log)
 
 

@@ -20,9 +20,13 @@ def item(number: int, chance: float = 0.5, *, subject: str = "", site: str = "",
 
 
 ITEMS = st.lists(
-    st.tuples(st.floats(0, 1), st.sampled_from("ab"), st.sampled_from("xyz")), min_size=1, max_size=12
+    st.tuples(st.floats(0, 1), st.sampled_from("ab"), st.sampled_from("xyz")),
+    min_size=1,
+    max_size=12,
 ).map(
-    lambda drawn: [item(at, chance, site=site, subject=who) for at, (chance, site, who) in enumerate(drawn)]
+    lambda drawn: [
+        item(at, chance, site=site, subject=who) for at, (chance, site, who) in enumerate(drawn)
+    ]
 )
 
 
@@ -35,7 +39,9 @@ def test_every_volume_is_asked_for_once(order: str, items: list[Item], seed: int
 
 
 @given(st.floats(0, 0.5), st.floats(0, 0.5), st.floats(0, 1), st.floats(0, 1))
-def test_less_sure_or_less_agreed_teaches_more(one: float, other: float, low: float, high: float) -> None:
+def test_less_sure_or_less_agreed_teaches_more(
+    one: float, other: float, low: float, high: float
+) -> None:
     low, high = sorted((low, high))
     if one < other:
         assert worth_of(item(0, one)) <= worth_of(item(0, other))
@@ -44,11 +50,12 @@ def test_less_sure_or_less_agreed_teaches_more(one: float, other: float, low: fl
 
 
 def test_people_and_sites_take_turns() -> None:
-    items = [item(at, 0.5 - at / 100, subject=who, site=site) for at, (who, site) in enumerate(
-        [("p", "a"), ("p", "a"), ("q", "a"), ("r", "b")]
-    )]
+    items = [
+        item(at, 0.5 - at / 100, subject=who, site=site)
+        for at, (who, site) in enumerate([("p", "a"), ("p", "a"), ("q", "a"), ("r", "b")])
+    ]
     assert unsure(items, 0) == [0, 1, 2, 3]
-    assert teaching(items, 0)[:3] == [0, 3, 2]                  # another site, then another person
+    assert teaching(items, 0)[:3] == [0, 3, 2]  # another site, then another person
     assert teaching(items, 0, [3])[:2] == [0, 2]
 
 

@@ -27,13 +27,20 @@ def labels(slices: int) -> list[list[tuple[str, int, int]]]:
     part."""
     end, middle = slices - 1, slices // 2
     chosen = [
-        [], [("head", 0, end)], [("spine", 0, end)], [("head", 0, end), ("spine", 0, end)],
-        [("chest", middle, end)], [("chest", 0, middle)], [("chest", middle, middle)],
-        [("abdomen", 0, end), ("spine", middle, end)], [("spine", 0, middle)],
+        [],
+        [("head", 0, end)],
+        [("spine", 0, end)],
+        [("head", 0, end), ("spine", 0, end)],
+        [("chest", middle, end)],
+        [("chest", 0, middle)],
+        [("chest", middle, middle)],
+        [("abdomen", 0, end), ("spine", middle, end)],
+        [("spine", 0, middle)],
     ]
     if slices > 2:
         chosen += [
-            [("pelvis", 0, 0), ("abdomen", 1, end)], [("legs", 0, middle - 1), ("pelvis", middle, end)],
+            [("pelvis", 0, 0), ("abdomen", 1, end)],
+            [("legs", 0, middle - 1), ("pelvis", middle, end)],
             [("legs", 0, 0), ("pelvis", 1, end - 1), ("abdomen", end, end), ("spine", 0, end)],
         ]
     return chosen
@@ -44,7 +51,11 @@ def labels(slices: int) -> list[list[tuple[str, int, int]]]:
 def test_whatever_the_label_both_pictures_show_the_volume_at_first(tmp_path: Path) -> None:
     """The first line was at an end of the volume, and one of the two pictures black."""
     cases = [(label, slices) for slices in SLICE_COUNTS for label in labels(slices)]
-    text = (files("fovnet.label") / "page" / "regions.js").read_text("utf-8").replace("export class", "class")
+    text = (
+        (files("fovnet.label") / "page" / "regions.js")
+        .read_text("utf-8")
+        .replace("export class", "class")
+    )
     script = f"""
         {text}
         const regions = new Regions({{chain: {CHAIN}, side: {SIDE}, colours: {{}}, landmarks: []}});
@@ -58,15 +69,29 @@ def test_whatever_the_label_both_pictures_show_the_volume_at_first(tmp_path: Pat
         assert (line is None) == (not label)
         upper = first["looked"] if first["looked"] is not None else line["at"] if line else 0
         assert slices == 1 or 1 <= upper <= slices - 1, (label, slices)
-        inner = [one for one in first["lines"] if one["below"] and one["above"] and "side" not in one]
-        assert not inner or first["chosen"] == inner[0]["id"], "a border between regions before their ends"
+        inner = [
+            one for one in first["lines"] if one["below"] and one["above"] and "side" not in one
+        ]
+        assert not inner or first["chosen"] == inner[0]["id"], (
+            "a border between regions before their ends"
+        )
 
 
 def first_page(answers: Path, out: Path, folder: Path) -> str:
     """The page as it is when its first volume has come."""
-    server = Server([
-        sys.executable, "-m", "fovnet", "label", str(answers), "--out", str(out), "--order", "listed",
-    ])
+    server = Server(
+        [
+            sys.executable,
+            "-m",
+            "fovnet",
+            "label",
+            str(answers),
+            "--out",
+            str(out),
+            "--order",
+            "listed",
+        ]
+    )
     try:
         return chromium(folder, "--virtual-time-budget=9000", "--dump-dom", server.address)
     finally:
@@ -82,7 +107,9 @@ def button(dom: str, action: str) -> str:
 def changed(answers: Path, folder: Path, **facts: object) -> Path:
     """A copy of the answers, with other facts of the first volume."""
     copy = copytree(answers, folder / "answers")
-    write_json(copy / f"{NAMES[0]}.json", json.loads((copy / f"{NAMES[0]}.json").read_text()) | facts)
+    write_json(
+        copy / f"{NAMES[0]}.json", json.loads((copy / f"{NAMES[0]}.json").read_text()) | facts
+    )
     return copy
 
 
@@ -94,9 +121,15 @@ def test_a_volume_of_one_region_is_shown_at_its_middle_with_sides_and_what_to_do
     span = {"region": "abdomen", "first_slice": 0, "last_slice": SLICES - 1}
     dom = first_page(changed(answers, tmp_path, spans=[span]), tmp_path / "labels", tmp_path)
     assert f"Looking at slice {SLICES // 2}" in dom and "outside the volume" not in dom
-    assert all(dom.count(f'class="at {side}">{letter}</span>') >= 2 for side, letter in (
-        ("left", "R"), ("right", "L"), ("front", "A"), ("back", "P"),
-    ))
+    assert all(
+        dom.count(f'class="at {side}">{letter}</span>') >= 2
+        for side, letter in (
+            ("left", "R"),
+            ("right", "L"),
+            ("front", "A"),
+            ("back", "P"),
+        )
+    )
     assert '<p id="begin">' in dom and 'id="unread" hidden=""' in dom
     assert 'class="main"' in button(dom, "done") and 'class="main"' not in button(dom, "aside")
 

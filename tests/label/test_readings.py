@@ -16,8 +16,14 @@ def line(second: int, reader: str, act: str, *extents, mode: str = "open", **mor
     label = {"extents": [list(one) for one in extents]} if act in ("edit", DONE) else {}
     time = f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}+00:00"
     return {
-        "time": time, "reader": reader, "session": reader, "mode": mode, "volume_id": "v", "act": act,
-        **label, **more,
+        "time": time,
+        "reader": reader,
+        "session": reader,
+        "mode": mode,
+        "volume_id": "v",
+        "act": act,
+        **label,
+        **more,
     }
 
 
@@ -43,7 +49,7 @@ def test_undo_goes_back_state_by_state_and_redo_forth_again(acts, data) -> None:
     for expected in states[len(states) - back :]:
         made.follow([line(91, "anna", "redo")])
         assert made.pages("v").readings["anna"].now == expected
-    made.follow([line(92, "anna", "redo")])                  # nothing is left to redo
+    made.follow([line(92, "anna", "redo")])  # nothing is left to redo
     assert made.pages("v").readings["anna"].now == states[-1]
 
 
@@ -51,15 +57,21 @@ def test_a_later_reader_who_saw_a_reading_replaces_it() -> None:
     made = book(line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30)))
     label = settled(made.pages("v"))
     assert label is not None and label.extents == (("legs", 0, 30),)
-    assert made.pages("v").readings["anna"].now.extents == (("legs", 0, 9),)       # and it is kept
+    assert made.pages("v").readings["anna"].now.extents == (("legs", 0, 9),)  # and it is kept
 
 
 def test_blind_readers_who_differ_leave_no_label_until_a_third_reading() -> None:
-    made = book(line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30), mode="blind"))
+    made = book(
+        line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30), mode="blind")
+    )
     assert settled(made.pages("v")) is None and is_disputed(made.pages("v"))
     made.follow([line(3, "cleo", DONE, ("legs", 0, 20), mode="third")])
     label = settled(made.pages("v"))
-    assert label is not None and label.extents == (("legs", 0, 20),) and not is_disputed(made.pages("v"))
+    assert (
+        label is not None
+        and label.extents == (("legs", 0, 20),)
+        and not is_disputed(made.pages("v"))
+    )
 
 
 def test_blind_readers_within_ten_millimetres_agree() -> None:
@@ -90,7 +102,8 @@ def test_differences_are_told_in_words() -> None:
 
 def test_seconds_and_actions_are_from_being_shown_to_being_done() -> None:
     made = book(
-        line(10, "anna", "shown"), line(12, "anna", "edit", ("legs", 0, 9)),
+        line(10, "anna", "shown"),
+        line(12, "anna", "edit", ("legs", 0, 9)),
         line(17, "anna", DONE, ("legs", 0, 9)),
     )
     now = made.pages("v").readings["anna"].now

@@ -26,7 +26,9 @@ class Server:
     """A `fovnet label`, its address, and requests to it."""
 
     def __init__(self, line: list[str]) -> None:
-        self.process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.process = subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         self.told = ""
         while not (found := re.search(r"open (http://127.0.0.1:(\d+)/\?key=(\S+))", self.told)):
             new = self.process.stdout.readline()
@@ -37,7 +39,8 @@ class Server:
     def ask(self, path: str, body: dict | str | None = None, **headers) -> tuple[int, bytes, dict]:
         """Status, body and headers of an answer, asked as the page would but for the `headers` given."""
         own = {
-            "Host": f"127.0.0.1:{self.port}", "Cookie": f"fovnet-label-{self.port}={self.key}",
+            "Host": f"127.0.0.1:{self.port}",
+            "Cookie": f"fovnet-label-{self.port}={self.key}",
             "Sec-Fetch-Site": "same-origin",
         }
         if body is not None:
@@ -57,7 +60,6 @@ class Server:
         assert status == 200, told
         return json.loads(told)
 
-
     def end(self, how: int) -> int:
         """Its exit status, once it has been sent a signal."""
         self.process.send_signal(how)
@@ -71,7 +73,9 @@ def started(answers: Path, volumes: Path, out: Path) -> Server:
 
 
 @pytest.fixture(scope="module")
-def server(answers: Path, volumes: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(
+    answers: Path, volumes: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     made = started(answers, volumes, tmp_path_factory.mktemp("served") / "labels")
     yield made
     assert made.end(signal.SIGINT) == 0
@@ -88,7 +92,12 @@ class TestNobodyElseReads:
 
     def test_under_a_name_that_was_made_to_point_here(self, server: Server, path: str) -> None:
         """DNS rebinding: the foreign page is then of the same origin, and has its own name as Host."""
-        for host in (f"evil.example:{server.port}", "127.0.0.1", f"127.0.0.1:{server.port + 1}", ""):
+        for host in (
+            f"evil.example:{server.port}",
+            "127.0.0.1",
+            f"127.0.0.1:{server.port + 1}",
+            "",
+        ):
             assert server.ask(path, Host=host)[0] in (400, 421)
 
     def test_from_another_page(self, server: Server, path: str) -> None:
@@ -112,10 +121,15 @@ ASIDE = {"session": SESSION, "act": "aside", "revision": 0, "words": "x"}
 @pytest.mark.parametrize(
     ("body", "headers", "status"),
     [
-        (ASIDE, {"Origin": None}, 403), (ASIDE, {"Origin": "http://evil.example"}, 403),
-        (ASIDE, {"Content_Type": "text/plain"}, 415), (ASIDE, {"Cookie": None}, 403),
-        ({**ASIDE, "words": "x" * 3000}, {}, 400), ({**ASIDE, "words": "x" * 200_000}, {}, 413),
-        ({**ASIDE, "path": "../x"}, {}, 400), ("[]", {}, 400), ("{", {}, 400),
+        (ASIDE, {"Origin": None}, 403),
+        (ASIDE, {"Origin": "http://evil.example"}, 403),
+        (ASIDE, {"Content_Type": "text/plain"}, 415),
+        (ASIDE, {"Cookie": None}, 403),
+        ({**ASIDE, "words": "x" * 3000}, {}, 400),
+        ({**ASIDE, "words": "x" * 200_000}, {}, 413),
+        ({**ASIDE, "path": "../x"}, {}, 400),
+        ("[]", {}, 400),
+        ("{", {}, 400),
         ({**ASIDE, "revision": 7}, {}, 409),
     ],
 )
@@ -127,8 +141,14 @@ def test_nothing_is_written_for_others_or_out_of_turn(server, body, headers, sta
 @pytest.mark.parametrize(
     "path",
     [
-        "/page/../desk.py", "/page/%2e%2e%2fdesk.py", "/page/..%2f..%2f..%2f..%2fetc%2fpasswd", "/page/",
-        "/volumes/-1", "/volumes/4", "/volumes/0/slices/24.jpg", "/volumes/..%2f0/cuts.jpg",
+        "/page/../desk.py",
+        "/page/%2e%2e%2fdesk.py",
+        "/page/..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/page/",
+        "/volumes/-1",
+        "/volumes/4",
+        "/volumes/0/slices/24.jpg",
+        "/volumes/..%2f0/cuts.jpg",
     ],
 )
 def test_names_from_outside_are_no_paths(server: Server, path: str) -> None:
@@ -142,7 +162,7 @@ def test_a_killed_server_has_lost_nothing(answers: Path, volumes: Path, tmp_path
     first.act(2, "edit", extents=[["head", 3, 9]])
     first.end(signal.SIGKILL)
     with (tmp_path / "labels" / "label-log.jsonl").open("a") as log:
-        log.write('{"time": "2026')                         # as a kill in the middle of a write leaves it
+        log.write('{"time": "2026')  # as a kill in the middle of a write leaves it
     again = started(answers, volumes, tmp_path / "labels")
     assert "one unfinished line" in again.told and "4 volumes, 1 done, 3 to label" in again.told
     assert json.loads(again.ask("/volumes/2")[1])["extents"] == [["head", 3, 9]]
@@ -153,23 +173,34 @@ def test_a_killed_server_has_lost_nothing(answers: Path, volumes: Path, tmp_path
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
-def test_the_page_shows_the_first_volume_under_its_own_policy(server: Server, tmp_path: Path) -> None:
+def test_the_page_shows_the_first_volume_under_its_own_policy(
+    server: Server, tmp_path: Path
+) -> None:
     """Its scripts run, its pictures are drawn, and the name of a volume is text."""
     dom = chromium(tmp_path, "--virtual-time-budget=300000", "--dump-dom", server.address)
     assert f'<h1 id="name">{NAMES[0]}</h1>' in dom and "0 of 4 done" in dom
-    assert dom.count('role="slider"') == 2 and "lower end of abdomen: between slice 3 and 4, at 10 mm" in dom
+    assert (
+        dom.count('role="slider"') == 2
+        and "lower end of abdomen: between slice 3 and 4, at 10 mm" in dom
+    )
 
 
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        (["--order", "best"], "label-options"), (["--reader", "a/b"], "label-options"),
-        (["--blind", "--third"], "label-options"), (["--port", "PORT"], "label-port"),
+        (["--order", "best"], "label-options"),
+        (["--reader", "a/b"], "label-options"),
+        (["--blind", "--third"], "label-options"),
+        (["--port", "PORT"], "label-port"),
     ],
 )
 def test_odd_options_and_a_taken_port_are_refused(server, answers, tmp_path, more, code) -> None:
     given = [str(server.port) if one == "PORT" else one for one in more]
-    fault = CliRunner().invoke(app, ["label", str(answers), "--out", str(tmp_path / "out"), *given]).exception
+    fault = (
+        CliRunner()
+        .invoke(app, ["label", str(answers), "--out", str(tmp_path / "out"), *given])
+        .exception
+    )
     assert isinstance(fault, FovnetError) and fault.code == code
     assert not (tmp_path / "out").exists()
     assert code != "label-port" or f"port {server.port}: cannot listen there" in str(fault)

@@ -16,13 +16,24 @@ from tests.label.conftest import NAMES, SLICES
 
 
 @pytest.mark.slow
-def test_answers_are_read_as_predict_writes_them(volumes: Path, finished: Path, tmp_path: Path) -> None:
+def test_answers_are_read_as_predict_writes_them(
+    volumes: Path, finished: Path, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.nii.gz"
     broken.write_text("not a volume")
     answers = tmp_path / "answers"
-    line = [sys.executable, "-m", "fovnet", "predict", str(volumes), str(broken), "--out", str(answers)]
+    line = [
+        sys.executable,
+        "-m",
+        "fovnet",
+        "predict",
+        str(volumes),
+        str(broken),
+        "--out",
+        str(answers),
+    ]
     line += ["--model", str(finished / "ensemble"), "--no-pictures", "--no-pages"]
-    assert subprocess.run(line, capture_output=True).returncode == 3       # one is refused
+    assert subprocess.run(line, capture_output=True).returncode == 3  # one is refused
     items = gathered([answers], DEFAULT)
     assert refused([answers]) == refused([answers, answers]) == 1
     assert [one.row.volume_id for one in items] == [*NAMES]
@@ -37,5 +48,11 @@ def test_answers_are_read_as_predict_writes_them(volumes: Path, finished: Path, 
         assert own == [*told.extents]
         facts = read_json(answers / f"{one.row.volume_id}.json")
         doubts = [doubt["sentence"] for doubt in facts["doubts"]]
-        assert doubts and told.message.endswith("; ".join(doubts)) and told.agreement == facts["agreement"]
-        assert len(told.probabilities) == len(facts["statements"]) and told.grid == Grid(SLICES, -10.0, 5.0)
+        assert (
+            doubts
+            and told.message.endswith("; ".join(doubts))
+            and told.agreement == facts["agreement"]
+        )
+        assert len(told.probabilities) == len(facts["statements"]) and told.grid == Grid(
+            SLICES, -10.0, 5.0
+        )

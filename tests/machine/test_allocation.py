@@ -23,7 +23,9 @@ print(int(kept), resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def faults(how: str) -> tuple[int, int]:
-    answer = subprocess.run([sys.executable, "-c", FAULTS, how], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", FAULTS, how], capture_output=True, text=True, check=True
+    )
     kept, count = answer.stdout.split()
     return int(kept), int(count)
 

@@ -26,10 +26,17 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.mark.parametrize(
     ("given", "count"),
     [
-        ({}, 8), ({"OMP_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "4,2"}, 4),
-        ({"OMP_NUM_THREADS": " 2 "}, 2), ({"OMP_NUM_THREADS": "64"}, 8), ({"OMP_NUM_THREADS": ""}, 8),
-        ({"OMP_NUM_THREADS": "0"}, 8), ({"OMP_NUM_THREADS": "-1"}, 8), ({"OMP_NUM_THREADS": "many"}, 8),
-        ({"SLURM_CPUS_PER_TASK": "5"}, 5), ({"SLURM_CPUS_PER_TASK": "5", "OMP_NUM_THREADS": "2"}, 2),
+        ({}, 8),
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OMP_NUM_THREADS": "4,2"}, 4),
+        ({"OMP_NUM_THREADS": " 2 "}, 2),
+        ({"OMP_NUM_THREADS": "64"}, 8),
+        ({"OMP_NUM_THREADS": ""}, 8),
+        ({"OMP_NUM_THREADS": "0"}, 8),
+        ({"OMP_NUM_THREADS": "-1"}, 8),
+        ({"OMP_NUM_THREADS": "many"}, 8),
+        ({"SLURM_CPUS_PER_TASK": "5"}, 5),
+        ({"SLURM_CPUS_PER_TASK": "5", "OMP_NUM_THREADS": "2"}, 2),
     ],
 )
 def test_variables_can_only_lower_the_number(
@@ -61,14 +68,17 @@ def test_a_share_of_processor_time_is_whole_cores_and_one_at_least(
         ("0::/seen/from/outside", {"cpu.max": "300000 100000"}, 3.0),
         (
             "3:cpu,cpuacct:/\n2:memory:/",
-            {"cpu/cpu.cfs_quota_us": "250000", "cpu/cpu.cfs_period_us": "100000"}, 2.5,
+            {"cpu/cpu.cfs_quota_us": "250000", "cpu/cpu.cfs_period_us": "100000"},
+            2.5,
         ),
         (
-            "3:cpu,cpuacct:/job", {"cpu/job/cpu.cfs_quota_us": "-1", "cpu/job/cpu.cfs_period_us": "100000"},
+            "3:cpu,cpuacct:/job",
+            {"cpu/job/cpu.cfs_quota_us": "-1", "cpu/job/cpu.cfs_period_us": "100000"},
             math.inf,
         ),
         (
-            "3:cpuset:/\n2:memory:/", {"cpu/cpu.cfs_quota_us": "250000", "cpu/cpu.cfs_period_us": "100000"},
+            "3:cpuset:/\n2:memory:/",
+            {"cpu/cpu.cfs_quota_us": "250000", "cpu/cpu.cfs_period_us": "100000"},
             math.inf,
         ),
         ("0::/", {"cpu.max": "damaged"}, math.inf),

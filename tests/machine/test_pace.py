@@ -14,7 +14,10 @@ from fovnet.machine.pace import LINE_S, WINDOW_S, Pace
 def test_a_steady_pace_is_shown_as_it_is(kept: int, rate: float, steps: int) -> None:
     seconds = [0.0, *(10.0 * step for step in range(steps))]
     pace = Pace("volumes", iter(seconds).__next__)
-    lines = [pace.progress_text(kept + round(rate * now * 1000), kept + 10**7 * 1000) for now in seconds[1:]]
+    lines = [
+        pace.progress_text(kept + round(rate * now * 1000), kept + 10**7 * 1000)
+        for now in seconds[1:]
+    ]
     assert lines[0] == ""
     shown = float(lines[-1].split()[0])
     assert abs(shown - 1000 * rate) <= 0.01 * 1000 * rate + 0.5
@@ -34,7 +37,9 @@ def test_lines_are_a_minute_apart(waits: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(st.floats(1.0, 90.0), st.integers(1, 500)), min_size=2, max_size=30))
-def test_the_pace_shown_is_that_of_the_last_two_minutes_and_no_less(steps: list[tuple[float, int]]) -> None:
+def test_the_pace_shown_is_that_of_the_last_two_minutes_and_no_less(
+    steps: list[tuple[float, int]],
+) -> None:
     """From the last count that is as old, or the first of all."""
     now, done = [0.0], [0]
     for wait, more in steps:

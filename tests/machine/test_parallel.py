@@ -52,7 +52,9 @@ def test_large_jobs_go_through_one_by_one_and_results_keep_their_order():
             drawn.append(number)
             yield number
 
-    for done, result in enumerate(in_order(abs, jobs(), 2, abs, size=lambda job: 10, budget=15), start=1):
+    for done, result in enumerate(
+        in_order(abs, jobs(), 2, abs, size=lambda job: 10, budget=15), start=1
+    ):
         assert result == 13 - done
         ahead.append(len(drawn) - done)
     # one under way beside the one taken, or looked at and sent away from the door
@@ -71,7 +73,9 @@ def test_the_grid_in_the_header_says_what_reading_takes(tmp_path: Path, packed, 
     assert bytes_to_read(source_of(path)) == LEAST_BYTES + 11 * 12 * 13 * BYTES_PER_VOXEL
 
 
-def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_little(tmp_path: Path):
+def test_what_no_header_tells_is_judged_by_its_size_and_what_is_not_there_takes_little(
+    tmp_path: Path,
+):
     (tmp_path / "v.mha").write_bytes(b"ObjectType = Image\nNDims = 3\n" + b"\0" * 99_971)
     assert bytes_to_read(source_of(tmp_path / "v.mha")) == LEAST_BYTES + BYTES_PER_VOXEL * 100_000
     (tmp_path / "v.txt").write_bytes(b"no volume" * 10_000)
@@ -88,7 +92,9 @@ def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path
         "try:\n    print(list(in_order(abs, [-1, -2], 2, lambda job: 'blamed')))\n"
         "except ConfigError as fault:\n    print(fault.code)\n"
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=900
+    )
     assert done.stdout.split() == ["processes-none"], done.stdout + done.stderr
 
 
@@ -102,7 +108,9 @@ def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
         "    for pid in in_order(work, range(1000), 2, abs):\n        print(pid, flush=True)\n        "
         "time.sleep(0.2)\n"
     )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as begun:
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True
+    ) as begun:
         assert begun.stdout is not None
         workers = {int(begun.stdout.readline()) for _ in range(4)}
         begun.kill()
@@ -122,7 +130,9 @@ def test_ctrl_c_ends_jobs_under_way_at_once(tmp_path: Path):
         "    with spawned(1) as pool:\n"
         f"        pool.submit(work, Path({str(tmp_path / 'begun')!r})).result()\n"
     )
-    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE, text=True) as begun:
+    with subprocess.Popen(
+        [sys.executable, str(script)], stderr=subprocess.PIPE, text=True
+    ) as begun:
         until = time.monotonic() + 900
         while not (tmp_path / "begun").exists() and time.monotonic() < until:
             time.sleep(0.1)

@@ -10,7 +10,9 @@ from fovnet.machine.threads import one_thread
 def threads() -> set[int]:
     """How many threads the libraries for linear algebra use now."""
     return {
-        library["num_threads"] for library in ThreadpoolController().info() if library["user_api"] == "blas"
+        library["num_threads"]
+        for library in ThreadpoolController().info()
+        if library["user_api"] == "blas"
     }
 
 

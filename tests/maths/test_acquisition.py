@@ -36,8 +36,17 @@ def mills(x):
 
 
 Z = [
-    *-np.logspace(-3, 8, 34), *np.logspace(-3, 8, 23), 0.0, -1.0, np.nextafter(-1.0, 0), -38.0, -1e3, -1e5,
-    -1.0001e5, -1e6, -1e8,
+    *-np.logspace(-3, 8, 34),
+    *np.logspace(-3, 8, 23),
+    0.0,
+    -1.0,
+    np.nextafter(-1.0, 0),
+    -38.0,
+    -1e3,
+    -1e5,
+    -1.0001e5,
+    -1e6,
+    -1e8,
 ]
 
 
@@ -58,7 +67,9 @@ def test_it_is_the_logarithm_of_the_expected_improvement(mean):
     deviation, best = 0.7, 0.3
     value = np.exp(log_expected_improvement(np.array([mean]), np.array([deviation**2]), best))[0]
     z = (best - mean) / deviation
-    area, _ = quad(lambda t: deviation * (z - t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi), -12, z, epsabs=0)
+    area, _ = quad(
+        lambda t: deviation * (z - t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi), -12, z, epsabs=0
+    )
     throws = mean + deviation * np.random.default_rng(0).standard_normal(1_000_000)
     assert value == pytest.approx(area, rel=1e-9)
     assert value == pytest.approx(np.maximum(best - throws, 0.0).mean(), rel=0.03)
@@ -73,7 +84,9 @@ def test_a_known_point_offers_its_own_improvement_or_next_to_none():
 def test_the_probability_of_improvement_is_the_area_below_the_best(mean):
     value = log_probability_of_improvement(np.array([mean]), np.array([0.49]), 0.3)[0]
     with mp.workdps(50):
-        assert value == pytest.approx(float(mp.log(mp.ncdf((mpf("0.3") - mean) / mpf("0.7")))), rel=1e-10)
+        assert value == pytest.approx(
+            float(mp.log(mp.ncdf((mpf("0.3") - mean) / mpf("0.7")))), rel=1e-10
+        )
 
 
 def test_the_confidence_bound_is_two_deviations_below_the_mean_and_turned():
@@ -122,9 +135,9 @@ def test_one_point_has_its_expected_improvement_as_regret():
 def test_where_points_agree_the_true_regret_is_no_higher(rho, best):
     """Slepian's inequality, by dice: ten points of equal correlation."""
     rng = np.random.default_rng(0)
-    throws = np.sqrt(rho) * rng.standard_normal((20_000, 1)) + np.sqrt(1 - rho) * rng.standard_normal(
-        (20_000, 10)
-    )
+    throws = np.sqrt(rho) * rng.standard_normal((20_000, 1)) + np.sqrt(
+        1 - rho
+    ) * rng.standard_normal((20_000, 10))
     gained = np.maximum(best - throws.min(axis=1), 0.0)
     assert (
         expected_regret(np.zeros(10), np.ones(10), best)

@@ -38,7 +38,9 @@ def test_the_top_percent_takes_69_299_and_459_draws_with_replacement(
     ("share", "certainty", "draws"),
     [(0.5, 0.5, 2), (0.5, 0.75, 3), (0.1, 0.19, 3), (0.1, 0.1, 2), (0.1, 0.0999, 1)],
 )
-def test_more_than_a_certainty_is_meant_strictly(share: float, certainty: float, draws: int) -> None:
+def test_more_than_a_certainty_is_meant_strictly(
+    share: float, certainty: float, draws: int
+) -> None:
     """A coin shows heads in two throws with 3/4; floats hold 1 - 0.9² and 0.19 a last bit apart."""
     assert draws_with_replacement(share, certainty) == draws
 
@@ -58,7 +60,9 @@ def test_without_replacement_the_draws_are_the_fewest_that_scipy_calls_enough(
     ("rows", "good", "certainty", "draws"),
     [(2, 1, 0.5, 2), (4, 1, 0.5, 3), (4, 1, 0.49, 2), (10, 9, 0.9, 2), (7, 7, 0.99, 1)],
 )
-def test_an_even_chance_is_not_more_than_even(rows: int, good: int, certainty: float, draws: int) -> None:
+def test_an_even_chance_is_not_more_than_even(
+    rows: int, good: int, certainty: float, draws: int
+) -> None:
     assert draws_without_replacement(rows, good, certainty) == draws
 
 

@@ -26,7 +26,11 @@ def part(f, rows, axes):
     same = (rows[:, None, axes] == rows[None, :, axes]).all(axis=2)
     mean = (same * f).sum(axis=1) / same.sum(axis=1)
     return mean - sum(
-        (part(f, rows, list(fewer)) for size in range(len(axes)) for fewer in combinations(axes, size)),
+        (
+            part(f, rows, list(fewer))
+            for size in range(len(axes))
+            for fewer in combinations(axes, size)
+        ),
         np.zeros(len(f)),
     )
 
@@ -45,7 +49,9 @@ def test_the_variances_of_all_parts_add_up_and_ours_are_those_of_the_definition(
     assert np.isclose(sum(variance.values()), found.variance)
     np.testing.assert_allclose(found.main_variance, [variance[j,] for j in range(d)], atol=1e-12)
     assert found.pair_variance.keys() == {axes for axes in variance if len(axes) == 2}
-    assert all(np.isclose(found.pair_variance[axes], variance[axes]) for axes in found.pair_variance)
+    assert all(
+        np.isclose(found.pair_variance[axes], variance[axes]) for axes in found.pair_variance
+    )
 
 
 @given(counts=COUNTS, seed=integers(0, 99))
@@ -56,13 +62,18 @@ def test_a_sum_of_functions_of_one_axis_has_no_interactions(counts, seed):
     found = effects(sum(curve[rows[:, j]] for j, curve in enumerate(curves)), rows, counts)
     for j, curve in enumerate(curves):
         np.testing.assert_allclose(found.main[j] - found.mean, curve - curve.mean(), atol=1e-12)
-    assert np.isclose(found.main_variance.sum(), found.variance) and max(found.pair_variance.values()) < 1e-25
+    assert (
+        np.isclose(found.main_variance.sum(), found.variance)
+        and max(found.pair_variance.values()) < 1e-25
+    )
 
 
 def test_a_product_of_two_centred_axes_is_all_interaction():
     rows = grid([3, 5, 2])
     found = effects((rows[:, 0] - 1.0) * (rows[:, 1] - 2.0), rows, [3, 5, 2])
-    assert found.main_variance.max() < 1e-25 and np.isclose(found.pair_variance[0, 1], found.variance)
+    assert found.main_variance.max() < 1e-25 and np.isclose(
+        found.pair_variance[0, 1], found.variance
+    )
 
 
 @given(counts=COUNTS, seed=integers(0, 99))
@@ -79,7 +90,8 @@ def test_means_of_a_table_with_holes_are_those_of_the_rows_it_has(counts, seed):
         here = f[rows[:, j] == rows[0, j]]
         assert np.isclose(found.main[j][rows[0, j]], here.mean())
     within = [
-        sum(f[rows[:, j] == a].var() * (rows[:, j] == a).sum() for a in np.unique(rows[:, j])) / len(f)
+        sum(f[rows[:, j] == a].var() * (rows[:, j] == a).sum() for a in np.unique(rows[:, j]))
+        / len(f)
         for j in range(len(counts))
     ]
     # between + within = all
@@ -90,7 +102,9 @@ def test_means_of_a_table_with_holes_are_those_of_the_rows_it_has(counts, seed):
 def test_a_grid_with_a_row_missing_or_twice_is_no_full_grid():
     rows = grid([2, 3])
     assert is_full_grid(rows[::-1], [2, 3])
-    assert not is_full_grid(rows[1:], [2, 3]) and not is_full_grid(np.vstack([rows[1:], rows[1]]), [2, 3])
+    assert not is_full_grid(rows[1:], [2, 3]) and not is_full_grid(
+        np.vstack([rows[1:], rows[1]]), [2, 3]
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -98,7 +112,9 @@ def test_the_deviation_of_a_level_mean_is_that_of_the_whole_covariance_matrix(ke
     """Some 72 rows are few enough for the posterior covariance of all of them; uneven places and a category
     are among the axes."""
     uneven = Axis("a", tuple(range(4)), places=(0.0, 0.2, 0.3, 1.0))
-    space = Space((uneven, *Space.of({"b": ["x", "y", "z"], "c": [False, True], "d": range(3)}).axes))
+    space = Space(
+        (uneven, *Space.of({"b": ["x", "y", "z"], "c": [False, True], "d": range(3)}).axes)
+    )
     # three of them of the category's levels
     theta = np.log([0.7, 1.3, 0.4, 5.0, 0.6, 1.0, 2.0, 1.7, 0.05])
     process, known = (

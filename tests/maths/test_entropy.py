@@ -20,7 +20,9 @@ def exact_log_entropy_lost(gamma):
             hazard = -g
             for k in range(600, 0, -1):
                 hazard = k / hazard - g
-            return float(mp.log(g * hazard / 2 + g * g / 2 + mp.log(2 * mp.pi) / 2 + mp.log(hazard)))
+            return float(
+                mp.log(g * hazard / 2 + g * g / 2 + mp.log(2 * mp.pi) / 2 + mp.log(hazard))
+            )
         beyond = mp.erfc(g / mp.sqrt(2)) / 2
         return float(mp.log(g * mp.npdf(g) / (2 * (1 - beyond)) - mp.log1p(-beyond)))
 
@@ -46,7 +48,9 @@ def test_it_is_the_entropy_of_a_normal_less_that_of_the_normal_cut_off(gamma):
 
     left = quad(surprise, -gamma, max(-gamma, 0.0) + 12.0, epsabs=1e-13)[0]
     whole = 0.5 * np.log(2 * np.pi * np.e)
-    assert np.exp(entropy.log_entropy_lost(np.array([gamma]))[0]) == pytest.approx(whole - left, abs=1e-9)
+    assert np.exp(entropy.log_entropy_lost(np.array([gamma]))[0]) == pytest.approx(
+        whole - left, abs=1e-9
+    )
 
 
 def test_it_falls_with_gamma_everywhere_and_its_bound_lies_above():
@@ -61,10 +65,19 @@ def test_it_falls_with_gamma_everywhere_and_its_bound_lies_above():
 @settings(max_examples=20)
 def test_the_bound_of_several_minima_lies_above_their_mean(seed):
     rng = np.random.default_rng(seed)
-    mean, variance, lowest = rng.normal(0.0, 1.0, 50), rng.uniform(0.0, 1.0, 50), rng.normal(-1.0, 0.5, 16)
+    mean, variance, lowest = (
+        rng.normal(0.0, 1.0, 50),
+        rng.uniform(0.0, 1.0, 50),
+        rng.normal(-1.0, 0.5, 16),
+    )
     value = entropy.log_information_on_the_lowest(mean, variance, lowest)
-    assert (entropy.at_most_on_the_lowest(mean, variance, lowest) >= value - 1e-9 * np.abs(value)).all()
-    each = [np.exp(entropy.log_information_on_the_lowest(mean, variance, lowest[[k]])) for k in range(16)]
+    assert (
+        entropy.at_most_on_the_lowest(mean, variance, lowest) >= value - 1e-9 * np.abs(value)
+    ).all()
+    each = [
+        np.exp(entropy.log_information_on_the_lowest(mean, variance, lowest[[k]]))
+        for k in range(16)
+    ]
     np.testing.assert_allclose(np.exp(value), np.mean(each, axis=0), rtol=1e-12)
 
 
@@ -86,7 +99,8 @@ def test_quartiles_of_the_lowest_are_those_of_bisection(count):
 def test_quartiles_of_one_point_are_those_of_a_normal():
     np.testing.assert_allclose(
         entropy.quartiles_of_the_lowest(np.array([3.0]), np.array([4.0])),
-        np.array([3.0 - 1.34898, 3.0, 3.0 + 1.34898]), atol=1e-5,
+        np.array([3.0 - 1.34898, 3.0, 3.0 + 1.34898]),
+        atol=1e-5,
     )
 
 
@@ -105,7 +119,9 @@ def test_of_many_points_neighbours_may_count_as_equal(monkeypatch, steep):
 def test_drawn_minima_follow_the_gumbel_distribution_of_those_quartiles():
     rng = np.random.default_rng(1)
     mean, variance, uniform = (
-        rng.normal(0.0, 1.0, 60), rng.uniform(0.2, 0.8, 60) ** 2, np.linspace(0.01, 0.99, 99),
+        rng.normal(0.0, 1.0, 60),
+        rng.uniform(0.2, 0.8, 60) ** 2,
+        np.linspace(0.01, 0.99, 99),
     )
     first, middle, last = entropy.quartiles_of_the_lowest(mean, variance)
     drawn = np.sort(entropy.lowest_values(mean, variance, uniform))
@@ -115,7 +131,8 @@ def test_drawn_minima_follow_the_gumbel_distribution_of_those_quartiles():
     )
     throws = (mean + np.sqrt(variance) * rng.standard_normal((40_000, 60))).min(axis=1)
     np.testing.assert_allclose(
-        np.quantile(throws, [0.1, 0.25, 0.5, 0.75, 0.9]), np.quantile(drawn, [0.1, 0.25, 0.5, 0.75, 0.9]),
+        np.quantile(throws, [0.1, 0.25, 0.5, 0.75, 0.9]),
+        np.quantile(drawn, [0.1, 0.25, 0.5, 0.75, 0.9]),
         atol=0.06,
     )
 
@@ -160,7 +177,9 @@ def exact_information(mean, covariance, noise, x):
     z = np.linspace(-6.0, 6.0, 121)
     weight = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
     left = [
-        entropy_of(place_shares(mean + told * at / np.sqrt(v), covariance - np.outer(told, told) / v))
+        entropy_of(
+            place_shares(mean + told * at / np.sqrt(v), covariance - np.outer(told, told) / v)
+        )
         for at in z
     ]
     return entropy_of(place_shares(mean, covariance)) - weight @ left
@@ -226,7 +245,11 @@ def test_another_origin_and_unit_change_no_information_on_the_place(shift, scale
         mean, half @ half.T, 0.1, np.arange(8), np.random.default_rng(0), draws=500
     )
     moved = entropy.information_on_the_place(
-        shift + scale * mean, scale**2 * half @ half.T, scale**2 * 0.1, np.arange(8),
-        np.random.default_rng(0), draws=500,
+        shift + scale * mean,
+        scale**2 * half @ half.T,
+        scale**2 * 0.1,
+        np.arange(8),
+        np.random.default_rng(0),
+        draws=500,
     )
     np.testing.assert_allclose(moved, plain, atol=0.01)

@@ -28,7 +28,9 @@ def peer(X, y, theta, noise_in_kernel=False):
     *ell, s2, noise = np.exp(theta)
     kernel = ConstantKernel(s2) * Matern(ell, nu=2.5)
     if noise_in_kernel:
-        return GaussianProcessRegressor(kernel + WhiteKernel(noise), alpha=0.0, optimizer=None).fit(X, y)
+        return GaussianProcessRegressor(kernel + WhiteKernel(noise), alpha=0.0, optimizer=None).fit(
+            X, y
+        )
     return GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(X, y)
 
 
@@ -46,7 +48,7 @@ def test_log_marginal_likelihood_and_its_gradient_equal_scikit_learn(n, d):
     X, y, theta, _ = problem(n, d, 1)
     value, gradient = gp.log_marginal_likelihood(theta, gp.squared_gaps(X), y)
     model = peer(X, y, theta, noise_in_kernel=True)
-    order = [*range(1, d + 1), 0, d + 1]                                # theirs is (s2, ell, noise)
+    order = [*range(1, d + 1), 0, d + 1]  # theirs is (s2, ell, noise)
     theirs = np.empty(d + 2)
     theirs[order] = theta
     peer_value, peer_gradient = model.log_marginal_likelihood(theirs, eval_gradient=True)
@@ -83,8 +85,10 @@ def test_fit_is_at_least_as_good_as_scikit_learns_best_of_ten_starts():
     kernel = ConstantKernel(1.0, (0.01, 100)) * Matern([1.0] * 3, (0.02, 50), nu=2.5) + WhiteKernel(
         1e-3, (1e-6, 10)
     )
-    with warnings.catch_warnings(action="ignore"):                     # it says when it ends at a bound
-        best = GaussianProcessRegressor(kernel, alpha=0.0, n_restarts_optimizer=9, random_state=0).fit(X, y)
+    with warnings.catch_warnings(action="ignore"):  # it says when it ends at a bound
+        best = GaussianProcessRegressor(
+            kernel, alpha=0.0, n_restarts_optimizer=9, random_state=0
+        ).fit(X, y)
     s2, *ell, noise = best.kernel_.theta
 
     def density(theta):
@@ -106,7 +110,9 @@ def test_where_a_wave_and_noise_explain_the_values_alike_the_better_explanation_
     grid lies above the fit."""
     rng = np.random.default_rng(seed)
     X = rng.random((16, 2))
-    y = np.sin(rng.choice([6, 20, 40]) * X[:, 0]) + rng.choice([0.1, 0.5, 1.0]) * rng.standard_normal(16)
+    y = np.sin(rng.choice([6, 20, 40]) * X[:, 0]) + rng.choice(
+        [0.1, 0.5, 1.0]
+    ) * rng.standard_normal(16)
     y = (y - y.mean()) / y.std()
     gaps, scales = gp.squared_gaps(X), Scales.plain(2)
 
@@ -152,5 +158,7 @@ def test_leave_one_out_sees_through_values_that_one_point_alone_explains():
     X = np.array([[0.0], [0.0], [50.0]])
     y, theta = np.array([2.0, 2.0, -3.0]), np.log([1.0, 1.0, 0.01])
     K = np.array([[1.01, 1.0, 0.0], [1.0, 1.01, 0.0], [0.0, 0.0, 1.01]])
-    assert gp.leave_one_out(np.linalg.cholesky(K), y) == pytest.approx([2.0 / 1.01, 2.0 / 1.01, 0.0])
+    assert gp.leave_one_out(np.linalg.cholesky(K), y) == pytest.approx(
+        [2.0 / 1.01, 2.0 / 1.01, 0.0]
+    )
     assert gp.posterior(X, X, y, theta)[0][2] == pytest.approx(-3.0 / 1.01)

@@ -23,8 +23,11 @@ def by_hand(picture):
             votes[y // CELL, x // CELL, (low + 1) % BINS] += np.hypot(across, down) * (at - low)
     made = np.zeros_like(votes)
     for i, j in np.ndindex(votes.shape[:2]):
-        about = sum((votes[a, b] ** 2).sum() for a in range(max(0, i - 1), min(len(votes), i + 2))
-                    for b in range(max(0, j - 1), min(votes.shape[1], j + 2)))
+        about = sum(
+            (votes[a, b] ** 2).sum()
+            for a in range(max(0, i - 1), min(len(votes), i + 2))
+            for b in range(max(0, j - 1), min(votes.shape[1], j + 2))
+        )
         made[i, j] = votes[i, j] / np.sqrt(about / 9 + QUIET)
     return made
 
@@ -46,7 +49,10 @@ def test_those_of_a_moved_picture_are_those_of_the_picture_moved(seed, move):
     laid = pictures.swapaxes(1, 2) if transposed else pictures
     laid = laid[:, :: -1 if rows else 1, :: -1 if columns else 1]
     np.testing.assert_allclose(
-        histograms(np.ascontiguousarray(laid)), moved(histograms(pictures), move), rtol=1e-4, atol=1e-5
+        histograms(np.ascontiguousarray(laid)),
+        moved(histograms(pictures), move),
+        rtol=1e-4,
+        atol=1e-5,
     )
 
 

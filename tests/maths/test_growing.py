@@ -28,7 +28,8 @@ def test_the_factor_grown_by_a_thousand_rows_is_the_one_computed_at_once(settled
         L = growing.factor(rows[:n])
     X = growing.scaled[rows]
     whole = cholesky(
-        growing.s2 * matern52(cdist(X, X, "sqeuclidean"))[0] + growing.noise * np.eye(1000), lower=True
+        growing.s2 * matern52(cdist(X, X, "sqeuclidean"))[0] + growing.noise * np.eye(1000),
+        lower=True,
     )
     assert np.abs(L - whole).max() < 1e-9
 
@@ -83,7 +84,9 @@ def test_an_answer_does_not_depend_on_what_was_asked_before(settled: int) -> Non
     rows, pending = order[:150], order[200:203]
     fresh = process(500, 9, settled=settled).posterior(rows, y[:150], pending)
     for past in (
-        [order[300:420]], [order[:200]], [order[:70], order[:71]],
+        [order[300:420]],
+        [order[:200]],
+        [order[:70], order[:71]],
         [np.concatenate([order[:100], order[250:300]])],
     ):
         used = process(500, 9, settled=settled)
@@ -114,7 +117,9 @@ def test_the_textbook_agrees_for_every_kernel(kernel: str) -> None:
         rng.random((90, 3)), Scales.plain(3), np.log([0.6, 0.9, 1.4, 1.5, 0.01]), KERNELS[kernel]
     )
     rows, y = rng.permutation(90)[:40], rng.normal(size=40)
-    expected = gp.posterior(growing.cube, growing.cube[rows], y, growing.theta, kernel=KERNELS[kernel])
+    expected = gp.posterior(
+        growing.cube, growing.cube[rows], y, growing.theta, kernel=KERNELS[kernel]
+    )
     np.testing.assert_allclose(growing.posterior(rows, y, rows[:0]), expected, atol=1e-9)
 
 

@@ -36,4 +36,7 @@ def test_shepards_mean_is_the_value_near_a_point_and_lies_between_the_extremes()
 
 def test_the_nearest_gap_is_that_of_brute_force():
     brute = [min(((known - point) ** 2).sum() for known in KNOWN) for point in ASKED[:50]]
-    assert np.allclose(nearest_gap(KNOWN, ASKED)[:50], brute) and (nearest_gap(KNOWN, KNOWN) == 0.0).all()
+    assert (
+        np.allclose(nearest_gap(KNOWN, ASKED)[:50], brute)
+        and (nearest_gap(KNOWN, KNOWN) == 0.0).all()
+    )

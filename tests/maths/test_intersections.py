@@ -38,11 +38,16 @@ def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
         options += [[*crossings(fits[:, highest - 1], beside), s]]
         for edges in product(*options):
             if all(a < b for a, b in pairwise(edges)):
-                runs = sum(fits[b:e, r].sum() for r, (b, e) in zip(rungs, pairwise(edges), strict=True))
+                runs = sum(
+                    fits[b:e, r].sum() for r, (b, e) in zip(rungs, pairwise(edges), strict=True)
+                )
                 best = max(
                     best,
                     float(
-                        beside[: edges[0]].sum() + runs + beside[edges[-1] :].sum() - toll * (len(rungs) - 1)
+                        beside[: edges[0]].sum()
+                        + runs
+                        + beside[edges[-1] :].sum()
+                        - toll * (len(rungs) - 1)
                     ),
                 )
     return best
@@ -50,7 +55,9 @@ def combined(fits: np.ndarray, beside: np.ndarray, toll: float) -> float:
 
 @settings(max_examples=300)
 @given(s=integers(1, 9), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
-def test_it_is_the_best_of_all_combinations_of_crossings(s: int, n: int, seed: int, toll: float) -> None:
+def test_it_is_the_best_of_all_combinations_of_crossings(
+    s: int, n: int, seed: int, toll: float
+) -> None:
     fits, beside = problem(s, n, seed)
     assert intersections.best_path(fits, beside, toll)[1] == pytest.approx(
         combined(fits, beside, toll), abs=1e-9

@@ -84,7 +84,9 @@ def test_one_cluster_gives_no_interval():
 
 
 def test_replicates_in_which_the_statistic_is_undefined_are_left_out():
-    low, high = percentile_interval(np.array([[0.0, np.nan], [np.nan, np.nan], [1.0, np.nan]]), level=0.5)
+    low, high = percentile_interval(
+        np.array([[0.0, np.nan], [np.nan, np.nan], [1.0, np.nan]]), level=0.5
+    )
     assert (low[0], high[0]) == (0.25, 0.75) and np.isnan(low[1])
 
 
@@ -101,7 +103,9 @@ def test_cluster_bootstrap_covers_where_counting_slices_one_by_one_does_not():
     by_cluster = by_slice = 0
     for seed in range(400):
         right = simulated_rates(seed)
-        low, high = cluster_bootstrap(right[:, None], lambda sums: sums[:, 0] / 1200, repeats=400, seed=seed)
+        low, high = cluster_bootstrap(
+            right[:, None], lambda sums: sums[:, 0] / 1200, repeats=400, seed=seed
+        )
         by_cluster += bool(low <= 0.8 <= high)
         low, high = wilson_interval(int(right.sum()), 1200)
         by_slice += low <= 0.8 <= high
@@ -129,7 +133,9 @@ class TestBootstrapT:
 
         centre, spread = one(np.arange(25))
         resampled = [one(np.repeat(np.arange(25), row.astype(int))) for row in weights]
-        upper, lower = np.quantile([(value - centre) / error for value, error in resampled], [0.025, 0.975])
+        upper, lower = np.quantile(
+            [(value - centre) / error for value, error in resampled], [0.025, 0.975]
+        )
         theirs = np.sin(centre - np.array([lower, upper]) * spread) ** 2
         ours = ratio_interval(parts[:, None], wholes[:, None], weights)
         assert (ours[0][0], ours[1][0]) == pytest.approx(tuple(theirs), abs=1e-12)
@@ -140,7 +146,8 @@ class TestBootstrapT:
         both = np.stack([parts, wholes], axis=1)
         ours = studentised_interval(both, lambda sums: sums[:, 0] / sums[:, 1], weights)
         assert ours == pytest.approx(
-            [float(end[0]) for end in ratio_interval(parts[:, None], wholes[:, None], weights)], abs=1e-4
+            [float(end[0]) for end in ratio_interval(parts[:, None], wholes[:, None], weights)],
+            abs=1e-4,
         )
 
     def test_of_a_mean_of_normal_numbers_it_is_students(self):
@@ -177,12 +184,16 @@ class TestBootstrapT:
         hundreds of its own errors."""
         values = 1 + 1e-3 * np.random.default_rng(0).standard_normal((20, 1))
         values[7] = 2.0
-        low, high = ratio_interval(values, np.ones((20, 1)), cluster_weights(20, 1000, seed=0), share=False)
+        low, high = ratio_interval(
+            values, np.ones((20, 1)), cluster_weights(20, 1000, seed=0), share=False
+        )
         assert 0.9 < low[0] < values.mean() < high[0] < 2.0
 
     def test_one_cluster_or_none_that_differs_gives_no_interval(self):
         alone = ratio_interval(np.array([[3.0]]), np.array([[9.0]]), cluster_weights(1, 50, seed=0))
-        alike = ratio_interval(np.full((5, 1), 3.0), np.full((5, 1), 9.0), cluster_weights(5, 50, seed=0))
+        alike = ratio_interval(
+            np.full((5, 1), 3.0), np.full((5, 1), 9.0), cluster_weights(5, 50, seed=0)
+        )
         assert np.isnan(alone).all() and np.isnan(alike).all()
 
 
@@ -192,7 +203,9 @@ def test_bca_is_scipys():
     theirs = bootstrap(
         (values,), np.var, n_resamples=20_000, method="BCa", rng=np.random.default_rng(0)
     ).confidence_interval
-    ours = bca_interval(lambda weights: _variances(weights, values), cluster_weights(30, 20_000, seed=1))
+    ours = bca_interval(
+        lambda weights: _variances(weights, values), cluster_weights(30, 20_000, seed=1)
+    )
     width = theirs.high - theirs.low
     assert ours == pytest.approx((theirs.low, theirs.high), abs=0.03 * width)
 
@@ -205,9 +218,9 @@ def _variances(weights, values):
 
 def test_bca_of_one_cluster_is_not_there_and_of_equal_values_is_the_value():
     assert np.isnan(bca_interval(lambda w: w[:, 0], np.ones((9, 1)))).all()
-    assert bca_interval(lambda w: np.full(len(w), 0.4), cluster_weights(6, 50, seed=0)) == pytest.approx(
-        (0.4, 0.4)
-    )
+    assert bca_interval(
+        lambda w: np.full(len(w), 0.4), cluster_weights(6, 50, seed=0)
+    ) == pytest.approx((0.4, 0.4))
 
 
 def test_the_widened_level_is_students_and_tends_to_the_stated_one():
@@ -238,7 +251,9 @@ def test_t_interval_of_a_measure_that_knows_its_error_is_the_ratios():
         weights = cluster_weights(clusters, 100, seed=seed)
         assert np.isnan(ratio_interval(wholes * hundredths / 100, wholes, weights)).all()
         both = np.hstack([wholes * hundredths / 100, wholes])
-        assert np.isnan(studentised_interval(both, lambda sums: sums[:, 0] / sums[:, 1], weights)).all()
+        assert np.isnan(
+            studentised_interval(both, lambda sums: sums[:, 0] / sums[:, 1], weights)
+        ).all()
 
 
 class TestDifference:
@@ -263,7 +278,12 @@ class TestDifference:
         differences = np.repeat([1.0, 0.0], [3, 17])
         totals = np.stack([differences, np.ones(20)], axis=1)
         weights = cluster_weights(20, 500, seed=5)
-        assert studentised_interval(totals, lambda sums: sums[:, 0] / sums[:, 1], weights, share=False)[0] > 0
+        assert (
+            studentised_interval(
+                totals, lambda sums: sums[:, 0] / sums[:, 1], weights, share=False
+            )[0]
+            > 0
+        )
         assert self.of(differences)[0] <= 0
 
     def test_bodies_that_all_differ_alike_and_a_single_one_claim_nothing(self):
@@ -287,11 +307,14 @@ class TestQuantilesWithoutAResample:
         assert together[1] - together[0] == pytest.approx(alone[1] - alone[0], rel=0.15)
 
     @pytest.mark.parametrize(
-        "values", [[], [6.0], [6.0] * 3, [0.0] * 40, range(12)],
+        "values",
+        [[], [6.0], [6.0] * 3, [0.0] * 40, range(12)],
         ids=["none", "one", "alike", "nothing off", "few"],
     )
     def test_what_cannot_be_told_has_no_interval(self, values):
-        assert np.isnan(tail_interval(np.array(values, dtype=float), np.arange(len(values)), 0.95)).all()
+        assert np.isnan(
+            tail_interval(np.array(values, dtype=float), np.arange(len(values)), 0.95)
+        ).all()
 
 
 def test_a_tail_of_few_bodies_is_clopper_and_pearsons_less_what_students_t_takes():
@@ -299,5 +322,8 @@ def test_a_tail_of_few_bodies_is_clopper_and_pearsons_less_what_students_t_takes
     quantile (Korn & Graubard 1998)."""
     values = np.sort(np.random.default_rng(1).gamma(2.0, size=60))
     n = 59 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
-    below = [stats.beta.ppf(0.025, 0.8 * n, 0.2 * n + 1), stats.beta.ppf(0.975, 0.8 * n + 1, 0.2 * n)]
+    below = [
+        stats.beta.ppf(0.025, 0.8 * n, 0.2 * n + 1),
+        stats.beta.ppf(0.975, 0.8 * n + 1, 0.2 * n),
+    ]
     assert tail_interval(values, np.arange(60), 0.8) == pytest.approx(np.quantile(values, below))

@@ -40,4 +40,6 @@ def test_the_mean_cosine_of_random_frequencies_is_the_correlation(name, r):
     cases."""
     omega = frequencies(KERNELS[name], 200_000, 3, np.random.default_rng(5))
     gap = r * np.array([0.6, 0.0, 0.8])
-    assert np.cos(omega @ gap).mean() == pytest.approx(KERNELS[name](np.array([r**2]))[0][0], abs=0.007)
+    assert np.cos(omega @ gap).mean() == pytest.approx(
+        KERNELS[name](np.array([r**2]))[0][0], abs=0.007
+    )

@@ -28,7 +28,10 @@ def every_path(s: int, n: int) -> list[tuple[int, ...]]:
 
 PATHS = {(s, n): every_path(s, n) for s in range(1, 6) for n in range(1, 5)}
 every_ladder = given(
-    s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]),
+    s=integers(1, 5),
+    n=integers(1, 4),
+    seed=integers(0, 10**6),
+    toll=sampled_from([0.0, 0.3, 4.0]),
     known=booleans(),
 )
 """5^2 to 6^5 sequences are few enough to try them all."""
@@ -52,7 +55,9 @@ def worth(path, fits, beside, edges_mm=None, heights=(), toll=0.0):
     runs, at = [], 0
     for state, group in groupby(path):
         runs.append((state, at, at := at + len(list(group))))
-    total = sum(beside[t] if state in (0, n + 1) else fits[t, state - 1] for t, state in enumerate(path))
+    total = sum(
+        beside[t] if state in (0, n + 1) else fits[t, state - 1] for t, state in enumerate(path)
+    )
     rungs = [run for run in runs if 1 <= run[0] <= n]
     for place, (state, b, e) in enumerate(rungs):
         height = heights[state - 1] if heights else None
@@ -72,7 +77,9 @@ def shares_of(s, n, case, toll):
 
 @settings(max_examples=1000)
 @every_ladder
-def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll: float, known: bool) -> None:
+def test_the_best_path_is_the_best_of_all_paths(
+    s: int, n: int, seed: int, toll: float, known: bool
+) -> None:
     case = problem(s, n, seed, known)
     path, value = Ladder(*case, toll).best()
     assert tuple(path) in PATHS[s, n]
@@ -81,8 +88,12 @@ def test_the_best_path_is_the_best_of_all_paths(s: int, n: int, seed: int, toll:
 
 
 @settings(max_examples=500)
-@given(s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
-def test_the_best_path_between_two_rungs_is_the_best_of_those(s: int, n: int, seed: int, toll: float) -> None:
+@given(
+    s=integers(1, 5), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0])
+)
+def test_the_best_path_between_two_rungs_is_the_best_of_those(
+    s: int, n: int, seed: int, toll: float
+) -> None:
     """Of all paths whose first rung and whose last rung are given; with fewer slices than rungs there is
     none."""
     case = problem(s, n, seed)
@@ -155,7 +166,11 @@ def test_borders_and_sets_of_rungs_are_as_probable_as_the_paths_that_have_them(
                 borders[lower - 1, at] += share
     ladder, near = Ladder(*case, toll), 2e-9 if known else 1e-12
     crossed = ladder.crossings()
-    for found, expected in ((crossed.begins, begins), (crossed.borders, borders), (crossed.ends, ends)):
+    for found, expected in (
+        (crossed.begins, begins),
+        (crossed.borders, borders),
+        (crossed.ends, ends),
+    ):
         np.testing.assert_allclose(np.exp(found), expected, atol=near)
     total = np.logaddexp.reduce([worth(path, *case, toll) for path in PATHS[s, n]])
     assert crossed.total == pytest.approx(total, abs=1e-8) == ladder.log_weight()
@@ -180,7 +195,9 @@ def test_many_slices_are_decoded_without_under_or_overflow(slices: int, known: b
 
 
 @settings(max_examples=500)
-@given(s=integers(5, 40), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0]))
+@given(
+    s=integers(5, 40), n=integers(1, 4), seed=integers(0, 10**6), toll=sampled_from([0.0, 0.3, 4.0])
+)
 def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(
     s: int, n: int, seed: int, toll: float
 ) -> None:
@@ -194,7 +211,9 @@ def test_what_is_cut_away_moves_nothing_between_two_slices_whose_states_stay(
     # standing above without a rung before is standing below
     kept[kept == n + 1] = 0 if (kept == n + 1).all() else n + 1
     if (kept[0], kept[-1]) == (window[0], window[-1]):
-        assert worth(kept, fits[low:high], beside[low:high], toll=toll) == pytest.approx(value, abs=1e-9)
+        assert worth(kept, fits[low:high], beside[low:high], toll=toll) == pytest.approx(
+            value, abs=1e-9
+        )
         np.testing.assert_array_equal(kept, window)
 
 
@@ -225,7 +244,10 @@ def test_a_slice_that_speaks_for_a_rung_no_more_than_for_none_is_not_said_to_sho
 @given(s=integers(1, 40), n=integers(1, 6), seed=integers(0, 10**6), toll=sampled_from([0.0, 1.0]))
 def test_without_known_heights_it_is_the_ladder(s: int, n: int, seed: int, toll: float) -> None:
     fits, beside, edges_mm, _ = problem(s, n, seed)
-    unknown, plain = Ladder(fits, beside, edges_mm, [None] * n, toll), Ladder(fits, beside, toll=toll)
+    unknown, plain = (
+        Ladder(fits, beside, edges_mm, [None] * n, toll),
+        Ladder(fits, beside, toll=toll),
+    )
     assert unknown.best()[1] == pytest.approx(plain.best()[1], abs=1e-9)
     np.testing.assert_allclose(
         unknown.crossings().posterior(), plain.crossings().posterior(), atol=1e-9
@@ -251,7 +273,9 @@ def all_pairs(fits, beside, edges_mm, heights, toll, add):
 
 @settings(max_examples=150)
 @given(
-    s=integers(2, 90), seed=integers(0, 10**6), strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]),
+    s=integers(2, 90),
+    seed=integers(0, 10**6),
+    strength=sampled_from([0.0, 0.01, 0.3, 3.0, 100.0]),
     toll=sampled_from([0.0, 2.0]),
 )
 def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, toll: float) -> None:
@@ -262,7 +286,9 @@ def test_what_is_left_out_changes_nothing(s: int, seed: int, strength: float, to
     fits = -strength * (1.0 - np.eye(5)[rung]) + 0.3 * strength * rng.normal(size=(s, 5))
     beside = strength * rng.normal(-1.0, 0.3, s)
     heights = [
-        Height(float(rng.uniform(30, 200)), float(rng.uniform(1, 60))) if rng.random() < 0.8 else None
+        Height(float(rng.uniform(30, 200)), float(rng.uniform(1, 60)))
+        if rng.random() < 0.8
+        else None
         for _ in range(5)
     ]
     case = fits, beside, edges_mm, heights
@@ -279,5 +305,7 @@ def test_a_border_nobody_can_see_is_put_where_the_rung_is_as_high_as_usual() -> 
     slice 10."""
     clear, blind = [5.0, 0.0, 0.0], [0.0, 5.0, 5.0]
     fits = np.array([clear] * 10 + [blind] * 30 + [[0.0, 0.0, 5.0]] * 5)
-    path, _ = Ladder(fits, np.full(45, -50.0), 5.0 * np.arange(46), [None, Height(60.0, 8.0), None]).best()
+    path, _ = Ladder(
+        fits, np.full(45, -50.0), 5.0 * np.arange(46), [None, Height(60.0, 8.0), None]
+    ).best()
     assert (path == 2).sum() * 5.0 == 60.0

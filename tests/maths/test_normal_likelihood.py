@@ -23,7 +23,7 @@ def test_loss_and_gradient_are_torchs_also_where_the_variance_is_least_or_large(
     loss, gradient = negative_log_likelihood(outputs, Y)
     assert np.allclose(loss, theirs.detach(), rtol=1e-12, atol=1e-12)
     theirs.sum().backward()
-    assert np.allclose(gradient, leaf.grad, rtol=1e-7, atol=1e-12)       # torch's softplus is x above 20
+    assert np.allclose(gradient, leaf.grad, rtol=1e-7, atol=1e-12)  # torch's softplus is x above 20
 
 
 def test_loss_is_minus_the_log_density_but_for_a_constant_and_its_gradient_that_of_central_differences():
@@ -35,14 +35,19 @@ def test_loss_is_minus_the_log_density_but_for_a_constant_and_its_gradient_that_
         step = np.zeros_like(OUTPUTS)
         step[:, row, which] = 1e-6
         ends = [negative_log_likelihood(OUTPUTS + side * step, Y)[0] for side in (1.0, -1.0)]
-        assert gradient[:, row, which] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8)
+        assert gradient[:, row, which] == pytest.approx(
+            (ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8
+        )
 
 
 def fitted(x, y, hidden=(32, 32), epochs=300):
     layers = Layers.drawn((1, *hidden, 2), 5, np.random.default_rng(1))
     train(
-        Ranker(layers), lambda: Batch(x, x[:0], lambda outputs: negative_log_likelihood(outputs, y)[1]),
-        epochs, 0.02, 0.0005,
+        Ranker(layers),
+        lambda: Batch(x, x[:0], lambda outputs: negative_log_likelihood(outputs, y)[1]),
+        epochs,
+        0.02,
+        0.0005,
     )
     return layers
 
@@ -50,9 +55,13 @@ def fitted(x, y, hidden=(32, 32), epochs=300):
 def test_without_inputs_to_tell_rows_apart_each_network_finds_the_sample_mean_and_variance():
     """The maximum of the likelihood of one normal distribution."""
     y = rng.normal(0.4, 0.8, 50)
-    mean, variance = moments(forward(fitted(np.zeros((50, 1)), y, epochs=1500), np.zeros((1, 1)))[-1])
+    mean, variance = moments(
+        forward(fitted(np.zeros((50, 1)), y, epochs=1500), np.zeros((1, 1)))[-1]
+    )
     assert mean == pytest.approx(np.full((5, 1), y.mean()), abs=1e-3)
-    assert variance - LEAST_VARIANCE == pytest.approx(np.full((5, 1), y.var() - LEAST_VARIANCE), rel=1e-2)
+    assert variance - LEAST_VARIANCE == pytest.approx(
+        np.full((5, 1), y.var() - LEAST_VARIANCE), rel=1e-2
+    )
 
 
 def test_networks_find_a_curve_and_where_its_noise_is():

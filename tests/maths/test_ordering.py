@@ -39,7 +39,9 @@ def test_a_smooth_course_taken_in_passes_is_told_from_one_in_its_order(
     rng = np.random.default_rng(seed)
     turn = rng.uniform(0, np.pi, 8) + np.linspace(0, 4, s)[:, None]
     x = np.cos(turn) + 0.07 * rng.normal(size=(s, 8))
-    order = np.concatenate([np.arange((first + later) % number, s, number) for later in range(number)])
+    order = np.concatenate(
+        [np.arange((first + later) % number, s, number) for later in range(number)]
+    )
     assert passes(x[order]) == passes(x[::-1][order]) == number
     assert passes(x) == passes(x[::-1]) == 1
 

@@ -14,7 +14,11 @@ WITH_TIES = {n: np.arange(n) * 7 % 11 / 10 for n in (0, 1, 2, 3, 5, 24, 25)}
 # no two alike
 DISTINCT = {n: np.arange(1, n + 1) * 0.6180339887498949 % 1.0 for n in (1, 2, 26, 40, 100, 300)}
 OBSERVED = [
-    *WITH_TIES.values(), *DISTINCT.values(), np.array([0.5]), np.array([0.5, 0.5]), np.array([1.0, 1.0, 0.0]),
+    *WITH_TIES.values(),
+    *DISTINCT.values(),
+    np.array([0.5]),
+    np.array([0.5, 0.5]),
+    np.array([1.0, 1.0, 0.0]),
 ]
 
 RECORDED = [
@@ -41,7 +45,8 @@ RECORDED = [
 def theirs():
     """The module hyperopt.tpe."""
     pytest.importorskip(
-        "hyperopt", reason="hyperopt is not installed: what it gives is compared as recorded, in another test"
+        "hyperopt",
+        reason="hyperopt is not installed: what it gives is compared as recorded, in another test",
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -87,7 +92,9 @@ def test_masses_of_uneven_levels_are_areas_below_the_density_in_whatever_order(p
 
 
 def test_levels_that_are_equal_or_all_but_equal_have_a_finite_mass():
-    assert np.isfinite(mixture(np.array([0.3, 0.9])).log_mass(np.array([0.0, 5e-324, 0.5, 0.5, 1.0]))).all()
+    assert np.isfinite(
+        mixture(np.array([0.3, 0.9])).log_mass(np.array([0.0, 5e-324, 0.5, 0.5, 1.0]))
+    ).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 24, 25, 26, 27, 40, 300])
@@ -104,7 +111,9 @@ def test_shares_of_categories_are_those_of_hyperopt(theirs, n):
         else np.ones(5)
     )
     posterior = counts / counts.sum()
-    assert np.exp(shares(levels, 5).log_density(np.arange(5.0))) == pytest.approx(posterior, rel=1e-14)
+    assert np.exp(shares(levels, 5).log_density(np.arange(5.0))) == pytest.approx(
+        posterior, rel=1e-14
+    )
 
 
 def test_densities_are_those_that_hyperopt_gave():
@@ -135,7 +144,10 @@ def test_a_mixture_has_mass_one_and_draws_inside(places, seed):
 def test_values_are_drawn_as_often_as_their_density_says(places):
     """20,000 values in ten bins: every share within four standard deviations of the bin's mass."""
     made, bins = mixture(places), 10
-    mass = np.exp(made.log_density((np.arange(10_000) + 0.5) / 10_000)).reshape(bins, -1).mean(axis=1) / bins
+    mass = (
+        np.exp(made.log_density((np.arange(10_000) + 0.5) / 10_000)).reshape(bins, -1).mean(axis=1)
+        / bins
+    )
     found = np.histogram(made.draw(np.random.default_rng(0), 20_000), bins, (0.0, 1.0))[0] / 20_000
     assert (np.abs(found - mass) < 4 * np.sqrt(mass / 20_000)).all()
 

@@ -18,7 +18,10 @@ def drawn(members=3, seed=1, inputs=5):
 
 def leaves_of(ranker):
     return [
-        [(torch.tensor(w, requires_grad=True), torch.tensor(b, requires_grad=True)) for w, b in part.views]
+        [
+            (torch.tensor(w, requires_grad=True), torch.tensor(b, requires_grad=True))
+            for w, b in part.views
+        ]
         for part in ranker.parts
     ]
 
@@ -30,7 +33,9 @@ def through(layers, h):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("support", [SUPPORT, SUPPORT[:1], SUPPORT[:0]], ids=["seven", "one", "none"])
+@pytest.mark.parametrize(
+    "support", [SUPPORT, SUPPORT[:1], SUPPORT[:0]], ids=["seven", "one", "none"]
+)
 def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
     ranker, first = drawn(), tie_starts(np.sort(rng.integers(0, 12, 20)))
     c = weights("log", first)
@@ -43,9 +48,13 @@ def test_scores_and_gradients_of_all_networks_are_torchs(name, support):
     assert np.allclose(ranker.scores(X, support), theirs.detach(), atol=1e-13)
     slope = LOSSES[name](theirs.detach().numpy(), c, first)[1]
     theirs.backward(torch.tensor(slope))
-    found = ranker.gradients(Batch(X, support, lambda s: LOSSES[name](s[..., 0], c, first)[1][..., None]))
+    found = ranker.gradients(
+        Batch(X, support, lambda s: LOSSES[name](s[..., 0], c, first)[1][..., None])
+    )
     for k, (mine, part) in enumerate(zip(found, (members, each, whole), strict=True)):
-        flat = np.concatenate([t.grad.numpy().reshape(len(mine), -1) for pair in part for t in pair], axis=1)
+        flat = np.concatenate(
+            [t.grad.numpy().reshape(len(mine), -1) for pair in part for t in pair], axis=1
+        )
         # torch has the sum over members, the code their mean
         shared = 1.0 if k == 0 else 3.0
         assert np.allclose(mine * shared, flat, rtol=1e-9, atol=1e-12)
@@ -63,8 +72,11 @@ def test_a_copy_is_trained_and_the_original_stays():
     ranker = drawn()
     before, copy = [part.flat.copy() for part in ranker.parts], ranker.copy()
     train(
-        copy, lambda: Batch(X, SUPPORT, lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None]), 5,
-        0.02, 0.0005,
+        copy,
+        lambda: Batch(X, SUPPORT, lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None]),
+        5,
+        0.02,
+        0.0005,
     )
     assert all((part.flat == old).all() for part, old in zip(ranker.parts, before, strict=True))
     assert all((part.flat != old).any() for part, old in zip(copy.parts, before, strict=True))
@@ -82,7 +94,8 @@ def test_of_two_tasks_that_are_each_others_reverse_the_support_tells_which():
     def batch():
         sign = int(draw.choice([-1, 1]))
         return Batch(
-            task(sign, 20)[0], task(sign, 20)[1],
+            task(sign, 20)[0],
+            task(sign, 20)[1],
             lambda s: list_mle(s[..., 0], np.ones(20), SINGLE)[1][..., None] / 20,
         )
 

@@ -15,7 +15,11 @@ def drawn(seed, size=60, clusters=6, levels=12):
     rng = np.random.default_rng(seed)
     positive = rng.random(size) < 0.4
     positive[:2] = True, False
-    return rng.integers(0, levels, size) / levels + 0.0 * positive, positive, rng.integers(0, clusters, size)
+    return (
+        rng.integers(0, levels, size) / levels + 0.0 * positive,
+        positive,
+        rng.integers(0, clusters, size),
+    )
 
 
 @given(seed=integers(0, 999), levels=integers(2, 500))
@@ -31,7 +35,9 @@ def test_the_area_is_scikit_learns_ties_and_all(seed, levels):
 def test_a_resample_has_the_area_of_the_slices_written_out(seed):
     scores, positive, cluster = drawn(seed)
     weights = np.random.default_rng(seed).integers(0, 3, (4, 6)).astype(float)
-    for row, area in zip(weights, pairs_of(scores, positive, cluster, 6).area(weights), strict=True):
+    for row, area in zip(
+        weights, pairs_of(scores, positive, cluster, 6).area(weights), strict=True
+    ):
         often = row[cluster].astype(int)
         written, labels = np.repeat(scores, often), np.repeat(positive, often)
         if labels.any() and not labels.all():
@@ -58,13 +64,15 @@ def test_more_scores_than_levels_move_the_area_by_less_than_a_thousandth(monkeyp
     scores, positive, cluster = drawn(1, size=4000, levels=levels)
     exact = roc_area(scores + 0.1 * positive, positive)
     monkeypatch.setattr(ranking, "LEVELS", 256)
-    assert pairs_of(scores + 0.1 * positive, positive, cluster, 6).area(np.ones((1, 6)))[0] == pytest.approx(
-        exact, abs=1e-3
-    )
+    assert pairs_of(scores + 0.1 * positive, positive, cluster, 6).area(np.ones((1, 6)))[
+        0
+    ] == pytest.approx(exact, abs=1e-3)
 
 
 def test_without_a_positive_or_a_negative_there_is_no_area():
     assert np.isnan(roc_area(np.arange(3.0), np.ones(3, dtype=bool)))
     assert np.isnan(
-        pairs_of(np.arange(3.0), np.zeros(3, dtype=bool), np.zeros(3, dtype=int), 1).area(np.ones((1, 1)))
+        pairs_of(np.arange(3.0), np.zeros(3, dtype=bool), np.zeros(3, dtype=int), 1).area(
+            np.ones((1, 1))
+        )
     ).all()

@@ -86,7 +86,9 @@ def of_torch(name, s, c, first):
     better, worse = (torch.tensor(side) for side in zip(*pairs, strict=True))
     over = s[:, better] - s[:, worse]
     wanted = torch.ones_like(over)
-    return torch.nn.functional.binary_cross_entropy_with_logits(over, wanted, reduction="none").mean(dim=1)
+    return torch.nn.functional.binary_cross_entropy_with_logits(
+        over, wanted, reduction="none"
+    ).mean(dim=1)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -131,7 +133,11 @@ def test_a_right_order_scaled_up_costs_nothing_and_a_wrong_one_ever_more():
 @every_loss
 def test_scores_of_700_and_long_lists_give_finite_values_and_gradients(loss):
     s = np.stack(
-        [rng.choice([-700.0, 700.0], 2000), np.linspace(-700, 700, 2000), np.linspace(700, -700, 2000)]
+        [
+            rng.choice([-700.0, 700.0], 2000),
+            np.linspace(-700, 700, 2000),
+            np.linspace(700, -700, 2000),
+        ]
     )
     first = tie_starts(np.sort(rng.integers(0, 1500, 2000)))
     for value in loss(s, weights("log", first), first):

@@ -13,12 +13,15 @@ from fovnet.maths.roughness import LEAST_DISTANCE, LEAST_SLICES, roughness, with
 
 
 @given(s=integers(LEAST_SLICES, 40), k=integers(2, 8), seed=integers(0, 10**6))
-def test_it_is_the_ratio_of_the_more_alike_neighbours_to_all_pairs(s: int, k: int, seed: int) -> None:
+def test_it_is_the_ratio_of_the_more_alike_neighbours_to_all_pairs(
+    s: int, k: int, seed: int
+) -> None:
     p = np.random.default_rng(seed).dirichlet(np.ones(k), s)
     kept = without_lone(p)
     distance = [np.abs(a - b).sum() / 2 for a, b in combinations(kept, 2)]
     neighbours = [
-        np.mean([np.abs(a - b).sum() / 2 for a, b in zip(kept, kept[lag:], strict=False)]) for lag in (1, 2)
+        np.mean([np.abs(a - b).sum() / 2 for a, b in zip(kept, kept[lag:], strict=False)])
+        for lag in (1, 2)
     ]
     assert roughness(p) == pytest.approx(min(neighbours) / max(np.mean(distance), LEAST_DISTANCE))
 
@@ -59,5 +62,8 @@ def test_random_order_has_one_on_average_and_a_body_far_less() -> None:
 def test_few_slices_and_slices_that_say_the_same_have_none() -> None:
     assert roughness(np.eye(5)[: LEAST_SLICES - 1]) == 0.0
     assert roughness(np.full((50, 4), 0.25)) == 0.0
-    faint = np.full((50, 2), 0.5) + 0.001 * np.random.default_rng(0).choice([-1, 1], (50, 1)) * [1, -1]
+    faint = np.full((50, 2), 0.5) + 0.001 * np.random.default_rng(0).choice([-1, 1], (50, 1)) * [
+        1,
+        -1,
+    ]
     assert roughness(faint) < 0.1

@@ -8,14 +8,16 @@ from scipy.optimize import approx_fprime
 from fovnet.maths import gp
 from fovnet.maths.scales import Scales
 
-AXIS = np.array([0, 1, 1, 1, 2, 3, 3, 3])              # two ordinals, and two categories of three levels
-LEVEL = np.array([-1, 0, 1, 2, -1, 0, 1, 2])           # which offer the same three
+AXIS = np.array([0, 1, 1, 1, 2, 3, 3, 3])  # two ordinals, and two categories of three levels
+LEVEL = np.array([-1, 0, 1, 2, -1, 0, 1, 2])  # which offer the same three
 SCALES = Scales.of(AXIS, LEVEL)
 
 
 def test_the_lengthscale_of_a_category_is_that_of_its_axis_times_that_of_the_level():
     theta = np.log([2.0, 3.0, 5.0, 7.0, 0.1, 1.0, 10.0, 1.0, 0.01])
-    np.testing.assert_allclose(SCALES.lengthscales(theta), [2.0, 0.3, 3.0, 30.0, 5.0, 0.7, 7.0, 70.0])
+    np.testing.assert_allclose(
+        SCALES.lengthscales(theta), [2.0, 0.3, 3.0, 30.0, 5.0, 0.7, 7.0, 70.0]
+    )
 
 
 def test_plain_scales_are_the_lengthscales_of_the_columns():
@@ -34,7 +36,9 @@ def test_the_likelihood_is_that_of_the_lengthscales_made_of_them_and_its_gradien
     spelt_out = np.array([*np.log(SCALES.lengthscales(theta)), *theta[-2:]])
     value, gradient = gp.log_marginal_likelihood(theta, gaps, y, SCALES)
     assert np.isclose(value, gp.log_marginal_likelihood(spelt_out, gaps, y)[0], rtol=1e-12)
-    numeric = approx_fprime(theta, lambda t: gp.log_marginal_likelihood(t, gaps, y, SCALES)[0], 1e-6)
+    numeric = approx_fprime(
+        theta, lambda t: gp.log_marginal_likelihood(t, gaps, y, SCALES)[0], 1e-6
+    )
     np.testing.assert_allclose(gradient, numeric, rtol=1e-3, atol=1e-4)
 
 

@@ -39,7 +39,9 @@ def test_parameters_are_views_of_one_array_and_start_within_torchs_bounds():
     assert all(np.shares_memory(one, layers.flat) for pair in layers.views for one in pair)
     theirs = torch.nn.Linear(32, 32)
     for (w, b), inputs in zip(layers.views, WIDTHS[:-1], strict=True):
-        assert 0.98 / np.sqrt(inputs) < max(np.abs(w).max(), np.abs(b).max()) <= 1.0 / np.sqrt(inputs)
+        assert (
+            0.98 / np.sqrt(inputs) < max(np.abs(w).max(), np.abs(b).max()) <= 1.0 / np.sqrt(inputs)
+        )
     w = layers.views[1][0]
     assert w.std() == pytest.approx(theirs.weight.std().item(), rel=0.05)
 
@@ -57,7 +59,9 @@ def test_scores_and_gradients_of_whole_networks_are_torchs(name, widths):
         assert np.allclose(scores(layers, X)[member], theirs.detach(), atol=1e-13)
         theirs.backward(torch.tensor(slope[member]))
         mine = [one[member] for pair in found for one in pair]
-        assert all(np.allclose(a, b.grad, rtol=1e-9, atol=1e-12) for a, b in zip(mine, leaves, strict=True))
+        assert all(
+            np.allclose(a, b.grad, rtol=1e-9, atol=1e-12) for a, b in zip(mine, leaves, strict=True)
+        )
 
 
 def test_gradients_are_those_of_central_differences():
@@ -90,11 +94,16 @@ def test_inputs_of_each_network_its_own_are_scored_apart():
         alone = Layers(WIDTHS, layers.flat[[member]])
         values = forward(alone, own[member])
         assert np.allclose(scores(layers, own)[member], values[-1][0, :, 0], atol=1e-13)
-        assert np.allclose(gradient[member], backward(alone, values, np.ones((1, 20, 1)))[0], atol=1e-11)
+        assert np.allclose(
+            gradient[member], backward(alone, values, np.ones((1, 20, 1)))[0], atol=1e-11
+        )
 
 
 def test_adam_and_its_rate_are_torchs():
-    mine, theirs = rng.normal(size=(3, 8)), torch.nn.Parameter(torch.zeros((3, 8), dtype=torch.float64))
+    mine, theirs = (
+        rng.normal(size=(3, 8)),
+        torch.nn.Parameter(torch.zeros((3, 8), dtype=torch.float64)),
+    )
     theirs.data = torch.tensor(mine.copy())
     adam, optimiser = Adam(mine), torch.optim.Adam([theirs], lr=0.02)
     annealing = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 50, 0.0005)
@@ -110,7 +119,9 @@ def test_adam_and_its_rate_are_torchs():
     assert cosine(50, 50, 0.02, 0.0005) == pytest.approx(0.0005, rel=1e-12)
 
 
-@pytest.mark.parametrize(("loss_of", "least"), [(lambda x: -x, 0.99), (lambda x: (x - 0.4) ** 2, 0.95)])
+@pytest.mark.parametrize(
+    ("loss_of", "least"), [(lambda x: -x, 0.99), (lambda x: (x - 0.4) ** 2, 0.95)]
+)
 def test_the_order_of_200_rows_is_learned_from_30(loss_of, least):
     every = np.linspace(0.0, 1.0, 200)[:, None]
     known = rng.choice(200, 30, replace=False)

@@ -28,7 +28,14 @@ def test_no_two_factors_are_had_by_the_same_runs(factors: int) -> None:
 
 def test_half_as_many_pairs_would_leave_too_few_to_tell_the_error() -> None:
     assert [len(folded_design(factors)) for factors in (1, 4, 5, 12, 13, 25, 28, 29)] == [
-        16, 16, 32, 32, 64, 64, 64, 128,
+        16,
+        16,
+        32,
+        32,
+        64,
+        64,
+        64,
+        128,
     ]
 
 
@@ -55,7 +62,7 @@ def test_effects_and_their_error_are_those_of_least_squares_with_a_level_for_eac
     terms = np.hstack([X / 2, pairs])
     coefficients, rest, *_ = np.linalg.lstsq(terms, y, rcond=None)
     free = len(X) - terms.shape[1]
-    error = np.sqrt(np.linalg.inv(terms.T @ terms)[0, 0] * rest[0] / free)               # s² (X'X)⁻¹
+    error = np.sqrt(np.linalg.inv(terms.T @ terms)[0, 0] * rest[0] / free)  # s² (X'X)⁻¹
     assert main_effects(X, y) == pytest.approx(coefficients[:factors])
     assert effect_error(X, y) == (pytest.approx(error), free)
 

@@ -43,13 +43,18 @@ def test_a_difference_of_nothing_changes_nothing_nor_do_order_scale_and_side(see
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_one_more_that_is_won_by_no_less_than_the_others_never_raises_p_of_who_is_ahead(seed: int) -> None:
+def test_one_more_that_is_won_by_no_less_than_the_others_never_raises_p_of_who_is_ahead(
+    seed: int,
+) -> None:
     differences = drawn(seed)
     ranks = rankdata(np.abs(differences))
     side = 1.0 if (ranks * np.sign(differences)).sum() >= 0 else -1.0
     largest = float(np.abs(differences).max()) or 1.0
     for won_by in (largest, largest + 1):
-        assert signed_rank_p(np.append(differences, side * won_by)) <= signed_rank_p(differences) + 1e-14
+        assert (
+            signed_rank_p(np.append(differences, side * won_by))
+            <= signed_rank_p(differences) + 1e-14
+        )
 
 
 @pytest.mark.parametrize("n", range(1, 30))

@@ -9,7 +9,10 @@ from fovnet.maths.slice_sampling import elliptical_slices
 
 def test_a_normal_prior_and_a_normal_likelihood_give_the_conjugate_posterior():
     mean, width, seen, noise = (
-        np.array([1.0, -2.0]), np.array([0.5, 3.0]), np.array([2.0, 0.0]), np.array([0.7, 1.0]),
+        np.array([1.0, -2.0]),
+        np.array([0.5, 3.0]),
+        np.array([2.0, 0.0]),
+        np.array([0.7, 1.0]),
     )
 
     def log_likelihood(x):
@@ -26,7 +29,12 @@ def test_a_normal_prior_and_a_normal_likelihood_give_the_conjugate_posterior():
 
 def test_without_a_likelihood_the_prior_comes_back():
     draws = elliptical_slices(
-        lambda x: 0.0, np.zeros(1), np.zeros(1), np.full(1, 2.0), count=4000, apart=2,
+        lambda x: 0.0,
+        np.zeros(1),
+        np.zeros(1),
+        np.full(1, 2.0),
+        count=4000,
+        apart=2,
         rng=np.random.default_rng(1),
     )
     assert kstest(draws[:, 0], norm(0.0, 2.0).cdf).pvalue > 1e-3
@@ -38,9 +46,16 @@ def test_impossible_points_are_never_kept_and_the_seed_fixes_the_chain():
 
     def chain(seed):
         return elliptical_slices(
-            only_positive, np.ones(1), np.zeros(1), np.ones(1), count=500, apart=3,
+            only_positive,
+            np.ones(1),
+            np.zeros(1),
+            np.ones(1),
+            count=500,
+            apart=3,
             rng=np.random.default_rng(seed),
         )
 
     assert (chain(0) > 0).all() and (chain(0) == chain(0)).all() and (chain(0) != chain(1)).any()
-    assert chain(0).mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.08)         # the mean of half a normal
+    assert chain(0).mean() == pytest.approx(
+        np.sqrt(2 / np.pi), abs=0.08
+    )  # the mean of half a normal

@@ -39,7 +39,9 @@ def test_of_slices_however_far_apart_each_weighs_by_its_own_distance(
     p = np.random.default_rng(seed).dirichlet(np.ones(3), len(z_mm))
     weights = np.exp(-0.5 * (np.subtract.outer(z_mm, z_mm) / sigma_mm) ** 2)
     np.testing.assert_allclose(
-        smooth_along_body(p, z_mm, sigma_mm), weights @ p / weights.sum(axis=1, keepdims=True), atol=1e-12
+        smooth_along_body(p, z_mm, sigma_mm),
+        weights @ p / weights.sum(axis=1, keepdims=True),
+        atol=1e-12,
     )
 
 

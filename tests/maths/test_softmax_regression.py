@@ -39,7 +39,9 @@ def test_targets_that_the_layer_gives_already_change_nothing(seed: int) -> None:
     features, _, weights, *begun = problem(seed)
     layer = (begun[0], begun[1])
     kept = refitted(features, softmax(scores(features, layer), axis=1), weights, layer, ridge=1e-4)
-    assert kept[0] == pytest.approx(layer[0], abs=1e-6) and kept[1] == pytest.approx(layer[1], abs=1e-6)
+    assert kept[0] == pytest.approx(layer[0], abs=1e-6) and kept[1] == pytest.approx(
+        layer[1], abs=1e-6
+    )
 
 
 @given(seed=integers(0, 999), row=integers(0, 59))
@@ -62,10 +64,13 @@ def test_the_minimum_is_below_the_beginning_and_a_stronger_ridge_stays_nearer(
     layer, targets = (begun[0], begun[1]), np.eye(3)[labels]
 
     def loss(weight: np.ndarray, bias: np.ndarray) -> float:
-        return float(-weights @ (targets * log_softmax(scores(features, (weight, bias)), axis=1)).sum(axis=1))
+        return float(
+            -weights @ (targets * log_softmax(scores(features, (weight, bias)), axis=1)).sum(axis=1)
+        )
 
     near, far = (
-        refitted(features, targets, weights, layer, ridge=one, steps=1000) for one in (100 * ridge, ridge)
+        refitted(features, targets, weights, layer, ridge=one, steps=1000)
+        for one in (100 * ridge, ridge)
     )
     spread = features.std(axis=0)
     moved = [float((((one[0] - layer[0]) * spread) ** 2).sum()) for one in (near, far)]

@@ -12,7 +12,10 @@ ALL = np.linspace(0.0, 6.0, 400)
 @given(lists(tuples(floats(0.0, 6.0), booleans()), max_size=12))
 @settings(max_examples=60)
 def test_the_chance_never_rises_with_the_estimate_whatever_happened(outcomes):
-    tried, fits = np.array([at for at, _ in outcomes]), np.array([fit for _, fit in outcomes], dtype=bool)
+    tried, fits = (
+        np.array([at for at, _ in outcomes]),
+        np.array([fit for _, fit in outcomes], dtype=bool),
+    )
     chance = chance_to_fit(ALL, tried, fits)
     assert (np.diff(chance) <= 1e-12).all() and ((chance > 0) & (chance <= 1)).all()
 

@@ -5,7 +5,18 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from fovnet.maths.turns import ALONG, MOVES, PLANES, RUNS, SOURCES, TURNS, VIEWS, laid, shown_by, unhanded
+from fovnet.maths.turns import (
+    ALONG,
+    MOVES,
+    PLANES,
+    RUNS,
+    SOURCES,
+    TURNS,
+    VIEWS,
+    laid,
+    shown_by,
+    unhanded,
+)
 
 SIZE = 5
 
@@ -61,12 +72,15 @@ def test_the_first_turn_is_none():
     assert RUNS[ALONG[0]] == "feet to head"
 
 
-@pytest.mark.parametrize(("turn", "runs"), [
-    (((0, 1), (1, -1), (2, -1)), "head to feet"),
-    (((0, 1), (2, -1), (1, 1)), "front to back"),
-    (((0, -1), (2, 1), (1, -1)), "back to front"),
-    (((1, 1), (2, 1), (0, -1)), "side to side"),
-])
+@pytest.mark.parametrize(
+    ("turn", "runs"),
+    [
+        (((0, 1), (1, -1), (2, -1)), "head to feet"),
+        (((0, 1), (2, -1), (1, 1)), "front to back"),
+        (((0, -1), (2, 1), (1, -1)), "back to front"),
+        (((1, 1), (2, 1), (0, -1)), "side to side"),
+    ],
+)
 def test_what_the_slices_of_a_turned_grid_run_along(turn, runs):
     at = TURNS.tolist().index(list(shown_by(turn)))
     assert RUNS[ALONG[at]] == runs

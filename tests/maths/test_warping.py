@@ -10,11 +10,13 @@ from scipy.stats import rankdata
 
 from fovnet.maths.warping import TARGETS, half_ranked, ranked, raw
 
-SCORES = arrays(np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lambda value: round(value, 3)))
+SCORES = arrays(
+    np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lambda value: round(value, 3))
+)
 
 
 @given(SCORES)
-@example(np.full(3, 1.754))         # their mean is 1.7539999999999998
+@example(np.full(3, 1.754))  # their mean is 1.7539999999999998
 def test_the_order_is_kept_and_ties_stay_ties(y):
     warped = half_ranked(y).values
     order = np.argsort(y, kind="stable")
@@ -25,7 +27,9 @@ def test_the_order_is_kept_and_ties_stay_ties(y):
 
 def test_a_giant_among_the_bad_changes_nothing():
     y = np.array([0.2, 0.25, 0.3, 0.4, 0.9])
-    np.testing.assert_array_equal(half_ranked(y).values, half_ranked(np.where(y == 0.9, 1e300, y)).values)
+    np.testing.assert_array_equal(
+        half_ranked(y).values, half_ranked(np.where(y == 0.9, 1e300, y)).values
+    )
 
 
 def test_the_better_half_keeps_its_distances():
@@ -56,7 +60,9 @@ def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
 @given(SCORES)
 def test_ranks_are_those_of_scipy(y):
     expected = ndtri((rankdata(y) - 0.5) / len(y))
-    np.testing.assert_allclose(ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9)
+    np.testing.assert_allclose(
+        ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("warp", [half_ranked, raw])
@@ -82,7 +88,8 @@ def test_ranks_know_no_units_and_never_leave_what_was_seen():
 
 
 @pytest.mark.parametrize(
-    "scores", [[0.05] * 6, [0.05] * 5 + [0.0501], [0.05] * 4 + [0.3, 0.4]],
+    "scores",
+    [[0.05] * 6, [0.05] * 5 + [0.0501], [0.05] * 4 + [0.3, 0.4]],
     ids=["all", "all but one", "four of six"],
 )
 def test_scores_whose_better_half_is_one_value_know_no_units(scores):

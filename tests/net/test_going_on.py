@@ -23,8 +23,13 @@ from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Proposal, Trial, latest
 
 AXES = (
-    Axis("blocks", (4, 5)), Axis("convolutions", (1,)), Axis("log2_filters", (0, 1, 2)), Axis("kernel", (3,)),
-    Axis("separable", (False, True)), Axis("log10_learning_rate", (-3, -2, -1)), Axis("log2_batch", (2, 3)),
+    Axis("blocks", (4, 5)),
+    Axis("convolutions", (1,)),
+    Axis("log2_filters", (0, 1, 2)),
+    Axis("kernel", (3,)),
+    Axis("separable", (False, True)),
+    Axis("log10_learning_rate", (-3, -2, -1)),
+    Axis("log2_batch", (2, 3)),
 )
 SPACE = Space(AXES)
 
@@ -37,11 +42,20 @@ def job(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Pat
 
 
 def rung(slot: int, epochs: int, continues: int | None, begun: int) -> Proposal:
-    row = SPACE.row_of({
-        "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
-        "log10_learning_rate": -1, "log2_batch": 2,
-    })
-    return Proposal(slot, row, SPACE.configuration(row), 11, (), (), 1.0, None, epochs, continues, begun)
+    row = SPACE.row_of(
+        {
+            "blocks": 4,
+            "convolutions": 1,
+            "log2_filters": 2,
+            "kernel": 3,
+            "separable": False,
+            "log10_learning_rate": -1,
+            "log2_batch": 2,
+        }
+    )
+    return Proposal(
+        slot, row, SPACE.configuration(row), 11, (), (), 1.0, None, epochs, continues, begun
+    )
 
 
 def nothing(weights: Path) -> None:
@@ -56,7 +70,9 @@ def damaged_checkpoint(weights: Path) -> None:
     checkpoint_of(weights).write_bytes(checkpoint_of(weights).read_bytes()[:-9])
 
 
-@pytest.mark.parametrize("ends", [Ends(), Ends(plateau=Plateau(1, 0.5, 9))], ids=["plain", "plateau"])
+@pytest.mark.parametrize(
+    "ends", [Ends(), Ends(plateau=Plateau(1, 0.5, 9))], ids=["plain", "plateau"]
+)
 @pytest.mark.parametrize("befalls", [nothing, lost_checkpoint, damaged_checkpoint, Path.unlink])
 def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
     job: Job, tmp_path: Path, befalls: Callable[[Path], None], ends: Ends
@@ -64,35 +80,52 @@ def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
     """Three slots of 1, 3 and 6 epochs against one of 6: curves and weights equal, whatever befell the files
     between."""
     here = replace(job, weights=tmp_path / "networks", recipe=replace(job.recipe, ends=ends))
-    alone = replace(job, weights=tmp_path / "alone", recipe=replace(job.recipe, ends=ends, epochs=6))
+    alone = replace(
+        job, weights=tmp_path / "alone", recipe=replace(job.recipe, ends=ends, epochs=6)
+    )
     whole = train(alone, rung(0, 6, None, 0))
     train(here, rung(0, 1, None, 0))
     train(here, rung(4, 3, 0, 1))
     befalls(weights_of(here.weights, 4))
     last = train(here, rung(9, 6, 4, 3))
     assert (last.training_loss, last.validation_loss, last.score) == (
-        whole.training_loss, whole.validation_loss, whole.score,
+        whole.training_loss,
+        whole.validation_loss,
+        whole.score,
     )
     mine, its = (
-        load_tensors(weights_of(folder, slot))[0] for folder, slot in ((here.weights, 9), (alone.weights, 0))
+        load_tensors(weights_of(folder, slot))[0]
+        for folder, slot in ((here.weights, 9), (alone.weights, 0))
     )
     assert all(torch.equal(mine[name], its[name]) for name in its)
     assert len(last.epoch_seconds) == 6 and last.seconds == sum(last.epoch_seconds[3:])
 
 
-def test_a_later_slot_leaves_the_files_of_the_earlier_one_as_they_are(job: Job, tmp_path: Path) -> None:
+def test_a_later_slot_leaves_the_files_of_the_earlier_one_as_they_are(
+    job: Job, tmp_path: Path
+) -> None:
     here = replace(job, weights=tmp_path / "networks")
     train(here, rung(0, 1, None, 0))
     first = [path(weights_of(here.weights, 0)).read_bytes() for path in (Path, checkpoint_of)]
     train(here, rung(1, 3, 0, 1))
-    assert [path(weights_of(here.weights, 0)).read_bytes() for path in (Path, checkpoint_of)] == first
+    assert [
+        path(weights_of(here.weights, 0)).read_bytes() for path in (Path, checkpoint_of)
+    ] == first
 
 
 def searched(job: Job, journal: Path, spend: str, workers: int = 1) -> list[Trial]:
     seconds = 1.0 + np.arange(len(SPACE)) % 3
     schedule = Schedule(spend, 9)  # type: ignore[arg-type]
     plan = Search(
-        SPACE, "random", 7, workers, 0, 4, seconds, np.ones(len(SPACE), dtype=bool), schedule=schedule
+        SPACE,
+        "random",
+        7,
+        workers,
+        0,
+        4,
+        seconds,
+        np.ones(len(SPACE), dtype=bool),
+        schedule=schedule,
     )
     return search_networks(plan, replace(job, weights=journal / "networks"), journal, trials=3)
 
@@ -108,7 +141,10 @@ def test_a_search_keeps_one_network_for_each_training_and_no_checkpoint_at_its_e
     assert continued and any(trial.proposal.epochs == 9 for trial in trials)
     for trial in continued:
         before = by_slot[trial.proposal.continues]
-        assert trial.outcome.validation_loss[: before.proposal.epochs] == before.outcome.validation_loss
+        assert (
+            trial.outcome.validation_loss[: before.proposal.epochs]
+            == before.outcome.validation_loss
+        )
         assert trial.proposal.begun == before.proposal.epochs and trial.score <= before.score
     kept = {path.name for path in (tmp_path / "networks").iterdir()}
     assert kept == {weights_of(tmp_path, trial.proposal.slot).name for trial in latest(trials)}

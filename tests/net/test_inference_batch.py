@@ -38,7 +38,8 @@ def test_no_layer_answers_more_than_the_memory_meant_for_it(
 
 def test_the_widest_network_decides() -> None:
     nets = [
-        build(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap")) for log2_filters in (4, 7, 5)
+        build(Architecture(1, 1, log2_filters, 3, False, classes=2, head="gap"))
+        for log2_filters in (4, 7, 5)
     ]
     assert [inference_batch_size([net], 128**2, CPU) for net in nets] == [128, 32, 128]
     assert inference_batch_size(nets, 128**2, CPU) == 32

@@ -67,18 +67,28 @@ print(killed, "kills,", torn, "in the midst of writing, after epochs", *epochs)
 
 
 @pytest.mark.slow
-def test_ten_kills_at_random_moments_leave_the_bits_of_an_undisturbed_training(tmp_path: Path) -> None:
+def test_ten_kills_at_random_moments_leave_the_bits_of_an_undisturbed_training(
+    tmp_path: Path,
+) -> None:
     """Tiny epochs: a large share of the time goes into writing checkpoints, so that some kills hit a
     half-written file."""
     line = [sys.executable, "-c", STAGE, str(tmp_path), str(KILLS), "3"]
     run = subprocess.run(
-        line, capture_output=True, text=True, timeout=900, check=False,
+        line,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert run.returncode == 0, run.stderr[-3000:]
     assert run.stdout.startswith(f"{KILLS} kills"), run.stdout
     assert (tmp_path / "killed.txt").read_text() == (tmp_path / "calm.txt").read_text()
-    assert (tmp_path / "killed.safetensors").read_bytes() == (tmp_path / "calm.safetensors").read_bytes()
+    assert (tmp_path / "killed.safetensors").read_bytes() == (
+        tmp_path / "calm.safetensors"
+    ).read_bytes()
     calm, killed = (load_tensors(tmp_path / f"{name}.checkpoint")[0] for name in ("calm", "killed"))
-    assert calm.keys() == killed.keys() and all(torch.equal(calm[name], killed[name]) for name in calm)
+    assert calm.keys() == killed.keys() and all(
+        torch.equal(calm[name], killed[name]) for name in calm
+    )
     assert not list(tmp_path.glob(".*.part"))

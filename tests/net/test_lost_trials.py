@@ -35,9 +35,14 @@ MEMORY = 24 * GIB
 wants 64 GiB more."""
 
 AXES = (
-    Axis("blocks", (4, 5, 1, 9)), Axis("convolutions", (1,)), Axis("log2_filters", (0, 1, 2, 3, 10)),
-    Axis("kernel", (3, 5)), Axis("separable", (False,)), Axis("log10_learning_rate", (-2, -1, 38)),
-    Axis("log2_batch", (2, 3)), Axis("head", ("gap", "fc")),
+    Axis("blocks", (4, 5, 1, 9)),
+    Axis("convolutions", (1,)),
+    Axis("log2_filters", (0, 1, 2, 3, 10)),
+    Axis("kernel", (3, 5)),
+    Axis("separable", (False,)),
+    Axis("log10_learning_rate", (-2, -1, 38)),
+    Axis("log2_batch", (2, 3)),
+    Axis("head", ("gap", "fc")),
 )
 SOUND = [
     [b, 0, f, k, 0, rate, a, 0]
@@ -48,14 +53,18 @@ SOUND = [
     for a in (0, 1)
 ][:37]
 TOO_LARGE, EXPLODES, NO_PIXEL_LEFT = (
-    [2, 0, 4, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 2, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0],
+    [2, 0, 4, 0, 0, 0, 0, 1],
+    [0, 0, 0, 0, 0, 2, 0, 0],
+    [3, 0, 0, 0, 0, 0, 0, 0],
 )
 SPACE = Space(AXES, np.array([*SOUND, TOO_LARGE, EXPLODES, NO_PIXEL_LEFT]))
 ILL_FATED = {37: "out_of_memory", 38: "diverged", 39: "error"}
 
 
 @pytest.fixture(scope="module")
-def slices(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]) -> Path:
+def slices(
+    tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]
+) -> Path:
     return files(tmp_path_factory.mktemp("slices"), 16, 8)[0].parent
 
 
@@ -63,7 +72,9 @@ def job(slices: Path, journal: Path, **changes: object) -> Job:
     recipe = Recipe(2, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
     own = {name: changes.pop(name) for name in [*changes] if hasattr(recipe, name)}
     recipe = replace(recipe, **own)  # type: ignore[arg-type]
-    plain = Job(slices / "pixels.npy", slices / "rows.npz", journal / "networks", "gap", "cpu", recipe)
+    plain = Job(
+        slices / "pixels.npy", slices / "rows.npz", journal / "networks", "gap", "cpu", recipe
+    )
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
@@ -87,7 +98,10 @@ def lasting(trials: list[Trial]) -> dict[int, tuple[object, ...]]:
     """Row to everything of a trial but the seconds."""
     return {
         trial.proposal.row: (
-            trial.proposal, trial.outcome.status, trial.outcome.training_loss, trial.outcome.validation_loss,
+            trial.proposal,
+            trial.outcome.status,
+            trial.outcome.training_loss,
+            trial.outcome.validation_loss,
         )
         for trial in trials
     }
@@ -156,7 +170,9 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
     assert {row: status[row] for row in ILL_FATED} == ILL_FATED
     assert all(status[row] == "completed" for row in range(37))
     by_row = {trial.proposal.row: trial for trial in trials}
-    assert "Traceback" in (journal / "logs" / f"slot-{by_row[39].proposal.slot:04d}.txt").read_text()
+    assert (
+        "Traceback" in (journal / "logs" / f"slot-{by_row[39].proposal.slot:04d}.txt").read_text()
+    )
     assert "traceback in logs/slot-" in by_row[39].outcome.message and len(by_row[39].retries) == 2
     assert [trial.retries for trial in trials if trial.retries and trial.proposal.row != 39] == [
         ("the worker process died by signal 9, perhaps for memory",)
@@ -174,7 +190,10 @@ def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:
                 trial.outcome.validation_loss,
             )
             slot = trial.proposal.slot
-            assert weights_of(sound.weights, slot).read_bytes() == weights_of(job_.weights, slot).read_bytes()
+            assert (
+                weights_of(sound.weights, slot).read_bytes()
+                == weights_of(job_.weights, slot).read_bytes()
+            )
 
 
 def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path) -> None:
@@ -184,9 +203,10 @@ def test_one_or_three_workers_make_the_same_records(slices: Path, tmp_path: Path
     for workers in (1, 3):
         journal = tmp_path / str(workers)
         trials = search_networks(search(workers, rows=37), job(slices, journal), journal, trials=6)
-        made[workers] = [replace(trial.proposal, seen=(), pending=()) for trial in trials], [
-            replace(trial.outcome, seconds=0.0) for trial in trials
-        ]
+        made[workers] = (
+            [replace(trial.proposal, seen=(), pending=()) for trial in trials],
+            [replace(trial.outcome, seconds=0.0) for trial in trials],
+        )
         assert not list(journal.glob("networks/*.checkpoint"))
     assert made[1] == made[3]
     for slot in range(6):
@@ -202,7 +222,10 @@ def test_what_is_pruned_follows_from_what_the_slot_had_seen(slices: Path, tmp_pa
     envelope = Envelope((1,), 0.0)
     first, second = (
         search_networks(
-            plan, job(slices, tmp_path / name, envelope=envelope, ends=Ends()), tmp_path / name, trials=8
+            plan,
+            job(slices, tmp_path / name, envelope=envelope, ends=Ends()),
+            tmp_path / name,
+            trials=8,
         )
         for name in "ab"
     )

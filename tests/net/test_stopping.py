@@ -14,17 +14,27 @@ GUESS = Guess(training=1.0, validation=2.0)
 
 
 def end(
-    ends: Ends, training: list[float], validation: list[float] | None = None, *, epochs: int = 10,
+    ends: Ends,
+    training: list[float],
+    validation: list[float] | None = None,
+    *,
+    epochs: int = 10,
     seconds: float = 0.0,
 ) -> End | None:
     return ends.end(
-        training, training if validation is None else validation, epochs=epochs, seconds=seconds, guess=GUESS
+        training,
+        training if validation is None else validation,
+        epochs=epochs,
+        seconds=seconds,
+        guess=GUESS,
     )
 
 
 @pytest.mark.parametrize("lost", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_loss_that_is_no_number_is_a_divergence_even_in_the_last_epoch(lost: float, which: int) -> None:
+def test_a_loss_that_is_no_number_is_a_divergence_even_in_the_last_epoch(
+    lost: float, which: int
+) -> None:
     losses = [[0.5, 0.5], [0.5, 0.5]]
     losses[which][-1] = lost
     ending = end(Ends(), *losses, epochs=2)
@@ -35,16 +45,18 @@ def test_a_loss_that_is_no_number_is_a_divergence_even_in_the_last_epoch(lost: f
     ("training", "validation", "diverged"),
     [
         ([9, 9, 9], [9, 9, 9], True),
-        ([0.1, 9, 9, 9], [0.1, 9, 9, 9], True),                  # it had been better: it still has been lost
-        ([9, 9], [9, 9], False),                                 # not for so long
-        ([9, 0.5, 9, 9], [9, 9, 9, 9], False),                   # not in a row
-        ([1.0, 1.0, 1.0], [2.0, 2.0, 2.0], False),               # learnt nothing
-        ([1.1, 1.2, 1.2], [2.2, 2.4, 2.4], False),               # learnt nothing, noisily
-        ([0.1, 0.1, 0.1], [9, 9, 9], False),                     # learnt by heart
-        ([9, 9, 9], [1.5, 1.5, 1.5], False),                     # the averaged weights are good
+        ([0.1, 9, 9, 9], [0.1, 9, 9, 9], True),  # it had been better: it still has been lost
+        ([9, 9], [9, 9], False),  # not for so long
+        ([9, 0.5, 9, 9], [9, 9, 9, 9], False),  # not in a row
+        ([1.0, 1.0, 1.0], [2.0, 2.0, 2.0], False),  # learnt nothing
+        ([1.1, 1.2, 1.2], [2.2, 2.4, 2.4], False),  # learnt nothing, noisily
+        ([0.1, 0.1, 0.1], [9, 9, 9], False),  # learnt by heart
+        ([9, 9, 9], [1.5, 1.5, 1.5], False),  # the averaged weights are good
     ],
 )
-def test_what_is_above_guessing(training: list[float], validation: list[float], diverged: bool) -> None:
+def test_what_is_above_guessing(
+    training: list[float], validation: list[float], diverged: bool
+) -> None:
     ending = end(Ends(guessing_epochs=3), training, validation)
     assert (ending is not None and ending.status == "diverged") is diverged
     assert not above_guessing(training, validation, GUESS, None)
@@ -67,15 +79,19 @@ def test_a_pruned_trial_is_compared_at_milestones_only_and_by_its_best() -> None
     assert end(ends, [0.4, 0.9]) is None
     assert end(ends, [0.9, 0.9, 0.9]) is None
     ending = end(ends, [0.9, 0.6])
-    assert ending is not None and ending.status == "pruned" and "0.6000 after epoch 2" in ending.message
-    assert end(ends, [0.9, 0.6], epochs=2) == End("completed")   # nothing is left to be saved
+    assert (
+        ending is not None
+        and ending.status == "pruned"
+        and "0.6000 after epoch 2" in ending.message
+    )
+    assert end(ends, [0.9, 0.6], epochs=2) == End("completed")  # nothing is left to be saved
 
 
 def test_time_is_no_reason_where_all_epochs_are_done() -> None:
     ends = Ends(timeout_seconds=5.0)
     late, done = end(ends, [0.5], seconds=6.0), end(ends, [0.5], epochs=1, seconds=6.0)
     assert late is not None and late.status == "timeout" and done == End("completed")
-    assert end(ends, [], seconds=6.0) is None                    # no epoch, no score: it gets one
+    assert end(ends, [], seconds=6.0) is None  # no epoch, no score: it gets one
 
 
 def trial(slot: int, status: str, *losses: float) -> Trial:
@@ -86,7 +102,9 @@ def trial(slot: int, status: str, *losses: float) -> Trial:
 def test_the_envelope_is_the_best_completed_trials_curve_so_far_and_a_margin() -> None:
     envelope = Envelope((1, 3, 5), 0.5)
     seen = [
-        trial(0, "completed", 2.0, 1.0, 1.2, 0.8), trial(1, "pruned", 0.1), trial(2, "completed", 0.9, 0.9),
+        trial(0, "completed", 2.0, 1.0, 1.2, 0.8),
+        trial(1, "pruned", 0.1),
+        trial(2, "completed", 0.9, 0.9),
         trial(3, "error"),
     ]
     assert envelope.over(seen) == {1: 3.0, 3: 1.5, 5: pytest.approx(1.2)}

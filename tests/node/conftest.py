@@ -26,11 +26,18 @@ def networks() -> Ensemble:
 @pytest.fixture
 def series(write) -> Callable[..., list[FileDataset]]:
     """Axial MR images of a series by its number, 4 mm apart, each with a UID of its own."""
+
     def made(number: int, slices: int = 12, **more: Any) -> list[FileDataset]:
         root = f"1.2.826.0.1.3680043.8.498.{number}"
-        images = write.images(write.noise((24, 30, slices), seed=number), **{
-            "StudyInstanceUID": root, "SeriesInstanceUID": f"{root}.1", **PATIENT, **more,
-        })
+        images = write.images(
+            write.noise((24, 30, slices), seed=number),
+            **{
+                "StudyInstanceUID": root,
+                "SeriesInstanceUID": f"{root}.1",
+                **PATIENT,
+                **more,
+            },
+        )
         for k, image in enumerate(images):
             image.SOPInstanceUID = image.file_meta.MediaStorageSOPInstanceUID = f"{root}.1.{k + 1}"
         return images

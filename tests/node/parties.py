@@ -74,7 +74,7 @@ def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWor
         finally:
             node.stopped.set()
             thread.join()
-            gc.collect()            # sockets, while the test is told of
+            gc.collect()  # sockets, while the test is told of
 
 
 def statuses(
@@ -88,7 +88,9 @@ def statuses(
         return [None] * len(images)
     found = []
     for image in images:
-        found.append(association.send_c_store(image).get("Status") if association.is_established else None)
+        found.append(
+            association.send_c_store(image).get("Status") if association.is_established else None
+        )
     if association.is_established:
         association.release()
     return found
@@ -133,7 +135,9 @@ class Archive:
         if self.forgets is not None:
             ae.add_supported_context(StorageCommitmentPushModel)
         handlers = [
-            (evt.EVT_C_STORE, self._store), (evt.EVT_N_ACTION, self._asked), (evt.EVT_REQUESTED, self._called)
+            (evt.EVT_C_STORE, self._store),
+            (evt.EVT_N_ACTION, self._asked),
+            (evt.EVT_REQUESTED, self._called),
         ]
         self._server = ae.start_server(
             ("127.0.0.1", 0), block=False, evt_handlers=handlers, ssl_context=self.tls

@@ -26,7 +26,7 @@ from tests.node.parties import AtWork, at_work
 from tests.node.test_orthanc import free_port, process, program, told, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")]
-SPEED = 300.0               # seconds of the delivery's clock in one
+SPEED = 300.0  # seconds of the delivery's clock in one
 TWO_HOURS_S = 7200.0
 STORESCP = """[[TransferSyntaxes]]
 [Plain]
@@ -69,12 +69,22 @@ def orthanc(folder: Path, dicom: int, back: int | None, lua: str = "") -> Iterat
         pytest.skip("Orthanc is not installed: apt-get install orthanc")
     folder.mkdir()
     (folder / "filter.lua").write_text(lua)
-    (folder / "orthanc.json").write_text(json.dumps({
-        "StorageDirectory": str(folder), "IndexDirectory": str(folder), "DicomAet": "ARCHIVE",
-        "DicomPort": dicom, "HttpPort": http, "AuthenticationEnabled": False,
-        "LuaScripts": [str(folder / "filter.lua")],
-        "DicomModalities": {} if back is None else {"fovnet": ["FOVNET", "127.0.0.1", back]},
-    }))
+    (folder / "orthanc.json").write_text(
+        json.dumps(
+            {
+                "StorageDirectory": str(folder),
+                "IndexDirectory": str(folder),
+                "DicomAet": "ARCHIVE",
+                "DicomPort": dicom,
+                "HttpPort": http,
+                "AuthenticationEnabled": False,
+                "LuaScripts": [str(folder / "filter.lua")],
+                "DicomModalities": {}
+                if back is None
+                else {"fovnet": ["FOVNET", "127.0.0.1", back]},
+            }
+        )
+    )
     with process(program_path, folder / "orthanc.json"):
         until(lambda: told(f"http://127.0.0.1:{http}/system"))
         yield
@@ -90,7 +100,9 @@ def two_hours(running: AtWork, until_delivered: bool = False) -> Diary:
             break
         time.sleep(0.05)
     diary.lines = [line for line in running.lines if "listens" not in line]
-    diary.attempts = sum("tried again in" in line or "sent again later" in line for line in diary.lines)
+    diary.attempts = sum(
+        "tried again in" in line or "sent again later" in line for line in diary.lines
+    )
     first = diary.lines[0] if diary.lines else ""
     counts = f"{now_s:,.0f} s: {diary.attempts} attempts, {len(diary.lines)} lines"
     sys.stdout.write(f"\n{counts}; {diary.last['trouble']!r}; {first}\n")
@@ -137,7 +149,10 @@ end"""
 
 def test_an_archive_that_forgets_what_it_stored(tmp_path, networks) -> None:
     archive, own = free_port(), free_port()
-    with orthanc(tmp_path / "db", archive, own, DISCARDS), node(tmp_path, networks, archive, own) as running:
+    with (
+        orthanc(tmp_path / "db", archive, own, DISCARDS),
+        node(tmp_path, networks, archive, own) as running,
+    ):
         is_told(two_hours(running), "does not keep what it stored, reason 0112")
 
 
@@ -151,15 +166,24 @@ def test_an_archive_that_refuses_to_commit_itself(tmp_path, networks) -> None:
 def test_an_archive_that_never_says_whether_it_keeps_a_report(tmp_path, networks) -> None:
     """It calls back at a wrong port; that is waited for, and told after an hour."""
     archive, own = free_port(), free_port()
-    with orthanc(tmp_path / "db", archive, free_port()), node(tmp_path, networks, archive, own) as running:
+    with (
+        orthanc(tmp_path / "db", archive, free_port()),
+        node(tmp_path, networks, archive, own) as running,
+    ):
         diary = two_hours(running)
     assert not any(text for now_s, text in diary.health if now_s < 3000)
-    assert "does not say whether it keeps what it stored" in diary.health[-1][1] and len(diary.lines) <= 2
+    assert (
+        "does not say whether it keeps what it stored" in diary.health[-1][1]
+        and len(diary.lines) <= 2
+    )
 
 
 def test_a_slow_archive_is_no_trouble(tmp_path, networks) -> None:
     archive, own = free_port(), free_port()
-    with orthanc(tmp_path / "db", archive, own, WAITS), node(tmp_path, networks, archive, own) as running:
+    with (
+        orthanc(tmp_path / "db", archive, own, WAITS),
+        node(tmp_path, networks, archive, own) as running,
+    ):
         diary = two_hours(running, until_delivered=True)
     assert diary.last["reports_delivered"] == 1 and not any(text for _, text in diary.health)
 

@@ -73,7 +73,9 @@ def test_without_storage_commitment_a_stored_report_is_delivered(places, archive
 
 
 @pytest.mark.parametrize("calls_back", [False, True], ids=["on the same association", "on its own"])
-def test_with_it_a_report_is_delivered_when_the_archive_says_so(places, archive, calls_back: bool) -> None:
+def test_with_it_a_report_is_delivered_when_the_archive_says_so(
+    places, archive, calls_back: bool
+) -> None:
     """It answers while the association is open, or calls back at the door, to which it is known."""
     clock = Clock()
     outbox, door = Outbox(places, clock), None
@@ -100,14 +102,16 @@ def test_a_report_that_the_archive_lost_is_sent_again(places, archive) -> None:
     uid, taker = report(places.reports(UNSENT) / "a.dcm"), courier(outbox, port)
     taker.round()
     until(lambda: names(places, UNSENT) == ["a.dcm"])
-    assert not taker.round()                        # not at once
+    assert not taker.round()  # not at once
     clock.now += Pauses.first_s
     taker.round()
     until(lambda: names(places, DELIVERED) == ["a.dcm"])
     assert peer.reports == [uid, uid]
 
 
-def test_after_a_restart_the_archive_is_asked_again_and_nothing_is_sent_twice(places, archive) -> None:
+def test_after_a_restart_the_archive_is_asked_again_and_nothing_is_sent_twice(
+    places, archive
+) -> None:
     peer, port = archive(forgets=0)
     peer.at_once = True
     report(places.reports(STORED) / "a.dcm")
@@ -163,7 +167,9 @@ def test_an_archive_that_rejects_the_node_is_told_from_one_that_is_away(places, 
     taker = courier(Outbox(places, Clock()), archive(knows=["OTHER"])[1])
     report(places.reports(UNSENT) / "a.dcm")
     taker.round()
-    assert re.fullmatch("ARCHIVE at .* rejects FOVNET: Calling AE title not recogni[sz]ed", taker.trouble)
+    assert re.fullmatch(
+        "ARCHIVE at .* rejects FOVNET: Calling AE title not recogni[sz]ed", taker.trouble
+    )
 
 
 NO_SR = "does not take Comprehensive 3D SR"

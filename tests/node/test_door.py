@@ -18,7 +18,12 @@ import pytest
 from pydicom.uid import JPEG2000MC, HTJ2KLossless
 from pynetdicom import AE
 from pynetdicom.association import Association
-from pynetdicom.sop_class import CTImageStorage, MRImageStorage, SecondaryCaptureImageStorage, Verification
+from pynetdicom.sop_class import (
+    CTImageStorage,
+    MRImageStorage,
+    SecondaryCaptureImageStorage,
+    Verification,
+)
 
 from fovnet.node.connection import Bounded
 from fovnet.node.door import IMAGES, Door, Limits
@@ -68,6 +73,7 @@ def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
     """Doors on free ports, closed after the test."""
     doors: list[Door] = []
     with held(tmp_path / "node") as places:
+
         def made(tls: ssl.SSLContext | None = None, **limits: float) -> Opened:
             lines: list[str] = []
             figures, bounds = Figures(), Limits(**{"reserve_bytes": 0, **limits})
@@ -93,11 +99,17 @@ def acceptors(door: Door) -> int:
 
 REQUEST = struct.pack(">BxL", 1, 200)
 PROBES = {
-    "nothing": b"", "one zero": b"\0", "one byte of a request": b"\1", "the head of a request": REQUEST,
+    "nothing": b"",
+    "one zero": b"\0",
+    "one byte of a request": b"\1",
+    "the head of a request": REQUEST,
     "half a request": REQUEST + b"\0\1\0\0FOVNET          ",
-    "a request of 4 GiB": struct.pack(">BxL", 1, 2**32 - 1), "HTTP": b"GET / HTTP/1.0\r\n\r\n",
-    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "a line": b"\r\n",
-    "SSH": b"SSH-2.0-probe\r\n", "zeros": bytes(2000),
+    "a request of 4 GiB": struct.pack(">BxL", 1, 2**32 - 1),
+    "HTTP": b"GET / HTTP/1.0\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "a line": b"\r\n",
+    "SSH": b"SSH-2.0-probe\r\n",
+    "zeros": bytes(2000),
     "data before a request": struct.pack(">BxL", 4, 10) + bytes(10),
 }
 ENDINGS = ["closed", "reset", "half closed", "left open"]
@@ -114,7 +126,9 @@ def end(probe: socket.socket, how: str) -> None:
 
 @pytest.mark.parametrize("how", ENDINGS)
 @pytest.mark.parametrize("name", PROBES)
-def test_a_dozen_probes_keep_no_scanner_out_and_end_at_once(opened, series, name: str, how: str) -> None:
+def test_a_dozen_probes_keep_no_scanner_out_and_end_at_once(
+    opened, series, name: str, how: str
+) -> None:
     """The door has one association, and it is free while they come and after them."""
     here = opened(associations=1, request_s=0.5 if how == "left open" else 60.0)
     image = series(1)[:1]
@@ -132,7 +146,7 @@ def test_a_dozen_probes_keep_no_scanner_out_and_end_at_once(opened, series, name
     for probe in probes:
         probe.close()
     assert here.counts["limit_reached"] == 0
-    assert len(here.lines) <= 3                     # once, and at the tenth
+    assert len(here.lines) <= 3  # once, and at the tenth
 
 
 def test_the_limit_is_of_associations_and_is_told(opened) -> None:
@@ -188,7 +202,7 @@ def test_the_door_offers_what_the_reader_reads_and_nothing_else(opened) -> None:
         association.release()
     assert HTJ2KLossless in readable
     here.until(classes_refused=1)
-    line, = here.lines
+    (line,) = here.lines
     assert "may not send" in line and "MR Image Storage as JPEG 2000 Part 2" in line
 
 
@@ -214,16 +228,25 @@ def test_each_cause_is_told_once_of_each_caller_and_counted(opened, series, writ
     assert statuses(here.port, [good]) == [0]
     here.until(classes_refused=11, mismatched=10, too_large=2)
     told = " | ".join(here.lines)
-    assert told.count("may not send CT Image Storage: MR images are taken") == 2        # the first, the tenth
+    assert (
+        told.count("may not send CT Image Storage: MR images are taken") == 2
+    )  # the first, the tenth
     assert told.count("may not send CT Image Storage or Secondary Capture Image Storage: ") == 1
     assert told.count("or with another than announced (A900)") == 2 and "(10 times by now)" in told
     assert told.count("sent more than 0.000976562 GiB in one instance (--largest)") == 1
-    assert len(here.lines) == 6 and not any("Doe" in line or "1.2.826" in line for line in here.lines)
+    assert len(here.lines) == 6 and not any(
+        "Doe" in line or "1.2.826" in line for line in here.lines
+    )
 
 
 OFFERS = {
-    "all classes": [], "all classes, a folder": ["+sd"], "all as implicit": ["-xi"], "all as big": ["-xb"],
-    "all, combined": ["+C"], "needed classes": ["-R"], "needed, a folder": ["-R", "+sd"],
+    "all classes": [],
+    "all classes, a folder": ["+sd"],
+    "all as implicit": ["-xi"],
+    "all as big": ["-xb"],
+    "all, combined": ["+C"],
+    "needed classes": ["-R"],
+    "needed, a folder": ["-R", "+sd"],
 }
 """Words to DCMTK's storescu."""
 # pynetdicom installs another of this name
@@ -269,7 +292,7 @@ def test_a_failed_handshake_is_told_with_its_reason(opened, certificates) -> Non
     bare = ssl.create_default_context(cafile=certificates.ca)
     with pytest.raises(OSError), socket.create_connection(("127.0.0.1", here.port)) as plain:
         bare.wrap_socket(plain, server_hostname="127.0.0.1").recv(1)
-    assert not echo(here.port).is_established           # without TLS
+    assert not echo(here.port).is_established  # without TLS
     here.until(tls_failed=2)
     assert here.lines == [
         "refused: 127.0.0.1 failed to agree on TLS (peer did not return a certificate)",
@@ -280,4 +303,6 @@ def test_a_failed_handshake_is_told_with_its_reason(opened, certificates) -> Non
     ae.add_requested_context(Verification)
     ae.associate("127.0.0.1", plainly.port, tls_args=(calling(*ours), "127.0.0.1"))
     plainly.until(not_dicom=1)
-    assert plainly.lines == ["refused: 127.0.0.1 speaks TLS, and this node does not; --tls-cert lets it"]
+    assert plainly.lines == [
+        "refused: 127.0.0.1 speaks TLS, and this node does not; --tls-cert lets it"
+    ]

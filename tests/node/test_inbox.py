@@ -70,7 +70,7 @@ def test_all_that_was_acknowledged_is_in_the_newest_version(steps) -> None:
                 clock.now += what[0]
             elif kind == "restart":
                 inbox = Inbox(places, REST_S, LONGEST_S, clock)
-            else:                                   # killed before the answer, every other time
+            else:  # killed before the answer, every other time
                 homes = [home for home in map(inbox.take, inbox.at_rest()) if home is not None]
                 for home in homes[::2]:
                     answer(places, home)
@@ -83,7 +83,7 @@ def test_all_that_was_acknowledged_is_in_the_newest_version(steps) -> None:
             newest = places.series / f"{key}-{version}"
             assert {path.name: path.read_bytes() for path in newest.iterdir()} == wanted
         clock.now += LONGEST_S
-        for key, wanted in kept.items():            # sent again as it was: nothing to answer
+        for key, wanted in kept.items():  # sent again as it was: nothing to answer
             for name, content in wanted.items():
                 keep(inbox, key, name, content)
         clock.now += REST_S
@@ -107,10 +107,14 @@ def test_an_instance_that_could_not_be_written_leaves_nothing(tmp_path) -> None:
     with held(tmp_path / "node") as places:
         inbox = Inbox(places, REST_S, LONGEST_S)
         for fault in (OSError, ValueError):
+
             def failing(_: object, fault: type[Exception] = fault) -> None:
                 raise fault
 
-            for steps in ((failing, lambda _: ("A", "0.dcm")), (lambda file: file.write(b"x"), failing)):
+            for steps in (
+                (failing, lambda _: ("A", "0.dcm")),
+                (lambda file: file.write(b"x"), failing),
+            ):
                 try:
                     inbox.keep(*steps)
                 except fault:

@@ -44,7 +44,9 @@ def key(images) -> str:
     return hashed(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
 
 
-def test_interleaved_series_are_each_answered_once_and_as_by_predict(tmp_path, networks, series) -> None:
+def test_interleaved_series_are_each_answered_once_and_as_by_predict(
+    tmp_path, networks, series
+) -> None:
     """One of four is broken, and refused; nothing that is told or kept names a patient."""
     sent = [series(number) for number in range(4)]
     for image in sent[3]:
@@ -67,8 +69,12 @@ def test_interleaved_series_are_each_answered_once_and_as_by_predict(tmp_path, n
     assert {pydicom.dcmread(path).StudyInstanceUID for path in reports} == {
         str(images[0].StudyInstanceUID) for images in sent[:3]
     }
-    said = " ".join([*running.lines, json.dumps(told), json.dumps(answers), *map(str, tmp_path.rglob("*"))])
-    assert not any(value in said for value in PATIENT.values()) and "1.2.826" not in " ".join(running.lines)
+    said = " ".join(
+        [*running.lines, json.dumps(told), json.dumps(answers), *map(str, tmp_path.rglob("*"))]
+    )
+    assert not any(value in said for value in PATIENT.values()) and "1.2.826" not in " ".join(
+        running.lines
+    )
 
 
 def test_late_instances_are_answered_with_the_earlier_ones_and_repeated_ones_are_not(
@@ -93,7 +99,7 @@ def test_a_busy_node_removes_what_was_kept_and_not_what_waits(tmp_path, networks
     with at_work(tmp_path / "node", networks) as running:
         statuses(running.port, series(1))
         running.until(answered=1)
-    first, = running.places.series.iterdir()
+    (first,) = running.places.series.iterdir()
     later = first.with_name(first.name.replace("-1", "-2"))
     copytree(first, later)
     with at_work(tmp_path / "node", networks, keep_h=0.0) as running:
@@ -129,7 +135,9 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
     ]
 
 
-def test_what_is_no_instance_is_refused_with_the_status_that_says_why(tmp_path, networks, series) -> None:
+def test_what_is_no_instance_is_refused_with_the_status_that_says_why(
+    tmp_path, networks, series
+) -> None:
     """Without a series, under another UID than announced, and bytes that are no data set; the next is
     taken."""
     nameless, other, good = series(1)[:3]
@@ -142,7 +150,10 @@ def test_what_is_no_instance_is_refused_with_the_status_that_says_why(tmp_path, 
         data = encode(other, True, True)
         assert stored(association, other.SOPInstanceUID, data) == 0
         assert stored(association, good.SOPInstanceUID, data) == 0xA900
-        assert stored(association, good.SOPInstanceUID, b"\x08\x00\x05\x00\xff\xff\xff\x7fISO") >= 0xA900
+        assert (
+            stored(association, good.SOPInstanceUID, b"\x08\x00\x05\x00\xff\xff\xff\x7fISO")
+            >= 0xA900
+        )
         association.release()
         assert running.until(instances=2)["mismatched"] >= 2
 
@@ -170,7 +181,9 @@ def test_a_full_disk_refuses_and_takes_again_when_there_is_room(tmp_path, networ
         running.until(answered=1)
 
 
-def test_an_instance_beyond_the_limit_ends_its_association_alone(tmp_path, networks, series, write) -> None:
+def test_an_instance_beyond_the_limit_ends_its_association_alone(
+    tmp_path, networks, series, write
+) -> None:
     good = series(1)
     large = write.images(write.noise((1200, 1200, 1)))
     with at_work(tmp_path / "node", networks, limits=Limits(instance_bytes=2**20)) as running:
@@ -212,7 +225,9 @@ def test_a_series_that_ends_every_process_is_refused_at_last(tmp_path, networks,
     assert read_json(running.places.answers / f"{key(images)}-1.json")["code"] == "volume-crash"
 
 
-def test_pixels_and_delivered_reports_go_and_answers_stay(tmp_path, networks, series, archive) -> None:
+def test_pixels_and_delivered_reports_go_and_answers_stay(
+    tmp_path, networks, series, archive
+) -> None:
     peer, port = archive()
     images = series(1)
     settings = {"peer": Peer("ARCHIVE", "127.0.0.1", port)}
@@ -222,18 +237,23 @@ def test_pixels_and_delivered_reports_go_and_answers_stay(tmp_path, networks, se
     with at_work(tmp_path / "node", networks, **settings, keep_h=0.0) as running:
         running.until(reports_delivered=0)
         running.node.stopped.set()
-    assert not any(running.places.series.iterdir()) and len(list(running.places.answers.iterdir())) == 1
+    assert (
+        not any(running.places.series.iterdir())
+        and len(list(running.places.answers.iterdir())) == 1
+    )
     assert len(peer.reports) == 1
 
 
 @pytest.mark.parametrize("state", ["unsent", "stored"])
-def test_without_an_archive_no_report_waits_for_ever(tmp_path, networks, series, state: str) -> None:
+def test_without_an_archive_no_report_waits_for_ever(
+    tmp_path, networks, series, state: str
+) -> None:
     """One made before its hours are over stays, and is told of; an answer stays."""
     with at_work(tmp_path / "node", networks) as running:
         statuses(running.port, series(1))
         running.until(answered=1, reports_unsent=1, given_up=0)
     assert any("no archive is given (--to): reports are not sent" in line for line in running.lines)
-    report, = running.places.reports("unsent").iterdir()
+    (report,) = running.places.reports("unsent").iterdir()
     report.rename(running.places.reports(state) / report.name)
     with at_work(tmp_path / "node", networks, pauses=Pauses(give_up_s=0.0), keep_h=0.0) as running:
         running.until(reports_unsent=0, reports_stored=0, reports_delivered=0)
@@ -245,20 +265,35 @@ def test_without_an_archive_no_report_waits_for_ever(tmp_path, networks, series,
 @pytest.mark.parametrize(
     ("path", "reserve", "status"),
     [
-        ("/", 0, 200), ("/health", 0, 200), ("/health?x=1", 0, 200), ("/health#now", 0, 200), ("/?", 0, 200),
-        ("/health", 2**60, 503), ("/health?x", 2**60, 503), ("/", 2**60, 200), ("/x", 0, 404),
+        ("/", 0, 200),
+        ("/health", 0, 200),
+        ("/health?x=1", 0, 200),
+        ("/health#now", 0, 200),
+        ("/?", 0, 200),
+        ("/health", 2**60, 503),
+        ("/health?x", 2**60, 503),
+        ("/", 2**60, 200),
+        ("/x", 0, 404),
         ("/healthy", 2**60, 404),
     ],
 )
 def test_the_page_tells_how_the_node_is(
     tmp_path, networks, path: str, reserve: int, status: int, method: str
 ) -> None:
-    with at_work(tmp_path / "node", networks, page=0, limits=Limits(reserve_bytes=reserve)) as running:
-        address = next(line for line in running.lines if "page" in line).split("page ")[1].split(";")[0]
+    with at_work(
+        tmp_path / "node", networks, page=0, limits=Limits(reserve_bytes=reserve)
+    ) as running:
+        address = (
+            next(line for line in running.lines if "page" in line).split("page ")[1].split(";")[0]
+        )
         asked = urllib.request.Request(f"{address.rstrip('/')}{path}", method=method)
         try:
             with urllib.request.urlopen(asked) as page:
-                found, text, length = page.status, page.read().decode(), page.headers["Content-Length"]
+                found, text, length = (
+                    page.status,
+                    page.read().decode(),
+                    page.headers["Content-Length"],
+                )
         except urllib.error.HTTPError as fault:
             found, text, length = fault.code, fault.read().decode(), fault.headers["Content-Length"]
     assert found == status
@@ -269,7 +304,8 @@ def test_the_page_tells_how_the_node_is(
 @pytest.mark.parametrize(
     ("host", "port", "advice"),
     [
-        ("192.0.2.77", 0, "--bind wants an address of this machine"), ("127.0.0.1", None, "give a free one"),
+        ("192.0.2.77", 0, "--bind wants an address of this machine"),
+        ("127.0.0.1", None, "give a free one"),
         ("no-such-host.invalid", 0, "--bind wants an address of this machine"),
     ],
 )
@@ -291,7 +327,9 @@ def test_a_port_that_needs_a_privilege_is_called_so() -> None:
     assert "need a privilege" in advice_on(fault, 104)
 
 
-def test_with_tls_only_callers_with_a_certificate_are_heard(tmp_path, networks, series, certificates) -> None:
+def test_with_tls_only_callers_with_a_certificate_are_heard(
+    tmp_path, networks, series, certificates
+) -> None:
     image = series(1)[:1]
     ours = (certificates.cert, certificates.key, certificates.ca)
     bare = ssl.create_default_context(cafile=certificates.ca)
@@ -302,5 +340,5 @@ def test_with_tls_only_callers_with_a_certificate_are_heard(tmp_path, networks, 
             bare.wrap_socket(plain, server_hostname="127.0.0.1") as nobody,
             pytest.raises(ssl.SSLError, match="certificate required"),
         ):
-            nobody.recv(1)          # where TLS 1.3 tells what is missing
+            nobody.recv(1)  # where TLS 1.3 tells what is missing
         assert statuses(running.port, image) == [None]

@@ -27,7 +27,9 @@ from fovnet.records import read_json
 
 pytestmark = pytest.mark.slow
 PROGRAMS = ("Orthanc", "storescu")
-PLACES = f"{os.defpath}{os.pathsep}/usr/local/bin{os.pathsep}/usr/sbin"      # pynetdicom has a storescu, too
+PLACES = (
+    f"{os.defpath}{os.pathsep}/usr/local/bin{os.pathsep}/usr/sbin"  # pynetdicom has a storescu, too
+)
 
 
 def program(name: str) -> str | None:
@@ -42,7 +44,9 @@ def free_port() -> int:
 @contextmanager
 def process(*words: object) -> Iterator[subprocess.Popen[bytes]]:
     """A program at work, ended with the block."""
-    with subprocess.Popen([*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as found:
+    with subprocess.Popen(
+        [*map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as found:
         try:
             yield found
         finally:
@@ -74,9 +78,13 @@ def orthanc(tmp_path) -> Iterator[dict[str, int]]:
         pytest.skip(f"{', '.join(lacking)} not installed: apt-get install orthanc dcmtk")
     ports = {name: free_port() for name in ("dicom", "http", "node", "page")}
     settings = {
-        "StorageDirectory": str(tmp_path / "db"), "IndexDirectory": str(tmp_path / "db"),
-        "DicomAet": "ORTHANC", "DicomPort": ports["dicom"], "HttpPort": ports["http"],
-        "RemoteAccessAllowed": False, "AuthenticationEnabled": False,
+        "StorageDirectory": str(tmp_path / "db"),
+        "IndexDirectory": str(tmp_path / "db"),
+        "DicomAet": "ORTHANC",
+        "DicomPort": ports["dicom"],
+        "HttpPort": ports["http"],
+        "RemoteAccessAllowed": False,
+        "AuthenticationEnabled": False,
         "DicomModalities": {"fovnet": ["FOVNET", "127.0.0.1", ports["node"]]},
     }
     (tmp_path / "orthanc.json").write_text(json.dumps(settings))
@@ -89,10 +97,25 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
     tmp_path, write, series, orthanc
 ) -> None:
     images = series(1)
-    first, rest = write.save(tmp_path / "first", images[:6]), write.save(tmp_path / "rest", images[6:])
+    first, rest = (
+        write.save(tmp_path / "first", images[:6]),
+        write.save(tmp_path / "rest", images[6:]),
+    )
     line = [
-        sys.executable, "-m", "fovnet", "node", "--out", tmp_path / "node", "--port", orthanc["node"],
-        "--page", orthanc["page"], "--to", f"ORTHANC@127.0.0.1:{orthanc['dicom']}", "--rest", 3,
+        sys.executable,
+        "-m",
+        "fovnet",
+        "node",
+        "--out",
+        tmp_path / "node",
+        "--port",
+        orthanc["node"],
+        "--page",
+        orthanc["page"],
+        "--to",
+        f"ORTHANC@127.0.0.1:{orthanc['dicom']}",
+        "--rest",
+        3,
     ]
     health = f"http://127.0.0.1:{orthanc['page']}/health"
 
@@ -108,15 +131,17 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
     with process(*line):
         until(lambda: told(health))
         send(rest)
-        until(lambda: json.loads(told(health))["reports_delivered"])    # Orthanc has committed itself
+        until(lambda: json.loads(told(health))["reports_delivered"])  # Orthanc has committed itself
     key = hashed(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
     answer = read_json(tmp_path / "node" / "answers" / f"{key}-1.json")
-    assert answer["covers"][-1][1] == 11            # one answer, on what came before the kill and after it
+    assert answer["covers"][-1][1] == 11  # one answer, on what came before the kill and after it
     address = f"http://127.0.0.1:{orthanc['http']}/instances"
-    one, = json.loads(told(address))
+    (one,) = json.loads(told(address))
     content = told(f"{address}/{one}/file")
     report = srread(BytesIO(content))
-    assert report.StudyInstanceUID == images[0].StudyInstanceUID and report.PatientName == "Doe^Jane"
+    assert (
+        report.StudyInstanceUID == images[0].StudyInstanceUID and report.PatientName == "Doe^Jane"
+    )
     evidence = report.CurrentRequestedProcedureEvidenceSequence[0].ReferencedSeriesSequence[0]
     referred = {item.ReferencedSOPInstanceUID for item in evidence.ReferencedSOPSequence}
     assert referred <= {image.SOPInstanceUID for image in images}

@@ -20,13 +20,21 @@ def answer(places: Places, key: str, version: int, *parts: str, recorded: bool =
     """What an answer of this version leaves: a JSON a volume, and then the record of the series."""
     names = [f"{key}-{version}{part}" for part in parts or [""]]
     for name in names:
-        statement = {"region": "head", "answer": "yes", "probability": 0.9, "lower": None, "upper": None}
+        statement = {
+            "region": "head",
+            "answer": "yes",
+            "probability": 0.9,
+            "lower": None,
+            "upper": None,
+        }
         body = {"volume_id": name, "path": "p", "status": "ok", "message": "a\tb\nc", "code": ""}
         write_json(places.answers / f"{name}.json", {**body, "statements": [statement]})
     if recorded:
         volumes = [{"volume_id": name} for name in names]
         uids = {"study_uid": f"1.{key}", "series_uid": f"2.{key}"}
-        write_json(places.answered(key), {"version": version, **uids, "volumes": volumes, "instances": {}})
+        write_json(
+            places.answered(key), {"version": version, **uids, "volumes": volumes, "instances": {}}
+        )
 
 
 @pytest.fixture
@@ -54,7 +62,7 @@ def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) 
     assert table.path.read_bytes().startswith(before)
     assert rows(places) == {"a-1": "2.a", "b-1": "2.b", "c-1": "2.c", "c-1-0123": "2.c"}
     answer(places, "a", 10)
-    answer(places, "a", 9)                          # an older one, found beside it
+    answer(places, "a", 9)  # an older one, found beside it
     answer(places, "a", 10)
     table.add("a", 10)
     assert list(rows(places)) == ["a-10", "b-1", "c-1", "c-1-0123"]
@@ -70,14 +78,18 @@ def test_a_table_is_right_after_any_end_of_the_process(places, harm: str) -> Non
     text = table.path.read_text()
     lines = text.splitlines(keepends=True)
     harmed = {
-        "gone": "", "cut": text[:-9], "twice": text + lines[-1], "columns": text.replace("legs", "arms"),
-        "zeros": text[:-20] + "\0" * 20, "none": text,
+        "gone": "",
+        "cut": text[:-9],
+        "twice": text + lines[-1],
+        "columns": text.replace("legs", "arms"),
+        "zeros": text[:-20] + "\0" * 20,
+        "none": text,
     }[harm]
     table.path.write_text(harmed)
     if harm == "gone":
         table.path.unlink()
-    answer(places, "d", 1)                          # recorded, and killed before its row
-    answer(places, "a", 2, recorded=False)          # killed before its record: to be answered again
+    answer(places, "d", 1)  # recorded, and killed before its row
+    answer(places, "a", 2, recorded=False)  # killed before its record: to be answered again
     Table(places, REGIONS).mend()
     assert rows(places) == {f"{key}-1": f"2.{key}" for key in "abcd"}
     answer(places, "a", 2)
@@ -91,7 +103,7 @@ def test_a_full_disk_while_a_row_is_written_is_made_good(places, monkeypatch) ->
     table.add("a", 1)
     answer(places, "b", 1)
     with monkeypatch.context() as full:
-        full.setattr(type(table), "path", property(lambda _: places.folder / "answers"))     # a folder
+        full.setattr(type(table), "path", property(lambda _: places.folder / "answers"))  # a folder
         with pytest.raises(OSError):
             table.add("b", 1)
     table.add("b", 1)
@@ -115,5 +127,7 @@ def test_a_node_keeps_its_table(tmp_path, networks, series) -> None:
     keys = [hashed(one[0].StudyInstanceUID, one[0].SeriesInstanceUID) for one in (images, broken)]
     assert found.keys() == {f"{keys[0]}-2", f"{keys[1]}-1"}
     assert [found[f"{keys[1]}-1"][name] for name in ("status", *UIDS)] == [
-        "refused", str(broken[0].StudyInstanceUID), str(broken[0].SeriesInstanceUID)
+        "refused",
+        str(broken[0].StudyInstanceUID),
+        str(broken[0].SeriesInstanceUID),
     ]

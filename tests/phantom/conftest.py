@@ -16,6 +16,7 @@ Point = tuple[float, float, float]
 @pytest.fixture(scope="session")
 def around() -> Callable[[Point, Point, float], Grid]:
     """The grid along the body's axes from one corner to the other, mm, with voxels of that size."""
+
     def grid(low: Point, high: Point, spacing_mm: float) -> Grid:
         i, j, k = np.rint(np.subtract(high, low) / spacing_mm).astype(int).tolist()
         affine = np.diag([spacing_mm] * 3 + [1.0])

@@ -45,7 +45,10 @@ BODY = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
 
 def sums(folder: Path) -> dict[str, str]:
     files = [path for path in folder.rglob("*") if path.suffix in (".gz", ".tsv")]
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,9 @@ def test_tables_that_were_made_by_hand_are_not_simulated_over(tmp_path: Path, te
     assert table.read_bytes() == text.encode("latin-1") and list(tmp_path.iterdir()) == [table]
 
 
-def test_the_same_seed_gives_the_same_bytes_with_two_workers(collection: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_with_two_workers(
+    collection: Path, tmp_path: Path
+) -> None:
     simulate_collection(tmp_path, subjects=2, volumes_per_subject=2, seed=3, workers=2)
     assert sums(tmp_path) == sums(collection)
 
@@ -80,7 +85,10 @@ def test_a_smaller_collection_is_part_of_a_larger_one_and_a_finished_one_is_left
     )
     reported: list[tuple[int, int]] = []
     simulate_collection(
-        collection, subjects=1, volumes_per_subject=2, seed=3,
+        collection,
+        subjects=1,
+        volumes_per_subject=2,
+        seed=3,
         progress=lambda done, total: reported.append((done, total)),
     )
     assert reported == [(2, 2)] and {path: path.stat().st_mtime_ns for path in times} == times
@@ -111,9 +119,13 @@ def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Pla
     acquired = plan(person, landmarks(person), BODY, SITES[1], np.random.default_rng(5))
     i, j, k = (size // 3 for size in acquired.grid.shape)
     grid = replace(
-        acquired.grid, shape=(i, j, k), vox_to_ras=acquired.grid.vox_to_ras @ np.diag([3, 3, 3, 1.0])
+        acquired.grid,
+        shape=(i, j, k),
+        vox_to_ras=acquired.grid.vox_to_ras @ np.diag([3, 3, 3, 1.0]),
     )
-    acquired = replace(acquired, grid=grid, acquisition=replace(acquired.acquisition, average=(1, 1, 1)))
+    acquired = replace(
+        acquired, grid=grid, acquisition=replace(acquired.acquisition, average=(1, 1, 1))
+    )
     volume, _ = acquire(person, acquired, np.random.default_rng(0))
     ways = [
         np.array(list(zip(order, signs, strict=True)))
@@ -122,19 +134,32 @@ def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Pla
     ]
     return (
         volume,
-        [(way, nib.Nifti1Image.from_bytes(gzip.decompress(nifti_bytes(volume, way)))) for way in ways],
+        [
+            (way, nib.Nifti1Image.from_bytes(gzip.decompress(nifti_bytes(volume, way))))
+            for way in ways
+        ],
         acquired,
     )
 
 
-def test_all_48_stored_orders_and_directions_come_back_to_the_same_canonical_volume(stored_ways) -> None:
+def test_all_48_stored_orders_and_directions_come_back_to_the_same_canonical_volume(
+    stored_ways,
+) -> None:
     volume, images, _ = stored_ways
     assert (
-        len({image.get_fdata().shape + tuple(np.round(image.affine, 3).ravel()) for _, image in images}) == 48
+        len(
+            {
+                image.get_fdata().shape + tuple(np.round(image.affine, 3).ravel())
+                for _, image in images
+            }
+        )
+        == 48
     )
     for _, image in images:
         canonical = nib.as_closest_canonical(image)
-        assert np.array_equal(np.asarray(canonical.dataobj), np.rint(volume.voxels).astype(np.int16))
+        assert np.array_equal(
+            np.asarray(canonical.dataobj), np.rint(volume.voxels).astype(np.int16)
+        )
         assert canonical.affine == pytest.approx(volume.vox_to_ras, abs=1e-3)
 
 
@@ -163,15 +188,18 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
                 if row["region"] in DEFAULT.chain:
                     rung = DEFAULT.chain.index(row["region"])
                     assert (
-                        marks.borders_mm[rung] <= inside.min() and inside.max() < marks.borders_mm[rung + 1]
+                        marks.borders_mm[rung] <= inside.min()
+                        and inside.max() < marks.borders_mm[rung + 1]
                     )
 
 
 def test_air_above_the_head_and_slivers_of_body_are_none() -> None:
     marks = landmarks(sample_person((0, 1)))
     heights = np.array([marks.chin, marks.vertex - 40, marks.vertex - 1, marks.vertex + 10])
-    area = np.array([2e4, 2e4, SLIVER_MM2 / 2, 5e3])            # the last: raised hands
-    assert region_rows(heights, area, marks, "") == [{"region": "head", "first_slice": 0, "last_slice": 1}]
+    area = np.array([2e4, 2e4, SLIVER_MM2 / 2, 5e3])  # the last: raised hands
+    assert region_rows(heights, area, marks, "") == [
+        {"region": "head", "first_slice": 0, "last_slice": 1}
+    ]
     assert region_rows(heights + 500, area, marks, "spine") == [
         {"region": NONE, "first_slice": 0, "last_slice": 3}
     ]
@@ -224,7 +252,9 @@ def test_every_family_can_be_planned_for_everyone() -> None:
         assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name
 
 
-def test_with_more_volumes_a_person_the_folder_of_fewer_gives_what_an_empty_one_gives(tmp_path: Path) -> None:
+def test_with_more_volumes_a_person_the_folder_of_fewer_gives_what_an_empty_one_gives(
+    tmp_path: Path,
+) -> None:
     """The last volume of a person may show no body; it is the last one no more where there are more."""
     of_two = simulate_subject(tmp_path / "grown", 7, 2, 3)[0]
     assert of_two[-1]["field_of_view"] == "no body"
@@ -235,12 +265,16 @@ def test_with_more_volumes_a_person_the_folder_of_fewer_gives_what_an_empty_one_
 
 @pytest.mark.parametrize("damage", ["", "[]", "{"])
 def test_a_volume_whose_facts_are_damaged_is_made_again(tmp_path: Path, damage: str) -> None:
-    simulate_collection(tmp_path / "made", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    simulate_collection(
+        tmp_path / "made", subjects=1, volumes_per_subject=1, seed=3, without=["everything"]
+    )
     (facts,) = (tmp_path / "made" / "volumes" / ".facts").iterdir()
     (volume,) = (tmp_path / "made" / "volumes").glob("*.nii.gz")
     before = facts.read_text(), volume.read_bytes()
     facts.write_text(damage)
-    simulate_collection(tmp_path / "made", subjects=1, volumes_per_subject=1, seed=3, without=["everything"])
+    simulate_collection(
+        tmp_path / "made", subjects=1, volumes_per_subject=1, seed=3, without=["everything"]
+    )
     assert (facts.read_text(), volume.read_bytes()) == before
 
 
@@ -254,7 +288,12 @@ def test_a_run_that_ends_too_early_leaves_no_table_of_volumes_that_it_has_writte
 
     with pytest.raises(KeyboardInterrupt):
         simulate_collection(
-            tmp_path, subjects=2, volumes_per_subject=1, seed=4, without=["everything"], progress=stop
+            tmp_path,
+            subjects=2,
+            volumes_per_subject=1,
+            seed=4,
+            without=["everything"],
+            progress=stop,
         )
     assert not (tmp_path / "volumes.tsv").exists() and not (tmp_path / "regions.tsv").exists()
 
@@ -276,10 +315,23 @@ def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_pa
         "main; main()"
     )
     line = [
-        sys.executable, "-c", program, "phantom", str(tmp_path / "out"), "--subjects", "200", "--volumes",
-        "1", "--workers", "2", "--without", "everything",
+        sys.executable,
+        "-c",
+        program,
+        "phantom",
+        str(tmp_path / "out"),
+        "--subjects",
+        "200",
+        "--volumes",
+        "1",
+        "--workers",
+        "2",
+        "--without",
+        "everything",
     ]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+    with subprocess.Popen(
+        line, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
         while not list((tmp_path / "out").rglob("*.nii.gz")):
             assert running.poll() is None
             time.sleep(0.05)
@@ -293,7 +345,9 @@ def test_ctrl_c_stops_the_simulation_of_people_whom_nobody_wants_any_more(tmp_pa
     assert len(list((tmp_path / "out").rglob("*.nii.gz"))) < 100
 
 
-def test_a_person_whose_process_dies_again_and_again_is_named_and_no_table_is_written(tmp_path: Path) -> None:
+def test_a_person_whose_process_dies_again_and_again_is_named_and_no_table_is_written(
+    tmp_path: Path,
+) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os\nfrom pathlib import Path\nfrom fovnet.errors import CollectionError\n"
@@ -304,7 +358,9 @@ def test_a_person_whose_process_dies_again_and_again_is_named_and_no_table_is_wr
         f"        collection.simulate_collection(Path({str(tmp_path / 'out')!r}), subjects=1, workers=2)\n"
         "    except CollectionError as fault:\n        print(fault)\n"
     )
-    said = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=900).stdout
+    said = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=900
+    ).stdout
     assert "subject 1 died twice" in said and "phantom-crash" in said
     assert not (tmp_path / "out" / "volumes.tsv").exists()
 
@@ -317,9 +373,9 @@ def test_a_region_that_only_a_corner_reaches_is_none_of_a_volume_that_is_cut_alo
     volume is resampled."""
     turn = np.deg2rad(tilt_deg)
     affine = np.diag([2.0, 2.0, 8.0, 1.0])
-    affine[1:3, 1:3] = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ np.diag(
-        [2.0, 8.0]
-    )
+    affine[1:3, 1:3] = np.array(
+        [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    ) @ np.diag([2.0, 8.0])
     volume = Volume(np.arange(10 * 140 * 8, dtype=np.float32).reshape(10, 140, 8), affine, "")
     z = volume.slice_heights_mm()
     ends = z[0] - 20, z[-1] + 25, z[-1] + 35

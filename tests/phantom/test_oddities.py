@@ -43,7 +43,9 @@ def test_rods_leave_four_fifths_of_the_insert_in_water() -> None:
     away at the rim."""
     shares = []
     for seed in range(3):
-        whole, rods = (oddity(kind, np.random.default_rng(seed)) for kind in ("upright cylinder", "insert"))
+        whole, rods = (
+            oddity(kind, np.random.default_rng(seed)) for kind in ("upright cylinder", "insert")
+        )
         shares.append(rods.voxels.mean(dtype=float) / whole.voxels.mean(dtype=float))
     assert np.mean(shares) == pytest.approx(0.8, abs=0.12)
 

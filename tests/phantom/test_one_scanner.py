@@ -24,7 +24,9 @@ def test_a_scanner_is_one_and_another_is_another(seed: int) -> None:
 def test_all_bodies_have_its_sequences_and_show_what_they_show_elsewhere(tmp_path: Path) -> None:
     """Fields of view, and so the regions, are drawn before the scanner is known."""
     there, anywhere = (
-        simulate_collection(tmp_path / name, subjects=1, volumes_per_subject=1, seed=5, scanner=scanner)
+        simulate_collection(
+            tmp_path / name, subjects=1, volumes_per_subject=1, seed=5, scanner=scanner
+        )
         for name, scanner in (("there", 8), ("anywhere", None))
     )
     sequences = {one.name for one in scanner_of(8).sequences}

@@ -96,7 +96,9 @@ def test_the_same_seed_gives_the_same_bytes_and_without_everything_the_whole_fie
     for path in one:
         image = nib.as_closest_canonical(nib.load(path))
         spanned = np.array(image.shape) * np.array(image.header.get_zooms())
-        assert np.all(spanned > 0.85 * np.array([90, 72, 102])) and np.all(spanned <= [90.01, 72.01, 102.01])
+        assert np.all(spanned > 0.85 * np.array([90, 72, 102])) and np.all(
+            spanned <= [90.01, 72.01, 102.01]
+        )
 
 
 def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_place(
@@ -105,14 +107,23 @@ def test_another_segmentation_joins_the_first_and_the_same_one_takes_its_own_pla
     """So that a collection of one's own segmentations has subjects to share out."""
     for subject, count in (("ann", 2), ("bob", 3), ("ann", 1)):
         simulate_labels(
-            read_labels(*files, subject), tmp_path / "made", count=count, seed=5, without=tuple(SCANNING)
+            read_labels(*files, subject),
+            tmp_path / "made",
+            count=count,
+            seed=5,
+            without=tuple(SCANNING),
         )
     found = read_collection(tmp_path / "made")
     assert sorted((row.subject_id, row.volume_id) for row in found.volumes) == [
-        ("ann", "ann_sim-0001"), ("bob", "bob_sim-0001"), ("bob", "bob_sim-0002"), ("bob", "bob_sim-0003"),
+        ("ann", "ann_sim-0001"),
+        ("bob", "bob_sim-0001"),
+        ("bob", "bob_sim-0002"),
+        ("bob", "bob_sim-0003"),
     ]
     assert set(found.regions) == {row.volume_id for row in found.volumes}
-    one, other = (tmp_path / "made" / "volumes" / f"{name}_sim-0001.nii.gz" for name in ("ann", "bob"))
+    one, other = (
+        tmp_path / "made" / "volumes" / f"{name}_sim-0001.nii.gz" for name in ("ann", "bob")
+    )
     assert one.read_bytes() != other.read_bytes(), "two people are not scanned alike"
 
 
@@ -121,12 +132,25 @@ def test_neither_simulated_people_nor_segmentations_take_the_others_tables(
 ) -> None:
     made, line = (
         tmp_path / "made",
-        ["--from", str(files[0]), "--tissues", str(files[1]), "--regions", str(files[2]), "--count", "1"],
+        [
+            "--from",
+            str(files[0]),
+            "--tissues",
+            str(files[1]),
+            "--regions",
+            str(files[2]),
+            "--count",
+            "1",
+        ],
     )
     first, again = (CliRunner().invoke(app, ["phantom", str(made), *line]) for _ in range(2))
     assert "in the place of 1 that seg had" in again.output and "in the place" not in first.output
     table = (made / "volumes.tsv").read_bytes()
-    people = CliRunner().invoke(app, ["phantom", str(made), "--subjects", "1", "--volumes", "1"]).exception
+    people = (
+        CliRunner()
+        .invoke(app, ["phantom", str(made), "--subjects", "1", "--volumes", "1"])
+        .exception
+    )
     assert (
         isinstance(people, CollectionError)
         and people.code == "phantom-other-tables"
@@ -147,7 +171,14 @@ def test_regions_that_are_not_fovnets_own_are_reported(
     line = [
         str(word)
         for word in (
-            "phantom", tmp_path / "made", "--from", files[0], "--tissues", files[1], "--regions", files[2],
+            "phantom",
+            tmp_path / "made",
+            "--from",
+            files[0],
+            "--tissues",
+            files[1],
+            "--regions",
+            files[2],
         )
     ]
     assert "own regions" not in CliRunner().invoke(app, [*line, "--count", "1"]).output
@@ -156,7 +187,10 @@ def test_regions_that_are_not_fovnets_own_are_reported(
         "the tables are read with what headers say"
     )
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nshank\t20\t60\n")
-    assert "shank: not among fovnet's own regions" in CliRunner().invoke(app, [*line, "--count", "1"]).output
+    assert (
+        "shank: not among fovnet's own regions"
+        in CliRunner().invoke(app, [*line, "--count", "1"]).output
+    )
 
 
 def test_regions_may_be_written_in_capitals(files: tuple[Path, Path, Path]) -> None:
@@ -177,7 +211,11 @@ def test_names_that_tables_cannot_tell_apart_are_one_subject(
 ) -> None:
     for subject in names:
         simulate_labels(
-            read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING)
+            read_labels(*files, subject),
+            tmp_path / "made",
+            count=1,
+            seed=5,
+            without=tuple(SCANNING),
         )
     assert len(read_collection(tmp_path / "made").volumes) == 1
 
@@ -202,7 +240,9 @@ def test_of_a_tilted_segmentation_all_that_its_corners_reach_is_inside(
         read_labels(*files)
 
 
-@pytest.mark.parametrize("rows", ["abdomen\t-30\t20\nchest\t10\t70", "chest\t-30\t20\nabdomen\t20\t70"])
+@pytest.mark.parametrize(
+    "rows", ["abdomen\t-30\t20\nchest\t10\t70", "chest\t-30\t20\nabdomen\t20\t70"]
+)
 def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(
     files: tuple[Path, Path, Path], rows: str
 ) -> None:
@@ -220,16 +260,22 @@ def test_regions_that_overlap_or_lie_the_other_way_up_are_refused(
 
 
 @pytest.mark.parametrize("table", ["hello\n", "region\tfrom_mm\tto_mm\n"])
-def test_a_table_that_names_no_region_is_refused(files: tuple[Path, Path, Path], table: str) -> None:
+def test_a_table_that_names_no_region_is_refused(
+    files: tuple[Path, Path, Path], table: str
+) -> None:
     """It would silently leave every volume without a label."""
     files[2].write_text(table)
     with pytest.raises(CollectionError, match=r"no row names a region.*regions-invalid"):
         read_labels(*files)
 
 
-def test_a_label_with_two_tissues_and_a_body_of_air_are_refused(files: tuple[Path, Path, Path]) -> None:
+def test_a_label_with_two_tissues_and_a_body_of_air_are_refused(
+    files: tuple[Path, Path, Path],
+) -> None:
     files[1].write_text("label\ttissue\n0\tair\n7\tmuscle\n7\tfat\n12\tfat\n")
-    with pytest.raises(CollectionError, match=r"line 4: label 7 has an earlier line.*tissues-invalid"):
+    with pytest.raises(
+        CollectionError, match=r"line 4: label 7 has an earlier line.*tissues-invalid"
+    ):
         read_labels(*files)
     files[1].write_text("label\ttissue\n0\tair\n7\tair\n12\tair\n")
     with pytest.raises(VolumeError, match="labels-empty"):
@@ -290,7 +336,9 @@ def test_a_tissue_nobody_knows_is_refused_with_its_line(files: tuple[Path, Path,
         read_labels(*files)
 
 
-def test_all_faulty_lines_of_the_regions_are_reported_at_once(files: tuple[Path, Path, Path]) -> None:
+def test_all_faulty_lines_of_the_regions_are_reported_at_once(
+    files: tuple[Path, Path, Path],
+) -> None:
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\tx\t20\nchest\t20\t30\nhead\t70\t20\n")
     with pytest.raises(
         CollectionError, match=r"line 2: could not convert.*; line 4: 70 to 20 does not go upwards"
@@ -303,7 +351,8 @@ def test_a_region_that_ends_below_its_beginning_is_refused_with_its_line(
 ) -> None:
     files[2].write_text("region\tfrom_mm\tto_mm\nabdomen\t-30\t20\nchest\t70\t20\n")
     with pytest.raises(
-        CollectionError, match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid"
+        CollectionError,
+        match=r"line 3: 70 to 20 does not go upwards.*the lower one first.*regions-invalid",
     ):
         read_labels(*files)
 
@@ -312,9 +361,15 @@ def test_a_tissue_table_without_a_segmentation_is_refused(
     files: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     """Without --from the simulated people would be scanned instead, and nobody would notice."""
-    fault = CliRunner().invoke(app, ["phantom", str(tmp_path / "made"), "--tissues", str(files[1])]).exception
+    fault = (
+        CliRunner()
+        .invoke(app, ["phantom", str(tmp_path / "made"), "--tissues", str(files[1])])
+        .exception
+    )
     assert (
-        isinstance(fault, ConfigError) and fault.code == "phantom-from" and not (tmp_path / "made").exists()
+        isinstance(fault, ConfigError)
+        and fault.code == "phantom-from"
+        and not (tmp_path / "made").exists()
     )
 
 
@@ -322,11 +377,21 @@ def test_a_segmentation_is_of_one_subject_and_no_other_number_is_passed_over(
     files: tuple[Path, Path, Path], tmp_path: Path
 ) -> None:
     line = [
-        "phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subjects",
+        "phantom",
+        str(tmp_path / "made"),
+        "--from",
+        str(files[0]),
+        "--tissues",
+        str(files[1]),
+        "--subjects",
         "3",
     ]
     fault = CliRunner().invoke(app, line).exception
-    assert isinstance(fault, ConfigError) and "--count" in fault.sentence and not (tmp_path / "made").exists()
+    assert (
+        isinstance(fault, ConfigError)
+        and "--count" in fault.sentence
+        and not (tmp_path / "made").exists()
+    )
 
 
 @pytest.mark.parametrize("subject", ["..", ".ann", "a/b", "a\tb", "a" * 300])
@@ -334,7 +399,13 @@ def test_a_subject_whose_volumes_could_not_be_named_is_refused(
     files: tuple[Path, Path, Path], tmp_path: Path, subject: str
 ) -> None:
     line = [
-        "phantom", str(tmp_path / "made"), "--from", str(files[0]), "--tissues", str(files[1]), "--subject",
+        "phantom",
+        str(tmp_path / "made"),
+        "--from",
+        str(files[0]),
+        "--tissues",
+        str(files[1]),
+        "--subject",
         subject,
     ]
     fault = CliRunner().invoke(app, line).exception
@@ -345,7 +416,9 @@ def test_a_subject_whose_volumes_could_not_be_named_is_refused(
     )
 
 
-def test_a_segmentation_too_large_for_memory_is_refused_by_its_header(files: tuple[Path, Path, Path]) -> None:
+def test_a_segmentation_too_large_for_memory_is_refused_by_its_header(
+    files: tuple[Path, Path, Path],
+) -> None:
     """260 KB of zeros took 4.6 GB."""
     header = nib.Nifti1Image(np.zeros((2, 2, 2), np.uint8), np.eye(4)).header
     header.set_data_shape((1024, 1024, 1024))
@@ -361,7 +434,9 @@ def test_fractions_are_no_labels(files: tuple[Path, Path, Path]) -> None:
         read_labels(*files)
 
 
-@pytest.mark.parametrize("row", ["-0.1\t\t\t", "7\t\t\t", "\t2\t\t", "\t\t-5\t", "\t\t\tnan", "\t\t\tinf"])
+@pytest.mark.parametrize(
+    "row", ["-0.1\t\t\t", "7\t\t\t", "\t2\t\t", "\t\t-5\t", "\t\t\tnan", "\t\t\tinf"]
+)
 def test_a_share_that_no_tissue_has_is_refused_with_its_line(
     files: tuple[Path, Path, Path], row: str
 ) -> None:
@@ -374,13 +449,19 @@ def test_a_share_that_no_tissue_has_is_refused_with_its_line(
         read_labels(*files)
 
 
-def test_a_segmentation_in_metres_or_nowhere_is_placed_as_a_volume_is(files: tuple[Path, Path, Path]) -> None:
+def test_a_segmentation_in_metres_or_nowhere_is_placed_as_a_volume_is(
+    files: tuple[Path, Path, Path],
+) -> None:
     before = read_labels(*files)
     image = nib.load(files[0])
-    metres = nib.Nifti1Image(np.asarray(image.dataobj), np.diag([1e-3, 1e-3, 1e-3, 1.0]) @ image.affine)
+    metres = nib.Nifti1Image(
+        np.asarray(image.dataobj), np.diag([1e-3, 1e-3, 1e-3, 1.0]) @ image.affine
+    )
     metres.header.set_xyzt_units("meter")
     nib.save(metres, files[0])
-    np.testing.assert_allclose(read_labels(*files).body.vox_to_ras, before.body.vox_to_ras, atol=1e-4)
+    np.testing.assert_allclose(
+        read_labels(*files).body.vox_to_ras, before.body.vox_to_ras, atol=1e-4
+    )
     metres.set_sform(None, 0)
     metres.set_qform(None, 0)
     nib.save(metres, files[0])
@@ -393,7 +474,11 @@ def test_a_segmentation_may_be_of_any_format_that_is_read(
     files: tuple[Path, Path, Path], suffix: str
 ) -> None:
     """Against SimpleITK's NRRD and nibabel's MGH, which FreeSurfer writes."""
-    before, image, other = read_labels(*files), nib.load(files[0]), files[0].with_name(f"seg{suffix}")
+    before, image, other = (
+        read_labels(*files),
+        nib.load(files[0]),
+        files[0].with_name(f"seg{suffix}"),
+    )
     if suffix == ".mgz":
         nib.save(nib.MGHImage(np.asarray(image.dataobj).astype(np.int32), image.affine), other)
     else:
@@ -423,14 +508,20 @@ def test_scans_that_are_not_finished_leave_no_rows_of_what_they_wrote_over(
 ) -> None:
     for subject in ("ann", "bob"):
         simulate_labels(
-            read_labels(*files, subject), tmp_path / "made", count=1, seed=5, without=tuple(SCANNING)
+            read_labels(*files, subject),
+            tmp_path / "made",
+            count=1,
+            seed=5,
+            without=tuple(SCANNING),
         )
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        simulate_labels(read_labels(*files, "ann"), tmp_path / "made", count=2, seed=6, progress=stop)
+        simulate_labels(
+            read_labels(*files, "ann"), tmp_path / "made", count=2, seed=6, progress=stop
+        )
     found = read_collection(tmp_path / "made")
     assert [row.volume_id for row in found.volumes] == ["bob_sim-0001"] == list(found.regions)
 
@@ -443,9 +534,18 @@ def test_a_run_killed_at_any_moment_leaves_no_faulty_tables_and_can_be_repeated(
     if nothing had happened."""
     for subject in earlier:
         simulate_labels(
-            read_labels(*files, subject), tmp_path / "before", count=1, seed=5, without=tuple(SCANNING)
+            read_labels(*files, subject),
+            tmp_path / "before",
+            count=1,
+            seed=5,
+            without=tuple(SCANNING),
         )
-    line = [sys.executable, "-c", STAGE, *map(str, (tmp_path / "before", tmp_path / "runs", *files))]
+    line = [
+        sys.executable,
+        "-c",
+        STAGE,
+        *map(str, (tmp_path / "before", tmp_path / "runs", *files)),
+    ]
     subprocess.run(line, check=True, timeout=900)
     *killed, whole = sorted((tmp_path / "runs").iterdir())
     assert len(killed) > 10
@@ -454,7 +554,9 @@ def test_a_run_killed_at_any_moment_leaves_no_faulty_tables_and_can_be_repeated(
             found = read_collection(out)
             assert {row.volume_id for row in found.volumes} == set(found.regions), out
         except CollectionError as fault:
-            assert fault.code == "collection-missing" or "no volume under the header" in fault.sentence, (
+            assert (
+                fault.code == "collection-missing" or "no volume under the header" in fault.sentence
+            ), (
                 out,
                 fault.sentence,
             )
@@ -468,7 +570,9 @@ def test_simulated_people_do_not_take_the_folder_of_a_run_killed_between_its_tab
     simulate_labels(read_labels(*files), tmp_path / "made", count=1, without=tuple(SCANNING))
     (tmp_path / "made" / "volumes.tsv").rename(tmp_path / "made" / SET_ASIDE)
     with pytest.raises(CollectionError, match="phantom-other-tables"):
-        simulate_collection(tmp_path / "made", subjects=1, volumes_per_subject=1, without=["everything"])
+        simulate_collection(
+            tmp_path / "made", subjects=1, volumes_per_subject=1, without=["everything"]
+        )
     assert (tmp_path / "made" / "regions.tsv").exists()
 
 
@@ -493,12 +597,15 @@ def tilted(folder: Path, degrees: float, spacing_mm: float = 2.0) -> tuple[Path,
     affine[:3, 3] = -affine[:3, :3] @ ((np.array(labels.shape) - 1) / 2)
     nib.save(nib.Nifti1Image(labels, affine), folder / "tilted.nii.gz")
     (folder / "two.tsv").write_text("label\ttissue\n1\tmuscle\n2\tlung\n")
-    (folder / "halves.tsv").write_text("region\tfirst_slice\tlast_slice\nabdomen\t0\t29\nchest\t30\t59\n")
+    (folder / "halves.tsv").write_text(
+        "region\tfirst_slice\tlast_slice\nabdomen\t0\t29\nchest\t30\t59\n"
+    )
     return folder / "tilted.nii.gz", folder / "two.tsv", folder / "halves.tsv"
 
 
 @pytest.mark.parametrize(
-    ("degrees", "spacing_mm"), [(0, 0.7), (0, 1.1), (0, 2.3), (0.1, 2), (1, 2), (5, 1.3), (15, 2), (-15, 2)]
+    ("degrees", "spacing_mm"),
+    [(0, 0.7), (0, 1.1), (0, 2.3), (0.1, 2), (1, 2), (5, 1.3), (15, 2), (-15, 2)],
 )
 def test_slices_that_follow_one_another_are_regions_that_do(
     tmp_path: Path, degrees: float, spacing_mm: float
@@ -511,7 +618,9 @@ def test_slices_that_follow_one_another_are_regions_that_do(
 
 def test_a_part_of_a_tilted_segmentation_has_its_border_where_it_is_seen(tmp_path: Path) -> None:
     without = ("masks", "artefacts", "free contrasts", "coil fall-off")
-    simulate_labels(read_labels(*tilted(tmp_path, 15)), tmp_path / "made", count=14, seed=3, without=without)
+    simulate_labels(
+        read_labels(*tilted(tmp_path, 15)), tmp_path / "made", count=14, seed=3, without=without
+    )
     seen, parts = 0, 0
     for row in (found := read_collection(tmp_path / "made")).volumes:
         stack = slice_volume(row.path)

@@ -55,7 +55,9 @@ def test_no_two_places_of_the_body_share_a_stream_but_those_of_which_it_is_said(
 @pytest.mark.parametrize("words", [(7,), (7, 1), (7, 1, 2)])
 def test_a_seed_is_padded_with_zeros_up_to_four_words(words: tuple[int, ...]) -> None:
     """numpy's SeedSequence has a pool of four; its children by spawn differ."""
-    plain, padded = (np.random.default_rng([*key]).random(4).tolist() for key in (words, (*words, 0)))
+    plain, padded = (
+        np.random.default_rng([*key]).random(4).tolist() for key in (words, (*words, 0))
+    )
     assert plain == padded
     child = np.random.default_rng(np.random.SeedSequence([*words]).spawn(1)[0]).random(4).tolist()
     assert child != plain

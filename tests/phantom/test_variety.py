@@ -38,9 +38,15 @@ def plain(number: int, at: int) -> tuple[Plan, Person]:
 
 def same(one: Plan, other: Plan) -> bool:
     """Whether two plans give one volume."""
-    grids = one.grid.shape == other.grid.shape and np.array_equal(one.grid.vox_to_ras, other.grid.vox_to_ras)
+    grids = one.grid.shape == other.grid.shape and np.array_equal(
+        one.grid.vox_to_ras, other.grid.vox_to_ras
+    )
     rest = [replace(each, grid=PLAIN_GRID, stored_axes=NO_AXES) for each in (one, other)]
-    return grids and np.array_equal(one.stored_axes, other.stored_axes) and repr(rest[0]) == repr(rest[1])
+    return (
+        grids
+        and np.array_equal(one.stored_axes, other.stored_axes)
+        and repr(rest[0]) == repr(rest[1])
+    )
 
 
 PLAIN_GRID, NO_AXES = Grid((1, 1, 1), np.eye(4)), np.zeros((0, 2), dtype=np.int64)
@@ -54,7 +60,9 @@ def test_without_everything_a_plan_stays_as_it_is() -> None:
     for number in range(1, 9):
         acquired, person = plain(number, number % 3)
         assert (
-            varied(acquired, person, landmarks(person), (7, number, number % 3), frozenset(SCANNING))
+            varied(
+                acquired, person, landmarks(person), (7, number, number % 3), frozenset(SCANNING)
+            )
             is acquired
         )
 
@@ -69,13 +77,15 @@ def test_leaving_a_feature_out_changes_nothing_else() -> None:
         whole = varied(acquired, person, marks, key)
         for at, name in enumerate(names):
             before, after = (
-                varied(acquired, person, marks, key, frozenset(names[first:])) for first in (at, at + 1)
+                varied(acquired, person, marks, key, frozenset(names[first:]))
+                for first in (at, at + 1)
             )
             if same(before, after):
                 left_alone[name] += 1
                 assert same(varied(acquired, person, marks, key, frozenset({name})), whole)
     assert all(
-        0 < left_alone[name] < 12 for name in ("small fields", "thin slabs", "free contrasts", "masks")
+        0 < left_alone[name] < 12
+        for name in ("small fields", "thin slabs", "free contrasts", "masks")
     )
 
 
@@ -94,7 +104,9 @@ def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else()
     for one in planar:
         functional = one.sequence.name == "echo planar"
         assert functional or one.sequence.b > 0 or one.sequence.kind == "diffusion coefficient"
-        assert functional == (one.acquisition.planar.te_ms > 0) and (not functional or not one.family.long)
+        assert functional == (one.acquisition.planar.te_ms > 0) and (
+            not functional or not one.family.long
+        )
 
 
 def plain_of(number: int) -> tuple[Plan, Person, Landmarks, tuple[int, int, int]]:
@@ -121,10 +133,14 @@ def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_pa
     (tmp_path / "one.nii.gz").write_bytes(nifti_bytes(volume, acquired.stored_axes))
     named = {"volume_id": "one", "subject_id": "p", "path": "one.nii.gz"}
     write_tsv(tmp_path / "volumes.tsv", tuple(named), [named])
-    write_tsv(tmp_path / "regions.tsv", REGION_COLUMNS, [{"volume_id": "one", **row} for row in rows])
+    write_tsv(
+        tmp_path / "regions.tsv", REGION_COLUMNS, [{"volume_id": "one", **row} for row in rows]
+    )
     stack = slice_volume(tmp_path / "one.nii.gz", Slicing())
     seen = truth(stack, read_collection(tmp_path).regions["one"], DEFAULT)
-    rungs = np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
+    rungs = (
+        np.searchsorted(MARKS.borders_mm, stack.z_mm + acquired.isocentre_mm[2], side="right") - 1
+    )
     for flags, rung, z in zip(seen, rungs.tolist(), stack.z_mm, strict=True):
         # heights come in bins of 2 mm
         near = np.abs(np.asarray(MARKS.borders_mm) - z - acquired.isocentre_mm[2]).min() < 2.5
@@ -139,7 +155,7 @@ def test_flaws_of_a_turned_field_run_along_its_slices(letter: str) -> None:
     moved = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        straight = plan(PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng)          # a head
+        straight = plan(PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng)  # a head
         turned = _tilted(straight, PERSON, 60.0, rng)
         flaws = draw_flaws(turned.plane, rng)
         # thick slices
@@ -151,7 +167,9 @@ def test_flaws_of_a_turned_field_run_along_its_slices(letter: str) -> None:
 def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_then_hearts() -> None:
     """Of volumes but the first, whatever else they would show; the coil of a breast stands round it, or it
     keeps the one it had."""
-    woman = next(p for number in range(1, 90) if (p := sample_person((4, number))).prone and of_a_kind(p))
+    woman = next(
+        p for number in range(1, 90) if (p := sample_person((4, number))).prone and of_a_kind(p)
+    )
     only = frozenset(SCANNING) - {"more breasts and hearts", "coils about breasts"}
     for person, name, low, high in (
         (woman, "breast, one", 0.35, 0.65),
@@ -160,7 +178,10 @@ def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_the
         marks, became, coils = landmarks(person), 0, set()
         for at in range(1, 81):
             acquired = plan(
-                person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0],
+                person,
+                marks,
+                choose_families(2, np.random.default_rng(at))[1],
+                SITES[0],
                 np.random.default_rng([9, at]),
             )
             one = varied(acquired, person, marks, (9, 1, at), only)

@@ -9,7 +9,11 @@ from html import escape, unescape
 from pathlib import Path
 
 CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    (
+        found
+        for name in ("chromium", "chromium-browser", "google-chrome")
+        if (found := shutil.which(name))
+    ),
     None,
 )
 AXE = os.environ.get("FOVNET_AXE")
@@ -40,8 +44,14 @@ window.addEventListener("load", function () {
 def chromium(folder: Path, *arguments: str) -> str:
     """What Chromium prints."""
     command = [
-        str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-        "--disable-background-networking", "--hide-scrollbars", f"--user-data-dir={folder / 'profile'}",
+        str(CHROMIUM),
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--hide-scrollbars",
+        f"--user-data-dir={folder / 'profile'}",
         *arguments,
     ]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=900).stdout
@@ -54,13 +64,9 @@ def driven(folder: Path, html: str, script: str) -> dict:
         "told.id = 'told'; told.textContent = 'told:' + JSON.stringify(found) + ':told'; "
         "document.body.appendChild(told);"
     )
-    drive = (
-        f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {append}"
-    )
+    drive = f"const found = (function () {{ {script} }})(); const told = document.createElement('pre'); {append}"
     page = folder / "driven.html"
-    wait = (
-        f"<script>window.addEventListener('load', () => setTimeout(function () {{ {drive} }}, 50));</script>"
-    )
+    wait = f"<script>window.addEventListener('load', () => setTimeout(function () {{ {drive} }}, 50));</script>"
     page.write_text(html.replace("</body>", f"{wait}</body>"), encoding="utf-8")
     dom = chromium(folder, "--virtual-time-budget=20000", "--dump-dom", page.as_uri())
     return json.loads(unescape(re.search('id="told">told:(.*?):told</pre>', dom, re.S).group(1)))
@@ -68,7 +74,9 @@ def driven(folder: Path, html: str, script: str) -> dict:
 
 def framed(html: str, width: int) -> str:
     """The page in a frame of that width: a window of Chromium's is at least 500 pixels wide."""
-    frame = f'<iframe srcdoc="{escape(html)}" width="{width}" height="900" style="border:0"></iframe>'
+    frame = (
+        f'<iframe srcdoc="{escape(html)}" width="{width}" height="900" style="border:0"></iframe>'
+    )
     return f'<meta charset="utf-8"><body style="margin:0">{frame}</body>'
 
 
@@ -84,9 +92,15 @@ def asked(folder: Path, html: str, width: int, axe: str | None, *how: str) -> di
     """
     library = f'<script src="{Path(axe).resolve().as_uri()}"></script>' if axe else ""
     page = folder / "asked.html"
-    page.write_text(framed(html.replace("</body>", f"{library}{ASK}</body>"), width), encoding="utf-8")
+    page.write_text(
+        framed(html.replace("</body>", f"{library}{ASK}</body>"), width), encoding="utf-8"
+    )
     dom = chromium(
-        folder, f"--window-size={width + 200},1000", "--virtual-time-budget=60000", "--dump-dom",
-        page.as_uri(), *how,
+        folder,
+        f"--window-size={width + 200},1000",
+        "--virtual-time-budget=60000",
+        "--dump-dom",
+        page.as_uri(),
+        *how,
     )
     return json.loads(unescape(re.search('id="told">told:(.*?):told</pre>', dom, re.S).group(1)))

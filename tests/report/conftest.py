@@ -42,9 +42,12 @@ def settings_of(configuration):
 def configuration(rng):
     """A configuration of the search space, as a trial records it."""
     return {
-        "blocks": int(rng.integers(1, 6)), "convolutions": int(rng.integers(1, 6)),
-        "filters": int(2 ** rng.integers(2, 9)), "size": int(rng.choice([3, 5])),
-        "separable": bool(rng.integers(2)), "rate": float(10.0 ** rng.integers(-5, -1)),
+        "blocks": int(rng.integers(1, 6)),
+        "convolutions": int(rng.integers(1, 6)),
+        "filters": int(2 ** rng.integers(2, 9)),
+        "size": int(rng.choice([3, 5])),
+        "separable": bool(rng.integers(2)),
+        "rate": float(10.0 ** rng.integers(-5, -1)),
         "batch": int(2 ** rng.integers(2, 9)),
     }
 
@@ -55,15 +58,31 @@ def search_trials(count=40, seed=0):
     trials = []
     for slot in range(count):
         failed = slot > 0 and rng.random() < 0.12
-        status = str(rng.choice(["diverged", "out_of_memory", "timeout"])) if failed else "completed"
-        value = None if failed else float(0.18 + 0.9 * np.exp(-slot / 18) * rng.random() + 0.3 * rng.random())
-        at, seconds, predicted = configuration(rng), float(rng.gamma(2, 140)), float(rng.gamma(2, 140))
+        status = (
+            str(rng.choice(["diverged", "out_of_memory", "timeout"])) if failed else "completed"
+        )
+        value = (
+            None
+            if failed
+            else float(0.18 + 0.9 * np.exp(-slot / 18) * rng.random() + 0.3 * rng.random())
+        )
+        at, seconds, predicted = (
+            configuration(rng),
+            float(rng.gamma(2, 140)),
+            float(rng.gamma(2, 140)),
+        )
         message = "the loss was not a number after 3 epochs" if status == "diverged" else ""
         outcome = Outcome(
-            status, validation_loss=(0.5,) * 30, score=value if slot else 0.61, seconds=seconds, device="cpu",
+            status,
+            validation_loss=(0.5,) * 30,
+            score=value if slot else 0.61,
+            seconds=seconds,
+            device="cpu",
             message=message,
         )
-        trials.append(Trial(Proposal(slot, slot, at, slot, tuple(range(slot)), (), predicted), outcome))
+        trials.append(
+            Trial(Proposal(slot, slot, at, slot, tuple(range(slot)), (), predicted), outcome)
+        )
     return trials
 
 
@@ -71,8 +90,11 @@ def members_of(trials):
     """The ten best as an ensemble of equal weights."""
     return [
         Member(
-            slot=one.proposal.slot, score=one.score, configuration=one.proposal.configuration,
-            weights=f"member-{one.proposal.slot:04d}.safetensors", mixing_weight=0.1,
+            slot=one.proposal.slot,
+            score=one.score,
+            configuration=one.proposal.configuration,
+            weights=f"member-{one.proposal.slot:04d}.safetensors",
+            mixing_weight=0.1,
         )
         for one in best(trials, 10)
     ]
@@ -82,8 +104,14 @@ def manifest_of(cases):
     """The prepared collection: the evaluated cases as test split, and others for training and validation."""
     volumes = [
         Listed(
-            volume_id=case.volume_id, subject_id=case.subject_id, collection=case.collection, split="test",
-            labelled=True, status=case.status, slices=len(case.z_mm), message=case.message,
+            volume_id=case.volume_id,
+            subject_id=case.subject_id,
+            collection=case.collection,
+            split="test",
+            labelled=True,
+            status=case.status,
+            slices=len(case.z_mm),
+            message=case.message,
             attributes=dict(case.attributes),
             code="volume-planes" if case.status == "refused" else "",
         )
@@ -92,10 +120,17 @@ def manifest_of(cases):
     for split, count in (("train", 60), ("validation", 12)):
         for number in range(count):
             name, maker = f"{split}-{number:02d}", "Alpha" if number % 3 else "Beta"
-            volumes.append(Listed(
-                volume_id=name, subject_id=name, collection="phantom", split=split, labelled=True,
-                slices=150 + number, attributes={"manufacturer": maker},
-            ))
+            volumes.append(
+                Listed(
+                    volume_id=name,
+                    subject_id=name,
+                    collection="phantom",
+                    split=split,
+                    labelled=True,
+                    slices=150 + number,
+                    attributes={"manufacturer": maker},
+                )
+            )
     return volumes
 
 
@@ -105,7 +140,9 @@ def lost(planted, volume_id="P10-lost", **more):
     case = planted.whole_body(np.random.default_rng(2), volume_id, pictured=True, **more)
     decided = case.decided.copy()
     start = int(np.flatnonzero(decided[:, 0])[-1]) + 10
-    decided[start : start + 30] = decided[start : start + 30, 0:1] | (np.arange(decided.shape[1]) == 0)
+    decided[start : start + 30] = decided[start : start + 30, 0:1] | (
+        np.arange(decided.shape[1]) == 0
+    )
     return replace(case, decided=decided, spans=planted.spans(decided, case.z_mm, case.confidence))
 
 
@@ -131,7 +168,9 @@ def make_page(pictured, planted_search):
             "manifest": manifest_of(cases),
             "trials": trials,
             "members": members_of(trials),
-            "rule": Rule(temperature=1.37, sigma_mm=8.0, protocol_threshold=0.35, min_confidence=0.62),
+            "rule": Rule(
+                temperature=1.37, sigma_mm=8.0, protocol_threshold=0.35, min_confidence=0.62
+            ),
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
             "hashes": {"ensemble/ensemble.json": "9a0b" * 16},
             "labels": {

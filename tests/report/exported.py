@@ -33,7 +33,9 @@ def answered(
     stack = slice_volume(source, Slicing(target_spacing_mm=1.0))
     classes = DEFAULT.classes
     probabilities = np.full((len(stack.z_mm), len(classes)), 0.002)
-    for rows, region in zip(np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True):
+    for rows, region in zip(
+        np.array_split(np.arange(len(stack.z_mm)), len(regions)), regions, strict=True
+    ):
         probabilities[rows, classes.index(region)] = 1 - 0.002 * (len(classes) - 1)
     judge = Judge(DEFAULT, rule or Rule(sigma_mm=0.0))
     answer = judge.answer(

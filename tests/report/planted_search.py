@@ -47,7 +47,8 @@ def trials(count=24):
         failed = Outcome(status, seconds=5.0, message=message)
         found.append(
             Trial(
-                proposal, failed if slot % 7 == 6 else Outcome("completed", score=score, seconds=66.0 + slot)
+                proposal,
+                failed if slot % 7 == 6 else Outcome("completed", score=score, seconds=66.0 + slot),
             )
         )
     return found
@@ -65,7 +66,9 @@ def matter():
             (0.6, 0.25, 0.15, None)[j],
             float(parts.main_variance[j] / parts.variance),
             tuple(
-                LevelEffect(level, float(score), float(score) - 0.02, float(score) + 0.03, 5 - at, 4 - at)
+                LevelEffect(
+                    level, float(score), float(score) - 0.02, float(score) + 0.03, 5 - at, 4 - at
+                )
                 for at, (level, score) in enumerate(zip(axis.levels, parts.main[j], strict=True))
             ),
         )
@@ -79,8 +82,21 @@ def matter():
         )
         for (j, k), means in parts.pairs.items()
     )
-    return Matter(21, "half-ranked", "matern52", True, 0.83, 0.05, 0.0123, 3, 12.75, parts.mean, 0.0, axes,
-                  tuple(sorted(pairs, key=lambda pair: -pair.share)))
+    return Matter(
+        21,
+        "half-ranked",
+        "matern52",
+        True,
+        0.83,
+        0.05,
+        0.0123,
+        3,
+        12.75,
+        parts.mean,
+        0.0,
+        axes,
+        tuple(sorted(pairs, key=lambda pair: -pair.share)),
+    )
 
 
 def explanation():
@@ -90,4 +106,6 @@ def explanation():
         seconds[trial.proposal.row] = trial.proposal.predicted_seconds
     search = Search(SPACE, "gp-ei", 1, 2, 0, 6, seconds, seconds > 0)
     note = "The search ends after 24 trials: no more than 0.0123 of the score is expected to be gained."
-    return replace(explain(search, trials(), asked=40, ends_after=24, notes=[note]), matter=matter())
+    return replace(
+        explain(search, trials(), asked=40, ends_after=24, notes=[note]), matter=matter()
+    )

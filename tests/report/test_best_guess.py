@@ -35,7 +35,7 @@ from tests.decision.measured import stack_of
 
 REGIONS = DEFAULT.classes[:-1]
 RULE = Rule(yes_bar=0.8, no_bar=0.8, least_novelty=0.05, least_extent_mm=300.0)
-BY_VOLUME = replace(RULE, yes_bar=0.0, no_bar=0.0)          # as tuned by an earlier fovnet: no statements
+BY_VOLUME = replace(RULE, yes_bar=0.0, no_bar=0.0)  # as tuned by an earlier fovnet: no statements
 SIGNS: dict[str, dict[str, Any]] = {
     "none": {},
     "small": {too_small.CHECK.code: 60.0},
@@ -66,7 +66,9 @@ def told(probabilities: np.ndarray, signs: str, rule: Rule, folder) -> Told:
     decision = decide(probabilities, stack.z_mm, DEFAULT, rule)
     given = answer("neck", "neck.nii", decision, Signs(SIGNS[signs]), rule, DEFAULT)
     body = facts(given, stack, probabilities, DEFAULT) | {
-        "rows": table_rows(given, stack), "model": "m", "fovnet": {"version": "0"},
+        "rows": table_rows(given, stack),
+        "model": "m",
+        "fovnet": {"version": "0"},
     }
     body = json.loads(json.dumps(body, default=plain))
     rows = Rows.of_line(Rows.of(body).line)
@@ -90,7 +92,9 @@ def drawn(seed: int) -> np.ndarray:
 
 CASES = [
     pytest.param(seed, signs, rule, id=f"{seed}-{signs}-{'regions' if rule is RULE else 'volume'}")
-    for seed in range(12) for signs in SIGNS for rule in (RULE, BY_VOLUME)
+    for seed in range(12)
+    for signs in SIGNS
+    for rule in (RULE, BY_VOLUME)
 ]
 
 
@@ -121,8 +125,11 @@ def test_every_surface_has_the_best_guess_of_the_table_and_no_confidence_beside_
     assert is_guess_sure(statements, one.answer.status) == is_sure or not statements
     wanted = decision.sure if is_sure else None
     for confidence in (
-        one.body["rows"][0]["volume_confidence"], one.cells["volume_confidence"], one.row.confidence,
-        one.stored.confidence, bids_facts(one.stored, DEFAULT, {})["FovnetConfidence"],
+        one.body["rows"][0]["volume_confidence"],
+        one.cells["volume_confidence"],
+        one.row.confidence,
+        one.stored.confidence,
+        bids_facts(one.stored, DEFAULT, {})["FovnetConfidence"],
     ):
         assert confidence == wanted
     for row, span in zip(one.body["rows"], decision.spans, strict=bool(decision.spans)):
@@ -139,7 +146,9 @@ def named(words: str) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_an_uncertain_answer_keeps_its_measured_confidence_for_those_who_evaluate_it(seed, tmp_path):
+def test_an_uncertain_answer_keeps_its_measured_confidence_for_those_who_evaluate_it(
+    seed, tmp_path
+):
     """In the JSON: risk and coverage are counted over all volumes, unsure ones too."""
     one = told(drawn(seed), "noisy", RULE, tmp_path)
     assert one.answer.status == "uncertain" and one.cells["volume_confidence"] is None
@@ -150,12 +159,16 @@ def test_an_uncertain_answer_keeps_its_measured_confidence_for_those_who_evaluat
 
 def test_the_kinds_of_answer_are_all_there(tmp_path):
     """The law above is about something: sure and unsure guesses, spans and none, every status."""
-    answers = [told(drawn(seed), signs, RULE, tmp_path).answer for seed in range(12) for signs in SIGNS]
+    answers = [
+        told(drawn(seed), signs, RULE, tmp_path).answer for seed in range(12) for signs in SIGNS
+    ]
     assert {one.status for one in answers} == {"ok", "partly", "uncertain"}
     kinds = {(one.told_confidence is None, bool(one.decision.spans)) for one in answers}
     assert len(kinds) == 4
     partly = [one for one in answers if one.status == "partly"]
-    assert any(one.told_confidence is not None for one in partly), "what is unsure is not in the guess"
+    assert any(one.told_confidence is not None for one in partly), (
+        "what is unsure is not in the guess"
+    )
     assert any({said.answer for said in one.statements} >= {YES, NO} for one in partly)
 
 
@@ -165,10 +178,19 @@ def test_the_least_sure_come_first_among_equals(tmp_path):
     volumes = []
     for name, chance, confidence in zip(order, (0.55, 0.9, 0.95), (None, None, 0.6), strict=True):
         row = {
-            "volume_id": name, "path": "", "status": "partly", "region": "head", "confidence": None,
-            "message": "", "volume_confidence": confidence,
+            "volume_id": name,
+            "path": "",
+            "status": "partly",
+            "region": "head",
+            "confidence": None,
+            "message": "",
+            "volume_confidence": confidence,
         }
-        statement = {"region": "head", "answer": "unsure" if confidence is None else "yes", "doubts": []}
+        statement = {
+            "region": "head",
+            "answer": "unsure" if confidence is None else "yes",
+            "doubts": [],
+        }
         end = {"mm": 0.0, "low_mm": None, "high_mm": None}
         statement |= {"probability": chance, "lower": end, "upper": end | {"mm": 90.0}}
         volumes.append(Rows.of({**row, "rows": [row], "statements": [statement]}))

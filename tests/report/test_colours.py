@@ -17,10 +17,18 @@ from fovnet.report import pages
 SEEN = {
     "all cones": np.eye(3),
     "protanopia": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
     ),
     "deuteranopia": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
     ),
 }
 
@@ -31,11 +39,14 @@ def lab(colour, cones):
     linear = cones @ np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
         [
-            [0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+            [0.4124564, 0.3575761, 0.1804375],
+            [0.2126729, 0.7151522, 0.0721750],
             [0.0193339, 0.1191920, 0.9503041],
         ]
     )
-    x, y, z = np.cbrt(np.maximum(to_xyz @ np.clip(linear, 0, 1) / [0.95047, 1.0, 1.08883], 0.008856))
+    x, y, z = np.cbrt(
+        np.maximum(to_xyz @ np.clip(linear, 0, 1) / [0.95047, 1.0, 1.08883], 0.008856)
+    )
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
@@ -48,7 +59,8 @@ def distance(one, other, cones):
 def test_regions_are_told_apart_with_any_cones(cones):
     names = DEFAULT.classes
     least = min(
-        (distance(DEFAULT.colour(a), DEFAULT.colour(b), cones), a, b) for a, b in combinations(names, 2)
+        (distance(DEFAULT.colour(a), DEFAULT.colour(b), cones), a, b)
+        for a, b in combinations(names, 2)
     )
     assert least[0] > 15, least
 
@@ -63,14 +75,17 @@ def test_red_and_green_of_one_lightness_are_found_to_be_alike():
 
 
 def test_contrast_is_that_of_the_standard():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21) and luminance("#ffffff") == pytest.approx(1)
+    assert contrast("#000000", "#ffffff") == pytest.approx(21) and luminance(
+        "#ffffff"
+    ) == pytest.approx(1)
     # WCAG's best-known near miss
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
 def test_names_on_coloured_spans_can_be_read():
     assert all(
-        contrast(DEFAULT.colour(name), readable_on(DEFAULT.colour(name))) >= 3.8 for name in DEFAULT.classes
+        contrast(DEFAULT.colour(name), readable_on(DEFAULT.colour(name))) >= 3.8
+        for name in DEFAULT.classes
     )
 
 
@@ -82,7 +97,9 @@ def test_every_ink_of_the_pages_stands_out_from_every_paper():
     for colours in (light, light | dark):
         assert {"ink", "soft", "accent", "warn", "tint"} <= colours.keys()
         for paper in (colours.get("paper", "#ffffff"), colours["tint"]):
-            assert all(contrast(colours[name], paper) >= 4.5 for name in ("ink", "soft", "accent", "warn"))
+            assert all(
+                contrast(colours[name], paper) >= 4.5 for name in ("ink", "soft", "accent", "warn")
+            )
 
 
 def test_words_in_figures_stand_out_from_white():

@@ -79,8 +79,12 @@ WAYS = {
     "ranks": ("gp-ei", 12, score, {"modelling": Modelling(targets="ranked")}),
     "all equal": ("gp-ei", 8, lambda proposal: Outcome("completed", score=0.0), {}),
     "giants": (
-        "gp-ei", 9,
-        lambda proposal: Outcome("completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5), {},
+        "gp-ei",
+        9,
+        lambda proposal: Outcome(
+            "completed", score=1e30 if proposal.slot % 2 else 0.5, seconds=9e5
+        ),
+        {},
     ),
     "every row": ("gp-ei", 36, score, {}),
     **{
@@ -91,9 +95,24 @@ WAYS = {
     "asha under way": ("random", 6, falling, {"schedule": Schedule("asha", 9)}),
     "asha, one slot": ("random", 1, falling, {"schedule": Schedule("asha", 9)}),
     "asha, nothing yet": ("random", 0, falling, {"schedule": Schedule("asha", 9)}),
-    "asha, no score": ("random", 7, lambda proposal: Outcome("timeout"), {"schedule": Schedule("asha", 9)}),
-    "hyperband of one rung": ("random", 5, falling, {"schedule": Schedule("hyperband", 1), "asked": 5}),
-    "below zero": ("gp-ei", 9, lambda proposal: Outcome("completed", score=-1.0 - proposal.row), {}),
+    "asha, no score": (
+        "random",
+        7,
+        lambda proposal: Outcome("timeout"),
+        {"schedule": Schedule("asha", 9)},
+    ),
+    "hyperband of one rung": (
+        "random",
+        5,
+        falling,
+        {"schedule": Schedule("hyperband", 1), "asked": 5},
+    ),
+    "below zero": (
+        "gp-ei",
+        9,
+        lambda proposal: Outcome("completed", score=-1.0 - proposal.row),
+        {},
+    ),
 }
 
 
@@ -123,10 +142,16 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     ("way", "words"),
     [
         ("done", "all requested trials are done"),
-        *((method, f"{method} asks no model of the scores") for method in ("random", "grid", "tpe", "mads")),
+        *(
+            (method, f"{method} asks no model of the scores")
+            for method in ("random", "grid", "tpe", "mads")
+        ),
         ("mads", "were tried: one of the others may be better"),
         ("mads, no score", "Without a score there is no centre to poll around"),
-        ("mads, every row", "neighbours, one level or one category away, were tried: none is better"),
+        (
+            "mads, every row",
+            "neighbours, one level or one category away, were tried: none is better",
+        ),
         ("under way", "the same search command resumes it"),
         ("nothing yet", "No trial is finished"),
         ("no score", "No trial has a score"),
@@ -137,7 +162,10 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
         ("asha", "Of the epochs of 7 full trainings asked for, those of 7 are spent"),
         ("asha", "predicts their final scores only with search.fidelity: axis"),
         ("asha, along an axis", "fell inside the 95 % band"),
-        ("asha under way", "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end"),
+        (
+            "asha under way",
+            "after 1, 3 and 9 epochs (asha): of 5 configurations begun none went to the end",
+        ),
         ("asha, one slot", "No two trainings that ran to the end can be compared"),
         ("hyperband", "already in the same order: after 1 epoch "),
     ],
@@ -153,7 +181,9 @@ def test_of_networks_it_is_said_why_they_have_foretold_nothing(method):
     assert "the model is used after the first" in first and "no model of the scores" not in first
     _, _, outcome, changes = WAYS["asha"]
     of_rungs = " ".join(sentences(run(method, 8, outcome, **changes)))
-    assert "the model saw trainings of different lengths." in of_rungs and "fidelity" not in of_rungs
+    assert (
+        "the model saw trainings of different lengths." in of_rungs and "fidelity" not in of_rungs
+    )
 
 
 def test_what_is_left_to_gain_is_said_only_where_all_scores_are_of_whole_trainings():
@@ -174,7 +204,8 @@ def test_the_page_of_a_schedule_shows_what_was_spent_on_what(make_page):
     ) == explanation.finished
     for count in (1, 10, 500):
         slots = tuple(
-            Stretch(n, n // 2, n % 2, n / 7, n / 7 + 0.01 * (1 + n % 5), 1.0 + n % 3) for n in range(count)
+            Stretch(n, n // 2, n % 2, n / 7, n / 7 + 0.01 * (1 + n % 5), 1.0 + n % 3)
+            for n in range(count)
         )
         figure = rungs_figure(replace(explanation.spending, slots=slots))
         bars = figure.axes[0].patches
@@ -196,26 +227,45 @@ def test_without_an_explanation_the_section_is_left_out(make_page):
 
 def test_tables_begin_with_what_matters_most(planted_search):
     matter = planted_search.matter()
-    assert [row[0] for row in axes_table(matter).rows] == ["log10 rate", "blocks", "separable", "kernel"]
+    assert [row[0] for row in axes_table(matter).rows] == [
+        "log10 rate",
+        "blocks",
+        "separable",
+        "kernel",
+    ]
     assert [str(cell) for cell in axes_table(matter).rows[-1]][1:] == [
-        "0.0\N{NO-BREAK SPACE}%", "–", "–", "–", "–", "1/1",
+        "0.0\N{NO-BREAK SPACE}%",
+        "–",
+        "–",
+        "–",
+        "–",
+        "1/1",
     ]
     assert [row[0] for row in pairs_table(matter).rows] == ["blocks × separable"]
     assert brief_table(matter).rows[0] == (
-        "log10 rate", axes_table(matter).rows[0][1], "25.0\N{NO-BREAK SPACE}%", "−3", "−1",
+        "log10 rate",
+        axes_table(matter).rows[0][1],
+        "25.0\N{NO-BREAK SPACE}%",
+        "−3",
+        "−1",
     )
 
 
 def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
     assert [level(value) for value in (-3, -0.5, True, "pre-activation")] == [
-        "−3", "−0.5", "yes", "pre-activation",
+        "−3",
+        "−0.5",
+        "yes",
+        "pre-activation",
     ]
 
 
 def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
     explanation = planted_search.explanation()
     for explained, words in (
-        (-0.2, "guesswork"), (0.3, "only a hint"), (0.8, "each left out in turn. Single axes"),
+        (-0.2, "guesswork"),
+        (0.3, "only a hint"),
+        (0.8, "each left out in turn. Single axes"),
     ):
         text = " ".join(
             sentences(replace(explanation, matter=replace(explanation.matter, explained=explained)))
@@ -226,8 +276,12 @@ def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
 @pytest.mark.parametrize(
     ("inside", "of", "verdict"),
     [
-        (40, 100, "overconfident"), (95, 100, "agrees with it"), (100, 100, "could be narrower"),
-        (2, 3, "agrees with it"), (1, 3, "overconfident"), (71, 71, "agrees with it"),
+        (40, 100, "overconfident"),
+        (95, 100, "agrees with it"),
+        (100, 100, "could be narrower"),
+        (2, 3, "agrees with it"),
+        (1, 3, "overconfident"),
+        (71, 71, "agrees with it"),
         (72, 72, "could be narrower"),
     ],
 )

@@ -22,30 +22,72 @@ from tests.report.exported import answered, body, said
 
 SHAPE = (20, 22, 3)
 PROCEDURE = Dataset()
-PROCEDURE.CodeValue, PROCEDURE.CodingSchemeDesignator, PROCEDURE.CodeMeaning = "113091000", "SCT", "MRI"
+PROCEDURE.CodeValue, PROCEDURE.CodingSchemeDesignator, PROCEDURE.CodeMeaning = (
+    "113091000",
+    "SCT",
+    "MRI",
+)
 BEFORE = {
-    "PatientName": "Wrong^Name", "PatientID": "PA", "PatientBirthDate": "19700101", "PatientSex": "F",
-    "StudyDate": "20240102", "StudyTime": "101500", "StudyID": "1", "AccessionNumber": "A1",
-    "ReferringPhysicianName": "Doe^Jane", "StudyDescription": "Chest", "PatientAge": "054Y",
-    "PatientSize": "1.7", "PatientWeight": "70", "PatientBirthTime": "0700", "IssuerOfPatientID": "clinic",
-    "PatientComments": "none", "Occupation": "nurse", "AdditionalPatientHistory": "none",
-    "PatientIdentityRemoved": "NO", "Manufacturer": "SIEMENS", "ManufacturerModelName": "One",
+    "PatientName": "Wrong^Name",
+    "PatientID": "PA",
+    "PatientBirthDate": "19700101",
+    "PatientSex": "F",
+    "StudyDate": "20240102",
+    "StudyTime": "101500",
+    "StudyID": "1",
+    "AccessionNumber": "A1",
+    "ReferringPhysicianName": "Doe^Jane",
+    "StudyDescription": "Chest",
+    "PatientAge": "054Y",
+    "PatientSize": "1.7",
+    "PatientWeight": "70",
+    "PatientBirthTime": "0700",
+    "IssuerOfPatientID": "clinic",
+    "PatientComments": "none",
+    "Occupation": "nurse",
+    "AdditionalPatientHistory": "none",
+    "PatientIdentityRemoved": "NO",
+    "Manufacturer": "SIEMENS",
+    "ManufacturerModelName": "One",
     "DeviceSerialNumber": "17",
-    "SoftwareVersions": "1", "InstitutionName": "Clinic", "StationName": "MR1",
-    "ProcedureCodeSequence": [PROCEDURE], "ClinicalTrialSponsorName": "sponsor",
+    "SoftwareVersions": "1",
+    "InstitutionName": "Clinic",
+    "StationName": "MR1",
+    "ProcedureCodeSequence": [PROCEDURE],
+    "ClinicalTrialSponsorName": "sponsor",
 }
 OTHER_PROCEDURE = deepcopy(PROCEDURE)
 OTHER_PROCEDURE.CodeMeaning = "MR"
 AFTER = {
-    "PatientName": "Right^Name", "PatientID": "PA-CORRECTED", "PatientBirthDate": "19700110",
-    "PatientSex": "M", "StudyDate": "20240103", "StudyTime": "101501", "StudyID": "2",
-    "AccessionNumber": "A2", "ReferringPhysicianName": "Doe^John", "StudyDescription": "Thorax",
-    "PatientAge": "053Y", "PatientSize": "1.71", "PatientWeight": "71", "PatientBirthTime": "0701",
-    "IssuerOfPatientID": "hospital", "PatientComments": "see below",
-    "Occupation": "smith", "AdditionalPatientHistory": "stroke", "PatientIdentityRemoved": "YES",
-    "Manufacturer": "GE", "ManufacturerModelName": "Two", "DeviceSerialNumber": "18", "SoftwareVersions": "2",
-    "InstitutionName": "Hospital", "StationName": "MR2", "ProcedureCodeSequence": [OTHER_PROCEDURE],
-    "ClinicalTrialSponsorName": "another", "StudyInstanceUID": "1.2.3.4", "SeriesInstanceUID": "1.2.3.5",
+    "PatientName": "Right^Name",
+    "PatientID": "PA-CORRECTED",
+    "PatientBirthDate": "19700110",
+    "PatientSex": "M",
+    "StudyDate": "20240103",
+    "StudyTime": "101501",
+    "StudyID": "2",
+    "AccessionNumber": "A2",
+    "ReferringPhysicianName": "Doe^John",
+    "StudyDescription": "Thorax",
+    "PatientAge": "053Y",
+    "PatientSize": "1.71",
+    "PatientWeight": "71",
+    "PatientBirthTime": "0701",
+    "IssuerOfPatientID": "hospital",
+    "PatientComments": "see below",
+    "Occupation": "smith",
+    "AdditionalPatientHistory": "stroke",
+    "PatientIdentityRemoved": "YES",
+    "Manufacturer": "GE",
+    "ManufacturerModelName": "Two",
+    "DeviceSerialNumber": "18",
+    "SoftwareVersions": "2",
+    "InstitutionName": "Hospital",
+    "StationName": "MR2",
+    "ProcedureCodeSequence": [OTHER_PROCEDURE],
+    "ClinicalTrialSponsorName": "another",
+    "StudyInstanceUID": "1.2.3.4",
+    "SeriesInstanceUID": "1.2.3.5",
 }
 
 
@@ -54,13 +96,14 @@ def series(tmp_path_factory, write):
     """A series with the values BEFORE, and the answer on it."""
     folder = tmp_path_factory.mktemp("identity")
     source = write.save(folder / "series", write.images(body(SHAPE), **BEFORE))
-    answer, = read_answers(answered(folder / "answers", source, ["abdomen", "chest"]))
-    return source, replace(answer, status="ok", message="")     # so small a series is doubted
+    (answer,) = read_answers(answered(folder / "answers", source, ["abdomen", "chest"]))
+    return source, replace(answer, status="ok", message="")  # so small a series is doubted
 
 
 @pytest.fixture
 def resent(series, tmp_path):
     """A function: the answer on the same series sent again, with other values in the headers."""
+
     def send(**values):
         source, answer = series
         again = tmp_path / "again"
@@ -71,13 +114,16 @@ def resent(series, tmp_path):
                 setattr(image, name, value)
             image.save_as(again / path.name)
         return replace(answer, path=again)
+
     return send
 
 
 def report_of(answer, vocabulary=DEFAULT):
     """(content without its own UIDs and times, SOP Instance UID) of a report."""
     report = structured_report(answer, vocabulary)
-    return content_of(report, ["SOPInstanceUID", "SeriesInstanceUID", *TIMES]), str(report.SOPInstanceUID)
+    return content_of(report, ["SOPInstanceUID", "SeriesInstanceUID", *TIMES]), str(
+        report.SOPInstanceUID
+    )
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +137,14 @@ def test_a_corrected_attribute_that_a_report_says_is_another_report(resent, firs
     assert content != first_report[0] and uid != first_report[1]
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("SeriesDescription", "t1 corrected"), ("EchoTime", "11"), ("ProtocolName", "other"),
-])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SeriesDescription", "t1 corrected"),
+        ("EchoTime", "11"),
+        ("ProtocolName", "other"),
+    ],
+)
 def test_what_a_report_does_not_say_makes_no_second_one(resent, first_report, name, value):
     assert report_of(resent(**{name: value})) == first_report
 
@@ -113,13 +164,16 @@ def changed_answers(answer):
     lower, upper = answer.spans
     given_by_region = said(answer, ["abdomen", "chest"])
     changes = {
-        "model": {"model": "fedcba9876543210"}, "version": {"version": "9.9"},
-        "status": {"status": "uncertain"}, "region": {"spans": (replace(lower, region="pelvis"), upper)},
+        "model": {"model": "fedcba9876543210"},
+        "version": {"version": "9.9"},
+        "status": {"status": "uncertain"},
+        "region": {"spans": (replace(lower, region="pelvis"), upper)},
         "lower end": {"spans": (replace(lower, from_mm=lower.from_mm - 1), upper)},
         "upper end": {"spans": (lower, replace(upper, to_mm=upper.to_mm + 1))},
         "confidence": {"spans": (lower, replace(upper, confidence=0.5))},
         "slices": {"spans": (replace(lower, last_slice=lower.last_slice - 1), upper)},
-        "a span less": {"spans": (upper,)}, "none": {"spans": ()},
+        "a span less": {"spans": (upper,)},
+        "none": {"spans": ()},
     }
     answers = {name: replace(answer, **values) for name, values in changes.items()}
     answers["statements"] = given_by_region
@@ -130,25 +184,44 @@ def changed_answers(answer):
     answers["reason"] = replace(answers["extents"], message="too few slices")
     answers["other reason"] = replace(answers["extents"], message="slices out of order")
     answers["status with reason"] = replace(answer, status="uncertain", message="too few slices")
-    answers["probability"] = replace(given_by_region, statements=tuple(
-        replace(each, probability=0.96) if each.answer == "yes" else each
-        for each in given_by_region.statements
-    ))
-    answers["surely none"] = replace(answer, spans=(), statements=tuple(
-        Statement(region, "no", 0.01) for region in DEFAULT.classes[:-1]
-    ))
+    answers["probability"] = replace(
+        given_by_region,
+        statements=tuple(
+            replace(each, probability=0.96) if each.answer == "yes" else each
+            for each in given_by_region.statements
+        ),
+    )
+    answers["surely none"] = replace(
+        answer,
+        spans=(),
+        statements=tuple(Statement(region, "no", 0.01) for region in DEFAULT.classes[:-1]),
+    )
     return answers
 
 
 def test_every_change_of_what_an_answer_says_is_another_report(series, first_report):
     _, answer = series
     uids = {name: report_of(other)[1] for name, other in changed_answers(answer).items()}
-    uids["codes"] = report_of(answer, replace(DEFAULT, regions=tuple(
-        replace(region, sct="43799004") if region.name == "chest" else region for region in DEFAULT.regions
-    )))[1]
-    uids["meaning"] = report_of(answer, replace(DEFAULT, regions=tuple(
-        replace(region, meaning="Thorax") if region.name == "chest" else region for region in DEFAULT.regions
-    )))[1]
+    uids["codes"] = report_of(
+        answer,
+        replace(
+            DEFAULT,
+            regions=tuple(
+                replace(region, sct="43799004") if region.name == "chest" else region
+                for region in DEFAULT.regions
+            ),
+        ),
+    )[1]
+    uids["meaning"] = report_of(
+        answer,
+        replace(
+            DEFAULT,
+            regions=tuple(
+                replace(region, meaning="Thorax") if region.name == "chest" else region
+                for region in DEFAULT.regions
+            ),
+        ),
+    )[1]
     assert len(uids) == 22
     assert len({first_report[1], *uids.values()}) == 23
 
@@ -169,19 +242,35 @@ def test_a_report_written_again_is_the_same_file(series, resent, tmp_path):
 
 def uids_of_copies(answer, folder):
     copies = [pydicom.dcmread(path) for path in write_copies(answer, DEFAULT, folder)]
-    series_uid, = {str(copy.SeriesInstanceUID) for copy in copies}
+    (series_uid,) = {str(copy.SeriesInstanceUID) for copy in copies}
     return [str(copy.SOPInstanceUID) for copy in copies], series_uid
 
 
-@pytest.mark.parametrize("name", [
-    "PatientName", "StudyDate", "AccessionNumber", "StationName", "ProcedureCodeSequence", "EchoTime",
-    "PixelData", "BodyPartExamined", "StudyInstanceUID", "WindowWidth",
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PatientName",
+        "StudyDate",
+        "AccessionNumber",
+        "StationName",
+        "ProcedureCodeSequence",
+        "EchoTime",
+        "PixelData",
+        "BodyPartExamined",
+        "StudyInstanceUID",
+        "WindowWidth",
+    ],
+)
 def test_a_corrected_image_is_another_copy_in_another_series(series, resent, tmp_path, name):
     """Whatever was corrected, its pixels too; of an unchanged image sent again the copy is the same."""
     first, series_uid = uids_of_copies(resent(), tmp_path / "first")
-    values = {**AFTER, "EchoTime": "11", "PixelData": bytes(2 * 20 * 22), "BodyPartExamined": "HEAD",
-              "WindowWidth": "9"}
+    values = {
+        **AFTER,
+        "EchoTime": "11",
+        "PixelData": bytes(2 * 20 * 22),
+        "BodyPartExamined": "HEAD",
+        "WindowWidth": "9",
+    }
     second, other_series_uid = uids_of_copies(resent(**{name: values[name]}), tmp_path / "second")
     assert not {*first, series_uid} & {*second, other_series_uid}
     assert uids_of_copies(resent(), tmp_path / "third") == (first, series_uid)
@@ -191,7 +280,10 @@ def test_networks_that_answer_alike_make_no_second_copy(series, tmp_path):
     """A copy does not name them."""
     _, answer = series
     first = uids_of_copies(answer, tmp_path / "first")
-    assert uids_of_copies(replace(answer, model="another", version="9.9"), tmp_path / "second") == first
+    assert (
+        uids_of_copies(replace(answer, model="another", version="9.9"), tmp_path / "second")
+        == first
+    )
 
 
 KEYWORDS = ("PatientName", "PatientID", "StudyDescription", "PatientComments", "ProtocolName")
@@ -216,7 +308,9 @@ VALUES = st.dictionaries(st.sampled_from(KEYWORDS), WORDS)
 def test_contents_are_equal_only_if_all_values_are(values, inner, others, other, is_implicit):
     """And however they are encoded."""
     content = content_of(dataset_of(values, inner))
-    assert (content == content_of(dataset_of(others, other))) == ((values, inner) == (others, other))
+    assert (content == content_of(dataset_of(others, other))) == (
+        (values, inner) == (others, other)
+    )
     file = BytesIO()
     dataset_of(values, inner).save_as(file, implicit_vr=is_implicit, little_endian=True)
     file.seek(0)

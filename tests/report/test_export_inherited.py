@@ -22,25 +22,46 @@ from fovnet.report.exports.structured import structured_report, write_report
 from fovnet.volume.dicom.header import quietly
 from tests.report.exported import answered, body
 
-WRONG = [       # attribute, value representation, bytes in the file
-    ("PatientBirthDate", "DA", b"1970-01-01"), ("PatientBirthDate", "DA", b"19700230"),
-    ("PatientBirthDate", "DA", b"1970"), ("PatientBirthDate", "DA", b"ANON"),
-    ("PatientBirthDate", "DA", b"19700101\\19710101"), ("StudyDate", "DA", b"2024-01-02"),
-    ("StudyDate", "DA", b"01/02/2024"), ("StudyDate", "DA", b"20240101-20240102"),
-    ("StudyDate", "DA", b"20241301"), ("StudyDate", "LO", b"2 January"), ("StudyDate", "US", b"\x01\x00"),
-    ("StudyTime", "TM", b"25:61"), ("StudyTime", "TM", b"256100"), ("StudyTime", "TM", b"noon"),
-    ("StudyTime", "DT", b"20240102101500"), ("PatientSex", "CS", b"FEMALE"), ("PatientSex", "CS", b"m"),
-    ("PatientSex", "CS", b"U"), ("PatientBirthTime", "TM", b"7 a.m."), ("PatientAge", "AS", b"54"),
-    ("PatientAge", "AS", b"54 YEARS"), ("PatientWeight", "DS", b"70,5"), ("PatientWeight", "DS", b"70 kg"),
-    ("PatientSize", "DS", b"1m70"), ("PatientSize", "DS", b"nan"), ("PregnancyStatus", "US", b"abc"),
-    ("PregnancyStatus", "LO", b"unknown"), ("StudyID", "SH", b"1\\2"),
+WRONG = [  # attribute, value representation, bytes in the file
+    ("PatientBirthDate", "DA", b"1970-01-01"),
+    ("PatientBirthDate", "DA", b"19700230"),
+    ("PatientBirthDate", "DA", b"1970"),
+    ("PatientBirthDate", "DA", b"ANON"),
+    ("PatientBirthDate", "DA", b"19700101\\19710101"),
+    ("StudyDate", "DA", b"2024-01-02"),
+    ("StudyDate", "DA", b"01/02/2024"),
+    ("StudyDate", "DA", b"20240101-20240102"),
+    ("StudyDate", "DA", b"20241301"),
+    ("StudyDate", "LO", b"2 January"),
+    ("StudyDate", "US", b"\x01\x00"),
+    ("StudyTime", "TM", b"25:61"),
+    ("StudyTime", "TM", b"256100"),
+    ("StudyTime", "TM", b"noon"),
+    ("StudyTime", "DT", b"20240102101500"),
+    ("PatientSex", "CS", b"FEMALE"),
+    ("PatientSex", "CS", b"m"),
+    ("PatientSex", "CS", b"U"),
+    ("PatientBirthTime", "TM", b"7 a.m."),
+    ("PatientAge", "AS", b"54"),
+    ("PatientAge", "AS", b"54 YEARS"),
+    ("PatientWeight", "DS", b"70,5"),
+    ("PatientWeight", "DS", b"70 kg"),
+    ("PatientSize", "DS", b"1m70"),
+    ("PatientSize", "DS", b"nan"),
+    ("PregnancyStatus", "US", b"abc"),
+    ("PregnancyStatus", "LO", b"unknown"),
+    ("StudyID", "SH", b"1\\2"),
     ("ReferencedStudySequence", "LO", b"1.2.3"),
 ]
-KEPT = [        # unusual, and told by the report as it is
+KEPT = [  # unusual, and told by the report as it is
     ("AccessionNumber", "SH", b"A-12345678901234567890", "A-12345678901234567890"),
-    ("PatientID", "LO", b"0" * 70, "0" * 70), ("StudyDate", "LO", b"20240102", "20240102"),
-    ("PatientID", "OB", b"PA", "PA"), ("StudyTime", "TM", b"1015", "1015"), ("PatientSex", "LO", b"F", "F"),
-    ("PatientName", "PN", b"a^b^c^d^e^f", "a^b^c^d^e^f"), ("StudyDate", "DA", b"", ""),
+    ("PatientID", "LO", b"0" * 70, "0" * 70),
+    ("StudyDate", "LO", b"20240102", "20240102"),
+    ("PatientID", "OB", b"PA", "PA"),
+    ("StudyTime", "TM", b"1015", "1015"),
+    ("PatientSex", "LO", b"F", "F"),
+    ("PatientName", "PN", b"a^b^c^d^e^f", "a^b^c^d^e^f"),
+    ("StudyDate", "DA", b"", ""),
     ("PatientAge", "AS", b"054Y", "054Y"),
 ]
 
@@ -50,7 +71,7 @@ def series(tmp_path_factory, write):
     """A small series with valid values, and the answer on it."""
     folder = tmp_path_factory.mktemp("inherited")
     source = write.save(folder / "series", write.images(body((20, 22, 3)), StudyDate="20240102"))
-    answer, = read_answers(answered(folder / "answers", source, ["chest"]))
+    (answer,) = read_answers(answered(folder / "answers", source, ["chest"]))
     return source, replace(answer, status="ok", message="")
 
 
@@ -111,20 +132,22 @@ def test_a_wrong_value_within_a_sequence_takes_only_itself_away(series, tmp_path
     notes = []
     report = structured_report(replace(answer, path=tmp_path / "series"), DEFAULT, notes.append)
     assert notes == ["without a valid OtherPatientIDsSequence, which the report leaves out"]
-    item, = report.OtherPatientIDsSequence
+    (item,) = report.OtherPatientIDsSequence
     assert item.PatientID == "PA-2" and "PatientBirthDate" not in item
 
 
 def test_the_command_line_tells_it_once_with_the_number_of_volumes(tmp_path, write):
     rows = ""
     for name in ("a", "b"):
-        source = write.save(tmp_path / name, write.images(body(), StudyInstanceUID=f"1.2.{ord(name)}"))
+        source = write.save(
+            tmp_path / name, write.images(body(), StudyInstanceUID=f"1.2.{ord(name)}")
+        )
         for path in source.iterdir():
             image = pydicom.dcmread(path)
             image.add_new("PatientBirthDate", "LO", "1970-01-01")
             image.save_as(path)
         answers = answered(tmp_path / "answers", source, ["head"], name=name)
-        rows += "".join((answers / "spans.tsv").read_text().splitlines(keepends=True)[bool(rows):])
+        rows += "".join((answers / "spans.tsv").read_text().splitlines(keepends=True)[bool(rows) :])
     (answers / "spans.tsv").write_text(rows)
     run = CliRunner().invoke(app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")])
     assert run.exit_code == 0 and "2 of 2 volumes" in run.output
@@ -146,6 +169,8 @@ def test_dciodvfy_finds_no_error_in_a_report_without_them(series, tmp_path):
     for number, wrong in enumerate(WRONG[1::6], start=1):
         answer = with_bytes((answer.path, answer), tmp_path / str(number), *wrong)
     path = write_report(answer, DEFAULT, tmp_path / "sr")
-    output = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
+    output = subprocess.run(
+        ["dciodvfy", str(path)], capture_output=True, text=True, check=False
+    ).stderr
     assert "Comprehensive3DSR" in output
     assert not [line for line in output.splitlines() if line.startswith("Error")]

@@ -60,23 +60,28 @@ def answer_by_name(tmp_path_factory, write):
     """An answer of the chest for exports that only look at its names."""
     folder = tmp_path_factory.mktemp("named")
     source = write.save(folder / "series", write.images(body((20, 22, 6))))
-    answer, = read_answers(answered(folder / "answers", source, ["chest"]))
+    (answer,) = read_answers(answered(folder / "answers", source, ["chest"]))
     return answer
 
 
 def spans_in(report):
     """(SNOMED CT id, lower end mm, upper end mm, probability) of every group, as highdicom reads them."""
     for group in report.content.get_image_measurement_groups():
-        values = {measured.name.value: float(measured.value) for measured in group.get_measurements()}
+        values = {
+            measured.name.value: float(measured.value) for measured in group.get_measurements()
+        }
         yield group.finding_type.value, values[LOWER.value], values[UPPER.value], values["122157"]
 
 
 def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"])
+    )
     path = write_report(answer, DEFAULT, tmp_path / "sr")
     report = srread(path)
     wanted = [
-        (DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence) for span in answer.spans
+        (DEFAULT.term([span.region]).sct, span.from_mm, span.to_mm, span.confidence)
+        for span in answer.spans
     ]
     for got, expected in zip(spans_in(report), wanted, strict=True):
         assert got[0] == expected[0] and got[1:] == pytest.approx(expected[1:], abs=1e-3)
@@ -97,17 +102,27 @@ def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
     assert report.PatientName == "Doe^Jane"
 
 
-@pytest.mark.parametrize(("sets", "name"), [
-    (["", "ISO 2022 IR 87"], "Yamada^Tarou=山田^太郎"), (["", "ISO 2022 IR 149"], "Hong^Gildong=洪^吉洞=홍^길동"),
-    ("ISO_IR 100", "Müller^Jürgen"), ("ISO_IR 144", "Иванов^Иван"), ("GB18030", "王^小东"), ("", "Doe^Jane"),
-], ids=str)
-def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_path, write, sets, name):
+@pytest.mark.parametrize(
+    ("sets", "name"),
+    [
+        (["", "ISO 2022 IR 87"], "Yamada^Tarou=山田^太郎"),
+        (["", "ISO 2022 IR 149"], "Hong^Gildong=洪^吉洞=홍^길동"),
+        ("ISO_IR 100", "Müller^Jürgen"),
+        ("ISO_IR 144", "Иванов^Иван"),
+        ("GB18030", "王^小东"),
+        ("", "Doe^Jane"),
+    ],
+    ids=str,
+)
+def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(
+    tmp_path, write, sets, name
+):
     """Names as in DICOM PS3.5, annexes H and I; a region of one's own may be called in letters that its
     source's set has not."""
     source = write.save(
         tmp_path / "series", write.images(body(), SpecificCharacterSet=sets, PatientName=name)
     )
-    answer, = read_answers(answered(tmp_path / "answers", source, ["head"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", source, ["head"]))
     own = replace(
         DEFAULT,
         regions=tuple(
@@ -118,25 +133,28 @@ def test_reports_and_copies_keep_the_letters_of_names_and_of_own_regions(tmp_pat
     report = srread(write_report(answer, own, tmp_path / "sr"))
     assert (
         report.PatientName == name
-        and next(iter(report.content.get_image_measurement_groups())).finding_type.meaning == "Kopf – 頭"
+        and next(iter(report.content.get_image_measurement_groups())).finding_type.meaning
+        == "Kopf – 頭"
     )
     copy = pydicom.dcmread(write_copies(answer, own, tmp_path / "copies")[0])
     assert copy.PatientName == name and copy.AnatomicRegionSequence[0].CodeMeaning == "Kopf – 頭"
     untouched = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "plain")[0])
-    assert untouched.PatientName == name and untouched.get("SpecificCharacterSet") == pydicom.dcmread(
-        next(source.iterdir())).get("SpecificCharacterSet")
+    assert untouched.PatientName == name and untouched.get(
+        "SpecificCharacterSet"
+    ) == pydicom.dcmread(next(source.iterdir())).get("SpecificCharacterSet")
 
 
 def test_values_that_break_a_rule_are_exported_without_a_word(tmp_path, write):
     """UIDs with leading zeros, as careless pseudonyms have: pydicom warned of each image on stderr, and a
     warning fails a test here."""
     careless = {
-        "SOPInstanceUID": lambda k: f"1.2.03.{k}", "StudyInstanceUID": "1.02.3",
+        "SOPInstanceUID": lambda k: f"1.2.03.{k}",
+        "StudyInstanceUID": "1.02.3",
         "BodyPartExamined": "head (neck)",
     }
     with disable_value_validation():
         source = write.save(tmp_path / "series", write.images(body(), **careless))
-    answer, = read_answers(answered(tmp_path / "answers", source, ["head"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", source, ["head"]))
     assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 20
     assert [one.header for one in compare([answer], DEFAULT)] == ["HEAD (NECK)"]
 
@@ -149,10 +167,17 @@ def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_pa
         )
         folders[study] = answered(tmp_path / f"answers-{study}", source, ["head"], name="t1")
     for what in ("sr", "copies"):
-        lines = [["export", what, str(folder), "--out", str(tmp_path / what)] for folder in folders.values()]
+        lines = [
+            ["export", what, str(folder), "--out", str(tmp_path / what)]
+            for folder in folders.values()
+        ]
         assert CliRunner().invoke(app, lines[0]).exit_code == 0
         second = CliRunner().invoke(app, lines[1])
-        assert second.exit_code == 3 and "export-other-study" in second.output and "Beta" not in second.output
+        assert (
+            second.exit_code == 3
+            and "export-other-study" in second.output
+            and "Beta" not in second.output
+        )
         kept = next(path for path in (tmp_path / what).rglob("*.dcm"))
         assert (
             pydicom.dcmread(kept).PatientName == "Alpha^A"
@@ -160,16 +185,24 @@ def test_a_volume_of_the_same_name_from_another_study_is_not_written_over(tmp_pa
         )
 
 
-def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_away(tmp_path, write):
+def test_what_is_refused_or_unsure_takes_nothing_of_another_volume_of_its_name_away(
+    tmp_path, write
+):
     """Of the same study too: folders of several series are often called alike."""
     stored, others = [], []
     for series, place in ((1, "pre"), (2, "post")):
         source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
-        stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
+        stored += read_answers(
+            answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1")
+        )
     (tmp_path / "broken" / "t1").mkdir(parents=True)
-    others = [stored[1], replace(stored[1], status="uncertain"), replace(stored[1], status="refused"),
-              replace(stored[1], path=tmp_path / "t1.nii.gz", images=None, status="refused"),
-              replace(stored[1], path=tmp_path / "broken" / "t1", images=None, status="refused")]
+    others = [
+        stored[1],
+        replace(stored[1], status="uncertain"),
+        replace(stored[1], status="refused"),
+        replace(stored[1], path=tmp_path / "t1.nii.gz", images=None, status="refused"),
+        replace(stored[1], path=tmp_path / "broken" / "t1", images=None, status="refused"),
+    ]
     for number, write_out in enumerate((write_report, write_copies)):
         out = tmp_path / str(number)
         write_out(stored[0], DEFAULT, out)
@@ -192,7 +225,9 @@ def copies_of_two_series(tmp_path, write):
     stored = []
     for series, place in ((1, "pre"), (2, "post")):
         source = write.save(tmp_path / place / "t1", write.images(body(), series=series))
-        stored += read_answers(answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1"))
+        stored += read_answers(
+            answered(tmp_path / f"answers-{place}", source, ["chest"], name="t1")
+        )
     mine, other = (
         write_copies(one, DEFAULT, tmp_path / f"out-{number}") for number, one in enumerate(stored)
     )
@@ -214,7 +249,9 @@ def test_copies_are_withdrawn_together_or_not_at_all(tmp_path, write):
     assert not any(path.exists() for path in mine)
 
 
-def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anything_is_written(tmp_path, write):
+def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anything_is_written(
+    tmp_path, write
+):
     """The last one, and not only the first: it would be written over, and copies beyond the number of images
     removed."""
     answer, mine, other = copies_of_two_series(tmp_path, write)
@@ -230,15 +267,20 @@ def test_one_copy_of_another_series_among_its_own_stops_an_export_before_anythin
 
 def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
     """An archive keeps what it has of a UID."""
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["head"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["head"]))
     own = replace(
         DEFAULT,
         regions=tuple(
-            replace(region, sct="774007", meaning="Head and neck") if region.name == "head" else region
+            replace(region, sct="774007", meaning="Head and neck")
+            if region.name == "head"
+            else region
             for region in DEFAULT.regions
         ),
     )
-    assert structured_report(answer, own).SOPInstanceUID != structured_report(answer, DEFAULT).SOPInstanceUID
+    assert (
+        structured_report(answer, own).SOPInstanceUID
+        != structured_report(answer, DEFAULT).SOPInstanceUID
+    )
 
 
 def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
@@ -251,26 +293,36 @@ def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
         AnatomicRegionSequence=pydicom.Sequence([head]),
     )
     (answer,) = read_answers(
-        answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"])
+        answered(
+            tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["abdomen"]
+        )
     )
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
-    kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].AnatomicRegionSequence[0]
+    kept = (
+        copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].AnatomicRegionSequence[0]
+    )
     assert (copy.AnatomicRegionSequence[0].CodeMeaning, kept.CodeMeaning) == ("Abdomen", "Head")
 
 
 def test_a_copy_of_a_copy_may_be_made_again(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     write_copies(answer, DEFAULT, tmp_path / "copies")
-    again, = read_answers(answered(tmp_path / "answers-2", tmp_path / "copies" / "volume", ["head"]))
+    (again,) = read_answers(
+        answered(tmp_path / "answers-2", tmp_path / "copies" / "volume", ["head"])
+    )
     first = [path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")]
-    assert [path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")] == first
+    assert [
+        path.read_bytes() for path in write_copies(again, DEFAULT, tmp_path / "copies-2")
+    ] == first
 
 
 def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["head"])
     loop = tmp_path / "loop.nii.gz"
     loop.symlink_to(loop)
-    refused = refusal("loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there."))
+    refused = refusal(
+        "loop", str(loop), VolumeError("volume-missing", "loop.nii.gz: is not there.")
+    )
     write_json(
         answers / "loop.json",
         {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
@@ -278,21 +330,29 @@ def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     with (answers / "spans.tsv").open("a") as file:
         file.write(f"loop\t{loop}\trefused\n")
     for what in ("sr", "copies", "bids"):
-        done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / what)])
+        done = CliRunner().invoke(
+            app, ["export", what, str(answers), "--out", str(tmp_path / what)]
+        )
         assert done.exit_code in (0, 3), (what, done.exception)
     assert len(list((tmp_path / "copies").rglob("*.dcm"))) == 20
 
 
-def test_a_source_that_may_not_be_read_is_named_and_the_others_are_exported(tmp_path, write, monkeypatch):
+def test_a_source_that_may_not_be_read_is_named_and_the_others_are_exported(
+    tmp_path, write, monkeypatch
+):
     """Whoever may read everything, as in a container, is told what the others are told."""
     rows = ""
     for name in ("a", "closed", "z"):
-        source = write.save(tmp_path / name, write.images(body(), StudyInstanceUID=f"1.2.{len(name)}"))
+        source = write.save(
+            tmp_path / name, write.images(body(), StudyInstanceUID=f"1.2.{len(name)}")
+        )
         answers = answered(tmp_path / "answers", source, ["head"], name=name)
-        rows += "".join((answers / "spans.tsv").read_text().splitlines(keepends=True)[bool(rows):])
+        rows += "".join((answers / "spans.tsv").read_text().splitlines(keepends=True)[bool(rows) :])
     (answers / "spans.tsv").write_text(rows)
-    monkeypatch.setattr("fovnet.volume.dicom.source.is_closed", lambda folder: folder.name == "closed")
-    forget(tmp_path / "closed")         # an export is a process of its own, which has read nothing before
+    monkeypatch.setattr(
+        "fovnet.volume.dicom.source.is_closed", lambda folder: folder.name == "closed"
+    )
+    forget(tmp_path / "closed")  # an export is a process of its own, which has read nothing before
     for what, out in (("sr", "sr"), ("copies", "copies"), ("headers", "headers.tsv")):
         done = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(tmp_path / out)])
         assert done.exit_code == 3 and "export-unreadable" in done.output, (what, done.output)
@@ -319,16 +379,20 @@ def careless(tmp_path, write) -> Path:
 def test_dciodvfy_finds_no_error_in_a_report(tmp_path, source, request):
     if shutil.which("dciodvfy") is None:
         pytest.skip("dciodvfy (Debian: dicom3tools) is not installed")
-    answer, = read_answers(answered(tmp_path / "answers", request.getfixturevalue(source), ["head", "none"]))
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", request.getfixturevalue(source), ["head", "none"])
+    )
     path = write_report(answer, DEFAULT, tmp_path / "sr")
-    output = subprocess.run(["dciodvfy", str(path)], capture_output=True, text=True, check=False).stderr
+    output = subprocess.run(
+        ["dciodvfy", str(path)], capture_output=True, text=True, check=False
+    ).stderr
     assert "Comprehensive3DSR" in output and not [
         line for line in output.splitlines() if line.startswith("Error")
     ]
 
 
 def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, careless):
-    answer, = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
     report = structured_report(answer, DEFAULT)
     assert (
         report.PatientIdentityRemoved == "YES"
@@ -338,12 +402,18 @@ def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, carel
 
 
 def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     one, again = structured_report(answer, DEFAULT), structured_report(answer, DEFAULT)
-    assert one.SOPInstanceUID == again.SOPInstanceUID and one.SeriesInstanceUID == again.SeriesInstanceUID
+    assert (
+        one.SOPInstanceUID == again.SOPInstanceUID
+        and one.SeriesInstanceUID == again.SeriesInstanceUID
+    )
     assert one.SOPInstanceUID not in answer.images.uids
-    changed = [replace(answer, version="9.9.9"), replace(answer, status="uncertain"),
-               replace(answer, spans=(replace(answer.spans[0], to_mm=1.0),))]
+    changed = [
+        replace(answer, version="9.9.9"),
+        replace(answer, status="uncertain"),
+        replace(answer, spans=(replace(answer.spans[0], to_mm=1.0),)),
+    ]
     uids = {str(structured_report(other, DEFAULT).SOPInstanceUID) for other in changed}
     # an archive keeps what it has of a UID, whatever comes later
     assert len(uids | {str(one.SOPInstanceUID)}) == 4
@@ -352,17 +422,24 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
 def test_reports_on_two_volumes_of_one_object_are_two(tmp_path, classic):
     """Of a multi-frame object each volume has other frames; of a classic series an image's UID says it
     all."""
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     (source, *_), uid = originals_of(answer), str(originals_of(answer)[0].header.SOPInstanceUID)
-    first, second = (list(image_keys([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4)))
+    first, second = (
+        list(image_keys([replace(source, frames=frames)])) for frames in ((1, 2), (3, 4))
+    )
     assert first != second and first[0] == second[0] == uid and list(image_keys([source])) == [uid]
 
 
 def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_path, classic):
     (answer,) = read_answers(
-        answered(tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0))
+        answered(
+            tmp_path / "answers", classic, ["chest"], rule=Rule(sigma_mm=0.0, min_confidence=1.0)
+        )
     )
-    assert answer.status == "uncertain" and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
+    assert (
+        answer.status == "uncertain"
+        and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
+    )
     with pytest.raises(ModelError, match="only an answer with status ok") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-unsure" and not (tmp_path / "copies").exists()
@@ -370,12 +447,13 @@ def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_pa
 
 def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, classic):
     before = {path.name: checksum(path) for path in classic.iterdir()}
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"]))
     paths = write_copies(answer, DEFAULT, tmp_path / "copies")
     assert {path.name: checksum(path) for path in classic.iterdir()} == before
     sources = {str(one.SOPInstanceUID): one for one in map(pydicom.dcmread, classic.iterdir())}
     assert (
-        len(paths) == len(sources) and len({pydicom.dcmread(path).SeriesInstanceUID for path in paths}) == 1
+        len(paths) == len(sources)
+        and len({pydicom.dcmread(path).SeriesInstanceUID for path in paths}) == 1
     )
     for path in paths:
         copy = pydicom.dcmread(path)
@@ -385,23 +463,35 @@ def test_copies_say_what_the_pixels_show_and_keep_everything_else(tmp_path, clas
             "CHESTABDOMEN",
             "416550000",
         )
-        assert kept.BodyPartExamined == "HEAD" and kept.SeriesInstanceUID == source.SeriesInstanceUID
+        assert (
+            kept.BodyPartExamined == "HEAD" and kept.SeriesInstanceUID == source.SeriesInstanceUID
+        )
         assert copy.SOPInstanceUID != source.SOPInstanceUID == kept.SOPInstanceUID
         changed = {
-            "SOPInstanceUID", "SeriesInstanceUID", "BodyPartExamined", "AnatomicRegionSequence",
+            "SOPInstanceUID",
+            "SeriesInstanceUID",
+            "BodyPartExamined",
+            "AnatomicRegionSequence",
             "OriginalAttributesSequence",
         }
-        assert {element.keyword: element.value for element in copy if element.keyword not in changed} == {
+        assert {
+            element.keyword: element.value for element in copy if element.keyword not in changed
+        } == {
             element.keyword: element.value for element in source if element.keyword not in changed
         }
-    assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels)
+    assert np.array_equal(
+        slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(classic).pixels
+    )
 
 
 @pytest.mark.parametrize(
     ("part", "predicted", "kept"),
     [
-        ("KNEE", "head", False), ("KNEE", "legs", True), ("BREAST", "chest", True),
-        ("PROSTATE", "abdomen", False), ("", "legs", False),
+        ("KNEE", "head", False),
+        ("KNEE", "legs", True),
+        ("BREAST", "chest", True),
+        ("PROSTATE", "abdomen", False),
+        ("", "legs", False),
     ],
 )
 def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region(
@@ -409,13 +499,19 @@ def test_a_side_and_a_structure_stay_only_where_the_header_named_the_same_region
 ):
     """A copy had HEAD, and Laterality L beside it; the side of a left knee holds for legs too."""
     structure = pydicom.Dataset()
-    structure.CodeValue, structure.CodingSchemeDesignator, structure.CodeMeaning = "1", "99X", "Structure"
+    structure.CodeValue, structure.CodingSchemeDesignator, structure.CodeMeaning = (
+        "1",
+        "99X",
+        "Structure",
+    )
     more = {
-        "BodyPartExamined": part, "Laterality": "L", "ImageLaterality": "L",
+        "BodyPartExamined": part,
+        "Laterality": "L",
+        "ImageLaterality": "L",
         "PrimaryAnatomicStructureSequence": [structure],
     }
     source = write.save(tmp_path / "series", write.images(body(), **more))
-    answer, = read_answers(answered(tmp_path / "answers", source, [predicted]))
+    (answer,) = read_answers(answered(tmp_path / "answers", source, [predicted]))
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     before = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0]
     for name in ("Laterality", "ImageLaterality", "PrimaryAnatomicStructureSequence"):
@@ -429,16 +525,24 @@ def test_a_frame_of_an_overruled_object_has_no_left_side(tmp_path, write):
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     anatomy = pydicom.Dataset()
     anatomy.FrameLaterality = "L"
-    for part, predicted, side in (("KNEE", "head", "U"), ("KNEE", "legs", "L"), ("HEAD", "legs", "B")):
+    for part, predicted, side in (
+        ("KNEE", "head", "U"),
+        ("KNEE", "legs", "L"),
+        ("HEAD", "legs", "B"),
+    ):
         one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
         one.BodyPartExamined = part
         one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = [deepcopy(anatomy)]
         place = tmp_path / f"{part}-{predicted}"
         (answer,) = read_answers(
-            answered(place / "answers", write.save(place / "series", [one]) / "im000.dcm", [predicted])
+            answered(
+                place / "answers", write.save(place / "series", [one]) / "im000.dcm", [predicted]
+            )
         )
         copy = pydicom.dcmread(write_copies(answer, DEFAULT, place / "copies")[0])
-        assert copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].FrameLaterality == side
+        assert (
+            copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].FrameLaterality == side
+        )
 
 
 def test_a_copy_made_again_is_the_same_file_and_names_the_program_that_wrote_it(tmp_path, write):
@@ -449,9 +553,13 @@ def test_a_copy_made_again_is_the_same_file_and_names_the_program_that_wrote_it(
             "1.2.3.4",
             "another",
         )
-    answer, = read_answers(answered(tmp_path / "answers", write.save(tmp_path / "series", images), ["chest"]))
+    (answer,) = read_answers(
+        answered(tmp_path / "answers", write.save(tmp_path / "series", images), ["chest"])
+    )
     first = {path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")}
-    assert {path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")} == first
+    assert {
+        path: checksum(path) for path in write_copies(answer, DEFAULT, tmp_path / "copies")
+    } == first
     assert str(pydicom.dcmread(next(iter(first))).file_meta.ImplementationClassUID).startswith(
         "1.2.826.0.1.3680043.8.498"
     )
@@ -462,10 +570,12 @@ def test_a_copy_made_again_is_the_same_file_and_names_the_program_that_wrote_it(
 
 def test_a_sure_answer_of_no_region_is_no_missing_answer(tmp_path, classic):
     """A bottle under a header of HEAD was counted among those without an answer."""
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["none"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["none"]))
     assert (answer.status, answer.spans) == ("ok", ())
     assert [one.verdict for one in compare([answer], DEFAULT)] == ["shows none"]
-    assert [one.verdict for one in compare([replace(answer, status="uncertain")], DEFAULT)] == ["no answer"]
+    assert [one.verdict for one in compare([replace(answer, status="uncertain")], DEFAULT)] == [
+        "no answer"
+    ]
     with pytest.raises(ModelError, match="shows none of the regions") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
     assert refusal.value.code == "export-none"
@@ -489,14 +599,17 @@ def test_an_enhanced_object_says_it_of_its_frames(tmp_path, write):
     frames = np.ascontiguousarray(voxels.transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
     folder = write.save(tmp_path / "series", [one])
-    answer, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["legs"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["legs"]))
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     assert (
-        copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue
+        copy.SharedFunctionalGroupsSequence[0]
+        .FrameAnatomySequence[0]
+        .AnatomicRegionSequence[0]
+        .CodeValue
         == "61685007"
     )
     report = srread(write_report(answer, DEFAULT, tmp_path / "sr"))
-    source, = report.content.get_image_measurement_groups()[0].source_images
+    (source,) = report.content.get_image_measurement_groups()[0].source_images
     assert list(source.referenced_frame_numbers) == list(range(1, 13))
 
 
@@ -504,20 +617,31 @@ def test_copies_of_two_volumes_share_no_uid_and_are_the_same_when_made_again(tmp
     """Two volumes of the same slices in one multi-frame object, magnitude and phase, are two copies of it."""
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     kinds = [
-        {"MRImageFrameTypeSequence": {"ComplexImageComponent": kind, "FrameType": ["ORIGINAL", "PRIMARY"]}}
+        {
+            "MRImageFrameTypeSequence": {
+                "ComplexImageComponent": kind,
+                "FrameType": ["ORIGINAL", "PRIMARY"],
+            }
+        }
         for _ in range(12)
         for kind in ("MAGNITUDE", "PHASE")
     ]
     one = write.enhanced(
-        np.repeat(frames, 2, axis=0), [write.geometry(write.AFFINE, k) for k in range(12) for _ in range(2)],
+        np.repeat(frames, 2, axis=0),
+        [write.geometry(write.AFFINE, k) for k in range(12) for _ in range(2)],
         kinds,
     )
     (answer,) = read_answers(
-        answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"])
+        answered(
+            tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]
+        )
     )
     assert answer.images.frames == tuple(range(1, 25, 2))
     other = tuple(frame + 1 for frame in answer.images.frames)
-    halves = [answer, replace(answer, volume_id="second", images=replace(answer.images, frames=other))]
+    halves = [
+        answer,
+        replace(answer, volume_id="second", images=replace(answer.images, frames=other)),
+    ]
     uids = []
     for folder in ("copies", "again"):
         made = [
@@ -525,7 +649,13 @@ def test_copies_of_two_volumes_share_no_uid_and_are_the_same_when_made_again(tmp
             for half in halves
             for path in write_copies(half, DEFAULT, tmp_path / folder)
         ]
-        uids.append([uid for copy in made for uid in (str(copy.SOPInstanceUID), str(copy.SeriesInstanceUID))])
+        uids.append(
+            [
+                uid
+                for copy in made
+                for uid in (str(copy.SOPInstanceUID), str(copy.SeriesInstanceUID))
+            ]
+        )
     assert uids[0] == uids[1] and len(set(uids[0])) == 4
 
 
@@ -534,15 +664,20 @@ def test_an_object_with_another_place_of_the_body_is_not_called_after_one(tmp_pa
     frames = np.ascontiguousarray(body((40, 44, 12)).transpose(2, 1, 0))
     one = write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(12)])
     (answer,) = read_answers(
-        answered(tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"])
+        answered(
+            tmp_path / "answers", write.save(tmp_path / "series", [one]) / "im000.dcm", ["legs"]
+        )
     )
     assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 1
     lower = replace(
-        answer, images=replace(answer.images, uids=answer.images.uids[:6], frames=answer.images.frames[:6])
+        answer,
+        images=replace(answer.images, uids=answer.images.uids[:6], frames=answer.images.frames[:6]),
     )
     with pytest.raises(ModelError, match="6 of its 12 frames") as refusal:
         write_copies(lower, DEFAULT, tmp_path / "copies")
-    assert refusal.value.code == "export-other-places" and not list((tmp_path / "copies").rglob("*.dcm"))
+    assert refusal.value.code == "export-other-places" and not list(
+        (tmp_path / "copies").rglob("*.dcm")
+    )
 
 
 def test_every_image_of_a_series_that_had_to_be_straightened_is_referred_to(tmp_path, write):
@@ -551,22 +686,29 @@ def test_every_image_of_a_series_that_had_to_be_straightened_is_referred_to(tmp_
     tilt = np.eye(4)
     tilt[1:3, 1:3] = [[np.cos(0.52), -np.sin(0.52)], [np.sin(0.52), np.cos(0.52)]]
     series = write.save(tmp_path / "series", write.images(body(), tilt @ write.AFFINE))
-    answer, = read_answers(answered(tmp_path / "answers", series, ["abdomen", "chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", series, ["abdomen", "chest"]))
     report = srread(write_report(answer, DEFAULT, tmp_path / "sr"))
     for group in report.content.get_image_measurement_groups():
-        assert {item.referenced_sop_instance_uid for item in group.source_images} == set(answer.images.uids)
-    covered = {number for span in answer.spans for number in range(span.first_slice, span.last_slice + 1)}
+        assert {item.referenced_sop_instance_uid for item in group.source_images} == set(
+            answer.images.uids
+        )
+    covered = {
+        number for span in answer.spans for number in range(span.first_slice, span.last_slice + 1)
+    }
     assert covered == set(range(20))
 
 
 def test_copies_of_an_earlier_answer_do_not_stay(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     folder = tmp_path / "copies" / "volume"
     assert len(write_copies(answer, DEFAULT, tmp_path / "copies")) == 20
     (folder / "notes.txt").write_text("mine")
     (folder / ".0007.dcm.4711.part").write_bytes(b"half an image of a run that was killed")
     fewer = replace(
-        answer, images=replace(answer.images, uids=answer.images.uids[:30], frames=answer.images.frames[:30])
+        answer,
+        images=replace(
+            answer.images, uids=answer.images.uids[:30], frames=answer.images.frames[:30]
+        ),
     )
     assert {path.name for path in write_copies(fewer, DEFAULT, tmp_path / "copies")} == {
         path.name for path in folder.glob("*.dcm")
@@ -611,7 +753,9 @@ def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write,
         for out in (tmp_path / places[0], tmp_path / "linked", tmp_path / "work")[
             : 3 if verb == "copies" else 2
         ]:
-            fault = CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(out)]).exception
+            fault = (
+                CliRunner().invoke(app, ["export", verb, str(answers), "--out", str(out)]).exception
+            )
             assert isinstance(fault, ConfigError) and fault.code == "copies-beside-sources"
         own = tmp_path / f"own-{status}" / ("one" if verb == "copies" else ".") / name
         own.parent.mkdir(parents=True)
@@ -619,7 +763,9 @@ def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write,
         done = CliRunner().invoke(
             app, ["export", verb, str(answers), "--out", str(tmp_path / f"own-{status}")]
         )
-        assert done.exit_code == 3 and ("was not written by fovnet" in done.output) == (status == "ok")
+        assert done.exit_code == 3 and ("was not written by fovnet" in done.output) == (
+            status == "ok"
+        )
         assert (
             own.read_bytes() == next(iter(before.values()))
             and {path: path.read_bytes() for path in before} == before
@@ -628,7 +774,7 @@ def test_no_source_and_no_strangers_file_is_replaced_or_removed(tmp_path, write,
 
 @pytest.mark.parametrize("write_out", [write_copies, write_report])
 def test_of_a_volume_that_is_refused_by_now_nothing_stays(tmp_path, classic, write_out):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     write_out(answer, DEFAULT, tmp_path / "out")
     assert list((tmp_path / "out").rglob("*.dcm"))
     with pytest.raises(ModelError, match="export-refused"):
@@ -637,7 +783,7 @@ def test_of_a_volume_that_is_refused_by_now_nothing_stays(tmp_path, classic, wri
 
 
 def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     next(iter(sorted(classic.iterdir()))).unlink()
     with pytest.raises(ModelError, match="1 of 20 images") as refusal:
         structured_report(answer, DEFAULT)
@@ -647,8 +793,10 @@ def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, cl
 def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["chest"])
     file = recorded(source_of(classic))
-    write_json(answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file})
-    answer, = read_answers(answers)
+    write_json(
+        answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file}
+    )
+    (answer,) = read_answers(answers)
     assert originals_of(answer)
     moved = [(path, path.read_bytes()) for path in classic.iterdir()]
     # copied back from elsewhere: other places on the disk, the same content
@@ -672,29 +820,35 @@ def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write
         if not uid:
             del one.SOPInstanceUID
         one.save_as(path)
-    answer, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
     for export in (
         lambda: structured_report(answer, DEFAULT),
         lambda: write_copies(answer, DEFAULT, tmp_path / "copies"),
     ):
-        with pytest.raises(ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"):
+        with pytest.raises(
+            ModelError, match=f"images of volume {how} a SOP Instance UID.*export-no-uid"
+        ):
             export()
-    row, = compare([answer], DEFAULT)
+    (row,) = compare([answer], DEFAULT)
     assert row.verdict == "header empty" and not list(tmp_path.glob("copies/**/*.dcm"))
 
 
 def test_a_copy_of_an_object_without_a_files_header_has_one(tmp_path, write):
     """Archives of the nineties hold bare datasets."""
-    folder = write.save(tmp_path / "series", write.images(body(), SOPClassUID="1.2.840.10008.5.1.4.1.1.4"))
+    folder = write.save(
+        tmp_path / "series", write.images(body(), SOPClassUID="1.2.840.10008.5.1.4.1.1.4")
+    )
     for path in folder.iterdir():
         one = pydicom.dcmread(path)
         bare = pydicom.Dataset({element.tag: element for element in one})
         bare.save_as(path, implicit_vr=True, little_endian=True, enforce_file_format=False)
     assert sorted(folder.iterdir())[0].read_bytes()[128:132] != b"DICM"
-    answer, = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
     copies = write_copies(answer, DEFAULT, tmp_path / "copies")
     assert len(copies) == 20 and pydicom.dcmread(copies[0]).BodyPartExamined == "CHEST"
-    assert np.array_equal(slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(folder).pixels)
+    assert np.array_equal(
+        slice_volume(tmp_path / "copies" / "volume").pixels, slice_volume(folder).pixels
+    )
 
 
 def test_a_report_on_a_volume_that_shows_no_region_says_so_of_its_images(tmp_path, classic):
@@ -703,7 +857,7 @@ def test_a_report_on_a_volume_that_shows_no_region_says_so_of_its_images(tmp_pat
     report = srread(path)
     groups = report.content.get_image_measurement_groups()
     assert len(groups) == 1 and not groups[0].get_measurements()
-    evaluation, = groups[0].get_qualitative_evaluations()
+    (evaluation,) = groups[0].get_qualitative_evaluations()
     assert evaluation.value.meaning == "None of the regions"
     assert (
         len(
@@ -732,10 +886,14 @@ def test_what_an_enhanced_object_said_of_its_frames_is_kept(tmp_path, write):
     anatomy.AnatomicRegionSequence, anatomy.FrameLaterality = pydicom.Sequence([kidney]), "U"
     one.SharedFunctionalGroupsSequence[0].FrameAnatomySequence = pydicom.Sequence([anatomy])
     folder = write.save(tmp_path / "series", [one])
-    answer, = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["abdomen"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", folder / "im000.dcm", ["abdomen"]))
     copy = pydicom.dcmread(write_copies(answer, DEFAULT, tmp_path / "copies")[0])
     new = copy.SharedFunctionalGroupsSequence[0].FrameAnatomySequence[0].AnatomicRegionSequence[0]
-    kept = copy.OriginalAttributesSequence[0].ModifiedAttributesSequence[0].SharedFunctionalGroupsSequence[0]
+    kept = (
+        copy.OriginalAttributesSequence[0]
+        .ModifiedAttributesSequence[0]
+        .SharedFunctionalGroupsSequence[0]
+    )
     assert (new.CodeValue, kept.FrameAnatomySequence[0].AnatomicRegionSequence[0].CodeValue) == (
         "818981001",
         "T-71000",
@@ -757,7 +915,9 @@ def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, cla
     )
     fault = CliRunner().invoke(app, ["export", "bids", str(answers), "--out", str(raw)]).exception
     assert isinstance(fault, ConfigError) and fault.code == "bids-other-dataset"
-    assert "Dr A" in (raw / "dataset_description.json").read_text() and len(list(raw.rglob("*"))) == 1
+    assert (
+        "Dr A" in (raw / "dataset_description.json").read_text() and len(list(raw.rglob("*"))) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -768,38 +928,51 @@ def test_a_data_set_that_fovnet_has_not_made_keeps_its_description(tmp_path, cla
         (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
         (["legs", "pelvis"], "PELVISLOWEXTREMT"),
         (["legs", "pelvis", "abdomen", "chest", "head"], "WHOLEBODY"),
-        (["chest", "chest", "head"], ""),       # no term for both, however tall
+        (["chest", "chest", "head"], ""),  # no term for both, however tall
     ],
 )
-def test_several_regions_have_the_combined_term_where_there_is_one(tmp_path, classic, names, body_part):
-    answer, = read_answers(answered(tmp_path / "answers", classic, names))
+def test_several_regions_have_the_combined_term_where_there_is_one(
+    tmp_path, classic, names, body_part
+):
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, names))
     assert anatomy_of(answer, DEFAULT).body_part == body_part
 
 
 def test_headers_that_disagree_are_told_first(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["abdomen"])
-    result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
+    result = CliRunner().invoke(
+        app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
+    )
     assert result.exit_code == 0 and result.output.startswith("1 disagree")
-    one, = compare(read_answers(tmp_path / "answers"), DEFAULT)
+    (one,) = compare(read_answers(tmp_path / "answers"), DEFAULT)
     assert (one.header, one.verdict) == ("HEAD", "disagree")
     assert "Doe" not in (tmp_path / "h.tsv").read_text()
 
 
 @pytest.mark.parametrize(
-    "uids", [["1.2.3"] * 20, [None] * 20, ["1.2.3"] * 10 + ["1.2.4"] * 10], ids=["one", "none", "two"]
+    "uids",
+    [["1.2.3"] * 20, [None] * 20, ["1.2.3"] * 10 + ["1.2.4"] * 10],
+    ids=["one", "none", "two"],
 )
 def test_a_header_is_compared_where_images_share_their_uid_or_lack_one(tmp_path, write, uids):
     """As some anonymisers leave them; only what must refer to single images is not possible then."""
     more = {"BodyPartExamined": "HEAD", "SOPInstanceUID": lambda k: uids[k]}
     series = write.save(tmp_path / "series", write.images(body(), **more))
     answers = answered(tmp_path / "answers", series, ["abdomen"])
-    result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
+    result = CliRunner().invoke(
+        app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
+    )
     assert result.exit_code == 0 and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "disagree"
     with pytest.raises(ModelError, match="export-no-uid"):
         originals_of(read_answers(answers)[0])
     shutil.rmtree(series)
-    result = CliRunner().invoke(app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")])
-    assert result.exit_code == 3 and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "source gone or changed"
+    result = CliRunner().invoke(
+        app, ["export", "headers", str(answers), "--out", str(tmp_path / "h.tsv")]
+    )
+    assert (
+        result.exit_code == 3
+        and read_tsv(tmp_path / "h.tsv")[0]["verdict"] == "source gone or changed"
+    )
 
 
 def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
@@ -807,9 +980,11 @@ def test_the_table_of_headers_names_regions_from_the_feet_up(tmp_path, write):
         tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined="CHESTABDPELVIS")
     )
     stored = read_answers(answered(tmp_path / "answers", series, ["pelvis", "abdomen"]))
-    row, = read_tsv(write_headers(compare(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
+    (row,) = read_tsv(write_headers(compare(stored, DEFAULT), tmp_path / "h.tsv", DEFAULT))
     assert (row["meant"], row["predicted"], row["verdict"]) == (
-        "pelvis+abdomen+chest", "pelvis+abdomen", "part",
+        "pelvis+abdomen+chest",
+        "pelvis+abdomen",
+        "part",
     )
 
 
@@ -818,7 +993,13 @@ def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, class
     (tmp_path / "own.yaml").write_text("regions:\n- {name: calf, rung: 0, colour: '#0072b2'}\n")
     answers = answered(tmp_path / "answers", classic, ["chest"])
     line = [
-        "export", verb, str(answers), "--out", str(tmp_path / "out"), "--regions", str(tmp_path / "own.yaml"),
+        "export",
+        verb,
+        str(answers),
+        "--out",
+        str(tmp_path / "out"),
+        "--regions",
+        str(tmp_path / "own.yaml"),
     ]
     done = CliRunner().invoke(app, line)
     assert done.exception.code == "answers-other-regions" and not (tmp_path / "out").exists()
@@ -827,31 +1008,46 @@ def test_answers_are_not_told_in_the_words_of_another_vocabulary(tmp_path, class
 @pytest.mark.parametrize(
     ("header", "verdict"),
     [
-        ("CHEST", "agree"), ("THORAX", "agree"), ("CHESTABDOMEN", "part"), ("HEAD", "disagree"),
-        ("SHOULDER", "header names no region"), ("ROUTINE", "header not understood"), ("", "header empty"),
-        ("HEAD W CONTRAST", "disagree"), ("HEAD XYZ", "header not understood"), ("CHEST XYZ", "agree"),
-        ("ABD_PEL", "disagree"), ("ABD PLVX", "header not understood"), ("ABD TH", "header not understood"),
-        ("T_A_P", "part"), ("CHEST ABDOMEN PE", "part"),
+        ("CHEST", "agree"),
+        ("THORAX", "agree"),
+        ("CHESTABDOMEN", "part"),
+        ("HEAD", "disagree"),
+        ("SHOULDER", "header names no region"),
+        ("ROUTINE", "header not understood"),
+        ("", "header empty"),
+        ("HEAD W CONTRAST", "disagree"),
+        ("HEAD XYZ", "header not understood"),
+        ("CHEST XYZ", "agree"),
+        ("ABD_PEL", "disagree"),
+        ("ABD PLVX", "header not understood"),
+        ("ABD TH", "header not understood"),
+        ("T_A_P", "part"),
+        ("CHEST ABDOMEN PE", "part"),
     ],
 )
 def test_a_header_is_held_against_the_answer(tmp_path, write, header, verdict):
-    series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
-    one, = compare(read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT)
+    series = write.save(
+        tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header)
+    )
+    (one,) = compare(read_answers(answered(tmp_path / "answers", series, ["chest"])), DEFAULT)
     assert one.verdict == verdict
 
 
 @pytest.mark.parametrize(
     ("header", "predicted", "verdict"),
     [
-        ("LSPINE", ["abdomen", "spine"], "agree"), ("LSPINE", ["abdomen"], "disagree"),
+        ("LSPINE", ["abdomen", "spine"], "agree"),
+        ("LSPINE", ["abdomen"], "disagree"),
         ("ABDOMEN", ["abdomen", "spine"], "part"),
     ],
 )
 def test_a_header_that_names_a_spine_says_nothing_of_what_it_crosses(
     tmp_path, write, header, predicted, verdict
 ):
-    series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
-    one, = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
+    series = write.save(
+        tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header)
+    )
+    (one,) = compare(read_answers(answered(tmp_path / "answers", series, ["abdomen"])), DEFAULT)
     assert replace(one, predicted=frozenset(predicted)).verdict == verdict
 
 
@@ -861,7 +1057,9 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
     refused = refusal(
-        "a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again.")
+        "a",
+        "a.dcm",
+        VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."),
     )
     write_json(
         answers / "a.json",
@@ -880,7 +1078,7 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
 
 def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_path, write):
     series = write.save(tmp_path / "DICOM", write.images(body((40, 44, 12))))
-    answer, = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
+    (answer,) = read_answers(answered(tmp_path / "answers", series, ["abdomen"], name="case 1"))
     named = replace(
         answer, volume_id="x", path=Path("data/sub-01/ses-b/anat/sub-01_ses-b_desc-raw_T1w.nii.gz")
     )
@@ -895,7 +1093,9 @@ def test_a_bids_image_keeps_its_entities_and_any_other_becomes_a_subject(tmp_pat
         "sub-01/ses-b/anat/sub-01_ses-b_desc-fovnet_T1w.json",
     ]
     described, sidecar = (json.loads(path.read_text()) for path in written[:2])
-    assert described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
+    assert (
+        described["DatasetType"] == "derivative" and described["GeneratedBy"][0]["Name"] == "fovnet"
+    )
     assert sidecar["BodyPart"] == "ABDOMEN" and sidecar["FovnetSpans"][0]["region"] == "abdomen"
 
 
@@ -912,15 +1112,21 @@ def is_hidden(pattern: str, name: str) -> bool:
     return re.fullmatch(regex, name, re.IGNORECASE) is not None
 
 
-@pytest.mark.parametrize(("pattern", "name", "hidden"), [       # as bids-validator-deno 3.0.2 answers
-    ("*_desc-fovnet_*.json", "sub-01_desc-fovnet_T1w.json", True),
-    ("*_desc-fovnet_*.json", "sub-01_ses-pre_desc-fovnet_T1w.json", False),
-    ("*_desc-fovnet_*", "sub-01_ses-pre_desc-fovnet_T1w.json", True),
-    ("*_desc-fovnet_", "sub-01_ses-pre_desc-fovnet_T1w.json", False),
-    ("*desc*.json", "sub-01_ses-pre_desc-fovnet_T1w.json", True),
-    ("a*b*c", "abbc", True), ("a*b*c", "axbbc", True), ("a*b*c", "axc", False), ("*_b.json", "x_a_b.json", True),
-    ("*_b_*.json", "x_a_b_1.json", False),
-])
+@pytest.mark.parametrize(
+    ("pattern", "name", "hidden"),
+    [  # as bids-validator-deno 3.0.2 answers
+        ("*_desc-fovnet_*.json", "sub-01_desc-fovnet_T1w.json", True),
+        ("*_desc-fovnet_*.json", "sub-01_ses-pre_desc-fovnet_T1w.json", False),
+        ("*_desc-fovnet_*", "sub-01_ses-pre_desc-fovnet_T1w.json", True),
+        ("*_desc-fovnet_", "sub-01_ses-pre_desc-fovnet_T1w.json", False),
+        ("*desc*.json", "sub-01_ses-pre_desc-fovnet_T1w.json", True),
+        ("a*b*c", "abbc", True),
+        ("a*b*c", "axbbc", True),
+        ("a*b*c", "axc", False),
+        ("*_b.json", "x_a_b.json", True),
+        ("*_b_*.json", "x_a_b_1.json", False),
+    ],
+)
 def test_the_matcher_by_which_sidecars_are_judged_is_the_validators(pattern, name, hidden):
     assert is_hidden(pattern, name) == hidden
 
@@ -946,7 +1152,7 @@ def test_the_validator_of_bids_sees_no_sidecar_without_an_image(tmp_path, answer
 def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp_path, classic):
     """BIDS 1.10, "BIDS URI": bids:<name>:<path within>, the name being a key of DatasetLinks, which are
     relative to the derivative."""
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     images = [
         tmp_path / place / "sub-01" / "anat" / f"sub-01_{suffix}.nii.gz"
         for place, suffix in (("two words", "T1w"), ("b", "T2w"))
@@ -965,14 +1171,18 @@ def test_what_lies_in_bids_data_sets_is_named_by_a_uri_that_leads_back_to_it(tmp
     assert sources[2] == ["sub-02_T1w.nii.gz"] and set(links) == {"raw", "raw2"}
     for image, (source,) in zip(images, sources, strict=False):
         scheme, name, within = source.split(":")
-        assert scheme == "bids" and (out / unquote(links[name]) / within).resolve() == image.resolve()
+        assert (
+            scheme == "bids" and (out / unquote(links[name]) / within).resolve() == image.resolve()
+        )
     assert " " not in "".join(links.values())
 
 
-def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_they_are(tmp_path, classic):
+def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_they_are(
+    tmp_path, classic
+):
     """And a data set linked before keeps its name; the way there counts from where a link to the derivative
     leads, in any letters."""
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     images = [
         tmp_path / place / "sub-01" / f"sub-01_{suffix}.nii.gz"
         for place, suffix in (("b", "T1w"), ("a", "T2w"), ("b", "PDw"))
@@ -992,60 +1202,75 @@ def test_a_second_batch_in_a_derivative_leaves_the_sources_of_the_first_where_th
     (tmp_path / os.fsdecode(b"M\xfcnchen")).mkdir()
     (tmp_path / os.fsdecode(b"M\xfcnchen") / "dataset_description.json").write_text("{}")
     described, _ = write_bids(
-        [replace(answer, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")], DEFAULT, tmp_path / "latin"
+        [replace(answer, path=tmp_path / os.fsdecode(b"M\xfcnchen") / "x.nii")],
+        DEFAULT,
+        tmp_path / "latin",
     )
     assert json.loads(described.read_text())["DatasetLinks"] == {"raw": "../M%FCnchen"}
 
 
 def test_a_file_without_a_bids_name_is_nobody_whom_bids_names(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     named, other = (
-        replace(answer, volume_id=name, path=Path(f"{name}.nii.gz")) for name in ("sub-01_T1w", "01")
+        replace(answer, volume_id=name, path=Path(f"{name}.nii.gz"))
+        for name in ("sub-01_T1w", "01")
     )
     _, one, two = write_bids([named, other], DEFAULT, tmp_path / "bids")
     assert one.name == "sub-01_desc-fovnet_T1w.json" and two.relative_to(tmp_path / "bids").parts[
         0
     ].startswith("sub-01")
-    assert one.relative_to(tmp_path / "bids").parts[0] != two.relative_to(tmp_path / "bids").parts[0]
+    assert (
+        one.relative_to(tmp_path / "bids").parts[0] != two.relative_to(tmp_path / "bids").parts[0]
+    )
 
 
 def test_a_sidecar_is_not_left_where_its_name_becomes_that_of_two(tmp_path, classic):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    one, other = (replace(answer, volume_id=name, path=Path(f"{name}/sub-01_T1w.nii")) for name in ("a", "b"))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    one, other = (
+        replace(answer, volume_id=name, path=Path(f"{name}/sub-01_T1w.nii")) for name in ("a", "b")
+    )
     _, alone = write_bids([one], DEFAULT, tmp_path / "bids")
     _, *both = write_bids([one, other], DEFAULT, tmp_path / "bids")
     assert (
         sorted(path for path in (tmp_path / "bids").rglob("*_desc-fovnet_*.json")) == sorted(both)
         and alone not in both
     )
-    write_bids([replace(answer, volume_id="c", path=Path("sub-01_T1w.nii"))], DEFAULT, tmp_path / "bids")
+    write_bids(
+        [replace(answer, volume_id="c", path=Path("sub-01_T1w.nii"))], DEFAULT, tmp_path / "bids"
+    )
     write_bids([one, other], DEFAULT, tmp_path / "bids")
     assert alone.exists(), "a sidecar on another volume stays"
 
 
-@pytest.mark.parametrize(("path", "wanted"), [
-    # one series of several in a folder
-    ("sub-01_ses-1#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
-    # a session is no suffix
-    ("sub-01_ses-1", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
-    ("sub-01_acq-T1.nii.gz", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
-    ("sub-01_T1w.zip#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
-    ("dwi/sub-01_acq-T1_dwi.nii.gz", "sub-01/dwi/sub-01_acq-T1_desc-fovnet_dwi.json"),
-])
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        # one series of several in a folder
+        ("sub-01_ses-1#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+        # a session is no suffix
+        ("sub-01_ses-1", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+        ("sub-01_acq-T1.nii.gz", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+        ("sub-01_T1w.zip#0123456789ab", "sub-v/anat/sub-v_desc-fovnet_MR.json"),
+        ("dwi/sub-01_acq-T1_dwi.nii.gz", "sub-01/dwi/sub-01_acq-T1_desc-fovnet_dwi.json"),
+    ],
+)
 def test_what_bids_does_not_name_is_a_subject_of_its_own(tmp_path, classic, path, wanted):
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"], name="v"))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"], name="v"))
     (_, written) = write_bids([replace(answer, path=Path(path))], DEFAULT, tmp_path / "bids")
     assert written.relative_to(tmp_path / "bids").as_posix() == wanted
 
 
 def test_volumes_that_bids_would_call_alike_are_told_apart_and_none_is_lost(tmp_path, classic):
     """Two of one name in two folders, and names that differ by what BIDS has no letters for."""
-    answer, = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     several = [
         replace(answer, volume_id=name, path=Path(path))
         for name, path in (
-            ("scan_1", "a/scan_1.nii"), ("scan-1", "a/scan-1.nii"), ("t1", "a/sub-01_T1w.nii"),
-            ("t1-2", "b/sub-01_T1w.nii"), ("x", "x.nii"),
+            ("scan_1", "a/scan_1.nii"),
+            ("scan-1", "a/scan-1.nii"),
+            ("t1", "a/sub-01_T1w.nii"),
+            ("t1-2", "b/sub-01_T1w.nii"),
+            ("x", "x.nii"),
         )
     ]
     _, *written = write_bids(several, DEFAULT, tmp_path / "bids")
@@ -1057,7 +1282,9 @@ def test_volumes_that_bids_would_call_alike_are_told_apart_and_none_is_lost(tmp_
 
 def test_what_was_not_answered_from_dicom_is_counted_and_the_rest_done(tmp_path, classic):
     nibabel.save(
-        nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])),
+        nibabel.Nifti1Image(
+            np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])
+        ),
         tmp_path / "v.nii",
     )
     answered(tmp_path / "answers", tmp_path / "v.nii", ["head"], name="nifti")
@@ -1069,11 +1296,17 @@ def test_what_was_not_answered_from_dicom_is_counted_and_the_rest_done(tmp_path,
         app, ["export", "sr", str(tmp_path / "answers"), "--out", str(tmp_path / "sr")]
     )
     assert (
-        result.exit_code == 3 and result.output == f"1 of 2 volumes: {tmp_path / 'sr'} (1 not from DICOM)\n"
+        result.exit_code == 3
+        and result.output == f"1 of 2 volumes: {tmp_path / 'sr'} (1 not from DICOM)\n"
     )
     assert [path.name for path in (tmp_path / "sr").iterdir()] == ["volume.dcm"]
-    missing = CliRunner().invoke(app, ["export", "sr", str(tmp_path), "--out", str(tmp_path / "sr")])
-    assert isinstance(missing.exception, CollectionError) and missing.exception.code == "answers-missing"
+    missing = CliRunner().invoke(
+        app, ["export", "sr", str(tmp_path), "--out", str(tmp_path / "sr")]
+    )
+    assert (
+        isinstance(missing.exception, CollectionError)
+        and missing.exception.code == "answers-missing"
+    )
 
 
 def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran(
@@ -1082,10 +1315,14 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
     monkeypatch.chdir(tmp_path)
     answers = answered(tmp_path / "answers", classic.relative_to(tmp_path), ["head"])
     for what in ("sr", "copies", "bids"):
-        inside = CliRunner().invoke(app, ["export", what, str(answers), "--out", str(answers)]).exception
+        inside = (
+            CliRunner().invoke(app, ["export", what, str(answers), "--out", str(answers)]).exception
+        )
         assert isinstance(inside, ConfigError) and inside.code == "export-in-answers"
     monkeypatch.chdir(tmp_path / "answers")
-    elsewhere = CliRunner().invoke(app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")])
+    elsewhere = CliRunner().invoke(
+        app, ["export", "sr", str(answers), "--out", str(tmp_path / "sr")]
+    )
     assert elsewhere.exit_code == 3
     assert "the path is relative to the folder where predict ran" in elsewhere.output
     assert elsewhere.output.endswith("0 of 1 volume: nothing written (1 named above)\n")
@@ -1094,10 +1331,12 @@ def test_answers_are_no_place_for_exports_and_paths_count_from_where_predict_ran
 def test_no_copy_of_a_nifti_is_promised_for_a_surer_answer(tmp_path):
     """Why there is none is that it is no DICOM, whatever the answer."""
     nibabel.save(
-        nibabel.Nifti1Image(np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])),
+        nibabel.Nifti1Image(
+            np.random.default_rng(0).normal(100, 9, (20, 20, 9)), np.diag([2, 2, 5, 1.0])
+        ),
         tmp_path / "v.nii",
     )
-    answer, = read_answers(answered(tmp_path / "answers", tmp_path / "v.nii", ["head"]))
+    (answer,) = read_answers(answered(tmp_path / "answers", tmp_path / "v.nii", ["head"]))
     with pytest.raises(ModelError, match="export-no-images"):
         write_copies(replace(answer, status="uncertain"), DEFAULT, tmp_path / "copies")
 
@@ -1111,7 +1350,9 @@ def test_uids_are_valid_and_tell_things_apart(one, other):
 
 def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
     refused = refusal(
-        "a", "a.dcm", VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again.")
+        "a",
+        "a.dcm",
+        VolumeError("volume-truncated", "a.dcm: the voxels end too early. Copy it again."),
     )
     (tmp_path / "answers").mkdir()
     write_json(
@@ -1147,7 +1388,9 @@ def test_an_archive_that_was_moved_is_told_so(tmp_path, write, classic):
 def test_a_table_of_headers_replaces_another_and_nothing_else(tmp_path):
     earlier, source = tmp_path / "headers.tsv", tmp_path / "source.dcm"
     source.write_bytes(b"somebody's image")
-    assert write_headers(compare([], DEFAULT), write_headers([], earlier, DEFAULT), DEFAULT) == earlier
+    assert (
+        write_headers(compare([], DEFAULT), write_headers([], earlier, DEFAULT), DEFAULT) == earlier
+    )
     with pytest.raises(ConfigError, match="headers-other-file"):
         write_headers([], source, DEFAULT)
     assert source.read_bytes() == b"somebody's image"
@@ -1166,12 +1409,16 @@ class TestAnswersRegionByRegion:
     @pytest.fixture
     def kidneys(self, tmp_path, classic):
         """An answer whose best guess is pelvis to chest."""
-        one, = read_answers(answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"]))
+        (one,) = read_answers(
+            answered(tmp_path / "answers", classic, ["pelvis", "abdomen", "chest"])
+        )
         return one
 
     def test_statements_are_read_from_the_volumes_json(self, tmp_path, classic):
         barred = Rule(sigma_mm=0.0, yes_bar=0.9, no_bar=0.9)
-        one, = read_answers(answered(tmp_path / "answers", classic, ["abdomen", "chest"], rule=barred))
+        (one,) = read_answers(
+            answered(tmp_path / "answers", classic, ["abdomen", "chest"], rule=barred)
+        )
         assert [each.region for each in one.statements] == list(DEFAULT.classes[:-1])
         assert one.shows == {"abdomen", "chest"} and one.are_extents_sure
 
@@ -1182,9 +1429,11 @@ class TestAnswersRegionByRegion:
         assert sure.finding_type.meaning == "Abdomen" and not certainties(sure)
         span = next(one for one in kidneys.spans if one.region == "abdomen")
         measured = {each.name.value: float(each.value) for each in sure.get_measurements()}
-        assert (measured[LOWER.value], measured[UPPER.value]) == pytest.approx((span.from_mm, span.to_mm), abs=1e-3)
+        assert (measured[LOWER.value], measured[UPPER.value]) == pytest.approx(
+            (span.from_mm, span.to_mm), abs=1e-3
+        )
         assert (possible.finding_type.meaning, certainties(possible)) == ("Chest", ["371930009"])
-        chance, = possible.get_measurements()
+        (chance,) = possible.get_measurements()
         assert (chance.name.value, float(chance.value)) == ("122157", 0.6)
         assert report.CompletionFlag == "PARTIAL" and report.SeriesDescription.endswith("(partly)")
 
@@ -1192,16 +1441,22 @@ class TestAnswersRegionByRegion:
         whole = said(kidneys, ["pelvis", "abdomen", "chest"])
         assert structured_report(whole, DEFAULT).CompletionFlag == "COMPLETE"
         doubted = structured_report(replace(whole, are_extents_sure=False), DEFAULT)
-        assert doubted.CompletionFlag == "PARTIAL" and "(extents unsure)" in doubted.SeriesDescription
+        assert (
+            doubted.CompletionFlag == "PARTIAL" and "(extents unsure)" in doubted.SeriesDescription
+        )
 
     def test_a_report_of_a_volume_that_surely_shows_no_region_says_so(self, tmp_path, kidneys):
         made = tuple(Statement(region, "no", 0.01) for region in DEFAULT.classes[:-1])
         bare = replace(kidneys, spans=(), statements=made, status=status_of(made))
-        group, = srread(write_report(bare, DEFAULT, tmp_path)).content.get_image_measurement_groups()
+        (group,) = srread(
+            write_report(bare, DEFAULT, tmp_path)
+        ).content.get_image_measurement_groups()
         assert group.get_qualitative_evaluations()[0].value.meaning == "None of the regions"
 
     @pytest.mark.parametrize("chance", [0.05, 0.3, 0.4978, 0.5, 0.69])
-    @pytest.mark.parametrize("regions", [["chest"], ["legs", "pelvis", "chest"], DEFAULT.classes[:-1]])
+    @pytest.mark.parametrize(
+        "regions", [["chest"], ["legs", "pelvis", "chest"], DEFAULT.classes[:-1]]
+    )
     def test_every_unsure_region_is_a_possible_finding_with_or_without_a_span(
         self, tmp_path, kidneys, regions, chance
     ):
@@ -1209,7 +1464,9 @@ class TestAnswersRegionByRegion:
         answers = {one.region: one.answer for one in said(kidneys, ["abdomen"], regions).statements}
         made = tuple(Statement(region, each, chance) for region, each in answers.items())
         partly = replace(kidneys, statements=made, status=status_of(made))
-        groups = srread(write_report(partly, DEFAULT, tmp_path)).content.get_image_measurement_groups()
+        groups = srread(
+            write_report(partly, DEFAULT, tmp_path)
+        ).content.get_image_measurement_groups()
         possible = [group.finding_type.meaning for group in groups if certainties(group)]
         unsure = [region for region, each in answers.items() if each == "unsure"]
         assert possible == [DEFAULT.concept(region).meaning for region in unsure]
@@ -1218,17 +1475,26 @@ class TestAnswersRegionByRegion:
         ways = [said(kidneys, ["abdomen"], ["chest"]), said(kidneys, ["abdomen", "chest"]), kidneys]
         assert len({str(structured_report(one, DEFAULT).SOPInstanceUID) for one in ways}) == 3
 
-    def test_a_header_is_written_from_the_yes_alone_and_only_if_all_is_decided(self, tmp_path, kidneys):
-        assert anatomy_of(said(kidneys, ["pelvis", "abdomen"]), DEFAULT).body_part == "ABDOMENPELVIS"
+    def test_a_header_is_written_from_the_yes_alone_and_only_if_all_is_decided(
+        self, tmp_path, kidneys
+    ):
+        assert (
+            anatomy_of(said(kidneys, ["pelvis", "abdomen"]), DEFAULT).body_part == "ABDOMENPELVIS"
+        )
         partly = said(kidneys, ["abdomen"], ["chest"])
         with pytest.raises(ModelError, match="only an answer with status ok"):
             write_copies(partly, DEFAULT, tmp_path / "copies")
         assert not (tmp_path / "copies").exists()
 
-    @pytest.mark.parametrize(("shown", "body_part"), [
-        (["abdomen"], "ABDOMEN"), (["abdomen", "chest"], "CHESTABDOMEN"),
-        (["abdomen", "spine"], None), (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
-    ])
+    @pytest.mark.parametrize(
+        ("shown", "body_part"),
+        [
+            (["abdomen"], "ABDOMEN"),
+            (["abdomen", "chest"], "CHESTABDOMEN"),
+            (["abdomen", "spine"], None),
+            (["pelvis", "abdomen", "chest"], "CHESTABDPELVIS"),
+        ],
+    )
     def test_heights_in_doubt_choose_no_term(self, kidneys, shown, body_part):
         spine = replace(max(kidneys.spans, key=lambda one: one.to_mm), region="spine")
         doubted = said(replace(kidneys, spans=(*kidneys.spans, spine)), shown, extents=False)
@@ -1241,41 +1507,57 @@ class TestAnswersRegionByRegion:
         assert anatomy_of(replace(doubted, are_extents_sure=True), DEFAULT)
 
     def test_a_sidecar_names_a_body_part_only_if_all_is_decided(self, tmp_path, kidneys):
-        for name, one in (("sure", said(kidneys, ["abdomen"])), ("part", said(kidneys, ["abdomen"], ["chest"]))):
+        for name, one in (
+            ("sure", said(kidneys, ["abdomen"])),
+            ("part", said(kidneys, ["abdomen"], ["chest"])),
+        ):
             _, path = write_bids([one], DEFAULT, tmp_path / name)
             sidecar = json.loads(path.read_text())
             assert sidecar.get("BodyPart") == ("ABDOMEN" if name == "sure" else None)
             assert sidecar["FovnetAnswers"]["abdomen"] == {"answer": "yes", "probability": 0.97}
-            assert sidecar["BodyPartDetails"].startswith("abdomen") and ";" not in sidecar["BodyPartDetails"]
+            assert (
+                sidecar["BodyPartDetails"].startswith("abdomen")
+                and ";" not in sidecar["BodyPartDetails"]
+            )
             assert len(sidecar["FovnetSpans"]) == 3 and sidecar["FovnetExtents"] == "sure"
 
-    @pytest.mark.parametrize(("header", "shown", "possible", "verdict"), [
-        ("ABDOMEN", ["abdomen"], ["pelvis"], "agree"),
-        ("ABDOMENPELVIS", ["abdomen"], ["pelvis"], "agree"),
-        ("ABDOMEN", ["chest"], ["abdomen"], "no answer"),
-        ("HEAD", ["chest"], ["abdomen"], "disagree"),
-        ("HEAD", [], ["abdomen"], "disagree"),
-        ("HEAD", [], ["head"], "no answer"),
-        ("HEAD", [], [], "shows none"),
-        ("CHESTABDOMEN", ["abdomen"], ["pelvis"], "part"),
-        ("ABDOMEN", ["abdomen", "chest"], ["pelvis"], "part"),
-        ("LSPINE", ["spine", "abdomen"], ["pelvis"], "agree"),
-        ("LSPINE", ["abdomen"], ["spine"], "no answer"),
-        ("LSPINE", ["abdomen"], ["pelvis"], "disagree"),
-        ("", ["abdomen"], ["pelvis"], "header empty"),
-        ("", [], ["pelvis"], "no answer"),
-        ("SHOULDER", [], [], "shows none"),
-    ])
+    @pytest.mark.parametrize(
+        ("header", "shown", "possible", "verdict"),
+        [
+            ("ABDOMEN", ["abdomen"], ["pelvis"], "agree"),
+            ("ABDOMENPELVIS", ["abdomen"], ["pelvis"], "agree"),
+            ("ABDOMEN", ["chest"], ["abdomen"], "no answer"),
+            ("HEAD", ["chest"], ["abdomen"], "disagree"),
+            ("HEAD", [], ["abdomen"], "disagree"),
+            ("HEAD", [], ["head"], "no answer"),
+            ("HEAD", [], [], "shows none"),
+            ("CHESTABDOMEN", ["abdomen"], ["pelvis"], "part"),
+            ("ABDOMEN", ["abdomen", "chest"], ["pelvis"], "part"),
+            ("LSPINE", ["spine", "abdomen"], ["pelvis"], "agree"),
+            ("LSPINE", ["abdomen"], ["spine"], "no answer"),
+            ("LSPINE", ["abdomen"], ["pelvis"], "disagree"),
+            ("", ["abdomen"], ["pelvis"], "header empty"),
+            ("", [], ["pelvis"], "no answer"),
+            ("SHOULDER", [], [], "shows none"),
+        ],
+    )
     def test_a_header_is_wrong_only_against_a_sure_answer(
         self, tmp_path, write, header, shown, possible, verdict
     ):
-        series = write.save(tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header))
-        one, = read_answers(answered(tmp_path / "answers", series, ["abdomen"]))
-        row, = read_tsv(write_headers(
-            compare([said(one, shown, possible)], DEFAULT), tmp_path / "h.tsv", DEFAULT,
-        ))
+        series = write.save(
+            tmp_path / "series", write.images(body((40, 44, 12)), BodyPartExamined=header)
+        )
+        (one,) = read_answers(answered(tmp_path / "answers", series, ["abdomen"]))
+        (row,) = read_tsv(
+            write_headers(
+                compare([said(one, shown, possible)], DEFAULT),
+                tmp_path / "h.tsv",
+                DEFAULT,
+            )
+        )
         assert (row["verdict"], row["shows"].split("+")) == (
-            verdict, [name for name in DEFAULT.classes if name in shown] or [""],
+            verdict,
+            [name for name in DEFAULT.classes if name in shown] or [""],
         )
 
 
@@ -1291,8 +1573,12 @@ def test_no_verdict_on_a_header_is_harder_than_the_truth_can_make_it(meant, answ
 
     def verdict(words):
         made = tuple(Statement(*each, 0.5) for each in zip(regions, words, strict=True))
-        spans = tuple(Stretch(one.region, 0.0, 9.0, 0, 2, 0.9) for one in made if one.answer == "yes")
-        stored = StoredAnswer("v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made)
+        spans = tuple(
+            Stretch(one.region, 0.0, 9.0, 0, 2, 0.9) for one in made if one.answer == "yes"
+        )
+        stored = StoredAnswer(
+            "v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made
+        )
         return Compared(stored, "TEXT", frozenset(meant), stored.shows, beside=beside).verdict
 
     ways = product(*(["yes", "no"] if one == "unsure" else [one] for one in answers))

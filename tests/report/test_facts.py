@@ -67,10 +67,14 @@ def missing(html, facts):
     it."""
     seen = Cells()
     seen.feed(html)
-    known = {squeezed(text) for text in strings(facts)} | {squeezed("".join(one)) for one in measured(facts)}
+    known = {squeezed(text) for text in strings(facts)} | {
+        squeezed("".join(one)) for one in measured(facts)
+    }
     known |= {squeezed(str(value)) for value in json.dumps(facts).replace(",", " ").split()} | {""}
     held = numbers(" ".join([*strings(facts), json.dumps(facts)]))
-    return numbers(" ".join(seen.words)) - held, {cell for cell in seen.cells if squeezed(cell) not in known}
+    return numbers(" ".join(seen.words)) - held, {
+        cell for cell in seen.cells if squeezed(cell) not in known
+    }
 
 
 def measured(value):
@@ -97,7 +101,9 @@ def page(make_page):
 
 @pytest.fixture(scope="module")
 def facts(page, evaluation):
-    return json.loads(json.dumps(report_facts(page, evaluation), default=lambda value: value.tolist()))
+    return json.loads(
+        json.dumps(report_facts(page, evaluation), default=lambda value: value.tolist())
+    )
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +134,11 @@ class TestEveryNumberOfThePageIsInTheJson:
 
 def test_digits_behind_the_rounded_figures_are_in_the_json(page, facts):
     whole = facts["evaluation"]["groups"][0]
-    (error,) = (one for one in whole["measures"] if (one["name"], one["stage"]) == ("slice_error", "decided"))
+    (error,) = (
+        one
+        for one in whole["measures"]
+        if (one["name"], one["stage"]) == ("slice_error", "decided")
+    )
     assert f"{error['value']:.1%}"[:-1] in page.answer.headlines[0].shown.value
     assert error["numerator"] / error["denominator"] == pytest.approx(error["value"])
 
@@ -152,19 +162,28 @@ class TestTables:
         table = Table(("a", "b"), (("x", Shown("4 %", "1–9 %", "4/100")), ("y", "–")), name="t")
         assert spread(table) == (
             ["a", "b", "b, interval", "b, count"],
-            [{"a": "x", "b": "4 %", "b, interval": "1–9 %", "b, count": "4/100"}, {"a": "y", "b": "–"}],
+            [
+                {"a": "x", "b": "4 %", "b, interval": "1–9 %", "b, count": "4/100"},
+                {"a": "y", "b": "–"},
+            ],
         )
 
     def test_names_of_tables_differ_and_are_names_of_files(self, page):
         names = [table.name for table in tables(page)]
-        assert len(names) == len(set(names)) > 20 and all(re.fullmatch(r"[a-z0-9-]+", name) for name in names)
+        assert len(names) == len(set(names)) > 20 and all(
+            re.fullmatch(r"[a-z0-9-]+", name) for name in names
+        )
 
     def test_files_say_what_the_page_says(self, page, evaluation, tmp_path):
         (tmp_path / "report-tables").mkdir()
         (tmp_path / "report-tables" / "old.tsv").write_text("of an earlier run")
         written = write_facts(tmp_path / "report.html", page, evaluation, settings={}, seed=1)
         assert {path.name for path in written} >= {
-            "report.json", "model-card.md", "regions.tsv", "claim-2024.tsv", "tripod-ai.tsv",
+            "report.json",
+            "model-card.md",
+            "regions.tsv",
+            "claim-2024.tsv",
+            "tripod-ai.tsv",
         }
         assert not (tmp_path / "report-tables" / "old.tsv").exists()
         rows = read_tsv(tmp_path / "report-tables" / "regions.tsv")
@@ -176,8 +195,14 @@ class TestModelCard:
     def test_has_the_headings_of_a_model_card_in_order(self, page):
         text = markdown(page)
         wanted = [
-            "Intended use", "Not for", "Factors", "Metrics", "Training and evaluation data",
-            "Quantitative analyses", "Ethical considerations", "Caveats",
+            "Intended use",
+            "Not for",
+            "Factors",
+            "Metrics",
+            "Training and evaluation data",
+            "Quantitative analyses",
+            "Ethical considerations",
+            "Caveats",
         ]
         places = [text.index(f"## {heading}") for heading in wanted]
         assert places == sorted(places) and text.startswith("# Model card: ")

@@ -28,26 +28,43 @@ def measure(name, value, low=None, high=None, numerator=1.0, denominator=20, sta
 
 
 def gain(name, difference, low, high):
-    return Difference(name, "decided", 0.0, difference, difference, low, high, "bootstrap", 20, True)
+    return Difference(
+        name, "decided", 0.0, difference, difference, low, high, "bootstrap", 20, True
+    )
 
 
 ABLATION = Ablation(
     (
         Step(
-            "decision", "raw", "most probable class", 1.0,
-            (measure("slice_error", 0.08, 0.06, 0.1),), "", (), (),
+            "decision",
+            "raw",
+            "most probable class",
+            1.0,
+            (measure("slice_error", 0.08, 0.06, 0.1),),
+            "",
+            (),
+            (),
         ),
         Step(
-            "decision", "exact", "exact decoding", 1.0,
+            "decision",
+            "exact",
+            "exact decoding",
+            1.0,
             (
                 measure("slice_error", 0.06, 0.04, 0.08),
                 measure("border_abs_median_mm", 7.5, 6.0, 9.0, numerator=None),
             ),
             "raw",
-            (gain("slice_error", -0.02, -0.031, -0.008), gain("border_abs_median_mm", -1.25, None, None)), (),
+            (
+                gain("slice_error", -0.02, -0.031, -0.008),
+                gain("border_abs_median_mm", -1.25, None, None),
+            ),
+            (),
         ),
     ),
-    (("ensemble", "greedy", "no member probabilities"),), 200, 1,
+    (("ensemble", "greedy", "no member probabilities"),),
+    200,
+    1,
 )
 
 
@@ -57,12 +74,19 @@ class TestAblation:
         first, second = view.table.rows
         assert view.table.header[2:] == ("slice error", "border error, median")
         assert first[0] == "decision: raw" and first[2].count == "" and first[3] == "–"
-        assert second[2].count == "change −2.0 (−3.1 to −0.8) points" and second[3].count == "change −1.2 mm"
+        assert (
+            second[2].count == "change −2.0 (−3.1 to −0.8) points"
+            and second[3].count == "change −1.2 mm"
+        )
         assert view.left_out == "ensemble: greedy (no member probabilities)"
 
     def test_is_a_section_of_its_own_or_none(self, make_page):
         with_it, without = pour(make_page(ablation=ABLATION)), pour(make_page())
-        assert 'id="ablation"' in with_it and "exact decoding" in with_it and 'href="#ablation"' in with_it
+        assert (
+            'id="ablation"' in with_it
+            and "exact decoding" in with_it
+            and 'href="#ablation"' in with_it
+        )
         assert (
             'id="ablation"' not in without
             and "#ablation" not in without
@@ -87,11 +111,15 @@ def test_headers_are_told_in_rates_and_one_by_one(evaluation):
     assert not header_rates(evaluation).rows and not header_rows(evaluation).rows
 
 
-@pytest.mark.parametrize(("promised", "wanted"), [(True, "holds for new people"), (False, "not be shown")])
+@pytest.mark.parametrize(
+    ("promised", "wanted"), [(True, "holds for new people"), (False, "not be shown")]
+)
 def test_what_the_bar_promises_is_said_as_it_is(promised, wanted):
     told = Abstention(stated_error=0.05, min_confidence=0.83, subjects=20, promised=promised)
     words = promise_words(told)
-    assert wanted in words and "0.83" in words and "20 subjects" in words and "test split" not in words
+    assert (
+        wanted in words and "0.83" in words and "20 subjects" in words and "test split" not in words
+    )
     text = promise_words(told, measure("answered_risk", 0.031, 0.017, 0.061, numerator=None))
     assert text.replace("\N{NO-BREAK SPACE}", " ").endswith(
         "On the test split it is 3.1 % (1.7–6.1 %, 20 subjects)."

@@ -25,7 +25,10 @@ def module(name):
 
 browser, pages = module("browser"), module("test_volume_pages")
 WINDOWS = {
-    "wide": (1280,), "middle": (700,), "narrow": (400,), "dark": (1280, browser.DARK),
+    "wide": (1280,),
+    "middle": (700,),
+    "narrow": (400,),
+    "dark": (1280, browser.DARK),
     "dark and narrow": (400, browser.DARK),
 }
 """The width of the window, and further options of the browser."""
@@ -45,16 +48,22 @@ def poured(make_page, pictured, tmp_path_factory):
     doubts = [{"code": "members-disagree", "sentence": "The networks disagree."}]
     body = pages.body_of(case, boundaries=pages.BOUNDARIES, doubts=doubts, status="uncertain")
     volume = write_volume_page(folder / page_name("body"), volume_page(body, case.pixels, DEFAULT))
-    refused = pages.spans_row("ct", status="refused", region=None, confidence=None, message="a CT " * 60)
+    refused = pages.spans_row(
+        "ct", status="refused", region=None, confidence=None, message="a CT " * 60
+    )
     page = pages.index_of([[pages.spans_row("body", status="uncertain")], [refused]], folder)
     index = write_index(folder / "index.html", page)
     body |= {"status": "partly", "statements": pages.said(**pages.PARTLY), "extents_sure": False}
-    partly = write_volume_page(folder / page_name("partly"), volume_page(body, case.pixels, DEFAULT))
+    partly = write_volume_page(
+        folder / page_name("partly"), volume_page(body, case.pixels, DEFAULT)
+    )
     rows = [pages.answered("partly", "partly", **pages.PARTLY) for _ in range(3)]
     answers = write_index(folder / "answers.html", index_page(rows, folder, DEFAULT))
     return {
         "report": pour(make_page()),
-        **{path.stem: path.read_text(encoding="utf-8") for path in (volume, index, partly, answers)},
+        **{
+            path.stem: path.read_text(encoding="utf-8") for path in (volume, index, partly, answers)
+        },
     }
 
 
@@ -62,28 +71,41 @@ def poured(make_page, pictured, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("kind", ["report", "body", "partly", "index", "answers"])
-def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(poured, kind, window, tmp_path):
+def test_no_fault_of_accessibility_and_nothing_wider_than_the_window(
+    poured, kind, window, tmp_path
+):
     width, *how = WINDOWS[window]
     found = browser.asked(tmp_path, poured[kind], width, browser.AXE, *how)
     assert found["violations"] == [] and found["rules"] > 30
-    assert found["wide"] == {"inner": width, "scroll": width, "opened": width}, "with all details open, too"
+    assert found["wide"] == {"inner": width, "scroll": width, "opened": width}, (
+        "with all details open, too"
+    )
 
 
 @needs_browser
 @pytest.mark.slow
 def test_the_list_is_sorted_and_filtered(tmp_path):
     volumes = [
-        [pages.spans_row(f"v{number}", region="legs" if number % 2 else "head", confidence=number / 100)]
+        [
+            pages.spans_row(
+                f"v{number}", region="legs" if number % 2 else "head", confidence=number / 100
+            )
+        ]
         for number in range(12)
     ]
     volumes.append(
         [
             pages.spans_row(
-                "doubtful", status="uncertain", confidence=0.5, message="<b>unlike anything</b> seen"
+                "doubtful",
+                status="uncertain",
+                confidence=0.5,
+                message="<b>unlike anything</b> seen",
             )
         ]
     )
-    html = write_index(tmp_path / "index.html", pages.index_of(volumes, tmp_path)).read_text(encoding="utf-8")
+    html = write_index(tmp_path / "index.html", pages.index_of(volumes, tmp_path)).read_text(
+        encoding="utf-8"
+    )
     found = browser.driven(
         tmp_path,
         html,
@@ -109,7 +131,9 @@ def test_the_list_is_sorted_and_filtered(tmp_path):
     ]
     assert (found["surest"], found["arrow"], found["legs"]) == ("v11", "descending", 6)
     assert (found["head"], found["mayHead"]) == (6, 7), "the uncertain one may show it"
-    assert found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")
+    assert (
+        found["text"] == ["doubtful"] and found["bold"] == 0 and found["ok"].startswith("12 of 13")
+    )
 
 
 @needs_browser
@@ -124,7 +148,9 @@ def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by
         for made in (page_name(name), thumbnail_name(name)):
             (tmp_path / made).write_text("there")
         volumes.append(pages.answered(name, "partly", **pages.PARTLY))
-    html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path, DEFAULT)).read_text("utf-8")
+    html = write_index(tmp_path / "index.html", index_page(volumes, tmp_path, DEFAULT)).read_text(
+        "utf-8"
+    )
     found = browser.driven(
         tmp_path,
         html,
@@ -146,9 +172,14 @@ def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by
     )
     assert found["first"].replace("%20%C3%A9", "%20é") == found["last"].replace("%20%C3%A9", "%20é")
     assert (found["rows"], found["all"], found["more"]) == (FIRST, FIRST + 2, False)
-    assert found["next"] == f"v{FIRST:03d} é", "who pressed the button goes on where the new rows begin"
+    assert found["next"] == f"v{FIRST:03d} é", (
+        "who pressed the button goes on where the new rows begin"
+    )
     names = [name for name, _ in found["keys"]]
-    assert names[names.index("surely") :][:4] == ["surely", "may", "status", "text"] and "more" in names
+    assert (
+        names[names.index("surely") :][:4] == ["surely", "may", "status", "text"]
+        and "more" in names
+    )
     assert "confidence" in names and all(seen for _, seen in found["keys"])
 
 
@@ -158,10 +189,15 @@ def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
     """And are sorted and filtered with those that the page holds; a lost file is told."""
     (tmp_path / "pages").mkdir()
     odd = "</script> \u2028"
-    volumes = [pages.answered(f"v{at:03d}{odd * (at == 37)}", "ok", chest=("yes", 0.99)) for at in range(40)]
+    volumes = [
+        pages.answered(f"v{at:03d}{odd * (at == 37)}", "ok", chest=("yes", 0.99))
+        for at in range(40)
+    ]
     page = index_page(volumes, tmp_path, DEFAULT)
     html = write_index(tmp_path / "index.html", page, held=11).read_text("utf-8")
-    assert [path.name for path in rows_of_index(tmp_path)] == [f"rows-000{number}.js" for number in (1, 2, 3)]
+    assert [path.name for path in rows_of_index(tmp_path)] == [
+        f"rows-000{number}.js" for number in (1, 2, 3)
+    ]
     script = """
         const set = (id, value) => { const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event("input")); };
         const found = () => document.getElementById("found").textContent, told = {all: found()};
@@ -171,13 +207,17 @@ def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
         return told;
     """
     assert browser.driven(tmp_path, html, script) == {
-        "all": "40 of 40 volumes", "some": "10 of 40 volumes", "last": f"v037{odd}",
+        "all": "40 of 40 volumes",
+        "some": "10 of 40 volumes",
+        "last": f"v037{odd}",
     }
     rows_of_index(tmp_path)[1].unlink()
     lost = browser.driven(tmp_path, html, script)
     assert lost["all"].endswith(", 18 more not found in pages/rows-0002.js")
     write_index(tmp_path / "index.html", index_page(volumes[:20], tmp_path, DEFAULT), held=11)
-    assert [path.name for path in rows_of_index(tmp_path)] == ["rows-0001.js"], "of the larger index none is left"
+    assert [path.name for path in rows_of_index(tmp_path)] == ["rows-0001.js"], (
+        "of the larger index none is left"
+    )
 
 
 @needs_browser
@@ -214,6 +254,6 @@ def test_faults_and_overflow_are_found_where_they_are(poured, tmp_path):
         "<main>", '<main><img src="data:,"><div style="width:3000px;color:#ccc">pale</div>'
     )
     found = browser.asked(tmp_path, bad, 400, browser.AXE)
-    assert {one["id"] for one in found["violations"]} >= {"image-alt", "color-contrast"} and found["wide"][
-        "scroll"
-    ] > 2900
+    assert {one["id"] for one in found["violations"]} >= {"image-alt", "color-contrast"} and found[
+        "wide"
+    ]["scroll"] > 2900

@@ -26,8 +26,14 @@ def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
     rng = np.random.default_rng(11)
     stock = [
         planted.whole_body(
-            rng, f"stock-{number}", first=number % 3, last=number % 3 + 2, spacing_mm=8.0, pictured=True,
-            flicker=0.02 + 0.3 * (number % 10 == 9), shift=0.5 + 5.0 * (number % 10 == 9),
+            rng,
+            f"stock-{number}",
+            first=number % 3,
+            last=number % 3 + 2,
+            spacing_mm=8.0,
+            pictured=True,
+            flicker=0.02 + 0.3 * (number % 10 == 9),
+            shift=0.5 + 5.0 * (number % 10 == 9),
         )
         for number in range(40)
     ]
@@ -39,23 +45,29 @@ def study(planted, volumes=VOLUMES, subjects=SUBJECTS):
             "sex": "female" if number % subjects % 2 else "male",
         }
         attributes |= {
-            "age": str(18 + number % subjects % 70), "maker": f"maker {number % 4}",
+            "age": str(18 + number % subjects % 70),
+            "maker": f"maker {number % 4}",
             "sequence": f"sequence {number % 15}",
         }
         if number % 50 == 0:
             cases.append(
-                planted.refused(f"volume-{number:05d}", "no volume: the file ends early.", subject_id=subject)
+                planted.refused(
+                    f"volume-{number:05d}", "no volume: the file ends early.", subject_id=subject
+                )
             )
             continue
         case = stock[int(rng.integers(len(stock)))]
         raw = 0.9 * case.raw + 0.1 * rng.dirichlet(np.ones(case.raw.shape[1]), len(case.raw))
         named = {
-            "volume_id": f"volume-{number:05d}", "subject_id": subject,
+            "volume_id": f"volume-{number:05d}",
+            "subject_id": subject,
             "collection": f"collection {number % 3}",
         }
         status = "uncertain" if rng.random() < 0.05 else "ok"
         sure = case.confidence * rng.uniform(0.8, 1.0)
-        cases.append(replace(case, raw=raw, confidence=sure, status=status, attributes=attributes, **named))
+        cases.append(
+            replace(case, raw=raw, confidence=sure, status=status, attributes=attributes, **named)
+        )
     return cases
 
 
@@ -72,7 +84,10 @@ def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_se
     evaluated = time.perf_counter()
     record = RunRecord(
         settings=settings_of({"report": {"title": "Two thousand volumes", "volumes_shown": 60}}),
-        manifest=manifest_of(cases), trials=search_trials(300), members=[], rule=Rule(),
+        manifest=manifest_of(cases),
+        trials=search_trials(300),
+        members=[],
+        rule=Rule(),
         explanation=planted_search.explanation(),
     )
     page = gather(evaluation, cases, record)
@@ -82,4 +97,7 @@ def test_a_report_of_two_thousand_volumes_is_small_and_quick(planted, planted_se
     sizes = {one.name: one.stat().st_size for one in (path, *written)}
     measured = f"{seconds:.0f} s, {evaluated - began:.0f} of them evaluating; {sizes}"
     assert sizes["report.html"] < MOST_BYTES and seconds < MOST_SECONDS, measured
-    assert len(page.performance.volumes.rows) == VOLUMES and 0 < len(page.cases.failures.pictured) <= 60
+    assert (
+        len(page.performance.volumes.rows) == VOLUMES
+        and 0 < len(page.cases.failures.pictured) <= 60
+    )

@@ -45,7 +45,7 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if not {"style", "title", "pre"} & set(self.open):          # pre: all settings, whatever there are
+        if not {"style", "title", "pre"} & set(self.open):  # pre: all settings, whatever there are
             self.words += data.split()
 
 
@@ -74,10 +74,18 @@ def reader(html):
 class TestOneFile:
     def test_asks_for_nothing_from_anywhere(self, html, reader):
         named = [
-            value for _, attrs in reader.tags for name, value in attrs.items() if name in {"src", "href"}
+            value
+            for _, attrs in reader.tags
+            for name, value in attrs.items()
+            if name in {"src", "href"}
         ]
         assert all(value.startswith(("data:image/", "#")) for value in named)
-        assert "url(" not in html and "@import" not in html and "<script" not in html and "<link" not in html
+        assert (
+            "url(" not in html
+            and "@import" not in html
+            and "<script" not in html
+            and "<link" not in html
+        )
 
     def test_same_page_same_text_and_it_is_written_whole(self, page, html, tmp_path):
         assert write_report(tmp_path / "report.html", page).read_text(encoding="utf-8") == html
@@ -87,11 +95,15 @@ class TestOneFile:
 class TestForEveryReader:
     def test_pictures_have_words_and_headers_have_scopes(self, reader):
         assert all(len(attrs["alt"]) > 20 for tag, attrs in reader.tags if tag == "img")
-        assert all(attrs.get("scope") in {"col", "row"} for tag, attrs in reader.tags if tag == "th")
+        assert all(
+            attrs.get("scope") in {"col", "row"} for tag, attrs in reader.tags if tag == "th"
+        )
 
     def test_one_title_and_no_level_skipped(self, reader):
         levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch("h[1-6]", tag)]
-        assert levels.count(1) == 1 and all(after - before <= 1 for before, after in pairwise(levels))
+        assert levels.count(1) == 1 and all(
+            after - before <= 1 for before, after in pairwise(levels)
+        )
 
     def test_every_link_of_the_contents_leads_somewhere(self, reader):
         places = {attrs["id"] for _, attrs in reader.tags if "id" in attrs}
@@ -99,9 +111,9 @@ class TestForEveryReader:
 
     def test_every_table_and_figure_has_a_caption(self, reader):
         tags = [tag for tag, _ in reader.tags]
-        assert tags.count("figure") == tags.count("figcaption") and tags.count("table") <= tags.count(
-            "figure"
-        )
+        assert tags.count("figure") == tags.count("figcaption") and tags.count(
+            "table"
+        ) <= tags.count("figure")
 
     def test_names_from_the_collection_are_shown_and_never_obeyed(self, make_page, planted):
         cases = [
@@ -132,7 +144,14 @@ class TestTheAnswer:
 
 def test_every_rate_has_its_denominator_and_its_interval(page):
     of = page.performance
-    tables = (of.stages, of.regions, of.borders, of.handling, of.subgroups, page.confidence.calibration)
+    tables = (
+        of.stages,
+        of.regions,
+        of.borders,
+        of.handling,
+        of.subgroups,
+        page.confidence.calibration,
+    )
     rates = [
         cell
         for table in tables
@@ -160,7 +179,9 @@ def test_pictures_are_the_best_the_median_and_the_worst(page):
 def test_without_a_gallery_no_volume_is_pictured_and_the_failures_are_still_named(make_page):
     page = make_page(configuration={"report": {"gallery": False}})
     reader = read(pour(page))
-    assert page.cases.pictures == page.cases.failures.pictured == () and page.cases.failures.table.rows
+    assert (
+        page.cases.pictures == page.cases.failures.pictured == () and page.cases.failures.table.rows
+    )
     pictured = [attrs["src"] for tag, attrs in reader.tags if tag == "img"]
     assert all(source.startswith("data:image/svg") for source in pictured) and len(pictured) < 12
     assert "Pictures are switched off" in " ".join(reader.words)
@@ -171,9 +192,13 @@ def test_items_of_the_guidelines_lead_to_sections_of_the_page(page, reader):
     for listed, count in zip(page.method.checklists, (44, 52), strict=True):
         assert len(listed.table.rows) == count
         assert all(
-            row[2] in headings for row in listed.table.rows if row[2] not in {"unfilled", "The answer"}
+            row[2] in headings
+            for row in listed.table.rows
+            if row[2] not in {"unfilled", "The answer"}
         )
-        assert all(row[3] for row in listed.table.rows if row[2] == "unfilled"), "what is unfilled says why"
+        assert all(row[3] for row in listed.table.rows if row[2] == "unfilled"), (
+            "what is unfilled says why"
+        )
 
 
 def test_the_guidelines_are_numbered_as_published(page):
@@ -183,13 +208,17 @@ def test_the_guidelines_are_numbered_as_published(page):
     assert claim == [str(number) for number in range(1, 45)]
     parts = {3: 3, 5: 2, 6: 3, 8: 3, 9: 3, 12: 7, 18: 6, 20: 3, 23: 2, 27: 3}
     assert tripod == [
-        f"{number}{letter}" for number in range(1, 28) for letter in "abcdefg"[: parts.get(number, 0)] or [""]
+        f"{number}{letter}"
+        for number in range(1, 28)
+        for letter in "abcdefg"[: parts.get(number, 0)] or [""]
     ]
 
 
 def test_a_section_that_the_page_lacks_answers_no_item(make_page):
     page = make_page(explanation=None)
-    assert not any("explained" in row[2] for listed in page.method.checklists for row in listed.table.rows)
+    assert not any(
+        "explained" in row[2] for listed in page.method.checklists for row in listed.table.rows
+    )
 
 
 def test_no_search_is_explained_where_networks_were_trained_further(make_page):
@@ -212,25 +241,44 @@ def test_failed_trials_are_counted_by_status_and_the_start_is_marked(page):
 
 class TestWithPartsMissing:
     def test_nothing_but_volumes(self, make_page, planted):
-        cases = [planted.case(["head"] * 4, volume_id="a"), planted.case(["head"] * 4, volume_id="b")]
-        empty = {"manifest": [], "trials": [], "members": [], "versions": {}, "hashes": {}, "labels": {}}
+        cases = [
+            planted.case(["head"] * 4, volume_id="a"),
+            planted.case(["head"] * 4, volume_id="b"),
+        ]
+        empty = {
+            "manifest": [],
+            "trials": [],
+            "members": [],
+            "versions": {},
+            "hashes": {},
+            "labels": {},
+        }
         words = " ".join(read(pour(make_page(cases, explanation=None, **empty))).words)
         assert "This report includes no search" in words and "No volume was refused" in words
         assert "No pictures" in words and "no border between" in words
 
     def test_one_subject(self, make_page, planted):
-        cases = [planted.case(["legs", "pelvis"], volume_id=name, subject_id="one") for name in "ab"]
+        cases = [
+            planted.case(["legs", "pelvis"], volume_id=name, subject_id="one") for name in "ab"
+        ]
         assert "not estimable" in pour(make_page(cases))
 
     def test_trials_that_all_failed(self, make_page, planted):
         cases = [planted.case(["head"], volume_id="a")]
-        failed = [Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("error")) for slot in range(2)]
+        failed = [
+            Trial(Proposal(slot, slot, {}, 0, (), (), 1.0), Outcome("error")) for slot in range(2)
+        ]
         assert "2 of them failed" in pour(make_page(cases, trials=failed, members=[]))
 
     def test_fewer_members_than_asked_for_are_told_beside_them(self, make_page, planted):
-        cases, member = [planted.case(["head"] * 4)], Member(3, 0.5, {}, "member-0003.safetensors", 1.0)
+        cases, member = (
+            [planted.case(["head"] * 4)],
+            Member(3, 0.5, {}, "member-0003.safetensors", 1.0),
+        )
         for wanted, sentence in ((3, "1 member of 3 asked for"), (1, None)):
-            words = pour(make_page(cases, members=[member], configuration={"ensemble": {"members": wanted}}))
+            words = pour(
+                make_page(cases, members=[member], configuration={"ensemble": {"members": wanted}})
+            )
             assert sentence in words if sentence else "asked for: no more trials" not in words
 
     def test_all_uncertain(self, make_page, planted):
@@ -259,8 +307,13 @@ def test_runs_of_regions_in_words(names, words):
 def test_numbers_in_words():
     assert percent(0.0412).replace("\N{NO-BREAK SPACE}", " ") == "4.1 %"
     assert percent(1.0)[:3] == "100" and percent(0.9997)[:5] == "99.97"
-    assert [duration(seconds).replace("\N{NO-BREAK SPACE}", " ") for seconds in (9.5, 600, 9000, None)] == [
-        "9.5 s", "10 min", "2.5 h", "–",
+    assert [
+        duration(seconds).replace("\N{NO-BREAK SPACE}", " ") for seconds in (9.5, 600, 9000, None)
+    ] == [
+        "9.5 s",
+        "10 min",
+        "2.5 h",
+        "–",
     ]
 
 
@@ -291,8 +344,9 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, html, m
         and "another ensemble" not in page.search.sentence
     )
     paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]
-    assert "the search found nothing better" in html and "the search found nothing better" not in pour(
-        further
+    assert (
+        "the search found nothing better" in html
+        and "the search found nothing better" not in pour(further)
     )
     assert (
         "found by a search" in paragraphs[0]
@@ -309,10 +363,15 @@ def test_a_run_trained_further_is_an_update_and_has_no_start(make_page, planted)
     ]
     cases = [planted.case(["head"], volume_id="a")]
     new, further = (make_page(cases, trials=trials, configuration=one) for one in ({}, FURTHER))
-    items = [{row[0]: row[2] for row in page.method.checklists[1].table.rows} for page in (new, further)]
-    assert [one["12f"] for one in items] == ["unfilled", "The search"] == [one["24"] for one in items]
+    items = [
+        {row[0]: row[2] for row in page.method.checklists[1].table.rows} for page in (new, further)
+    ]
     assert (
-        "start configuration" in new.search.sentence and "start configuration" not in further.search.sentence
+        [one["12f"] for one in items] == ["unfilled", "The search"] == [one["24"] for one in items]
+    )
+    assert (
+        "start configuration" in new.search.sentence
+        and "start configuration" not in further.search.sentence
     )
 
 
@@ -322,7 +381,8 @@ def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, p
     cases[1] = replace(cases[1], status="uncertain", message="not sure enough")
     drawn = {view.title: picture(view, DEFAULT) for view in make_page(cases).cases.pictures}
     words = {
-        name: " ".join(text.get_text() for text in figure.findobj(Text)) for name, figure in drawn.items()
+        name: " ".join(text.get_text() for text in figure.findobj(Text))
+        for name, figure in drawn.items()
     }
     assert "uncertain: not sure enough" in words["unsure"] and "guess" in words["unsure"]
     assert "uncertain" not in words["sure"] and "guess" not in words["sure"]

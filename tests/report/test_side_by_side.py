@@ -27,10 +27,16 @@ def loss(proposal):
     return Outcome("completed", score=1.0 + proposal.row + 1.0 / (proposal.epochs or 9))
 
 
-@pytest.mark.parametrize(("schedule", "name"), [(FULL, "random"), (Schedule("asha", 9), "random+asha")])
+@pytest.mark.parametrize(
+    ("schedule", "name"), [(FULL, "random"), (Schedule("asha", 9), "random+asha")]
+)
 def test_a_search_is_charged_each_epoch_once_and_its_lowest_score_never_rises(schedule, name):
     one, trials = searched(schedule, 20, loss)
-    assert one.contestant == name and (np.diff(one.lowest) <= 0).all() and (np.diff(one.spent) > 0).all()
+    assert (
+        one.contestant == name
+        and (np.diff(one.lowest) <= 0).all()
+        and (np.diff(one.spent) > 0).all()
+    )
     # the last of a row has the most
     trained = {trial.proposal.row: trial.proposal.epochs or 1 for trial in trials}
     assert one.begun == len(trained) and one.spent[-1] == pytest.approx(
@@ -40,7 +46,9 @@ def test_a_search_is_charged_each_epoch_once_and_its_lowest_score_never_rises(sc
 
 
 def test_a_failure_costs_and_has_no_score_and_a_search_of_failures_has_no_line():
-    one, _ = searched(FULL, 4, lambda proposal: loss(proposal) if proposal.slot == 2 else Outcome("diverged"))
+    one, _ = searched(
+        FULL, 4, lambda proposal: loss(proposal) if proposal.slot == 2 else Outcome("diverged")
+    )
     assert one.spent.tolist() == [3, 4] and len(set(one.lowest)) == 1
     none, _ = searched(FULL, 3, lambda _: Outcome("diverged"))
     assert len(none.spent) == 0 and png(courses_figure([none]))

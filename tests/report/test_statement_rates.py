@@ -23,14 +23,27 @@ def told(case, unsure=(), doubted=False):
     """The same volume, answered region by region as decided, but for these regions; `doubted` as a whole."""
     shown = {span.region for span in case.spans}
     made = tuple(
-        Statement(region, *(("unsure", 0.6) if region in unsure else
-                            ("yes", 0.97) if region in shown else ("no", 0.03)))
+        Statement(
+            region,
+            *(
+                ("unsure", 0.6)
+                if region in unsure
+                else ("yes", 0.97)
+                if region in shown
+                else ("no", 0.03)
+            ),
+        )
         for region in REGIONS
     )
-    edges_mm = np.append(case.z_mm, case.z_mm[-1] + np.diff(case.z_mm)[0]) - np.diff(case.z_mm)[0] / 2
+    edges_mm = (
+        np.append(case.z_mm, case.z_mm[-1] + np.diff(case.z_mm)[0]) - np.diff(case.z_mm)[0] / 2
+    )
     sure = sum(one.is_sure for one in made)
     return replace(
-        case, statements=made, edges_mm=edges_mm, extents_sure=not doubted,
+        case,
+        statements=made,
+        edges_mm=edges_mm,
+        extents_sure=not doubted,
         status="ok" if sure == len(made) else "partly" if sure else "uncertain",
     )
 
@@ -40,8 +53,10 @@ def cases(pictured):
     """The planted split, answered region by region: of every other volume the pelvis is unsure."""
     read = [case for case in pictured if len(case.z_mm)]
     return [
-        *(told(case, ["pelvis"] if place % 2 else [], case.status == "uncertain")
-          for place, case in enumerate(read)),
+        *(
+            told(case, ["pelvis"] if place % 2 else [], case.status == "uncertain")
+            for place, case in enumerate(read)
+        ),
         *(case for case in pictured if not len(case.z_mm)),
     ]
 
@@ -65,7 +80,10 @@ class TestTheSection:
     def test_every_share_has_its_counts_and_they_add_up(self, page, evaluation):
         first, *regions = page.performance.said.table.rows
         assert first[0] == "all regions" and [row[0] for row in regions] == list(REGIONS)
-        parts = [tuple(int(n.replace(",", "")) for n in row[2].count.split("/")) for row in (first, *regions)]
+        parts = [
+            tuple(int(n.replace(",", "")) for n in row[2].count.split("/"))
+            for row in (first, *regions)
+        ]
         assert parts[0] == tuple(map(sum, zip(*parts[1:], strict=True)))
         assert parts[0][1] == 6 * sum(row.slices > 0 for row in evaluation.volumes)
         halves = sum("pelvis" in row.unsure for row in evaluation.volumes)
@@ -84,11 +102,18 @@ class TestTheSection:
 
     def test_page_card_and_json_have_it(self, page, evaluation):
         html = pour(page)
-        assert 'id="statements"' in html and 'href="#statements"' in html and SECTIONS["statements"] in html
-        assert "probability that the region is shown" not in html         # words of a figure are drawn
+        assert (
+            'id="statements"' in html
+            and 'href="#statements"' in html
+            and SECTIONS["statements"] in html
+        )
+        assert "probability that the region is shown" not in html  # words of a figure are drawn
         assert html.count("<img") >= 7
         assert "| all regions | " in markdown(page)
-        assert report_facts(page, evaluation)["page"]["performance"]["said"]["table"]["name"] == "statements"
+        assert (
+            report_facts(page, evaluation)["page"]["performance"]["said"]["table"]["name"]
+            == "statements"
+        )
 
     def test_without_statements_there_is_none_of_it(self, make_page, pictured):
         page = make_page(pictured)
@@ -97,7 +122,13 @@ class TestTheSection:
 
 
 def test_bars_are_read_from_a_decision_and_older_ones_lack_them():
-    found = {"min_confidence": 0.95, "promised": True, "p_value": 0.01, "subjects": 80, "statements": 210}
+    found = {
+        "min_confidence": 0.95,
+        "promised": True,
+        "p_value": 0.01,
+        "subjects": 80,
+        "statements": 210,
+    }
     facts = {"statements": {"stated_error": 0.02, "at_risk": 0.1, "yes": found, "no": found}}
     bar = RegionBar(0.95, True, 80, 210)
     assert by_region_in(facts) == ByRegion(0.02, bar, bar) and by_region_in({"rule": {}}) is None
@@ -106,7 +137,9 @@ def test_bars_are_read_from_a_decision_and_older_ones_lack_them():
 class TestAVolumeInDoubt:
     """Which volumes count as answered is told by their extents, whatever their statements."""
 
-    def test_one_with_a_region_unsure_and_no_doubt_counts_as_answered(self, cases, evaluation, page):
+    def test_one_with_a_region_unsure_and_no_doubt_counts_as_answered(
+        self, cases, evaluation, page
+    ):
         partly = [case for case in cases if case.status == "partly" and case.is_answered]
         assert len(partly) > 5
         doubted = sum(case.extents_sure is False for case in cases)
@@ -117,7 +150,9 @@ class TestAVolumeInDoubt:
 
     def test_failures_without_a_doubt_come_first(self, planted):
         wrong = {"truth": ["head"] * 8, "predicted": ["chest"] * 8}
-        doubted = told(planted.case(**wrong, volume_id="doubted", confidence=[0.99] * 8), doubted=True)
+        doubted = told(
+            planted.case(**wrong, volume_id="doubted", confidence=[0.99] * 8), doubted=True
+        )
         partly = told(planted.case(**wrong, volume_id="partly", confidence=[0.8] * 8), ["pelvis"])
         both = [doubted, partly]
         view = failures_view(evaluate(both, DEFAULT, bootstrap=20, seed=1), both, 9, faces=True)

@@ -26,9 +26,14 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 
 def row(subject, split="", status="ok", slices=10, code="", **attributes):
     return Listed(
-        volume_id=f"{subject}-{split}-{len(attributes)}-{code}", subject_id=subject, split=split,
-        status=status, slices=0 if status == "refused" else slices, code=code,
-        message=f"{subject}: {code}", attributes=attributes,
+        volume_id=f"{subject}-{split}-{len(attributes)}-{code}",
+        subject_id=subject,
+        split=split,
+        status=status,
+        slices=0 if status == "refused" else slices,
+        code=code,
+        message=f"{subject}: {code}",
+        attributes=attributes,
     )
 
 
@@ -61,8 +66,12 @@ class TestFlow:
         assert [step.slices for step in steps[:4]] == [67, 67, 60, 20]
 
     def test_why_is_said(self, manifest):
-        words = " ".join(str(cell) for line in flow_table(flow_view(manifest, 1)).rows for cell in line)
-        assert "2 refused: volume-ct; 1 refused: volume-rgb" in words and "1 without labels" in words
+        words = " ".join(
+            str(cell) for line in flow_table(flow_view(manifest, 1)).rows for cell in line
+        )
+        assert (
+            "2 refused: volume-ct; 1 refused: volume-rgb" in words and "1 without labels" in words
+        )
         rows = [("volume-ct", "2", "g: volume-ct"), ("volume-rgb", "1", "h: volume-rgb")]
         assert refusal_reasons(manifest).rows == rows
 
@@ -74,20 +83,34 @@ class TestPeople:
     def test_what_belongs_to_a_person_is_counted_in_people(self, manifest):
         counted = {line[0]: line[1:] for line in people_table(manifest).rows}
         unit, train, validation, test = counted["sex: female"]
-        assert unit == "subjects" and (train.value, train.count[:2], validation.value, test.value) == (
-            "1", "50", "0", "1",
+        assert unit == "subjects" and (
+            train.value,
+            train.count[:2],
+            validation.value,
+            test.value,
+        ) == (
+            "1",
+            "50",
+            "0",
+            "1",
         )
 
     def test_what_differs_within_a_person_is_counted_in_volumes(self, manifest):
-        unit, train, *_ = next(line[1:] for line in people_table(manifest).rows if line[0] == "plane: axial")
+        unit, train, *_ = next(
+            line[1:] for line in people_table(manifest).rows if line[0] == "plane: axial"
+        )
         assert unit == "volumes" and train.value == "2"
 
     def test_what_is_not_recorded_is_said(self, manifest):
-        unknown = next(line for line in people_table(manifest).rows if line[0] == "age: not recorded")
+        unknown = next(
+            line for line in people_table(manifest).rows if line[0] == "age: not recorded"
+        )
         assert unknown[3].value == "1"
 
     def test_many_numbers_are_told_by_their_middle_and_range(self):
-        ages = [row(f"s{age}", "train", age=str(age)) for age in range(20, 61)] + [row("x", "train")]
+        ages = [row(f"s{age}", "train", age=str(age)) for age in range(20, 61)] + [
+            row("x", "train")
+        ]
         (line,) = people_table(ages).rows
         assert line[:3] == ("age: median (range)", "subjects", "40 (20 to 60), 41 of 42")
 
@@ -101,7 +124,9 @@ def test_published_figures_stand_beside_the_same_regions_alone():
     assert published_table(own).rows == ()
     baseline, best = published_table(DEFAULT).rows
     assert (best[0], best[2], best[-1]) == (
-        "best single network found", "93\u00a0%", "10\u00a0%",
+        "best single network found",
+        "93\u00a0%",
+        "10\u00a0%",
     ) and baseline[-1] == "14\u00a0%"
 
 
@@ -129,7 +154,10 @@ def test_how_far_readers_agree_is_told_where_a_collection_was_read_twice(make_pa
     assert (alike.value, alike.count) == ("93.3\u00a0%", "168/180")
     assert (near.count, alone.count, apart.value) == ("6/6", "0/6", "10.0\u00a0mm")
     html = pour(page)
-    assert 'id="readers"' in html and "Of collection clinic a part was read by more than one reader" in html
+    assert (
+        'id="readers"' in html
+        and "Of collection clinic a part was read by more than one reader" in html
+    )
 
 
 def test_without_a_second_reader_the_item_of_the_guideline_is_unfilled(make_page, read_twice):
@@ -187,7 +215,9 @@ class TestFailures:
         assert "2 of 3 volumes failed" in view.sentence
 
     def test_a_spine_told_rightly_makes_no_failure_sure(self, planted):
-        vague = planted.case(["spine+chest"] * 8, ["spine+head"] * 8, volume_id="vague", confidence=[1.0] * 8)
+        vague = planted.case(
+            ["spine+chest"] * 8, ["spine+head"] * 8, volume_id="vague", confidence=[1.0] * 8
+        )
         vague = replace(vague, set_probability=0.4)
         surely = replace(
             planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="surely", confidence=[0.9] * 8),
@@ -200,14 +230,24 @@ class TestFailures:
 
     def test_answers_come_before_those_that_said_they_could_not(self, planted):
         doubted = planted.case(
-            ["head"] * 8, ["chest"] * 8, volume_id="doubted", confidence=[0.99] * 8, status="uncertain"
+            ["head"] * 8,
+            ["chest"] * 8,
+            volume_id="doubted",
+            confidence=[0.99] * 8,
+            status="uncertain",
         )
-        answered = planted.case(["legs"] * 8, ["pelvis"] * 8, volume_id="answered", confidence=[0.9] * 8)
+        answered = planted.case(
+            ["legs"] * 8, ["pelvis"] * 8, volume_id="answered", confidence=[0.9] * 8
+        )
         both = [doubted, answered]
-        rows = failures_view(evaluate(both, DEFAULT, bootstrap=20, seed=1), both, 9, faces=True).table.rows
+        rows = failures_view(
+            evaluate(both, DEFAULT, bootstrap=20, seed=1), both, 9, faces=True
+        ).table.rows
         assert [row[0] for row in rows] == ["answered", "doubted"]
 
-    def test_pictures_are_bounded_and_thumbnails_lie_around_the_wrong_run(self, evaluation, pictured):
+    def test_pictures_are_bounded_and_thumbnails_lie_around_the_wrong_run(
+        self, evaluation, pictured
+    ):
         assert failures_view(evaluation, pictured, 0, faces=True).pictured == ()
         (failure,) = failures_view(evaluation, pictured, 9, faces=True).pictured
         assert failure.title.startswith("P10-lost") and len(failure.thumbnails) == THUMBNAILS
@@ -215,7 +255,10 @@ class TestFailures:
         assert "predicted legs, true is" in failure.thumbnails[2].words
 
     def test_without_failures_the_report_says_so(self, planted):
-        cases = [planted.case(["head"] * 5, volume_id="a"), planted.case(["legs"] * 5, volume_id="b")]
+        cases = [
+            planted.case(["head"] * 5, volume_id="a"),
+            planted.case(["legs"] * 5, volume_id="b"),
+        ]
         view = failures_view(evaluate(cases, DEFAULT, bootstrap=20, seed=1), cases, 9, faces=True)
         assert not view.table.rows and "No volume of 2 failed" in view.sentence
 

@@ -69,8 +69,12 @@ def test_places_and_order_are_those_of_the_prior_alone(good):
     assert told.sources == (("results/first", SIZE),) and told.of == SIZE
     assert told.place_of_best == place[min(scores, key=scores.get)]
     assert [SPACE.row_of(one.configuration) for one in told.first] == np.argsort(place)[:5].tolist()
-    assert [one.score for one in told.first] == [scores.get(row) for row in np.argsort(place)[:5].tolist()]
-    pairs = [np.sign((mean[i] - mean[j]) * (scores[i] - scores[j])) for i, j in combinations(scores, 2)]
+    assert [one.score for one in told.first] == [
+        scores.get(row) for row in np.argsort(place)[:5].tolist()
+    ]
+    pairs = [
+        np.sign((mean[i] - mean[j]) * (scores[i] - scores[j])) for i, j in combinations(scores, 2)
+    ]
     assert told.tau == pytest.approx(np.mean(pairs), abs=0.01)
 
 
@@ -80,7 +84,8 @@ def test_verdicts_worked_out_again_are_those_that_the_search_went_by(good, rever
         steps = {one.proposal.slot: one.proposal.step for one in trials}
         verdicts = taught(search, trials).verdicts
         assert verdicts and all(
-            (one.prior > one.process) == one.guarded == (steps[one.slot] == "gp-ei") for one in verdicts
+            (one.prior > one.process) == one.guarded == (steps[one.slot] == "gp-ei")
+            for one in verdicts
         )
         assert {slot for slot, step in steps.items() if step == "gp-ei"} == {
             one.slot for one in verdicts if one.guarded
@@ -90,14 +95,19 @@ def test_verdicts_worked_out_again_are_those_that_the_search_went_by(good, rever
 def test_it_is_said_who_was_right_and_who_chose(good, reversed_order):
     search, trials = good
     words = teaching(taught(search, trials))
-    assert f"learned from 1 earlier search: results/first ({SIZE} configurations with a score)" in words
+    assert (
+        f"learned from 1 earlier search: results/first ({SIZE} configurations with a score)"
+        in words
+    )
     assert (
         f"The best configuration found is at place {taught(search, trials).place_of_best} of {SIZE} in it"
         in words
     )
     told = teaching(taught(*reversed_order))
     slots = [one.proposal.slot for one in reversed_order[1] if one.proposal.step == "gp-ei"]
-    assert f"{len(slots)} slots ({slots[0]}–{slots[-1]}) the process did, and was used instead" in told
+    assert (
+        f"{len(slots)} slots ({slots[0]}–{slots[-1]}) the process did, and was used instead" in told
+    )
 
 
 def test_a_guard_that_is_off_is_said_to_be():
@@ -118,7 +128,13 @@ def test_a_taught_search_has_its_own_paragraph_and_table_and_another_has_none(go
     search, trials = good
     explanation = explain(search, trials, asked=14)
     assert teaching(explanation.taught) == sentences(explanation)[1]
-    assert [row[0] for row in explained_view(explanation).believed.rows] == ["1", "2", "3", "4", "5"]
+    assert [row[0] for row in explained_view(explanation).believed.rows] == [
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+    ]
     assert "What earlier searches taught</h3>" in pour(make_page(explanation=explanation))
     assert "What earlier searches taught" not in pour(
         make_page(explanation=replace(explanation, taught=None))

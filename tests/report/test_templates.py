@@ -27,7 +27,9 @@ PAGES = {
     "volume.html.jinja": {"page": VolumePage, "drawing": Drawing, "data": str},
     "index.html.jinja": {"page": IndexPage, "data": str, "answers": Mapping[str, str]},
 }
-CHAPTERS = [kind for name, kind in get_type_hints(Page).items() if name not in ("title", "vocabulary")]
+CHAPTERS = [
+    kind for name, kind in get_type_hints(Page).items() if name not in ("title", "vocabulary")
+]
 READERS = {
     Page: [charts, card.card, card.card_facts, card.markdown],
     VolumePage: [write_volume_page],
@@ -64,7 +66,9 @@ class Follower:
 
     def walk(self, node, names):
         if isinstance(node, nodes.FromImport):
-            found = {one.name: one for one in self.parsed(node.template.value).find_all(nodes.Macro)}
+            found = {
+                one.name: one for one in self.parsed(node.template.value).find_all(nodes.Macro)
+            }
             self.macros |= found
         elif isinstance(node, nodes.Include):
             if node.template.value.endswith(".jinja"):
@@ -92,13 +96,17 @@ class Follower:
     def kind(self, node, names):
         """The type of an expression; Any where it does not matter."""
         if isinstance(node, nodes.Name):
-            assert {node.name} & {*names, *self.macros}, f"line {node.lineno}: nobody gives {node.name}"
+            assert {node.name} & {*names, *self.macros}, (
+                f"line {node.lineno}: nobody gives {node.name}"
+            )
             return names.get(node.name, Any)
         if isinstance(node, nodes.Getattr):
             return self.field(node, self.kind(node.node, names))
         if isinstance(node, nodes.Call) and getattr(node.node, "name", "") in self.macros:
             return self.call(self.macros[node.node.name], node, names)
-        parts = (one for one in node.iter_child_nodes() if isinstance(one, nodes.Expr | nodes.Keyword))
+        parts = (
+            one for one in node.iter_child_nodes() if isinstance(one, nodes.Expr | nodes.Keyword)
+        )
         found = [self.kind(one, names) for one in parts]
         is_one = isinstance(node, nodes.Getitem) or getattr(node, "name", "") == "first"
         return element(found[0]) if is_one else Any
@@ -106,9 +114,16 @@ class Follower:
     def call(self, macro, node, names):
         """The macro's body with the types of its arguments."""
         given = [self.kind(one, names) for one in node.args]
-        self.walk(nodes.Block("", macro.body, False, False), dict(zip(
-            (one.name for one in macro.args), [*given, *[Any] * len(macro.args)], strict=False,
-        )))
+        self.walk(
+            nodes.Block("", macro.body, False, False),
+            dict(
+                zip(
+                    (one.name for one in macro.args),
+                    [*given, *[Any] * len(macro.args)],
+                    strict=False,
+                )
+            ),
+        )
         return Any
 
     def field(self, node, kind):
@@ -139,10 +154,14 @@ def read_by(function, page):
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             targets, values = (
-                one.elts if isinstance(one, ast.Tuple) else [one] for one in (node.targets[0], node.value)
+                one.elts if isinstance(one, ast.Tuple) else [one]
+                for one in (node.targets[0], node.value)
             )
-            names |= {target.id: kind(value) for target, value in zip(targets, values, strict=False)
-                      if isinstance(target, ast.Name)}
+            names |= {
+                target.id: kind(value)
+                for target, value in zip(targets, values, strict=False)
+                if isinstance(target, ast.Name)
+            }
         elif isinstance(node, ast.Attribute):
             kind(node)
     return found
@@ -179,8 +198,14 @@ def test_every_field_is_read(template):
 def test_a_name_that_is_none_is_found(words, monkeypatch):
     """The follower can fail: misspelt in a test, a loop, an argument of a macro, behind another name."""
     text = '{% from "parts.html.jinja" import table %}' + words
-    monkeypatch.setattr(Follower, "parsed", staticmethod(
-        lambda name, usual=Follower.parsed: rooms().parse(text) if name == "planted" else usual(name),
-    ))
+    monkeypatch.setattr(
+        Follower,
+        "parsed",
+        staticmethod(
+            lambda name, usual=Follower.parsed: (
+                rooms().parse(text) if name == "planted" else usual(name)
+            ),
+        ),
+    )
     with pytest.raises(AssertionError):
         Follower("planted", PAGES["report.html.jinja"])

@@ -56,7 +56,9 @@ class Reader(HTMLParser):
             assert self.open.pop() == tag
 
     def handle_data(self, data):
-        (self.scripts if self.open and self.open[-1] in {"script", "style"} else self.words).append(data)
+        (self.scripts if self.open and self.open[-1] in {"script", "style"} else self.words).append(
+            data
+        )
 
 
 def read(path):
@@ -70,21 +72,40 @@ def body_of(case, **more):
     """The facts of a case as prediction writes them."""
     spans = [
         {
-            "region": one.region, "first_slice": one.first_slice, "last_slice": one.last_slice,
-            "from_mm": one.from_mm, "to_mm": one.to_mm, "confidence": one.confidence,
+            "region": one.region,
+            "first_slice": one.first_slice,
+            "last_slice": one.last_slice,
+            "from_mm": one.from_mm,
+            "to_mm": one.to_mm,
+            "confidence": one.confidence,
         }
         for one in case.spans
     ]
     return {
-        "volume_id": case.volume_id, "path": f"scans/{case.volume_id}.nii.gz", "status": case.status,
-        "message": case.message, "confidence": 0.9, "flipped_gain": 0.0, "spans": spans, "z_mm": case.z_mm,
-        "side_mm": case.side_mm, "counted": np.arange(len(case.z_mm)), "raw": case.raw,
-        "smoothed": case.smoothed, "decided": case.decided.astype(int), "slice_confidence": case.confidence,
-        "notes": ("3 neighbouring slices averaged in each cut",), "model": "m", "checksum": "c" * 64, **more,
+        "volume_id": case.volume_id,
+        "path": f"scans/{case.volume_id}.nii.gz",
+        "status": case.status,
+        "message": case.message,
+        "confidence": 0.9,
+        "flipped_gain": 0.0,
+        "spans": spans,
+        "z_mm": case.z_mm,
+        "side_mm": case.side_mm,
+        "counted": np.arange(len(case.z_mm)),
+        "raw": case.raw,
+        "smoothed": case.smoothed,
+        "decided": case.decided.astype(int),
+        "slice_confidence": case.confidence,
+        "notes": ("3 neighbouring slices averaged in each cut",),
+        "model": "m",
+        "checksum": "c" * 64,
+        **more,
     }
 
 
-BOUNDARIES = [{"below": "pelvis", "above": "abdomen", "mm": 100.0, "low_mm": 90.0, "high_mm": 112.0}]
+BOUNDARIES = [
+    {"below": "pelvis", "above": "abdomen", "mm": 100.0, "low_mm": 90.0, "high_mm": 112.0}
+]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +117,12 @@ def case(planted):
 def page(case):
     doubts = [{"code": "members-disagree", "sentence": "The networks disagree."}]
     body = body_of(
-        case, boundaries=BOUNDARIES, set_probability=0.87, doubts=doubts, status="uncertain", novelty=0.02,
+        case,
+        boundaries=BOUNDARIES,
+        set_probability=0.87,
+        doubts=doubts,
+        status="uncertain",
+        novelty=0.02,
         agreement=None,
     )
     return volume_page(body, case.pixels, DEFAULT)
@@ -130,13 +156,16 @@ class TestDrawing:
         assert "true to scale" in drawing.note and drawing.panels[0].left == LEFT
 
     def test_a_flat_stack_is_stretched_and_says_so(self, case):
-        drawing = body_drawing(case.pixels[:8], case.z_mm[:8], 400.0, case.smoothed[:8], [], [], DEFAULT)
+        drawing = body_drawing(
+            case.pixels[:8], case.z_mm[:8], 400.0, case.smoothed[:8], [], [], DEFAULT
+        )
         assert "stretched" in drawing.note
 
     def test_spans_follow_each_other_from_the_bottom_to_the_top(self, page):
         boxes = page.drawing.spans
         assert all(
-            above.top + above.tall == pytest.approx(below.top, abs=0.2) for below, above in pairwise(boxes)
+            above.top + above.tall == pytest.approx(below.top, abs=0.2)
+            for below, above in pairwise(boxes)
         )
         assert page.drawing.heights == tuple(sorted(page.drawing.heights, reverse=True))
 
@@ -146,15 +175,21 @@ class TestDrawing:
         assert (band.top, band.top + band.tall) == pytest.approx(tuple(down), abs=0.3)
 
     def test_one_slice_is_a_volume(self, case):
-        drawing = body_drawing(case.pixels[:1], case.z_mm[:1], 300.0, case.smoothed[:1], [], [], DEFAULT)
+        drawing = body_drawing(
+            case.pixels[:1], case.z_mm[:1], 300.0, case.smoothed[:1], [], [], DEFAULT
+        )
         assert len(drawing.heights) == 1 and drawing.bottom > drawing.top
 
 
 class TestVolumePage:
     def test_asks_for_nothing_from_anywhere(self, page, tmp_path):
         reader = read(write_volume_page(tmp_path / "a.html", page))
-        named = [attrs[name] for _, attrs in reader.tags for name in ("src", "href") if name in attrs]
-        assert all(address.startswith("data:image/jpeg") or address == "../index.html" for address in named)
+        named = [
+            attrs[name] for _, attrs in reader.tags for name in ("src", "href") if name in attrs
+        ]
+        assert all(
+            address.startswith("data:image/jpeg") or address == "../index.html" for address in named
+        )
         text = (tmp_path / "a.html").read_text(encoding="utf-8")
         assert "url(" not in text and "@import" not in text and "fetch(" not in text
 
@@ -162,13 +197,16 @@ class TestVolumePage:
         words = " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
         assert (
             "uncertain Best guess: legs to head" in words
-            and "regions is 0.87" not in words and "confidence 0.9" not in words
+            and "regions is 0.87" not in words
+            and "confidence 0.9" not in words
             and "The networks disagree." in words
         )
         assert "90 mm to 112 mm" in words and "at least as unusual" in words
         assert "agreement of the networks" not in words, "what the answer lacks is left out"
 
-    def test_every_slice_stands_on_the_sheet_for_readers_without_scripts(self, page, case, tmp_path):
+    def test_every_slice_stands_on_the_sheet_for_readers_without_scripts(
+        self, page, case, tmp_path
+    ):
         reader = read(write_volume_page(tmp_path / "a.html", page))
         (sheet,) = (attrs for tag, attrs in reader.tags if tag == "img")
         picture = Image.open(io.BytesIO(base64.b64decode(sheet["src"].split(",")[1])))
@@ -177,24 +215,30 @@ class TestVolumePage:
             128 * ACROSS,
             128 * -(-shown // ACROSS),
         )
-        assert dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None, (
-            "open until a script closes it"
-        )
+        assert (
+            dict(reader.tags[[tag for tag, _ in reader.tags].index("details")][1])["open"] is None
+        ), "open until a script closes it"
 
     def test_the_viewer_is_told_what_the_answer_says(self, page, case, tmp_path):
         reader = read(write_volume_page(tmp_path / "a.html", page))
         data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
         rows = [int(np.argmin(np.abs(case.z_mm - mm))) for mm in data["mm"]]
         assert rows[0] == 0 and rows[-1] == len(case.z_mm) - 1 and data["slice"] == rows
-        assert data["predicted"] == [DEFAULT.classes[int(case.decided[row].argmax())] for row in rows]
+        assert data["predicted"] == [
+            DEFAULT.classes[int(case.decided[row].argmax())] for row in rows
+        ]
 
     def test_pictures_have_words_fields_have_labels_and_headers_scopes(self, page, tmp_path):
         reader = read(write_volume_page(tmp_path / "a.html", page))
         labelled = {attrs["for"] for tag, attrs in reader.tags if tag == "label"}
-        assert all(attrs["id"] in labelled for tag, attrs in reader.tags if tag in {"input", "select"})
+        assert all(
+            attrs["id"] in labelled for tag, attrs in reader.tags if tag in {"input", "select"}
+        )
         assert all(len(attrs["alt"]) > 10 for tag, attrs in reader.tags if tag == "img")
         assert all("aria-label" in attrs for tag, attrs in reader.tags if tag in {"svg", "canvas"})
-        assert all(attrs.get("scope") in {"col", "row"} for tag, attrs in reader.tags if tag == "th")
+        assert all(
+            attrs.get("scope") in {"col", "row"} for tag, attrs in reader.tags if tag == "th"
+        )
         levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch("h[1-6]", tag)]
         assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels))
 
@@ -202,7 +246,9 @@ class TestVolumePage:
         body = body_of(case, message="</script><script>alert(1)</script>") | {
             "volume_id": "<img src=x onerror=alert(1)>"
         }
-        reader = read(write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT)))
+        reader = read(
+            write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
+        )
         assert len([tag for tag, _ in reader.tags if tag == "script"]) == 2 and not any(
             "onerror" in attrs for _, attrs in reader.tags
         )
@@ -211,12 +257,16 @@ class TestVolumePage:
         case = planted.case(["none"] * 5, pixels=np.zeros((5, 128, 128), dtype=np.uint8))
         words = " ".join(
             read(
-                write_volume_page(tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT))
+                write_volume_page(
+                    tmp_path / "a.html", volume_page(body_of(case), case.pixels, DEFAULT)
+                )
             ).words
         )
         assert "Shows none of the regions" in words
 
-    @pytest.mark.parametrize(("code", "whose"), [("", "scanner"), ("template low-confidence", "template")])
+    @pytest.mark.parametrize(
+        ("code", "whose"), [("", "scanner"), ("template low-confidence", "template")]
+    )
     def test_heights_are_those_that_they_are(self, case, tmp_path, code, whose):
         """A template's millimetres are nobody's height in a scanner."""
         reader = read(
@@ -236,7 +286,9 @@ class TestVolumePage:
 
 def test_how_sure_a_region_beside_the_spine_is_is_told_as_its_own(planted):
     """A head at 0.63 beside a spine at 0.99 read "head and spine (confidence 0.99)"."""
-    case = planted.case(["spine+head"] * 6 + ["spine"] * 4, pixels=np.zeros((10, 128, 128), np.uint8))
+    case = planted.case(
+        ["spine+head"] * 6 + ["spine"] * 4, pixels=np.zeros((10, 128, 128), np.uint8)
+    )
     facts = body_of(case, confidence=0.99)
     for span in facts["spans"]:
         span["confidence"] = 0.99 if span["region"] == "spine" else 0.63
@@ -251,9 +303,13 @@ def test_the_contact_sheet_is_read_like_a_page():
     assert sheet.shape == (6, 6) and sheet[::2, ::3].tolist() == [[0, 1], [2, 3], [4, 0]]
 
 
-def spans_row(volume_id, status="ok", region="head", confidence=0.9, message="", volume_confidence=None):
+def spans_row(
+    volume_id, status="ok", region="head", confidence=0.9, message="", volume_confidence=None
+):
     row = {
-        "region": region, "confidence": confidence, "message": message,
+        "region": region,
+        "confidence": confidence,
+        "message": message,
         "volume_confidence": volume_confidence or confidence,
     }
     return {"volume_id": volume_id, "path": f"{volume_id}.nii", "status": status, **row}
@@ -271,10 +327,15 @@ def said(lower=None, **answers):
     for region in DEFAULT.classes[:-1]:
         answer, probability, *doubts = answers.get(region, ("no", 0.02))
         ends = {"lower": lower or END, "upper": {"mm": 90.0, "low_mm": None, "high_mm": None}}
-        made.append({
-            "region": region, "answer": answer, "probability": probability, "doubts": doubts,
-            **(ends if answer != "no" else {"lower": None, "upper": None}),
-        })
+        made.append(
+            {
+                "region": region,
+                "answer": answer,
+                "probability": probability,
+                "doubts": doubts,
+                **(ends if answer != "no" else {"lower": None, "upper": None}),
+            }
+        )
     return made
 
 
@@ -306,7 +367,11 @@ class TestIndex:
                 spans_row("a", region="legs", confidence=0.3, volume_confidence=0.8),
                 spans_row("a", region="pelvis", volume_confidence=0.8),
             ],
-            [spans_row("b", status="refused", region=None, confidence=None, message="b.nii: a CT.")],
+            [
+                spans_row(
+                    "b", status="refused", region=None, confidence=None, message="b.nii: a CT."
+                )
+            ],
             [spans_row("c", status="uncertain", confidence=0.4, message="not this")],
             [spans_row("d", region=None, confidence=0.9, message="shows none of the regions")],
         ]
@@ -319,12 +384,16 @@ class TestIndex:
     def test_counts_are_volumes_by_answer_region_and_doubt(self, batch):
         page, _ = batch
         assert dict(row[:2] for row in page.statuses.rows) == {
-            "uncertain": "1/4", "refused": "1/4", "answered": "2/4",
+            "uncertain": "1/4",
+            "refused": "1/4",
+            "answered": "2/4",
         }
         assert {row[0] for row in page.doubts.rows} == {"two answers nearly equal", "refused"}
 
     @pytest.mark.parametrize("turn", range(4))
-    def test_kinds_of_equal_counts_are_listed_by_name_whatever_the_order_of_volumes(self, tmp_path, turn):
+    def test_kinds_of_equal_counts_are_listed_by_name_whatever_the_order_of_volumes(
+        self, tmp_path, turn
+    ):
         """A set of words has another order in every process."""
         codes = [code for code in CODES if CODES[code].status == "uncertain"]
         codes = codes[turn:] + codes[:turn]
@@ -358,11 +427,14 @@ class TestIndex:
         refused = set(re.findall(r'"(volume-[a-z-]+)"', sources))
         refused |= {"engine-failed", "internal", "model-overflow"}
         assert (
-            refused == {one.code for one in CODES.values() if one.status == "refused"} and len(refused) > 40
+            refused == {one.code for one in CODES.values() if one.status == "refused"}
+            and len(refused) > 40
         )
 
     def test_the_list_of_codes_has_all_each_with_a_meaning_and_something_to_try(self):
-        head, *rows = [line.split("\t") for line in CliRunner().invoke(app, ["codes"]).stdout.splitlines()]
+        head, *rows = [
+            line.split("\t") for line in CliRunner().invoke(app, ["codes"]).stdout.splitlines()
+        ]
         assert head == ["code", "status", "meaning", "to_try", "concerns"]
         assert {code for code, *_ in rows} == CODES.keys()
         of = {code: status for code, status, *_ in rows}
@@ -377,7 +449,9 @@ class TestIndex:
 
     def test_what_to_try_can_be_typed(self):
         """Series set aside are asked for by names that --include knows."""
-        named = {word for one in CODES.values() for word in re.findall(r"--include (\w+)", one.to_try)}
+        named = {
+            word for one in CODES.values() for word in re.findall(r"--include (\w+)", one.to_try)
+        }
         assert named == set(INCLUDABLE)
 
     def test_a_guess_is_not_counted_with_the_answers(self, batch):
@@ -388,7 +462,10 @@ class TestIndex:
 
     def test_the_confidence_is_the_volumes_not_that_of_its_least_sure_region(self, batch):
         assert {row.volume_id: row.confidence for row in batch[0].rows} == {
-            "a": 0.8, "b": None, "c": None, "d": 0.9,
+            "a": 0.8,
+            "b": None,
+            "c": None,
+            "d": 0.9,
         }
 
     def test_doubts_are_the_jsons_and_else_the_message(self, batch):
@@ -399,9 +476,13 @@ class TestIndex:
         page, folder = batch
         reader = read(write_index(folder / "index.html", page))
         assert [attrs["href"] for tag, attrs in reader.tags if tag == "a"] == [
-            "#list", "pages/c.html", "pages/a.html",
+            "#list",
+            "pages/c.html",
+            "pages/a.html",
         ]
-        assert {row.volume_id: row.confidence for row in page.rows}["a"] == 0.8, "the least sure region's"
+        assert {row.volume_id: row.confidence for row in page.rows}["a"] == 0.8, (
+            "the least sure region's"
+        )
 
     def test_what_was_not_read_is_listed_with_its_whole_reason(self, tmp_path):
         """A file given by name may have given no volume, and so no row."""
@@ -414,7 +495,8 @@ class TestIndex:
         ]
         page = index_of([[spans_row("a")]], tmp_path, series)
         assert page.unread.rows[:2] == [
-            ("in/x.dcm", "unreadable", "cut short"), ("in/s.dcm#0e6c36dd56a4", "single", why),
+            ("in/x.dcm", "unreadable", "cut short"),
+            ("in/s.dcm#0e6c36dd56a4", "single", why),
         ]
         assert (len(page.unread.rows), page.unlisted) == (200, 102)
         assert "the first of them" in write_index(tmp_path / "index.html", page).read_text("utf-8")
@@ -428,7 +510,12 @@ class TestIndex:
     def test_the_reason_of_a_refused_volume_is_whole(self, tmp_path):
         """It has no page that could tell it."""
         why = "x.nii: this is a text file; " + "fovnet reads " * 40 + "Name the image itself."
-        head = spans_row("x") | {"status": "refused", "message": why, "code": "volume-format", "region": ""}
+        head = spans_row("x") | {
+            "status": "refused",
+            "message": why,
+            "code": "volume-format",
+            "region": "",
+        }
         page = index_of([[head]], tmp_path)
         assert page.rows[0].doubt == why
         reader = read(write_index(tmp_path / "index.html", page))
@@ -448,12 +535,17 @@ class TestIndex:
     def test_addresses_are_quoted(self, tmp_path):
         (tmp_path / "pages").mkdir()
         (tmp_path / page_name("p01#b69f 0")).write_text("a page")
-        assert index_of([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page == "pages/p01%23b69f%200.html"
+        assert (
+            index_of([[spans_row("p01#b69f 0")]], tmp_path).rows[0].page
+            == "pages/p01%23b69f%200.html"
+        )
 
     def test_a_large_batch_is_bounded_without_scripts_and_whole_with_them(self, tmp_path):
         volumes = [[spans_row(f"v{number:05d}", message="<b>")] for number in range(FIRST + 40)]
         reader = read(write_index(tmp_path / "index.html", index_of(volumes, tmp_path)))
-        assert sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags) == FIRST + 2
+        assert (
+            sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags) == FIRST + 2
+        )
         data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
         assert len(data["rows"]) == FIRST + 40
         assert f"These are {FIRST} of {FIRST + 40}" in " ".join(reader.words)
@@ -470,7 +562,9 @@ class TestRegionByRegion:
         volumes = [
             answered("ok", "ok", chest=("yes", 0.99)),
             answered("partly", "partly", extents="unsure", code="members-disagree", **PARTLY),
-            answered("some", "partly", code="regions-unsure", chest=("yes", 0.9), head=("unsure", 0.3)),
+            answered(
+                "some", "partly", code="regions-unsure", chest=("yes", 0.9), head=("unsure", 0.3)
+            ),
             answered("ends", "ok", extents="unsure", code="members-disagree", chest=("yes", 0.99)),
             answered("air", "ok", region=None),
             Rows.of({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
@@ -479,15 +573,26 @@ class TestRegionByRegion:
 
     def test_what_is_partly_answered_comes_before_what_is_answered(self, batch):
         page, _ = batch
-        assert [row.status for row in page.rows] == ["refused", "partly", "partly", "ok", "ok", "ok"]
+        assert [row.status for row in page.rows] == [
+            "refused",
+            "partly",
+            "partly",
+            "ok",
+            "ok",
+            "ok",
+        ]
         assert "3 answered, 2 partly answered, 0 uncertain, 1 refused" in page.sentence
         assert "need a look (3)" in page.sentence
 
     def test_each_is_told_in_plain_words(self, batch):
         told = {row.volume_id: row.sentence for row in batch[0].rows}
         assert told == {
-            "ok": "Shows chest.", "partly": "Shows chest. Perhaps also head.", "ends": "Shows chest.",
-            "some": "Shows chest. Perhaps also head.", "air": "Shows none of the regions.", "ct": "",
+            "ok": "Shows chest.",
+            "partly": "Shows chest. Perhaps also head.",
+            "ends": "Shows chest.",
+            "some": "Shows chest. Perhaps also head.",
+            "air": "Shows none of the regions.",
+            "ct": "",
         }
 
     def test_what_may_be_shown_takes_in_what_surely_is(self, batch):
@@ -498,9 +603,18 @@ class TestRegionByRegion:
         """Of an `ok` volume too, the ends of whose regions are unsure; probabilities stand on the chips."""
         told = {row.volume_id: row.doubt for row in batch[0].rows}
         disagree = "they disagree"
-        assert told == {"ok": "", "partly": disagree, "some": "", "ends": disagree, "air": "", "ct": "a CT"}
+        assert told == {
+            "ok": "",
+            "partly": disagree,
+            "some": "",
+            "ends": disagree,
+            "air": "",
+            "ct": "a CT",
+        }
         assert {row[0] for row in batch[0].doubts.rows} == {
-            "the networks disagree", "some regions unsure", "refused",
+            "the networks disagree",
+            "some regions unsure",
+            "refused",
         }
 
     def test_the_script_is_told_the_same(self, batch):
@@ -510,9 +624,17 @@ class TestRegionByRegion:
         partly = next(row for row in data["rows"] if row[0] == "partly")
         words = [data["answers"][partly[1]], data["sentences"][partly[2]], *partly[3:]]
         assert words == [
-            "partly", "Shows chest. Perhaps also head.", None, "they disagree", "n2 n2 n2 y97 g60 n2 -", 0, 0,
+            "partly",
+            "Shows chest. Perhaps also head.",
+            None,
+            "they disagree",
+            "n2 n2 n2 y97 g60 n2 -",
+            0,
+            0,
         ]
-        assert data["regions"] == list(DEFAULT.classes) and len(data["colours"]) == len(data["regions"])
+        assert data["regions"] == list(DEFAULT.classes) and len(data["colours"]) == len(
+            data["regions"]
+        )
 
     def test_thumbnails_are_files_asked_for_when_they_come_into_sight(self, batch):
         _, folder = batch
@@ -528,7 +650,9 @@ class TestRegionByRegion:
 
     def test_a_hundred_thousand_volumes_are_a_few_megabytes(self, tmp_path):
         rows = [answered(f"sub-{at:06d}", "ok", chest=("yes", 0.99)) for at in range(FIRST * 3)]
-        text = write_index(tmp_path / "i.html", index_page(rows, tmp_path, DEFAULT)).read_text("utf-8")
+        text = write_index(tmp_path / "i.html", index_page(rows, tmp_path, DEFAULT)).read_text(
+            "utf-8"
+        )
         data = text[text.index('id="data">') : text.index("</script>", text.index('id="data">'))]
         assert len(data) / len(rows) < 80
 
@@ -542,7 +666,10 @@ class TestRegionByRegion:
 
     def test_names_and_doubts_are_shown_and_never_obeyed(self, tmp_path):
         bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
-        rows = [answered(bad, "ok"), Rows.of({"rows": [spans_row("b", "refused", None, None, bad)]})]
+        rows = [
+            answered(bad, "ok"),
+            Rows.of({"rows": [spans_row("b", "refused", None, None, bad)]}),
+        ]
         reader = read(write_index(tmp_path / "index.html", index_page(rows, tmp_path, DEFAULT)))
         assert [tag for tag, _ in reader.tags if tag in ("script", "img")] == ["script", "script"]
         assert " ".join(reader.words).count("alert(1)") == 4
@@ -558,15 +685,25 @@ class TestAnswerOnAPage:
             {"code": "members-disagree", "sentence": "they disagree"},
         ]
         body = body_of(
-            case, status="partly", doubts=doubts, statements=said(**PARTLY), extents_sure=False,
-            min_extent_mm=10.0, set_probability=0.4, boundaries=BOUNDARIES,
+            case,
+            status="partly",
+            doubts=doubts,
+            statements=said(**PARTLY),
+            extents_sure=False,
+            min_extent_mm=10.0,
+            set_probability=0.4,
+            boundaries=BOUNDARIES,
         )
         page = volume_page(body, case.pixels, DEFAULT)
         return " ".join(" ".join(read(write_volume_page(tmp_path / "a.html", page)).words).split())
 
     def test_begins_with_plain_words_and_says_each_region(self, words):
-        assert "partly answered Shows chest. Perhaps also head. legs no 0.02 pelvis no 0.02" in words
-        assert "chest yes 0.97 head unsure 0.60" in words and "at least 10 mm of the region" in words
+        assert (
+            "partly answered Shows chest. Perhaps also head. legs no 0.02 pelvis no 0.02" in words
+        )
+        assert (
+            "chest yes 0.97 head unsure 0.60" in words and "at least 10 mm of the region" in words
+        )
 
     def test_extents_have_their_intervals(self, words):
         assert "chest yes 0.97 10 mm (4 mm to 19 mm) 90 mm –" in words
@@ -581,15 +718,19 @@ class TestAnswerOnAPage:
         body = body_of(case, status="partly", statements=said(**PARTLY), extents_sure=True)
         page = volume_page(body, case.pixels, DEFAULT)
         html = write_volume_page(tmp_path / "a.html", page).read_text("utf-8")
-        assert page.unsure == ("head",) and html.count("fill-opacity=\".45\"") == 1
+        assert page.unsure == ("head",) and html.count('fill-opacity=".45"') == 1
         assert "is not sure" not in page.extent and not page.guessed
 
     @pytest.mark.parametrize("region", DEFAULT.classes[:-1])
-    def test_a_region_unsure_by_its_probability_alone_is_in_doubt_before_the_ends(self, case, region):
+    def test_a_region_unsure_by_its_probability_alone_is_in_doubt_before_the_ends(
+        self, case, region
+    ):
         ends = "where regions begin and end"
         doubts = [{"code": "low-confidence", "sentence": f"{ends} is not sure", "figures": "60%"}]
         statements = said(**{region: ("unsure", 0.5)})
-        body = body_of(case, status="partly", doubts=doubts, statements=statements, extents_sure=False)
+        body = body_of(
+            case, status="partly", doubts=doubts, statements=statements, extents_sure=False
+        )
         page = volume_page(body, case.pixels, DEFAULT)
         assert [(group.unsure, group.sentences) for group in page.doubts] == [
             (region, (f"unsure whether it shows {region} (0.50)",)),
@@ -601,18 +742,27 @@ class TestAnswerOnAPage:
     def test_no_heading_is_said_again_below_it(self, case, tmp_path, others):
         sentences = ("where regions begin and end is not sure", *others)
         doubts = [{"code": "low-confidence", "sentence": one} for one in sentences]
-        body = body_of(case, doubts=doubts, statements=said(chest=("yes", 0.97)), extents_sure=False)
+        body = body_of(
+            case, doubts=doubts, statements=said(chest=("yes", 0.97)), extents_sure=False
+        )
         path = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
         words = " ".join(" ".join(read(path).words).split())
         assert words.count("where regions begin and end") == 1 and sentences[0] not in words
         assert all(one in words for one in others)
-        assert path.read_text("utf-8").count("<ul class=\"doubts\"") == len(others)
+        assert path.read_text("utf-8").count('<ul class="doubts"') == len(others)
 
-    @pytest.mark.parametrize(("answers", "is_told"), [
-        (PARTLY, True), ({"chest": ("yes", 0.97)}, False), ({}, False),
-        ({"legs": ("unsure", 0.69), "pelvis": ("unsure", 0.4)}, True),
-    ])
-    def test_what_a_best_guess_is_stands_where_it_is_not_sure(self, case, tmp_path, answers, is_told):
+    @pytest.mark.parametrize(
+        ("answers", "is_told"),
+        [
+            (PARTLY, True),
+            ({"chest": ("yes", 0.97)}, False),
+            ({}, False),
+            ({"legs": ("unsure", 0.69), "pelvis": ("unsure", 0.4)}, True),
+        ],
+    )
+    def test_what_a_best_guess_is_stands_where_it_is_not_sure(
+        self, case, tmp_path, answers, is_told
+    ):
         """ "Best guess: legs and pelvis", with a pelvis of 0.40, stood beside a chest of 0.50."""
         body = body_of(case, status="partly", statements=said(**answers))
         volume = write_volume_page(tmp_path / "a.html", volume_page(body, case.pixels, DEFAULT))
@@ -622,7 +772,9 @@ class TestAnswerOnAPage:
             assert (GUESS_WORDS in words) == is_told
 
     @pytest.mark.parametrize("chance", [0.2, 0.89, 0.95])
-    def test_no_set_of_regions_is_called_more_probable_than_one_of_them(self, case, tmp_path, chance):
+    def test_no_set_of_regions_is_called_more_probable_than_one_of_them(
+        self, case, tmp_path, chance
+    ):
         """0.95 of exactly pelvis, abdomen and chest stood beside a chest of 0.89: other figures by far."""
         body = body_of(case, statements=said(chest=("yes", 0.89)), set_probability=chance)
         page = volume_page(body, case.pixels, DEFAULT)
@@ -638,7 +790,10 @@ class TestAnswerOnAPage:
 
 class TestThumbnail:
     Z_MM = np.arange(100) * 5.0
-    SPANS = (Stretch("pelvis", -2.5, 250.0, 0, 50, 0.9), Stretch("abdomen", 250.0, 497.5, 50, 99, 0.9))
+    SPANS = (
+        Stretch("pelvis", -2.5, 250.0, 0, 50, 0.9),
+        Stretch("abdomen", 250.0, 497.5, 50, 99, 0.9),
+    )
 
     def drawn(self, unsure=(), z_mm=Z_MM, spans=SPANS):
         pixels = np.random.default_rng(1).integers(0, 255, (len(z_mm), 128, 128), dtype=np.uint8)
@@ -712,5 +867,7 @@ def test_slices_are_brightened_by_one_factor_until_a_few_pixels_are_white(top, s
     pixels = np.random.default_rng(seed).integers(0, top + 1, (3, 40, 40)).astype(np.uint8)
     bright = brightened(pixels)
     white = max(np.quantile(pixels, 0.995), 1.0)
-    assert bright.dtype == np.uint8 and (bright >= pixels).all() and (bright[pixels == 0] == 0).all()
+    assert (
+        bright.dtype == np.uint8 and (bright >= pixels).all() and (bright[pixels == 0] == 0).all()
+    )
     assert np.abs(bright.astype(float) - np.minimum(pixels * (255 / white), 255)).max() <= 0.5

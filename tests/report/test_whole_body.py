@@ -15,10 +15,22 @@ from fovnet.report.figures.whole_body import volume_figure
 
 
 def drawn(case, truth=None, **more):
-    pixels = case.pixels if case.pixels is not None else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
+    pixels = (
+        case.pixels
+        if case.pixels is not None
+        else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
+    )
     return volume_figure(
-        case.volume_id, pixels, case.z_mm, case.side_mm, case.raw, case.smoothed, case.spans,
-        DEFAULT, truth, **more,
+        case.volume_id,
+        pixels,
+        case.z_mm,
+        case.side_mm,
+        case.raw,
+        case.smoothed,
+        case.spans,
+        DEFAULT,
+        truth,
+        **more,
     )
 
 
@@ -38,7 +50,7 @@ class TestCoronalView:
 
     def test_looks_where_the_body_is(self):
         pixels = np.zeros((3, 128, 128), dtype=np.uint8)
-        pixels[:, 90:120, 40:80] = 100                    # a body far behind the middle of the slice
+        pixels[:, 90:120, 40:80] = 100  # a body far behind the middle of the slice
         assert coronal_view(pixels)[:, 40:80].min() == 255
 
     @pytest.mark.parametrize("value", [0, 7, 255])
@@ -72,7 +84,9 @@ class TestScale:
 
     def test_spans_lie_at_their_millimetres_in_their_colours(self, body):
         boxes = [box for box in drawn(body).axes[2].patches if box.get_height() < 1e5]
-        assert [box.get_y() for box in boxes] == pytest.approx([span.from_mm for span in body.spans])
+        assert [box.get_y() for box in boxes] == pytest.approx(
+            [span.from_mm for span in body.spans]
+        )
         assert [box.get_y() + box.get_height() for box in boxes] == pytest.approx(
             [span.to_mm for span in body.spans]
         )
@@ -82,7 +96,9 @@ class TestScale:
         """Every word drawn lies within the heights of its own box, and what is too low for a word has
         none."""
         for names in (
-            ["spine+chest"] * 30 + ["chest"] * 2, ["pelvis"] + ["abdomen"] * 60, ["abdomen"] * 40 + ["chest"],
+            ["spine+chest"] * 30 + ["chest"] * 2,
+            ["pelvis"] + ["abdomen"] * 60,
+            ["abdomen"] * 40 + ["chest"],
         ):
             case = planted.case(names)
             figure = drawn(case)
@@ -95,14 +111,18 @@ class TestScale:
                 low, high = axis.transData.transform([(0, span.from_mm), (0, span.to_mm)])[:, 1]
                 assert low <= box.y0 and box.y1 <= high
         assert [text.get_text() for text in written] == ["abdomen"]
-        assert [text.get_text() for text in drawn(body).axes[2].texts] == [span.region for span in body.spans]
+        assert [text.get_text() for text in drawn(body).axes[2].texts] == [
+            span.region for span in body.spans
+        ]
 
 
 def test_regions_that_are_unsure_are_pale_and_true_ones_never(body):
     """All of them are where the whole answer is a guess."""
 
     def pale(**more):
-        boxes = [box for box in drawn(body, truth=body.spans, **more).axes[2].patches if box.get_alpha()]
+        boxes = [
+            box for box in drawn(body, truth=body.spans, **more).axes[2].patches if box.get_alpha()
+        ]
         return [box.get_y() for box in boxes]
 
     bottoms = [span.from_mm for span in body.spans]
@@ -115,7 +135,9 @@ def test_regions_that_are_unsure_are_pale_and_true_ones_never(body):
 )
 def test_any_volume_can_be_drawn(planted, names):
     case = planted.case(names)
-    assert svg(drawn(case, truth=(), message="possibly flipped head to feet " * 9)).startswith("<svg")
+    assert svg(drawn(case, truth=(), message="possibly flipped head to feet " * 9)).startswith(
+        "<svg"
+    )
 
 
 def test_a_refused_volume_gets_a_figure_with_its_sentence(planted):
@@ -128,9 +150,9 @@ def test_the_same_figure_is_the_same_file(body, tmp_path):
     assert png(drawn(body)) == png(drawn(body))
     assert "<dc:date>" not in svg(drawn(body))
     saved = save_png(drawn(body), tmp_path / "deep" / "body.png")
-    assert saved.read_bytes() == png(drawn(body)) and [path.name for path in saved.parent.iterdir()] == [
-        "body.png"
-    ]
+    assert saved.read_bytes() == png(drawn(body)) and [
+        path.name for path in saved.parent.iterdir()
+    ] == ["body.png"]
     assert imread(io.BytesIO(saved.read_bytes())).shape[2] == 4
 
 
@@ -152,7 +174,9 @@ def test_the_names_of_many_regions_stand_within_the_figure(planted, count, lette
     k = len(words.classes)
     z_mm = 5.0 * np.arange(20)
     curves = np.full((20, k), 1 / k)
-    figure = volume_figure("t", np.zeros((20, 40, 40), np.uint8), z_mm, 200.0, curves, curves, (), words)
+    figure = volume_figure(
+        "t", np.zeros((20, 40, 40), np.uint8), z_mm, 200.0, curves, curves, (), words
+    )
     figure.canvas.draw()
     box, whole = figure.legends[0].get_window_extent(), figure.bbox
     assert box.x0 >= 0 and box.x1 <= whole.x1
@@ -169,7 +193,13 @@ def test_a_long_message_is_read_to_its_end_and_makes_the_figure_taller() -> None
     )
     figures = [
         volume_figure(
-            "v", np.zeros((0, 8), np.uint8), np.zeros(0), 1.0, *2 * [np.zeros((0, 7))], [], DEFAULT,
+            "v",
+            np.zeros((0, 8), np.uint8),
+            np.zeros(0),
+            1.0,
+            *2 * [np.zeros((0, 7))],
+            [],
+            DEFAULT,
             message=one,
         )
         for one in (short, long)

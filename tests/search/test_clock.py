@@ -93,5 +93,8 @@ def test_a_slot_is_seen_once_it_has_ended(seconds, workers):
 def test_one_worker_is_done_after_the_sum_of_the_seconds(seconds):
     """Within half a microsecond for each."""
     np.testing.assert_allclose(
-        Clock(1, 3, 0.2).ends(seconds), np.cumsum(seconds), rtol=0, atol=0.5e-6 * len(seconds) + 1e-9
+        Clock(1, 3, 0.2).ends(seconds),
+        np.cumsum(seconds),
+        rtol=0,
+        atol=0.5e-6 * len(seconds) + 1e-9,
     )

@@ -42,7 +42,34 @@ RECORDED = {
     ),
     "tpe": (
         "8bdf7de808c18938",
-        [0, 35, 29, 11, 13, 22, 4, 16, 25, 12, 7, 21, 10, 1, 3, 31, 17, 9, 18, 15, 30, 6, 24, 14, 5, 2],
+        [
+            0,
+            35,
+            29,
+            11,
+            13,
+            22,
+            4,
+            16,
+            25,
+            12,
+            7,
+            21,
+            10,
+            1,
+            3,
+            31,
+            17,
+            9,
+            18,
+            15,
+            30,
+            6,
+            24,
+            14,
+            5,
+            2,
+        ],
     ),
     "gp-mes": (
         "0f6f08714420ee57",
@@ -86,7 +113,9 @@ def test_a_search_without_a_schedule_writes_the_journal_that_it_always_did(metho
     digest, rows = RECORDED[method]
     assert [trial.proposal.row for trial in trials] == rows
     facts = [to_facts(trial) for trial in trials]
-    assert repr([from_facts(one) for one in facts]) == repr(trials)      # nan equals nothing but its name
+    assert repr([from_facts(one) for one in facts]) == repr(
+        trials
+    )  # nan equals nothing but its name
     for one in facts:
         one["proposal"].pop("forecast")
     text = json.dumps([facts, search.identity], sort_keys=True)

@@ -22,25 +22,54 @@ LOOKS = [name for name, method in METHODS.items() if method.spend == "full"]
 FAILURES = ("out_of_memory", "diverged", "timeout", "error")
 OUTCOMES = one_of(
     sampled_from(FAILURES).map(Outcome),
-    one_of(floats(-1e3, 1e3), sampled_from([1.0, 1e30])).map(lambda score: Outcome("completed", score=score)),
+    one_of(floats(-1e3, 1e3), sampled_from([1.0, 1e30])).map(
+        lambda score: Outcome("completed", score=score)
+    ),
 )
 
 
 def search_of(
-    space, method, *, seed=0, workers=1, start=0, initial=4, seconds=None, feasible=None, lead=0.15,
-    modelling=RECOMMENDED, schedule=FULL,
+    space,
+    method,
+    *,
+    seed=0,
+    workers=1,
+    start=0,
+    initial=4,
+    seconds=None,
+    feasible=None,
+    lead=0.15,
+    modelling=RECOMMENDED,
+    schedule=FULL,
 ):
     seconds = np.ones(len(space)) if seconds is None else seconds
     feasible = np.ones(len(space), dtype=bool) if feasible is None else feasible
-    return Search(space, method, seed, workers, start, initial, seconds, feasible, modelling, lead=lead,
-                  schedule=schedule)
+    return Search(
+        space,
+        method,
+        seed,
+        workers,
+        start,
+        initial,
+        seconds,
+        feasible,
+        modelling,
+        lead=lead,
+        schedule=schedule,
+    )
 
 
 def view_of(space, trials, **changes):
     rest = {
-        "pending": (), "free": np.ones(len(space), dtype=bool), "slot": len(trials), "seed": 0, "initial": 4,
+        "pending": (),
+        "free": np.ones(len(space), dtype=bool),
+        "slot": len(trials),
+        "seed": 0,
+        "initial": 4,
     }
-    return View(space, tuple(trials), **{**rest, "predicted_seconds": np.ones(len(space)), **changes})
+    return View(
+        space, tuple(trials), **{**rest, "predicted_seconds": np.ones(len(space)), **changes}
+    )
 
 
 def path(search, outcome_of, slots):
@@ -54,7 +83,9 @@ def path(search, outcome_of, slots):
 
 @pytest.mark.parametrize("method", LOOKS)
 @given(
-    outcomes=lists(OUTCOMES, min_size=12, max_size=12), workers=integers(1, 4), seed=integers(0, 99),
+    outcomes=lists(OUTCOMES, min_size=12, max_size=12),
+    workers=integers(1, 4),
+    seed=integers(0, 99),
     blocked=integers(0, 24),
 )
 @settings(max_examples=15)
@@ -63,30 +94,47 @@ def test_rows_are_feasible_and_never_proposed_twice(method, outcomes, workers, s
     feasible = np.ones(len(SMALL), dtype=bool)
     feasible[rng.choice(len(SMALL), blocked, replace=False)] = False
     search = search_of(
-        SMALL, method, seed=seed, workers=workers, seconds=rng.uniform(1, 9, len(SMALL)), feasible=feasible
+        SMALL,
+        method,
+        seed=seed,
+        workers=workers,
+        seconds=rng.uniform(1, 9, len(SMALL)),
+        feasible=feasible,
     )
-    rows = [trial.proposal.row for trial in path(search, lambda proposal: outcomes[proposal.slot], 12)]
+    rows = [
+        trial.proposal.row for trial in path(search, lambda proposal: outcomes[proposal.slot], 12)
+    ]
     assert len(set(rows)) == 12 and feasible[rows].all()
 
 
 @pytest.mark.parametrize("method", LOOKS)
 def test_a_whole_space_is_searched_to_its_last_row_and_then_refused(method):
     search = search_of(SMALL, method, workers=3)
-    trials = path(search, lambda proposal: Outcome("completed", score=float(proposal.row % 7)), len(SMALL))
+    trials = path(
+        search, lambda proposal: Outcome("completed", score=float(proposal.row % 7)), len(SMALL)
+    )
     assert sorted(trial.proposal.row for trial in trials) == list(range(len(SMALL)))
     with pytest.raises(
-        SearchError, match=r"ask for fewer trials, or give search.space more levels.*space-exhausted"
+        SearchError,
+        match=r"ask for fewer trials, or give search.space more levels.*space-exhausted",
     ):
         propose_slot(search, [trial.proposal for trial in trials], dict(enumerate(trials)))
 
 
 @pytest.mark.parametrize("method", LOOKS)
 def test_a_proposal_can_be_replayed_from_what_it_saw_and_ignores_the_rest(method):
-    search = search_of(SMALL, method, workers=3, seconds=np.random.default_rng(0).uniform(1, 9, len(SMALL)))
-    trials = path(search, lambda proposal: Outcome("completed", score=float(np.sin(proposal.row))), 14)
+    search = search_of(
+        SMALL, method, workers=3, seconds=np.random.default_rng(0).uniform(1, 9, len(SMALL))
+    )
+    trials = path(
+        search, lambda proposal: Outcome("completed", score=float(np.sin(proposal.row))), 14
+    )
     proposals = [trial.proposal for trial in trials]
     for slot, proposal in enumerate(proposals):
-        assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
+        assert (
+            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen})
+            == proposal
+        )
 
 
 @pytest.mark.parametrize("method", LOOKS)
@@ -107,7 +155,9 @@ every_schedule = pytest.mark.parametrize("kind", ["hyperband", "asha"])
 def trained(search, outcome_of, trials):
     """The trials for the epochs of so many full trainings, or until nothing is left to do."""
     done = {}
-    while search.schedule.within_budget(proposals := [one.proposal for one in done.values()], trials):
+    while search.schedule.within_budget(
+        proposals := [one.proposal for one in done.values()], trials
+    ):
         try:
             proposal = propose_slot(search, proposals, done)
         except SearchError as over:
@@ -126,7 +176,9 @@ def falling(proposal):
 
 @every_look
 @every_schedule
-def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes_twice(method, how, kind):
+def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes_twice(
+    method, how, kind
+):
     seconds = np.random.default_rng(0).uniform(1, 9, len(SMALL))
     search = search_of(
         SMALL, method, workers=3, seconds=seconds, modelling=HOWS[how], schedule=Schedule(kind, 9)
@@ -134,12 +186,15 @@ def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes
     trials = trained(search, falling, 4 if method in DEAR else 7)
     proposals = [trial.proposal for trial in trials]
     for slot, proposal in enumerate(proposals):
-        assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
+        assert (
+            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen})
+            == proposal
+        )
     begun = [one.row for one in proposals if one.continues is None]
     continued = [one for one in proposals if one.continues is not None]
-    assert len(set(begun)) == len(begun) > 4 and len({(one.row, one.epochs) for one in proposals}) == len(
-        proposals
-    )
+    assert len(set(begun)) == len(begun) > 4 and len(
+        {(one.row, one.epochs) for one in proposals}
+    ) == len(proposals)
     for one in continued:
         before = proposals[one.continues]
         assert one.continues in one.seen and trials[before.slot].score is not None
@@ -150,7 +205,9 @@ def test_under_a_schedule_too_a_proposal_follows_from_what_it_saw_and_none_comes
 
 @every_schedule
 @pytest.mark.parametrize("method", ["grid", "gp-ei"])
-def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_meanwhile(method, kind):
+def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_meanwhile(
+    method, kind
+):
     def begun(schedule):
         trials = trained(search_of(SMALL, method, initial=6, schedule=schedule), falling, 6)
         return [one.proposal.row for one in trials if one.proposal.continues is None][:6]
@@ -161,7 +218,9 @@ def test_under_a_schedule_too_the_first_rows_are_spread_evenly_whatever_went_on_
 @every_look
 @every_schedule
 @pytest.mark.parametrize("fails", [False, True])
-def test_under_a_schedule_too_a_whole_space_is_searched_and_everything_may_fail(method, how, kind, fails):
+def test_under_a_schedule_too_a_whole_space_is_searched_and_everything_may_fail(
+    method, how, kind, fails
+):
     space = Space.of({"a": range(4), "b": ["x", "y", "z"]})
     search = search_of(space, method, workers=2, modelling=HOWS[how], schedule=Schedule(kind, 9))
     trials = trained(search, lambda one: Outcome("timeout") if fails else falling(one), 99)
@@ -177,8 +236,10 @@ def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
     space = paper_space()
     start, feasible = space.row_of(BASELINE), np.ones(len(space), dtype=bool)
     assert propose_slot(search_of(space, method, start=start), [], {}).row == start
-    feasible[space.rows[:, 0] >= 3] = False                              # at most three blocks fit
-    nearest = propose_slot(search_of(space, method, start=start, feasible=feasible), [], {}).configuration
+    feasible[space.rows[:, 0] >= 3] = False  # at most three blocks fit
+    nearest = propose_slot(
+        search_of(space, method, start=start, feasible=feasible), [], {}
+    ).configuration
     assert nearest == {**BASELINE, "blocks": 3}
 
 
@@ -186,7 +247,9 @@ def test_the_first_row_is_the_start_or_the_feasible_row_nearest_to_it(method):
 def test_another_seed_takes_another_path_except_on_a_grid(method):
     def rows(seed):
         trials = path(
-            search_of(paper_space(), method, seed=seed), lambda proposal: Outcome("completed", score=1.0), 6
+            search_of(paper_space(), method, seed=seed),
+            lambda proposal: Outcome("completed", score=1.0),
+            6,
         )
         return [trial.proposal.row for trial in trials]
 
@@ -196,8 +259,10 @@ def test_another_seed_takes_another_path_except_on_a_grid(method):
 def smooth_loss(space):
     """(M,): a bowl with a valley over the unit cube, its best row not in a corner."""
     cube = space.unit_cube
-    valley = (cube[:, 5] - 0.3 - 0.4 * cube[:, 6]) ** 2                  # the best rate rises with the batch
-    return 0.1 + 3.0 * valley + ((cube[:, :3] - [0.75, 0.4, 0.6]) ** 2).sum(axis=1) + 0.05 * cube[:, 4]
+    valley = (cube[:, 5] - 0.3 - 0.4 * cube[:, 6]) ** 2  # the best rate rises with the batch
+    return (
+        0.1 + 3.0 * valley + ((cube[:, :3] - [0.75, 0.4, 0.6]) ** 2).sum(axis=1) + 0.05 * cube[:, 4]
+    )
 
 
 def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
@@ -208,7 +273,9 @@ def test_gp_ei_beats_random_on_a_smooth_loss_over_the_papers_space():
 
     def end(method, seed):
         search = search_of(space, method, seed=seed, start=space.row_of(BASELINE), initial=5)
-        trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30)
+        trials = path(
+            search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30
+        )
         return min(trial.score for trial in trials)
 
     ends = [end("gp-ei", seed) for seed in range(5)]
@@ -224,7 +291,9 @@ def test_gp_ei_learns_where_trainings_diverge():
 
     def outcome(proposal):
         over = proposal.configuration["log10_learning_rate"] > -3
-        return Outcome("diverged") if over else Outcome("completed", score=float(loss[proposal.row]))
+        return (
+            Outcome("diverged") if over else Outcome("completed", score=float(loss[proposal.row]))
+        )
 
     trials = path(search_of(space, "gp-ei", start=space.row_of(BASELINE), initial=5), outcome, 40)
     late = [trial.outcome.status for trial in trials[15:]]
@@ -239,7 +308,10 @@ def test_the_chance_to_train_is_high_where_it_did_and_low_where_it_failed():
     search = search_of(space, "gp-ei")
     trials = path(
         search,
-        lambda p: Outcome("diverged") if p.configuration["a"] > 5 else Outcome("completed", score=1.0), 25,
+        lambda p: (
+            Outcome("diverged") if p.configuration["a"] > 5 else Outcome("completed", score=1.0)
+        ),
+        25,
     )
     view = view_of(space, trials)
     chance = np.exp(Chances(view).log_chance(np.arange(len(space))))
@@ -259,7 +331,9 @@ def test_pending_rows_push_the_next_worker_elsewhere():
     space = paper_space()
     loss = smooth_loss(space)
     search = search_of(space, "gp-ei", workers=4, lead=1.0, start=space.row_of(BASELINE), initial=5)
-    trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 16)
+    trials = path(
+        search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 16
+    )
     last = space.unit_cube[[trial.proposal.row for trial in trials[-4:]]]
     assert len({trial.proposal.pending for trial in trials[-4:]}) == 4
     assert max(np.linalg.norm(a - b) for a in last for b in last) > 0.3
@@ -272,7 +346,8 @@ def test_pending_rows_push_the_next_worker_elsewhere():
         ({"workers": 0}, "search-workers", "workers 0"),
         ({"seconds": np.ones(3)}, "search-shape", "3 predicted seconds .*: give one of each"),
         (
-            {"seconds": np.where(np.arange(len(SMALL)) == 5, np.nan, 1.0)}, "search-seconds",
+            {"seconds": np.where(np.arange(len(SMALL)) == 5, np.nan, 1.0)},
+            "search-seconds",
             "row 5 of .*take nan seconds, .*: give",
         ),
         ({"feasible": np.zeros(len(SMALL), dtype=bool)}, "no-feasible-row", "allow more memory"),

@@ -62,8 +62,10 @@ def test_a_file_gives_back_what_was_learned_to_the_last_bit(prior, tmp_path):
         for one, other in zip(again.ranker.parts, prior.ranker.parts, strict=True)
     )
     assert again.sha256 == prior.sha256 and again.axes == SPACE.axes and again.facts == prior.facts
-    assert all((one.losses == other.losses).all() and (one.levels == other.levels).all()
-               for one, other in zip(again.sources, SOURCES, strict=True))
+    assert all(
+        (one.losses == other.losses).all() and (one.levels == other.levels).all()
+        for one, other in zip(again.sources, SOURCES, strict=True)
+    )
     assert prior_of(again.axes, again.ranker, again.sources, again.facts).data == prior.data
 
 
@@ -78,7 +80,9 @@ def test_a_file_cut_off_anywhere_is_refused_by_name(prior, tmp_path):
     damaged = tmp_path / "prior.safetensors"
     for length in np.linspace(0, len(prior.data) - 1, 40).astype(int):
         damaged.write_bytes(prior.data[:length])
-        with pytest.raises(SearchError, match=r"prior\.safetensors: not a readable prior .*prior-damaged"):
+        with pytest.raises(
+            SearchError, match=r"prior\.safetensors: not a readable prior .*prior-damaged"
+        ):
             read_prior(damaged, SPACE.axes)
 
 
@@ -94,13 +98,17 @@ def without(tensors, *names):
         (lambda t: {**t, "scorer.1.bias": t["scorer.1.bias"][..., 1:]}, "shapes"),
         (
             lambda t: {
-                **t, "scorer.0.weight": t["scorer.0.weight"].astype(np.float32),
+                **t,
+                "scorer.0.weight": t["scorer.0.weight"].astype(np.float32),
                 "scorer.0.bias": t["scorer.0.bias"].astype(np.float32),
             },
             "64 bits",
         ),
         (lambda t: without(t, "scorer.1.weight"), "scorer.1.weight"),
-        (lambda t: {name: tensor for name, tensor in t.items() if not name.startswith("scorer")}, "scorer"),
+        (
+            lambda t: {name: tensor for name, tensor in t.items() if not name.startswith("scorer")},
+            "scorer",
+        ),
         (lambda t: {**t, "source.0.levels": t["source.0.levels"] + 9}, "beyond the axes"),
         (lambda t: {**t, "source.0.losses": t["source.0.losses"][1:]}, "source 0"),
         (lambda t: without(t, "source.1.losses"), "source.1.losses"),
@@ -160,7 +168,8 @@ def test_sources_of_few_rows_or_of_one_loss_teach_nothing():
     assert unusable(few) == "4 configurations of this space with a score, 5 or more are needed"
     assert unusable(alike) == "all its scores are equal" and unusable(SOURCES[0]) == ""
     with pytest.raises(
-        SearchError, match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources"
+        SearchError,
+        match=r"a search: 4 config.*a search: all its scores are equal.*prior-no-sources",
     ):
         learn([few, alike], SPACE.axes, SHORT, 1)
     prior = learn([few, SOURCES[0], alike], SPACE.axes, replace(SHORT, steps=5), 1)
@@ -173,7 +182,9 @@ def test_large_sources_are_thinned_to_a_third_of_the_best_and_others_evenly(monk
     monkeypatch.setattr(training, "KEPT", 30)
     kept = learn(SOURCES[:1], SPACE.axes, replace(SHORT, steps=2), 1).sources[0]
     assert (
-        kept.scored == SIZE and len(kept.losses) == 30 and (kept.losses[:10] == SOURCES[0].losses[:10]).all()
+        kept.scored == SIZE
+        and len(kept.losses) == 30
+        and (kept.losses[:10] == SOURCES[0].losses[:10]).all()
     )
     assert kept.losses[-1] == SOURCES[0].losses[-1] and (np.diff(kept.losses) > 0).all()
 
@@ -190,7 +201,9 @@ def finished(folder, losses, trials=12, **changes):
 
     def submit(proposal):
         loss = float(losses[proposal.row])
-        return landed(Outcome("completed", score=loss) if np.isfinite(loss) else Outcome("diverged"))
+        return landed(
+            Outcome("completed", score=loss) if np.isfinite(loss) else Outcome("diverged")
+        )
 
     return go_on(search, trials=trials, journal=folder, submit=submit)
 
@@ -211,9 +224,13 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
         for row in read.source.levels
     ] == [
         one.proposal.configuration
-        for one in sorted((one for one in trials if one.score is not None), key=lambda one: one.score)
+        for one in sorted(
+            (one for one in trials if one.score is not None), key=lambda one: one.score
+        )
     ]
-    narrow = read_journal(tmp_path, Space.of({"a": range(5), "b": range(7), "c": ["x", "y", "z"]}).axes)
+    narrow = read_journal(
+        tmp_path, Space.of({"a": range(5), "b": range(7), "c": ["x", "y", "z"]}).axes
+    )
     assert narrow.left_out == sum(
         row[0] >= 5 for row in read.source.levels
     ) and narrow.source.scored + narrow.left_out == len(scores)
@@ -224,7 +241,8 @@ def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_pat
 
 def test_equal_losses_come_by_their_levels_whatever_the_order_of_the_journal():
     rows = [
-        ({"a": 3, "b": 1, "c": "x"}, 0.5), ({"a": 1, "b": 2, "c": "y"}, 0.5),
+        ({"a": 3, "b": 1, "c": "x"}, 0.5),
+        ({"a": 1, "b": 2, "c": "y"}, 0.5),
         ({"a": 1, "b": 0, "c": "z"}, 0.1),
     ]
     one, other = (source_of("s", SPACE.axes, given).source for given in (rows, rows[::-1]))
@@ -254,7 +272,12 @@ def test_a_taught_search_killed_at_any_slot_goes_on_to_the_same_bytes(prior, tmp
     losses = loss_of(CENTRES[4], 9)
 
     def run(folder, trials):
-        go_on(taught(prior), trials=trials, journal=folder, submit=lambda one: landed(scored(losses)(one)))
+        go_on(
+            taught(prior),
+            trials=trials,
+            journal=folder,
+            submit=lambda one: landed(scored(losses)(one)),
+        )
 
     run(tmp_path / "whole", 9)
     for trials in (2, 5, 9):
@@ -270,7 +293,9 @@ def test_a_journal_of_another_prior_is_another_searchs(prior, tmp_path):
     opened(tmp_path, taught(prior)).write_header(1, 1, None, [])
     refuse_another_search(tmp_path, taught(prior))
     for other in (None, learn(SOURCES, SPACE.axes, replace(SHORT, steps=2), 1)):
-        with pytest.raises(SearchError, match=r"its search has prior_sha256 = .*journal-of-another-search"):
+        with pytest.raises(
+            SearchError, match=r"its search has prior_sha256 = .*journal-of-another-search"
+        ):
             refuse_another_search(tmp_path, taught(other))
 
 
@@ -283,8 +308,10 @@ def test_misranked_pairs_by_hand():
 
 def reversed_prior():
     return learn(
-        [source(-loss_of(centre, i)) for i, centre in enumerate(CENTRES[:4])], SPACE.axes,
-        replace(SHORT, context=False), 1,
+        [source(-loss_of(centre, i)) for i, centre in enumerate(CENTRES[:4])],
+        SPACE.axes,
+        replace(SHORT, context=False),
+        1,
     )
 
 
@@ -303,7 +330,9 @@ def test_with_a_prior_of_like_tasks_five_draws_leave_less_than_half_of_what_gp_e
             path(replace(one, seed=seed), scored(losses), 5)
             for one in (taught(prior), search_of(SPACE, "gp-ei"))
         ]
-        left.append([min(losses[trial.proposal.row] for trial in one) - losses.min() for one in trials])
+        left.append(
+            [min(losses[trial.proposal.row] for trial in one) - losses.min() for one in trials]
+        )
     assert np.mean(left, axis=0)[0] < 0.5 * np.mean(left, axis=0)[1]
 
 

@@ -14,7 +14,8 @@ def recorded(path):
     levels = [np.unique(column, return_inverse=True) for column in table["X"].T]
     columns = zip(table["names"], levels, table["kinds"], strict=True)
     axes = tuple(
-        Axis(str(name), tuple(values.tolist()), kinds[str(kind)]) for name, (values, _), kind in columns
+        Axis(str(name), tuple(values.tolist()), kinds[str(kind)])
+        for name, (values, _), kind in columns
     )
     return Space(axes, np.column_stack([codes for _, codes in levels])), table["y"]
 
@@ -22,7 +23,9 @@ def recorded(path):
 def draws_to_the_best_percent(space, loss, seed, cap=150):
     """Trials until one is among the best 1 % of the table; every run starts from a row of chance."""
     start = int(np.random.default_rng(seed).integers(len(space)))
-    search = Search(space, "gp-ei", seed, 1, start, 5, np.ones(len(space)), np.ones(len(space), dtype=bool))
+    search = Search(
+        space, "gp-ei", seed, 1, start, 5, np.ones(len(space)), np.ones(len(space), dtype=bool)
+    )
     good, trials = np.sort(loss)[int(np.ceil(0.01 * len(loss))) - 1], {}
     for slot in range(cap):
         proposal = propose_slot(search, [trial.proposal for trial in trials.values()], trials)

@@ -25,7 +25,9 @@ from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
 from fovnet.search.trial import Outcome, latest, to_facts
 
-SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
+SPACE = Space.of(
+    {"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]}
+)
 # durations span a hundredfold
 SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))
 START = {"depth": 2, "width": 2, "kind": "a", "flag": False}
@@ -38,7 +40,12 @@ def toy(proposal):
     if at["depth"] + at["width"] >= 8:
         return Outcome("diverged", training_loss=(2.0, float("inf"), float("nan")))
     noise = np.random.default_rng(proposal.seed).normal(0.0, 0.01)
-    loss = 0.1 * (at["depth"] - 2.3) ** 2 + 0.05 * (at["width"] - 4) ** 2 + 0.2 * (at["kind"] == "b") + noise
+    loss = (
+        0.1 * (at["depth"] - 2.3) ** 2
+        + 0.05 * (at["width"] - 4) ** 2
+        + 0.2 * (at["kind"] == "b")
+        + noise
+    )
     return Outcome("completed", (loss,), (loss,), float(loss), seconds=time.perf_counter())
 
 
@@ -49,12 +56,23 @@ def at_once(proposal):
 
 
 def search(journal, submit=at_once, **changes):
-    running = {name: changes.pop(name) for name in ("stop_below_regret", "progress") if name in changes}
+    running = {
+        name: changes.pop(name) for name in ("stop_below_regret", "progress") if name in changes
+    }
     trials, start = changes.pop("trials", 18), SPACE.row_of(changes.pop("start", START))
-    plan = {"method": "gp-ei", "seed": 3, "workers": 2, "initial": 4, "predicted_seconds": SECONDS,
-            "feasible": np.ones(len(SPACE), dtype=bool)}
+    plan = {
+        "method": "gp-ei",
+        "seed": 3,
+        "workers": 2,
+        "initial": 4,
+        "predicted_seconds": SECONDS,
+        "feasible": np.ones(len(SPACE), dtype=bool),
+    }
     return go_on(
-        Search(SPACE, start=start, **{**plan, **changes}), trials=trials, journal=journal, submit=submit,
+        Search(SPACE, start=start, **{**plan, **changes}),
+        trials=trials,
+        journal=journal,
+        submit=submit,
         **running,
     )
 
@@ -119,8 +137,13 @@ def test_a_finished_search_is_read_and_not_trained_again(tmp_path):
 
 
 OTHER = [
-    {"seed": 4}, {"workers": 3}, {"method": "random"}, {"initial": 6}, {"start": {**START, "depth": 1}},
-    {"predicted_seconds": 2 * SECONDS}, {"feasible": np.arange(len(SPACE)) > 0},
+    {"seed": 4},
+    {"workers": 3},
+    {"method": "random"},
+    {"initial": 6},
+    {"start": {**START, "depth": 1}},
+    {"predicted_seconds": 2 * SECONDS},
+    {"feasible": np.arange(len(SPACE)) > 0},
 ]
 
 
@@ -137,7 +160,7 @@ def test_a_second_owner_is_noticed(tmp_path):
     other = Search(SPACE, "gp-ei", 3, 2, SPACE.row_of(START), 4, SECONDS, every)
     with owned(tmp_path, other), pytest.raises(SearchError, match="journal-owned"):
         search(tmp_path)
-    assert len(search(tmp_path, trials=2)) == 2                            # free again
+    assert len(search(tmp_path, trials=2)) == 2  # free again
 
 
 @pytest.mark.parametrize(
@@ -164,7 +187,8 @@ def test_a_damaged_slot_is_put_aside_and_done_again(tmp_path, damage):
 
 
 @pytest.mark.parametrize(
-    "change", [{"seen": []}, {"pending": [1, 2]}, {"seed": 1}, {"row": 0}, {"row": 999}, {"slot": 4}]
+    "change",
+    [{"seen": []}, {"pending": [1, 2]}, {"seed": 1}, {"row": 0}, {"row": 999}, {"slot": 4}],
 )
 def test_a_slot_that_contradicts_the_clock_is_refused(tmp_path, change):
     search(tmp_path)
@@ -196,13 +220,16 @@ def test_a_machine_failure_is_tried_again_twice_and_leaves_its_traces(tmp_path, 
     assert (attempts.count(2), attempts.count(6), attempts.count(7)) == (3, 3, 1)
     assert trials[2].outcome.status == "completed" and len(trials[2].retries) == 2
     assert trials[6].outcome.status == "error" and "the node is gone" in trials[6].outcome.message
-    assert [to_facts(trial) for trial in read_trials(tmp_path)] == [to_facts(trial) for trial in trials]
+    assert [to_facts(trial) for trial in read_trials(tmp_path)] == [
+        to_facts(trial) for trial in trials
+    ]
     undisturbed = search(tmp_path / "undisturbed", trials=6)
     assert [trial.proposal for trial in trials[:6]] == [trial.proposal for trial in undisturbed]
 
 
 def test_where_locks_are_unknown_a_search_goes_on_all_the_same(tmp_path, monkeypatch):
     """Lustre mounted without them, or NFS without its daemon: nobody is kept out, and nobody stopped."""
+
     def unknown(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -214,6 +241,7 @@ def test_where_locks_are_unknown_a_search_goes_on_all_the_same(tmp_path, monkeyp
 
 def test_what_landed_beside_a_full_disk_is_written_down(tmp_path):
     """Four workers end at once, one of them for want of room: whichever is looked at first."""
+
     def submit(proposal):
         future = Future()
         future.set_exception(
@@ -225,10 +253,16 @@ def test_what_landed_beside_a_full_disk_is_written_down(tmp_path):
         with pytest.raises(SearchError, match="disk-full"):
             search(tmp_path / str(number), submit, workers=4)
         done = {path.name for path in (tmp_path / str(number)).glob("slot-*.json")}
-        assert {"slot-0000.json", "slot-0002.json", "slot-0003.json"} <= done and "slot-0001.json" not in done
+        assert {
+            "slot-0000.json",
+            "slot-0002.json",
+            "slot-0003.json",
+        } <= done and "slot-0001.json" not in done
 
 
-def test_what_no_training_can_help_ends_the_run_and_leaves_the_slot_as_if_it_had_not_begun(tmp_path):
+def test_what_no_training_can_help_ends_the_run_and_leaves_the_slot_as_if_it_had_not_begun(
+    tmp_path,
+):
     """A full disk: blaming the trials would record errors for all that are left, and a record is final."""
     attempts = []
 
@@ -273,7 +307,10 @@ def test_a_space_used_up_ends_the_search_with_a_sentence(tmp_path):
     trials = search(tmp_path, feasible=feasible)
     notes = json.loads((tmp_path / "search.json").read_text())["notes"]
     assert sorted(trial.proposal.row for trial in trials) == list(range(7))
-    assert "is not feasible; the search starts at the nearest" in notes[0] and "ends after 7" in notes[1]
+    assert (
+        "is not feasible; the search starts at the nearest" in notes[0]
+        and "ends after 7" in notes[1]
+    )
     assert json.loads((tmp_path / "search.json").read_text())["ends_after"] == 7
 
 
@@ -295,7 +332,9 @@ with ThreadPoolExecutor(2) as pool:
 
 
 @pytest.mark.parametrize("slots_before_the_kill", [1, 7])
-def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(tmp_path, slots_before_the_kill):
+def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(
+    tmp_path, slots_before_the_kill
+):
     """A real SIGKILL of a real process, in the midst of two trainings; then again a little later; then left
     in peace."""
     search(tmp_path / "undisturbed")
@@ -321,7 +360,9 @@ def test_killed_at_any_moment_and_started_again_it_ends_with_the_same_trials(tmp
 def test_a_search_ends_where_little_is_left_to_gain_and_says_so(tmp_path):
     """The first forecast below the bound is where it ends; without the bound the same journal goes on."""
     whole = search(tmp_path / "whole", workers=1, trials=40)
-    regrets = [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
+    regrets = [
+        trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast
+    ]
     bound = sorted(regrets)[len(regrets) // 3]
     # one worker sees all that came before
     scores = np.cumsum([trial.score is not None for trial in whole])
@@ -356,7 +397,8 @@ def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
         rate, blocks, filters = proposal.configuration.values()
         noise = np.random.default_rng(proposal.row).normal(0, 1e-4)
         loss = float(
-            (np.log(7) if rate <= -3 else 0.3 + 0.1 * abs(blocks - 3) + 0.05 * abs(filters - 6)) + noise
+            (np.log(7) if rate <= -3 else 0.3 + 0.1 * abs(blocks - 3) + 0.05 * abs(filters - 6))
+            + noise
         )
         done = Future()
         done.set_result(Outcome("completed", (loss,), (loss,), loss))
@@ -364,8 +406,14 @@ def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
 
     for seed in range(8):
         whole = Search(
-            space, "gp-ei", seed, 1, space.row_of({"rate": -3, "blocks": 5, "filters": 6}), None,
-            np.ones(len(space)), np.ones(len(space), dtype=bool),
+            space,
+            "gp-ei",
+            seed,
+            1,
+            space.row_of({"rate": -3, "blocks": 5, "filters": 6}),
+            None,
+            np.ones(len(space)),
+            np.ones(len(space), dtype=bool),
         )
         trials = go_on(
             whole, trials=20, journal=tmp_path / str(seed), submit=guessing, stop_below_regret=0.01
@@ -399,7 +447,9 @@ def test_the_regret_that_is_left_is_seldom_less_than_what_was_gained(tmp_path):
 
 
 SCHEDULES = [
-    Schedule("hyperband", 9, 3), Schedule("hyperband", 9, 3, reuse=False), Schedule("asha", 9, 3),
+    Schedule("hyperband", 9, 3),
+    Schedule("hyperband", 9, 3, reuse=False),
+    Schedule("asha", 9, 3),
     Schedule("asha", 9, 2, restarts=True),
 ]
 every_schedule = pytest.mark.parametrize(
@@ -409,7 +459,9 @@ every_schedule = pytest.mark.parametrize(
 
 @every_schedule
 @pytest.mark.parametrize("method", ["random", "gp-ei"])
-def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(tmp_path, schedule, method):
+def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(
+    tmp_path, schedule, method
+):
     """Two threads that end as they like; and a run whose submission breaks at each of three slots."""
     plan = {"method": method, "workers": 3, "trials": 6, "schedule": schedule}
     calm, crashes = search(tmp_path / "calm", **plan), [2, 7, 13]
@@ -422,15 +474,22 @@ def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(tmp_pat
 
     with ThreadPoolExecutor(3) as pool:
         delays = np.random.default_rng(0)
-        submit = lambda proposal: pool.submit(lambda at, wait: (time.sleep(wait), toy(at))[1],  # noqa: E731
-                                              proposal, delays.uniform(0.0, 0.01))
+        submit = lambda proposal: pool.submit(  # noqa: E731
+            lambda at, wait: (time.sleep(wait), toy(at))[1],
+            proposal,
+            delays.uniform(0.0, 0.01),
+        )
         search(tmp_path / "shuffled", submit, **plan)
     while crashes:
         with pytest.raises(KeyboardInterrupt):
             search(tmp_path / "crashed", breaking, **plan)
     search(tmp_path / "crashed", **plan)
     assert any(trial.proposal.continues is not None for trial in calm)
-    assert lasting(tmp_path / "calm") == lasting(tmp_path / "shuffled") == lasting(tmp_path / "crashed")
+    assert (
+        lasting(tmp_path / "calm")
+        == lasting(tmp_path / "shuffled")
+        == lasting(tmp_path / "crashed")
+    )
     assert [replay(tmp_path / "crashed", slot) for slot in range(len(calm))] == [
         trial.proposal for trial in calm
     ]
@@ -440,7 +499,12 @@ def test_the_path_of_a_schedule_does_not_depend_on_timing_nor_on_a_crash(tmp_pat
 def test_a_schedules_budget_may_be_raised_and_is_one_of_epochs(tmp_path, schedule):
     shares = []
     plan = {"schedule": schedule, "method": "random"}
-    search(tmp_path / "once", **plan, trials=12, progress=lambda done, total: shares.append((done, total)))
+    search(
+        tmp_path / "once",
+        **plan,
+        trials=12,
+        progress=lambda done, total: shares.append((done, total)),
+    )
     search(tmp_path / "twice", **plan, trials=5)
     fewer = len(lasting(tmp_path / "twice"))
     again = []
@@ -476,9 +540,21 @@ def test_a_journal_of_before_schedules_goes_on_and_is_refused_to_one(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"epochs": 4}, {"epochs": None}, {"begun": 0}, {"begun": 2}, {"rung": 0}, {"rung": 3}, {"rung": -1},
-        {"continues": None}, {"continues": 1}, {"continues": 999}, {"continues": -1}, {"seed": 1},
-        {"bracket": -1}, {"continues": 999, "seen": [999]}, {"predicted_seconds": 1.0},
+        {"epochs": 4},
+        {"epochs": None},
+        {"begun": 0},
+        {"begun": 2},
+        {"rung": 0},
+        {"rung": 3},
+        {"rung": -1},
+        {"continues": None},
+        {"continues": 1},
+        {"continues": 999},
+        {"continues": -1},
+        {"seed": 1},
+        {"bracket": -1},
+        {"continues": 999, "seen": [999]},
+        {"predicted_seconds": 1.0},
     ],
     ids=str,
 )
@@ -495,20 +571,32 @@ def test_a_continuation_that_contradicts_the_search_is_refused(tmp_path, change)
 
 def test_a_schedule_that_uses_the_space_up_says_so_and_ends_there_again(tmp_path):
     feasible = np.arange(len(SPACE)) < 7
-    plan = {"feasible": feasible, "schedule": SCHEDULES[2], "method": "random", "workers": 1, "trials": 99}
+    plan = {
+        "feasible": feasible,
+        "schedule": SCHEDULES[2],
+        "method": "random",
+        "workers": 1,
+        "trials": 99,
+    }
     trials = search(tmp_path, **plan)
     header = json.loads((tmp_path / "search.json").read_text())
     assert {trial.proposal.row for trial in trials} == set(range(7))
-    assert header["ends_after"] == len(trials) and f"ends after {len(trials)} slots" in header["notes"][-1]
+    assert (
+        header["ends_after"] == len(trials)
+        and f"ends after {len(trials)} slots" in header["notes"][-1]
+    )
     assert [trial.proposal for trial in search(tmp_path, None, **plan)] == [
         trial.proposal for trial in trials
     ]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES[1:3], ids=lambda one: one.kind)
-def test_what_the_machine_interrupts_on_a_higher_rung_leaves_the_row_its_earlier_score(tmp_path, schedule):
+def test_what_the_machine_interrupts_on_a_higher_rung_leaves_the_row_its_earlier_score(
+    tmp_path, schedule
+):
     """Tried three times, recorded as an error, never continued; the models still see what was reached
     before."""
+
     def submit(proposal):
         future = Future()
         future.set_exception(ConnectionError("the node is gone"))
@@ -516,7 +604,13 @@ def test_what_the_machine_interrupts_on_a_higher_rung_leaves_the_row_its_earlier
 
     trials = search(tmp_path, submit, schedule=schedule, method="random", trials=6)
     gone = [trial for trial in trials if trial.outcome.status == "error"]
-    assert gone and all(len(trial.retries) == 2 and trial.proposal.continues is not None for trial in gone)
+    assert gone and all(
+        len(trial.retries) == 2 and trial.proposal.continues is not None for trial in gone
+    )
     standing = {trial.proposal.row: trial.proposal.slot for trial in latest(trials)}
-    assert [standing[trial.proposal.row] for trial in gone] == [trial.proposal.continues for trial in gone]
-    assert not {trial.proposal.slot for trial in gone} & {trial.proposal.continues for trial in trials}
+    assert [standing[trial.proposal.row] for trial in gone] == [
+        trial.proposal.continues for trial in gone
+    ]
+    assert not {trial.proposal.slot for trial in gone} & {
+        trial.proposal.continues for trial in trials
+    }

@@ -15,9 +15,15 @@ def test_the_papers_space_has_34300_networks_and_every_one_finds_its_way_back():
     space = paper_space()
     assert len(space) == 34_300 == len({tuple(levels) for levels in space.rows.tolist()})
     rows = np.random.default_rng(0).choice(len(space), 500, replace=False).tolist()
-    assert [space.row_of(space.configuration(row)) for row in [0, *rows, 34_299]] == [0, *rows, 34_299]
-    ravelled = np.ravel_multi_index(tuple(space.rows.T), tuple(len(axis.levels) for axis in space.axes))
-    assert (ravelled == np.arange(34_300)).all()                                 # so the other 33,800 do too
+    assert [space.row_of(space.configuration(row)) for row in [0, *rows, 34_299]] == [
+        0,
+        *rows,
+        34_299,
+    ]
+    ravelled = np.ravel_multi_index(
+        tuple(space.rows.T), tuple(len(axis.levels) for axis in space.axes)
+    )
+    assert (ravelled == np.arange(34_300)).all()  # so the other 33,800 do too
 
 
 def test_the_baseline_is_the_papers_and_is_plain_python():
@@ -31,11 +37,15 @@ def test_the_baseline_is_the_papers_and_is_plain_python():
 def test_every_row_of_a_small_space_round_trips(counts):
     space = Space.of({f"axis {j}": tuple(range(10, 10 + count)) for j, count in enumerate(counts)})
     assert len(space) == np.prod(counts)
-    assert [space.row_of(space.configuration(row)) for row in range(len(space))] == list(range(len(space)))
+    assert [space.row_of(space.configuration(row)) for row in range(len(space))] == list(
+        range(len(space))
+    )
 
 
 def test_distances_go_by_level_for_ordinals_and_by_mismatch_for_categories():
-    space = Space.of({"rate": [1e-5, 1e-3, 1e-1], "flag": [False, True], "colour": ["red", "green", "blue"]})
+    space = Space.of(
+        {"rate": [1e-5, 1e-3, 1e-1], "flag": [False, True], "colour": ["red", "green", "blue"]}
+    )
     a = space.unit_cube[space.row_of({"rate": 1e-5, "flag": False, "colour": "red"})]
     b = space.unit_cube[space.row_of({"rate": 1e-3, "flag": True, "colour": "blue"})]
     squared = np.bincount(space.axis_of_column, (a - b) ** 2)
@@ -44,14 +54,20 @@ def test_distances_go_by_level_for_ordinals_and_by_mismatch_for_categories():
 
 def test_the_papers_unit_cube_has_one_column_an_axis_from_0_to_1():
     cube = paper_space().unit_cube
-    assert cube.shape == (34_300, 7) and (cube.min(axis=0) == 0).all() and (cube.max(axis=0) == 1).all()
+    assert (
+        cube.shape == (34_300, 7)
+        and (cube.min(axis=0) == 0).all()
+        and (cube.max(axis=0) == 1).all()
+    )
 
 
 @given(data())
 @settings(max_examples=50)
 def test_nearest_is_the_nearest_of_all(data):
     space = Space.of({"a": range(5), "b": range(3), "c": ["x", "y", "z"]})
-    allowed = np.array(data.draw(lists(integers(0, 1), min_size=len(space), max_size=len(space))), dtype=bool)
+    allowed = np.array(
+        data.draw(lists(integers(0, 1), min_size=len(space), max_size=len(space))), dtype=bool
+    )
     allowed[data.draw(integers(0, len(space) - 1))] = True
     row = data.draw(integers(0, len(space) - 1))
     found = space.nearest(space.rows[row], allowed)
@@ -61,7 +77,9 @@ def test_nearest_is_the_nearest_of_all(data):
 
 
 def test_more_rows_than_a_model_can_hold_are_refused_by_their_number():
-    with pytest.raises(SearchError, match=r"4,000,000 configurations.*second alone has 4,000.*space-rows"):
+    with pytest.raises(
+        SearchError, match=r"4,000,000 configurations.*second alone has 4,000.*space-rows"
+    ):
         len(Space((Axis("first", tuple(range(1000))), Axis("second", tuple(range(4000))))))
 
 
@@ -72,7 +90,9 @@ def test_a_table_lists_only_its_own_rows():
         space.row_of({"a": 3, "b": 1})
 
 
-@pytest.mark.parametrize(("wrong", "code"), [({"kernel": 4}, "space-level"), ({"karnel": 3}, "space-axes")])
+@pytest.mark.parametrize(
+    ("wrong", "code"), [({"kernel": 4}, "space-level"), ({"karnel": 3}, "space-axes")]
+)
 def test_a_configuration_outside_the_space_is_refused_by_name(wrong, code):
     with pytest.raises(SearchError, match=code):
         paper_space().row_of({**BASELINE, **wrong})
@@ -105,8 +125,12 @@ def test_a_category_and_an_ordinal_axis_may_offer_the_same_levels():
 
 
 def test_an_axis_says_of_what_kind_it_is():
-    assert Axis.of("a", [1, 2]).kind == Axis.of("a", {"ordinal": ["small", "large"]}).kind == "ordinal"
-    assert Axis.of("a", ["x", "y"]).kind == Axis.of("a", {"categorical": [1, 2]}).kind == "categorical"
+    assert (
+        Axis.of("a", [1, 2]).kind == Axis.of("a", {"ordinal": ["small", "large"]}).kind == "ordinal"
+    )
+    assert (
+        Axis.of("a", ["x", "y"]).kind == Axis.of("a", {"categorical": [1, 2]}).kind == "categorical"
+    )
 
 
 @pytest.mark.parametrize(

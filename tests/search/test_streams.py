@@ -20,7 +20,9 @@ SHARED = {
 }
 
 
-def streams(monkeypatch: pytest.MonkeyPatch, method: str, draws: int) -> dict[tuple[int, ...], set[str]]:
+def streams(
+    monkeypatch: pytest.MonkeyPatch, method: str, draws: int
+) -> dict[tuple[int, ...], set[str]]:
     """The functions that made a generator, by its seed without the zeros that numpy adds."""
     makers: dict[tuple[int, ...], set[str]] = defaultdict(set)
     default_rng = np.random.default_rng
@@ -43,9 +45,15 @@ def streams(monkeypatch: pytest.MonkeyPatch, method: str, draws: int) -> dict[tu
 @pytest.mark.parametrize(
     ("method", "draws", "shared"),
     [
-        ("random", 20, set()), ("tpe", 20, set()), ("gp-ei", 8, set()), ("gp-ts", 8, set()),
-        ("gp-mes", 8, set()), ("ensemble-ei", 6, set()), ("mads", 40, {("Mesh._nearest", "_poll")}),
-        ("a-mads", 30, {("Mesh._nearest", "_poll")}), ("ranking", 5, {("View.rng", "fitted")}),
+        ("random", 20, set()),
+        ("tpe", 20, set()),
+        ("gp-ei", 8, set()),
+        ("gp-ts", 8, set()),
+        ("gp-mes", 8, set()),
+        ("ensemble-ei", 6, set()),
+        ("mads", 40, {("Mesh._nearest", "_poll")}),
+        ("a-mads", 30, {("Mesh._nearest", "_poll")}),
+        ("ranking", 5, {("View.rng", "fitted")}),
     ],
 )
 def test_two_functions_draw_from_one_stream_only_where_they_say_so(
@@ -59,4 +67,6 @@ def test_two_functions_draw_from_one_stream_only_where_they_say_so(
 @pytest.mark.parametrize("names", sorted(SHARED))
 def test_those_that_do_name_one_another(names: tuple[str, str]) -> None:
     told = " ".join(str(function.__doc__) for function in SHARED[names])
-    assert "numbers" in told and any(name.rpartition(".")[2] in told or "ranking" in told for name in names)
+    assert "numbers" in told and any(
+        name.rpartition(".")[2] in told or "ranking" in told for name in names
+    )

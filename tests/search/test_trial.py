@@ -26,15 +26,24 @@ def trial(slot, status="completed", score=None, **more):
 
 
 def same(a, b):
-    return a == b or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
+    return a == b or (
+        isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b)
+    )
 
 
 @given(
-    lists(floats()), one_of(none(), floats()), sampled_from(["out_of_memory", "diverged", "timeout", "error"])
+    lists(floats()),
+    one_of(none(), floats()),
+    sampled_from(["out_of_memory", "diverged", "timeout", "error"]),
 )
 def test_any_trial_survives_strict_json(curve, score, status):
     before = trial(
-        3, status, score, validation_loss=tuple(curve), seconds=1.5, peak_memory_bytes=9,
+        3,
+        status,
+        score,
+        validation_loss=tuple(curve),
+        seconds=1.5,
+        peak_memory_bytes=9,
         versions={"torch": "2"},
     )
     text = json.dumps(to_facts(before), allow_nan=False)
@@ -45,7 +54,10 @@ def test_any_trial_survives_strict_json(curve, score, status):
 
 def test_best_ranks_completed_trials_by_score_then_slot():
     trials = [
-        trial(0, score=2.0), trial(1, score=1.0), trial(2, "diverged"), trial(3, score=1.0),
+        trial(0, score=2.0),
+        trial(1, score=1.0),
+        trial(2, "diverged"),
+        trial(3, score=1.0),
         trial(4, "pruned", 0.5),
     ]
     assert [one.proposal.slot for one in best(trials, 10)] == [1, 3, 0]
@@ -74,7 +86,11 @@ def test_a_completed_training_has_a_finite_score():
             "proposal",
             {
                 "forecast": {
-                    "score": 1.0, "low": None, "high": None, "chance_to_train": "x", "expected_regret": None,
+                    "score": 1.0,
+                    "low": None,
+                    "high": None,
+                    "chance_to_train": "x",
+                    "expected_regret": None,
                 }
             },
         ),
@@ -91,6 +107,8 @@ def test_facts_of_other_types_are_no_trial(part, change):
 def test_only_failures_of_the_configuration_teach():
     statuses = ("completed", "out_of_memory", "diverged", "timeout", "pruned", "error")
     assert [status for status in statuses if configuration_is_to_blame(status)] == [
-        "out_of_memory", "diverged", "timeout",
+        "out_of_memory",
+        "diverged",
+        "timeout",
     ]
     assert trial(0, "error", 1.0).score is None and trial(0, "pruned", 1.0).score == 1.0

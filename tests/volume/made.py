@@ -18,7 +18,9 @@ import numpy as np
 
 from fovnet.volume.volume import Volume
 
-FORTY_EIGHT = [(order, flips) for order in permutations(range(3)) for flips in product((1, -1), repeat=3)]
+FORTY_EIGHT = [
+    (order, flips) for order in permutations(range(3)) for flips in product((1, -1), repeat=3)
+]
 # spacings of the thick and thin axes, in RAS order, and degrees turned about the left-right axis
 PLANES = {
     "axial": ((1.5, 1.25, 4.0), 0.0),
@@ -29,7 +31,7 @@ PLANES = {
 INTEGERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 TYPES = (*INTEGERS, "f4", "f8")
 BOTH_ENDS = [end + kind for end in "<>" for kind in TYPES]
-FORMATS = {                     # suffix, number types with their byte order
+FORMATS = {  # suffix, number types with their byte order
     "nifti-1": (".nii", BOTH_ENDS),
     "nifti-2": (".nii.gz", BOTH_ENDS),
     "nrrd": (".nrrd", BOTH_ENDS),
@@ -37,16 +39,32 @@ FORMATS = {                     # suffix, number types with their byte order
     "mgh": (".mgz", [">u1", ">i2", ">u2", ">i4", ">f4"]),
 }
 NRRD_TYPES = {
-    "i1": "signed char", "u1": "unsigned char", "i2": "short", "u2": "unsigned short", "i4": "int",
-    "u4": "unsigned int", "i8": "long long int", "u8": "unsigned long long int", "f4": "float",
+    "i1": "signed char",
+    "u1": "unsigned char",
+    "i2": "short",
+    "u2": "unsigned short",
+    "i4": "int",
+    "u4": "unsigned int",
+    "i8": "long long int",
+    "u8": "unsigned long long int",
+    "f4": "float",
     "f8": "double",
 }
 MET_TYPES = {
-    "i1": "MET_CHAR", "u1": "MET_UCHAR", "i2": "MET_SHORT", "u2": "MET_USHORT", "i4": "MET_INT",
-    "u4": "MET_UINT", "i8": "MET_LONG_LONG", "u8": "MET_ULONG_LONG", "f4": "MET_FLOAT", "f8": "MET_DOUBLE",
+    "i1": "MET_CHAR",
+    "u1": "MET_UCHAR",
+    "i2": "MET_SHORT",
+    "u2": "MET_USHORT",
+    "i4": "MET_INT",
+    "u4": "MET_UINT",
+    "i8": "MET_LONG_LONG",
+    "u8": "MET_ULONG_LONG",
+    "f4": "MET_FLOAT",
+    "f8": "MET_DOUBLE",
 }
 SPACES = {
-    "left-posterior-superior": (-1, -1, 1), "right-anterior-superior": (1, 1, 1),
+    "left-posterior-superior": (-1, -1, 1),
+    "right-anterior-superior": (1, 1, 1),
     "left-anterior-superior": (-1, 1, 1),
 }
 
@@ -94,7 +112,11 @@ def write(name: str, path: Path, volume: Volume, dtype: str = "<i2") -> Path:
 
 
 def nifti(
-    path: Path, volume: Volume, dtype: str = "<i2", kind: type = nibabel.Nifti1Image, **fields: object
+    path: Path,
+    volume: Volume,
+    dtype: str = "<i2",
+    kind: type = nibabel.Nifti1Image,
+    **fields: object,
 ) -> Path:
     """A NIfTI file whose header and voxels have the byte order of `dtype`, placed by its sform."""
     header = kind.header_class(endianness=dtype[0])
@@ -113,19 +135,29 @@ def mgh(path: Path, volume: Volume, dtype: str = ">i2") -> Path:
     return path
 
 
-def analyze(path: Path, volume: Volume, dtype: str = "<i2", kind: type = nibabel.Spm99AnalyzeImage) -> Path:
+def analyze(
+    path: Path, volume: Volume, dtype: str = "<i2", kind: type = nibabel.Spm99AnalyzeImage
+) -> Path:
     """An Analyze pair with the .mat that SPM puts beside it; the path of its header."""
     header = kind.header_class(endianness=dtype[0])
     header.set_data_dtype(np.dtype(dtype[1:]))
     nibabel.save(
-        kind(volume.voxels.astype(dtype[1:]), volume.vox_to_ras, header=header), path.with_suffix(".img")
+        kind(volume.voxels.astype(dtype[1:]), volume.vox_to_ras, header=header),
+        path.with_suffix(".img"),
     )
     return path.with_suffix(".hdr")
 
 
 def nrrd(
-    path: Path, volume: Volume, dtype: str = "<i2", *, encoding: str = "gzip",
-    space: str = "left-posterior-superior", data: str = "", drop: tuple[str, ...] = (), **fields: str,
+    path: Path,
+    volume: Volume,
+    dtype: str = "<i2",
+    *,
+    encoding: str = "gzip",
+    space: str = "left-posterior-superior",
+    data: str = "",
+    drop: tuple[str, ...] = (),
+    **fields: str,
 ) -> Path:
     """An NRRD; with `data`, the voxels lie in a file of that name beside it.  `drop` leaves fields out,
     `fields` adds or replaces."""
@@ -133,10 +165,15 @@ def nrrd(
     vectors = [f"({','.join(repr(float(x)) for x in column)})" for column in affine[:3].T]
     lines = (
         {
-            "type": NRRD_TYPES[dtype[1:]], "dimension": "3", "space": space,
-            "sizes": " ".join(map(str, volume.voxels.shape)), "space directions": " ".join(vectors[:3]),
-            "kinds": "domain domain domain", "endian": {"<": "little", ">": "big"}[dtype[0]],
-            "encoding": encoding, "space origin": vectors[3],
+            "type": NRRD_TYPES[dtype[1:]],
+            "dimension": "3",
+            "space": space,
+            "sizes": " ".join(map(str, volume.voxels.shape)),
+            "space directions": " ".join(vectors[:3]),
+            "kinds": "domain domain domain",
+            "endian": {"<": "little", ">": "big"}[dtype[0]],
+            "encoding": encoding,
+            "space origin": vectors[3],
         }
         | ({"data file": data} if data else {})
         | {name.replace("_", " "): value for name, value in fields.items()}
@@ -153,23 +190,38 @@ def nrrd(
 
 
 def metaimage(
-    path: Path, volume: Volume, dtype: str = "<i2", *, packed: bool = False, data: str = "LOCAL",
-    drop: tuple[str, ...] = (), **fields: str,
+    path: Path,
+    volume: Volume,
+    dtype: str = "<i2",
+    *,
+    packed: bool = False,
+    data: str = "LOCAL",
+    drop: tuple[str, ...] = (),
+    **fields: str,
 ) -> Path:
     """A MetaImage; `data` names a file beside it.  `drop` leaves fields out, `fields` adds or replaces."""
     affine = np.diag([-1, -1, 1, 1]) @ volume.vox_to_ras
     spacing = np.linalg.norm(affine[:3, :3], axis=0)
     lines = {
-        "ObjectType": "Image", "NDims": "3", "BinaryData": "True",
-        "BinaryDataByteOrderMSB": str(dtype[0] == ">"), "CompressedData": str(packed),
-        "TransformMatrix": _spaced((affine[:3, :3] / spacing).T.ravel()), "Offset": _spaced(affine[:3, 3]),
-        "CenterOfRotation": "0 0 0", "AnatomicalOrientation": "RAI", "ElementSpacing": _spaced(spacing),
-        "DimSize": " ".join(map(str, volume.voxels.shape)), "ElementType": MET_TYPES[dtype[1:]],
+        "ObjectType": "Image",
+        "NDims": "3",
+        "BinaryData": "True",
+        "BinaryDataByteOrderMSB": str(dtype[0] == ">"),
+        "CompressedData": str(packed),
+        "TransformMatrix": _spaced((affine[:3, :3] / spacing).T.ravel()),
+        "Offset": _spaced(affine[:3, 3]),
+        "CenterOfRotation": "0 0 0",
+        "AnatomicalOrientation": "RAI",
+        "ElementSpacing": _spaced(spacing),
+        "DimSize": " ".join(map(str, volume.voxels.shape)),
+        "ElementType": MET_TYPES[dtype[1:]],
     } | fields
     raw = numbers(volume, dtype)
     voxels = zlib.compress(raw, 1) if packed else raw
     # ITK needs it
-    lines |= ({"CompressedDataSize": str(len(voxels))} if packed else {}) | {"ElementDataFile": data}
+    lines |= ({"CompressedDataSize": str(len(voxels))} if packed else {}) | {
+        "ElementDataFile": data
+    }
     head = "".join(f"{name} = {value}\n" for name, value in lines.items() if name not in drop)
     path.write_bytes(head.encode() + (voxels if data == "LOCAL" else b""))
     if data != "LOCAL":
@@ -177,11 +229,15 @@ def metaimage(
     return path
 
 
-def gipl(path: Path, volume: Volume, *, kind: int = 15, dtype: str = ">i2", magic: int = 0xEFFFE9B0) -> Path:
+def gipl(
+    path: Path, volume: Volume, *, kind: int = 15, dtype: str = ">i2", magic: int = 0xEFFFE9B0
+) -> Path:
     """A GIPL file, gzip by its name, of spacings and origin alone: directions have no place in it."""
     spacing = np.linalg.norm(volume.vox_to_ras[:3, :3], axis=0)
     origin = (np.diag([-1, -1, 1]) @ volume.vox_to_ras[:3, 3]).tolist()
-    head = struct.pack(">4HH4f", *volume.voxels.shape, 1, kind, *spacing, 0.0) + bytes(80 + 80 + 2 + 16)
+    head = struct.pack(">4HH4f", *volume.voxels.shape, 1, kind, *spacing, 0.0) + bytes(
+        80 + 80 + 2 + 16
+    )
     head += struct.pack(">4d4fI", *origin, 0.0, 0, 0, 0, 0, magic)
     data = head + numbers(volume, dtype)
     path.write_bytes(gzip.compress(data) if path.name.endswith(".gz") else data)

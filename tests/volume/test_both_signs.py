@@ -58,13 +58,17 @@ MAPS: dict[str, Callable[[], np.ndarray]] = {
     "a field in a bottle": lambda: within(90 * GRID[2] + 40 * GRID[0] * GRID[1]),
     "a field with a gap": lambda: np.where(smooth(4, 1, 3) > 1.2, 0, within(smooth(6, 80))),
     "a phase in radians": lambda: within(wrapped(smooth(5, 3))),
-    "a phase in steps of 1/128": lambda: np.rint(within(wrapped(smooth(5, 3))) * 128).astype(np.int16),
+    "a phase in steps of 1/128": lambda: np.rint(within(wrapped(smooth(5, 3))) * 128).astype(
+        np.int16
+    ),
     "a susceptibility": lambda: within(smooth(1.5, 0.05)),
     "a real part": lambda: within(body() * np.cos(smooth(5, 3))),
     "an imaginary part": lambda: within(body() * np.sin(smooth(5, 3))),
     "a difference of two visits": lambda: within(body(1) - body(2)),
     "a z map": lambda: within(smooth(1, 1)),
-    "a z map above a threshold": lambda: np.where(np.abs(smooth(1, 1)) > 1, within(smooth(1, 1)), 0),
+    "a z map above a threshold": lambda: np.where(
+        np.abs(smooth(1, 1)) > 1, within(smooth(1, 1)), 0
+    ),
     "a z map of an effect": lambda: within(smooth(1, 1) + 0.1),
     "a phase of deviation 1.1": lambda: standardised(smooth(5, 3)) * 1.1,
     "a field in ppm of deviation 0.9": lambda: standardised(smooth(6, 0.4)) * 0.9,
@@ -85,21 +89,29 @@ PICTURES: dict[str, Callable[[], np.ndarray]] = {
     "normalised as float16": lambda: standardised(body()).astype(np.float16),
     "normalised and clipped": lambda: np.clip(standardised(body()), -1.5, 3),
     "normalised by 0.98 of the deviation": lambda: standardised(body()) / 0.98,
-    "normalised about the median of a smaller mask": lambda: within(standardised(body()) + 0.02 * OUTLINE),
-    "normalised, voxels taken from the nearest": lambda: ndimage.zoom(standardised(body()), 0.7, order=0),
+    "normalised about the median of a smaller mask": lambda: within(
+        standardised(body()) + 0.02 * OUTLINE
+    ),
+    "normalised, voxels taken from the nearest": lambda: ndimage.zoom(
+        standardised(body()), 0.7, order=0
+    ),
     "normalised in steps of 1/256": lambda: np.rint(standardised(body()) * 256) / 256,
     "normalised, air the lowest": lambda: standardised(body(), -4.0),
     "normalised whole": lambda: (body() - body().mean()) / body().std(),
     "from -1 to 1": lambda: within(body()) / 500 - 1,
     "air filled with -1024": lambda: within(body(), -1024.0),
-    "one broken voxel": lambda: np.where(np.arange(body().size).reshape(SHAPE) == 9, -32768, within(body())),
+    "one broken voxel": lambda: np.where(
+        np.arange(body().size).reshape(SHAPE) == 9, -32768, within(body())
+    ),
     "masked air as NaN": lambda: within(body(), np.nan),
     "a p value": lambda: within(1 - np.exp(-np.abs(smooth(1, 1)))),
 }
 
 
 def saved(path: Path, voxels: np.ndarray) -> Path:
-    image = nibabel.Nifti1Image(voxels if voxels.dtype.kind in "iu" else voxels.astype(np.float32), AFFINE)
+    image = nibabel.Nifti1Image(
+        voxels if voxels.dtype.kind in "iu" else voxels.astype(np.float32), AFFINE
+    )
     nibabel.save(image, path)
     return path
 
@@ -124,7 +136,9 @@ def test_a_z_map_of_noise_is_not_told_from_a_normalised_picture(tmp_path):
 def test_a_map_is_seen_however_it_lies(tmp_path):
     """Before it is resampled, which fills the corners."""
     turn = np.array([[0.8, -0.6, 0, 0], [0.6, 0.8, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])[[1, 2, 0, 3]]
-    nibabel.save(nibabel.Nifti1Image(MAPS["a field in Hz"]().astype("f4"), turn @ AFFINE), tmp_path / "a.nii")
+    nibabel.save(
+        nibabel.Nifti1Image(MAPS["a field in Hz"]().astype("f4"), turn @ AFFINE), tmp_path / "a.nii"
+    )
     assert slice_volume(tmp_path / "a.nii").has_both_signs
 
 

@@ -60,7 +60,9 @@ def test_what_memory_does_not_hold_is_refused_with_the_bytes_needed_and_allowed(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is reset through /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak is reset through /proc"
+)
 @pytest.mark.parametrize(("dtype", "slope"), [("<i2", 1.0), ("<i2", 0.5), ("<f8", 1.0)])
 def test_a_volume_is_held_once_whatever_is_stored(tmp_path: Path, dtype: str, slope: float) -> None:
     """400 × 400 × 200 voxels are 128 MB as float32; as float64 they were 256 MB more while they were read."""

@@ -90,7 +90,9 @@ LABEL_MAPS: dict[str, Callable[[], np.ndarray]] = {
     "numbers from 11,101 to 14,175": lambda: named(parcels(700), 11_101 + any_numbers(700, 3074)),
     "numbers up to 6e8": lambda: named(parcels(900), any_numbers(900, 600_000_000)),
     "negative numbers": lambda: named(parcels(800), -np.arange(1, 801)),
-    "800 labels on a ground of 5000": lambda: np.where(INSIDE, named(parcels(800), np.arange(1, 801)), 5000),
+    "800 labels on a ground of 5000": lambda: np.where(
+        INSIDE, named(parcels(800), np.arange(1, 801)), 5000
+    ),
     "1500 cells": lambda: named(parcels(1500), any_numbers(1500, 65_535)),
     "labels without a ground": lambda: parcels(700, where=np.ones((SIDE,) * 3, dtype=bool)) + 1,
 }
@@ -107,7 +109,9 @@ MR: dict[str, Callable[[], np.ndarray]] = {
         INSIDE, np.pad(anatomy(1024, 0.02)[8:-8], ((8, 8), (0, 0), (0, 0)), constant_values=-500), 0
     ),
     "a coil on one side": lambda: anatomy(4096, 0.02, fall_off=3.0),
-    "8 bits of a coil on one side, enlarged 4 times": lambda: enlarged(anatomy(256, 0.03, fall_off=3.0), 4),
+    "8 bits of a coil on one side, enlarged 4 times": lambda: enlarged(
+        anatomy(256, 0.03, fall_off=3.0), 4
+    ),
     "12 bits, enlarged twice": lambda: enlarged(anatomy(4096, 0.02), 2),
     "12 bits, enlarged 4 times": lambda: enlarged(anatomy(4096, 0.02), 4),
     "8 bits, enlarged 4 times": lambda: enlarged(anatomy(256, 0.03), 4),
@@ -157,7 +161,8 @@ def test_values_of_mr_lie_anywhere_and_labels_in_places_of_their_own() -> None:
 def test_labels_are_refused_from_a_file_of_any_integers(tmp_path: Path) -> None:
     for dtype in (np.int16, np.uint16, np.int32, np.uint32, np.float32, np.float64):
         nibabel.save(
-            nibabel.Nifti1Image(LABEL_MAPS["660 labels"]().astype(dtype), np.eye(4)), tmp_path / "a.nii"
+            nibabel.Nifti1Image(LABEL_MAPS["660 labels"]().astype(dtype), np.eye(4)),
+            tmp_path / "a.nii",
         )
         with pytest.raises(VolumeError, match="661 different whole numbers"):
             read(tmp_path / "a.nii")
@@ -195,10 +200,15 @@ def test_a_constant_fill_is_read_as_the_black_that_it_stands_for(
 
 
 @pytest.mark.parametrize("brightest", [1.0, 30_000.0])
-def test_fills_of_fractions_and_of_bright_scanners_are_known_too(tmp_path: Path, brightest: float) -> None:
+def test_fills_of_fractions_and_of_bright_scanners_are_known_too(
+    tmp_path: Path, brightest: float
+) -> None:
     image = (anatomy(4096, 0.02) / 4095 * brightest).astype(np.float32)
     found = read(saved(tmp_path / "a.nii", np.where(INSIDE, image, np.float32(-1024))))
-    assert np.array_equal(found.voxels, np.where(INSIDE, image, 0)) and "exactly -1024" in found.notes[0]
+    assert (
+        np.array_equal(found.voxels, np.where(INSIDE, image, 0))
+        and "exactly -1024" in found.notes[0]
+    )
 
 
 def test_what_was_interpolated_between_image_and_fill_is_black_too(tmp_path: Path) -> None:
@@ -231,9 +241,9 @@ def test_a_ct_stays_one_whatever_it_is_filled_with(tmp_path: Path, fill: int) ->
 def test_a_fill_beneath_values_of_either_sign_is_named(tmp_path: Path) -> None:
     """Of a normalised volume nobody knows what is black: it is refused, and the message names the fill and
     what to do."""
-    normalised = np.where(INSIDE, np.random.default_rng(0).normal(0, 1, INSIDE.shape), -9999).astype(
-        np.float32
-    )
+    normalised = np.where(
+        INSIDE, np.random.default_rng(0).normal(0, 1, INSIDE.shape), -9999
+    ).astype(np.float32)
     said = refusal(saved(tmp_path / "a.nii", normalised))
     assert "100% of them exactly -9999, a constant fill" in said and "fill with 0 instead" in said
 

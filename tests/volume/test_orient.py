@@ -15,7 +15,9 @@ from fovnet.volume.orient import closest_canonical, tilt_deg, to_ras
 from fovnet.volume.slices.stack import cut
 from fovnet.volume.volume import Volume
 
-FORTY_EIGHT = [(order, flips) for order in permutations(range(3)) for flips in product((1, -1), repeat=3)]
+FORTY_EIGHT = [
+    (order, flips) for order in permutations(range(3)) for flips in product((1, -1), repeat=3)
+]
 
 
 def rotation(axis: int, degrees: float) -> np.ndarray:
@@ -77,13 +79,18 @@ def test_a_voxel_keeps_its_place_in_the_scanner():
     i, j, k = np.argwhere(ras.voxels == volume.voxels[3, 5, 7])[0]
     same = volume.voxels == volume.voxels[3, 5, 7]
     places = nibabel.affines.apply_affine(volume.vox_to_ras, np.argwhere(same))
-    assert np.abs(places - nibabel.affines.apply_affine(ras.vox_to_ras, [i, j, k])).sum(axis=1).min() < 1e-5
+    assert (
+        np.abs(places - nibabel.affines.apply_affine(ras.vox_to_ras, [i, j, k])).sum(axis=1).min()
+        < 1e-5
+    )
 
 
 @settings(max_examples=30)
 @given(floats(0, 44), integers(0, 2))
 def test_the_tilt_of_a_rotation_is_its_angle(degrees, axis):
-    assert tilt_deg(closest_canonical(oblique(degrees, axis)).vox_to_ras) == pytest.approx(degrees, abs=1e-3)
+    assert tilt_deg(closest_canonical(oblique(degrees, axis)).vox_to_ras) == pytest.approx(
+        degrees, abs=1e-3
+    )
 
 
 def test_within_the_limit_no_voxel_changes_and_beyond_it_the_grid_stands_straight():
@@ -99,7 +106,9 @@ def test_within_the_limit_no_voxel_changes_and_beyond_it_the_grid_stands_straigh
 def test_resampling_a_linear_ramp_is_exact_inside_the_volume(degrees):
     """Trilinear interpolation reproduces every linear function of the position."""
     volume = oblique(degrees, shape=(20, 24, 22))
-    at = nibabel.affines.apply_affine(volume.vox_to_ras, np.indices(volume.voxels.shape).reshape(3, -1).T)
+    at = nibabel.affines.apply_affine(
+        volume.vox_to_ras, np.indices(volume.voxels.shape).reshape(3, -1).T
+    )
     ramp = (1000 + at @ [2.0, -3.0, 5.0]).astype(np.float32).reshape(volume.voxels.shape)
     straight = to_ras(Volume(ramp, volume.vox_to_ras, "ramp"))
     index = np.indices(straight.voxels.shape).reshape(3, -1).T
@@ -122,7 +131,9 @@ def test_a_broken_voxel_does_not_brighten_a_volume_that_is_straightened(low):
     it."""
     rng = np.random.default_rng(0)
     voxels = np.where(
-        np.hypot(*np.meshgrid(np.linspace(-1, 1, 40), np.linspace(-1, 1, 44), indexing="ij"))[:, :, None]
+        np.hypot(*np.meshgrid(np.linspace(-1, 1, 40), np.linspace(-1, 1, 44), indexing="ij"))[
+            :, :, None
+        ]
         < 0.7,
         900.0,
         0.0,
@@ -133,7 +144,9 @@ def test_a_broken_voxel_does_not_brighten_a_volume_that_is_straightened(low):
     before = cut(to_ras(Volume(voxels, affine, "whole"))).pixels
     voxels[5, 5, 5] = low
     spoilt = cut(to_ras(Volume(voxels, affine, "spoilt"))).pixels
-    assert np.abs(before.astype(int) - spoilt).mean() < 0.5 and np.median(before) == np.median(spoilt)
+    assert np.abs(before.astype(int) - spoilt).mean() < 0.5 and np.median(before) == np.median(
+        spoilt
+    )
 
 
 def test_a_grid_that_would_not_fit_is_refused_before_it_is_made():
@@ -195,8 +208,10 @@ def test_a_single_slice_fills_no_space_and_stays_as_it_is_however_oblique(thin, 
 
 @settings(max_examples=300)
 @given(
-    shape=tuples(*[integers(1, 6)] * 3), spacing=tuples(*[floats(0.3, 40.0)] * 3),
-    angles=tuples(*[floats(-180.0, 180.0)] * 3), seed=integers(0, 99),
+    shape=tuples(*[integers(1, 6)] * 3),
+    spacing=tuples(*[floats(0.3, 40.0)] * 3),
+    angles=tuples(*[floats(-180.0, 180.0)] * 3),
+    seed=integers(0, 99),
 )
 def test_every_small_geometry_is_cut_into_slices_that_show_something(shape, spacing, angles, seed):
     """Also slabs so thin that no point of a grid along the scanner axes lies in them."""
@@ -211,4 +226,6 @@ def test_every_small_geometry_is_cut_into_slices_that_show_something(shape, spac
     if np.ptp(voxels) == 0:
         return
     stack = cut(to_ras(volume))
-    assert stack.pixels.max() > 0 and np.isfinite(stack.z_mm).all() and (np.diff(stack.z_mm) > 0).all()
+    assert (
+        stack.pixels.max() > 0 and np.isfinite(stack.z_mm).all() and (np.diff(stack.z_mm) > 0).all()
+    )

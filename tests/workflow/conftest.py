@@ -28,7 +28,12 @@ class Shell:
     ) -> subprocess.CompletedProcess[str]:
         line = list(map(str, words))
         done = subprocess.run(
-            line, capture_output=True, text=True, timeout=timeout, cwd=self.folder, env=self.environment,
+            line,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            cwd=self.folder,
+            env=self.environment,
             check=False,
         )
         said = f"{' '.join(line)}: status {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
@@ -37,7 +42,9 @@ class Shell:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("SNAKEMAKE")}
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith("SNAKEMAKE")
+        }
         return {**kept, "PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
 
 
@@ -61,7 +68,12 @@ def smoke(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not (made / "results" / "smoke" / "report.html").exists():
             maker = Shell(made)
             maker(
-                "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
+                "snakemake",
+                "--snakefile",
+                ROOT / "Snakefile",
+                "--cores",
+                "2",
+                "--configfile",
                 ROOT / "configs/smoke.yaml",
             )
     # with the times of files, by which Snakemake judges

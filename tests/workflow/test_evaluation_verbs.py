@@ -39,9 +39,18 @@ def test_ablate_writes_every_step_with_its_gain(copied: tuple[Path, Path], shell
     rows = read_tsv(results / "evaluation" / "ablation.tsv")
     assert {row["ladder"] for row in rows} == {"decision", "ensemble", "network"}
     rates = read_tsv(results / "evaluation" / "rates.tsv")
-    decided = {row["measure"]: row["value"] for row in rates
-               if (row["group"], row["stage"]) == ("all", "decided") and row["region"] in ("", "regions")}
-    for measure in ("slice_error", "exact_set", "span_f1", "border_within_10_mm", "border_abs_mean_mm"):
+    decided = {
+        row["measure"]: row["value"]
+        for row in rates
+        if (row["group"], row["stage"]) == ("all", "decided") and row["region"] in ("", "regions")
+    }
+    for measure in (
+        "slice_error",
+        "exact_set",
+        "span_f1",
+        "border_within_10_mm",
+        "border_abs_mean_mm",
+    ):
         last = {
             row["value"]
             for row in rows
@@ -67,7 +76,9 @@ def test_an_ablation_of_another_rule_is_no_part_of_the_report(
         and "decisions-of-others" in told.stderr
         and "ensemble/decision.json" in told.stderr
     )
-    (results / "decisions" / "earlier.json").write_text("{}")           # on a volume that left the test split
+    (results / "decisions" / "earlier.json").write_text(
+        "{}"
+    )  # on a volume that left the test split
     shell("fovnet", "decide", "--config", config)
     assert {path.stem for path in (results / "decisions").glob("*.json")} == {
         row["volume_id"] for row in read_tsv(results / "decisions" / "spans.tsv")
@@ -76,7 +87,9 @@ def test_an_ablation_of_another_rule_is_no_part_of_the_report(
     assert 'id="ablation"' not in results.joinpath("report.html").read_text()
 
 
-def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(smoke: Path, shell: Shell) -> None:
+def test_the_workflow_makes_the_ablation_when_it_is_asked_for_by_name(
+    smoke: Path, shell: Shell
+) -> None:
     """And not otherwise: a second run of everything has nothing to do (test_smoke.py)."""
     files = ("--snakefile", ROOT / "Snakefile", "--configfile", ROOT / "configs/smoke.yaml")
     dry = shell("snakemake", *files, "--cores", "2", "-n", "ablate")
@@ -96,7 +109,9 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(
     shell("fovnet", "search", "--config", fewer)
     assert len(slots) == 4 and len(read_tsv(results / "search" / "trials.tsv")) == 2
     shell("fovnet", "ensemble", "--config", fewer)
-    assert {member["slot"] for member in read_json(results / "ensemble" / "ensemble.json")["members"]} <= {
+    assert {
+        member["slot"] for member in read_json(results / "ensemble" / "ensemble.json")["members"]
+    } <= {
         0,
         1,
     }
@@ -112,27 +127,41 @@ def test_fewer_trials_asked_for_afterwards_are_all_that_there_are(
     assert len(read_tsv(results / "search" / "trials.tsv")) == 4
 
 
-@pytest.mark.parametrize(("section", "change", "verbs", "code"), [
-    ("prepare", {"target_spacing_mm": 9.0}, ("ensemble", "report"), "slices-other-settings"),
-    ("regions", "limbs.yaml", ("tune", "decide"), "slices-other-settings"),
-    ("decision", {"method": "intersections"}, ("decide", "report"), "rule-other-settings"),
-    ("ensemble", {"members": 1}, ("report",), "ensemble-other-settings"),
-    ("training", {"epochs": 77}, ("report",), "search-other-settings"),
-])
+@pytest.mark.parametrize(
+    ("section", "change", "verbs", "code"),
+    [
+        ("prepare", {"target_spacing_mm": 9.0}, ("ensemble", "report"), "slices-other-settings"),
+        ("regions", "limbs.yaml", ("tune", "decide"), "slices-other-settings"),
+        ("decision", {"method": "intersections"}, ("decide", "report"), "rule-other-settings"),
+        ("ensemble", {"members": 1}, ("report",), "ensemble-other-settings"),
+        ("training", {"epochs": 77}, ("report",), "search-other-settings"),
+    ],
+)
 def test_a_run_is_read_by_the_settings_it_was_made_with(
-    smoke: Path, tmp_path: Path, shell: Shell, section: str, change: object, verbs: tuple[str, ...], code: str
+    smoke: Path,
+    tmp_path: Path,
+    shell: Shell,
+    section: str,
+    change: object,
+    verbs: tuple[str, ...],
+    code: str,
 ) -> None:
     """Six regions by other names would be told as such, and a report would state what nothing was made with.
     Nothing is touched."""
     results, config = copy_of(smoke, tmp_path)
     regions = [
-        {"name": name, "rung": rung} for rung, name in enumerate(["foot", "knee", "hip", "elbow", "hand"])
+        {"name": name, "rung": rung}
+        for rung, name in enumerate(["foot", "knee", "hip", "elbow", "hand"])
     ]
     (tmp_path / "limbs.yaml").write_text(
         yaml.safe_dump({"regions": [*regions, {"name": "shoulder", "rung": None}]})
     )
     raw, before = yaml.safe_load(config.read_text()), contents(results)
-    mine = str(tmp_path / change) if isinstance(change, str) else {**(raw.get(section) or {}), **change}  # type: ignore[dict-item]
+    mine = (
+        str(tmp_path / change)
+        if isinstance(change, str)
+        else {**(raw.get(section) or {}), **change}
+    )  # type: ignore[dict-item]
     config.write_text(yaml.safe_dump({**raw, section: mine}))
     for verb in verbs:
         told = shell("fovnet", verb, "--config", config, check=False)
@@ -140,12 +169,16 @@ def test_a_run_is_read_by_the_settings_it_was_made_with(
     assert contents(results) == before
 
 
-def test_networks_of_another_search_are_in_no_report(smoke: Path, tmp_path: Path, shell: Shell) -> None:
+def test_networks_of_another_search_are_in_no_report(
+    smoke: Path, tmp_path: Path, shell: Shell
+) -> None:
     """And what they said of slices does not outlive them, where the next ensemble was killed half-way."""
     results, config = copy_of(smoke, tmp_path)
     facts = results / "ensemble" / "ensemble.json"
     facts.write_text(
-        facts.read_text().replace(f'"journal": "{read_json(facts)["journal"]}"', '"journal": "of another"')
+        facts.read_text().replace(
+            f'"journal": "{read_json(facts)["journal"]}"', '"journal": "of another"'
+        )
     )
     told = shell("fovnet", "report", "--config", config, check=False)
     assert told.returncode == 2 and "ensemble-other-search" in told.stderr
@@ -153,7 +186,9 @@ def test_networks_of_another_search_are_in_no_report(smoke: Path, tmp_path: Path
     elsewhere = config.with_name("elsewhere.yaml")
     elsewhere.write_text(config.read_text().replace("device: auto", "device: cuda"))
     assert shell("fovnet", "ensemble", "--config", elsewhere, check=False).returncode == 2
-    assert read_json(facts)["journal"] != "of another" and not (results / "probabilities.npz").exists()
+    assert (
+        read_json(facts)["journal"] != "of another" and not (results / "probabilities.npz").exists()
+    )
 
 
 def test_a_secret_put_beside_a_finished_run_is_not_passed_over(
@@ -219,7 +254,9 @@ def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_
     manifest = read_tsv(results / "slices" / "manifest.tsv")
     for split in ("train", "validation"):
         known = {
-            mark(f"{row['collection']}/{row['subject_id']}") for row in manifest if row["split"] == split
+            mark(f"{row['collection']}/{row['subject_id']}")
+            for row in manifest
+            if row["split"] == split
         }
         assert set(facts["subjects"][split]) == known
     tested = next(row for row in manifest if row["split"] == "test" and row["status"] == "ok")
@@ -230,10 +267,18 @@ def test_the_people_learned_from_are_kept_beside_the_model_and_a_leak_stops_the_
     assert done.returncode == 2 and "evaluate-tuned-on-test" in done.stderr
 
 
-def test_labels_changed_after_the_cut_stop_the_evaluation(copied: tuple[Path, Path], shell: Shell) -> None:
+def test_labels_changed_after_the_cut_stop_the_evaluation(
+    copied: tuple[Path, Path], shell: Shell
+) -> None:
     results, config = copied
-    table, manifest = results / "phantom" / "regions.tsv", read_tsv(results / "slices" / "manifest.tsv")
-    kept, tested = table.read_text(), {row["volume_id"] for row in manifest if row["split"] == "test"}
+    table, manifest = (
+        results / "phantom" / "regions.tsv",
+        read_tsv(results / "slices" / "manifest.tsv"),
+    )
+    kept, tested = (
+        table.read_text(),
+        {row["volume_id"] for row in manifest if row["split"] == "test"},
+    )
     lines = [line for line in kept.splitlines(keepends=True) if line.split("\t")[0] not in tested]
     assert len(lines) < kept.count("\n")
     table.write_text("".join(lines))
@@ -251,7 +296,9 @@ def test_compare_says_that_a_run_does_not_differ_from_itself(
     assert done.returncode == 2 and "compare-missing" in done.stderr
 
 
-def test_whoever_stops_reading_keeps_what_was_found(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+def test_whoever_stops_reading_keeps_what_was_found(
+    smoke: Path, shell: Shell, tmp_path: Path
+) -> None:
     """`fovnet compare ... | head` writes its tables before it tells of them: here nobody reads at all."""
     shell("bash", "-c", f"fovnet compare '{smoke}' '{smoke}' --out '{tmp_path}' | true")
     assert (tmp_path / "comparison.tsv").stat().st_size > 0
@@ -261,5 +308,7 @@ def test_bench_intervals_tells_how_often_the_truth_is_held(shell: Shell, tmp_pat
     few = ("--studies", "30", "--subjects", "12", "--bootstrap", "200")
     shown = shell("fovnet", "bench", "intervals", "--out", tmp_path / "held.tsv", *few)
     rows = read_tsv(tmp_path / "held.tsv")
-    assert {"bootstrap-t", "BCa", "percentile", "every slice a body"} <= {row["method"] for row in rows}
+    assert {"bootstrap-t", "BCa", "percentile", "every slice a body"} <= {
+        row["method"] for row in rows
+    }
     assert all(int(row["studies"]) == 30 for row in rows) and "slice error" in shown.stdout

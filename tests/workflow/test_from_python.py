@@ -12,20 +12,28 @@ import fovnet
 from fovnet.records import read_tsv
 
 ROOT = Path(__file__).parents[2]
-SAME = ("search/trials.tsv", "decisions/spans.tsv", "evaluation/rates.tsv", "evaluation/borders.tsv")
+SAME = (
+    "search/trials.tsv",
+    "decisions/spans.tsv",
+    "evaluation/rates.tsv",
+    "evaluation/borders.tsv",
+)
 
 
 def steady(path: Path) -> list[dict[str, str]]:
     """A table without what depends on the clock or the place."""
     return [
-        {key: value for key, value in row.items() if key not in ("seconds", "path")} for row in read_tsv(path)
+        {key: value for key, value in row.items() if key not in ("seconds", "path")}
+        for row in read_tsv(path)
     ]
 
 
 @pytest.mark.slow
 def test_a_run_from_python_is_the_workflows(smoke: Path, tmp_path: Path) -> None:
     settings = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump({**settings, "results": str(tmp_path / "results")}))
+    (tmp_path / "mine.yaml").write_text(
+        yaml.safe_dump({**settings, "results": str(tmp_path / "results")})
+    )
 
     run = fovnet.open(tmp_path / "mine.yaml")
     pack = run.prepare()
@@ -37,7 +45,9 @@ def test_a_run_from_python_is_the_workflows(smoke: Path, tmp_path: Path) -> None
     page = run.report()
 
     assert len(trials) == 4 and made.members == made.wanted and page.stat().st_size > 100_000
-    assert answers.volumes == {volume.volume_id for volume in pack.records if volume.split == "test"}
+    assert answers.volumes == {
+        volume.volume_id for volume in pack.records if volume.split == "test"
+    }
     assert len(evaluation.volumes) == len(answers.volumes)
     for name in SAME:
         assert steady(run.results.folder / name) == steady(smoke / name), name

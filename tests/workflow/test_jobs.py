@@ -30,7 +30,11 @@ def sliced(smoke: Path, folder: Path, **search: object) -> tuple[Path, list[str]
     for name in ("phantom", "slices"):
         shutil.copytree(smoke / name, folder / "results" / name)
     words = [
-        "snakemake", folder / "results/search/trials.tsv", "--snakefile", ROOT / "Snakefile", "--directory",
+        "snakemake",
+        folder / "results/search/trials.tsv",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--directory",
         folder,
     ]
     return folder / "results", list(map(str, [*words, "--configfile", folder / "jobs.yaml"]))
@@ -50,12 +54,16 @@ def slots(results: Path) -> list[tuple[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def jobs(smoke: Path, shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def jobs(
+    smoke: Path, shell: Shell, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[str]]:
     """A search of three trials as jobs on three cores, killed in the midst of two trainings, gone on with on
     two; and its command."""
     results, command = sliced(smoke, tmp_path_factory.mktemp("jobs"), trials=3)
     first = [*command, "--cores", "3"]
-    run = subprocess.Popen(first, env=shell.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # type: ignore[attr-defined]
+    run = subprocess.Popen(
+        first, env=shell.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )  # type: ignore[attr-defined]
     deadline = time.monotonic() + 900
     while len(list(results.glob("search/*/locks/slot-*"))) < 2:
         assert run.poll() is None and time.monotonic() < deadline
@@ -78,7 +86,10 @@ def test_slots_as_jobs_have_the_proposals_and_scores_of_the_search_in_one_job(
     told, wanted = (read_tsv(folder / "search/trials.tsv") for folder in (results, smoke))
     assert [row["score"] for row in told] == [row["score"] for row in wanted[:3]]
     for slot, (proposal, _) in enumerate(slots(smoke)[:3]):
-        assert json.dumps(read_json(journal(results) / f"proposal-{slot:04d}.json")["proposal"]) == proposal
+        assert (
+            json.dumps(read_json(journal(results) / f"proposal-{slot:04d}.json")["proposal"])
+            == proposal
+        )
     assert not list(results.glob("search/*/.*.part"))
 
 
@@ -102,7 +113,9 @@ def test_a_search_whose_slots_were_jobs_is_explained_as_any_other(
     results, _ = jobs
     shell("fovnet", "search", "explain", results)
     told = shell("fovnet", "search", "--config", results.parent / "jobs.yaml", check=False)
-    assert told.returncode == 2 and "search-jobs" in told.stderr, "it began anew, in a journal of its own"
+    assert told.returncode == 2 and "search-jobs" in told.stderr, (
+        "it began anew, in a journal of its own"
+    )
     told = read_json(journal(results) / "explain.json")
     assert told["finished"] == len(slots(results)) and told["failures"] == []
 

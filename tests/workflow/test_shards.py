@@ -23,7 +23,9 @@ ROOT = Path(__file__).parents[2]
 
 def put(path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    image = nibabel.Nifti1Image(rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6, 6, 7.0, 1]))
+    image = nibabel.Nifti1Image(
+        rng.integers(0, 900, (7, 6, 5)).astype(np.int16), np.diag([6, 6, 7.0, 1])
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(image.to_bytes(), 1))
 
@@ -42,7 +44,9 @@ def test_shards_as_jobs_leave_the_tables_of_one_process_and_new_files_answer_onl
     line = ["snakemake", "--snakefile", ROOT / "workflow" / "predict.smk", "--configfile", config]
     line += ["--directory", tmp_path, "--cores", "2"]
     shell(*line)
-    assert None not in read_survey(out).settings.facts.values(), "every setting of the whole is told"
+    assert None not in read_survey(out).settings.facts.values(), (
+        "every setting of the whole is told"
+    )
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.json*")}
     put(tmp_path / "in" / "a" / "new.nii.gz", 9)
     done = shell(*line)
@@ -52,8 +56,16 @@ def test_shards_as_jobs_leave_the_tables_of_one_process_and_new_files_answer_onl
     assert before.keys() - kept == {out / "shards" / "survey.json"}
     words = ["predict", str(tmp_path / "in"), "--model", model, "--no-pictures", "--device", "cpu"]
     assert CliRunner().invoke(app, [*words, "--out", str(one)]).exit_code == 3
-    wanted = {str(path.relative_to(one)): path.read_bytes() for path in one.rglob("*") if path.is_file()}
-    assert {"spans.tsv", "index.html", "broken.json", "new.json", "pages/t1-2.html"} <= wanted.keys()
+    wanted = {
+        str(path.relative_to(one)): path.read_bytes() for path in one.rglob("*") if path.is_file()
+    }
+    assert {
+        "spans.tsv",
+        "index.html",
+        "broken.json",
+        "new.json",
+        "pages/t1-2.html",
+    } <= wanted.keys()
     assert [name for name, content in wanted.items() if (out / name).read_bytes() != content] == []
     config.write_text(yaml.safe_dump({**asked, "model": str(tmp_path / "nowhere")}))
     refused = shell(*line, "--dry-run", check=False)
@@ -66,11 +78,16 @@ def test_the_settings_that_come_along_are_those_that_there_are() -> None:
     assert given == parse_as(Prediction, given, "predict.yaml").model_dump(mode="json")
 
 
-@pytest.mark.parametrize(("change", "told"), [
-    ({"path": ["scans"]}, "path: unknown key; did you mean 'paths'?"), ({"paths": []}, "paths"),
-    ({"volumes_per_shard": 0}, "volumes_per_shard: 0"), ({"include": ["localiser"]}, "include"),
-    ({"answers": ""}, "answers"),
-])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"path": ["scans"]}, "path: unknown key; did you mean 'paths'?"),
+        ({"paths": []}, "paths"),
+        ({"volumes_per_shard": 0}, "volumes_per_shard: 0"),
+        ({"include": ["localiser"]}, "include"),
+        ({"answers": ""}, "answers"),
+    ],
+)
 def test_a_wrong_setting_is_told_by_name(change: dict[str, object], told: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid") as fault:
         parse_as(Prediction, {"paths": ["in"], "answers": "out", **change}, "mine.yaml")

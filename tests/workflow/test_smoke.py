@@ -32,7 +32,10 @@ Shell = Callable[..., subprocess.CompletedProcess[str]]
 def test_the_workflow_leaves_a_report_and_its_tables(smoke: Path) -> None:
     reports = ("report.html", "report.json", "model-card.md", "report-tables/regions.tsv")
     for name in (
-        *reports, "decisions/spans.tsv", "evaluation/evaluation.json", "evaluation/rates.tsv",
+        *reports,
+        "decisions/spans.tsv",
+        "evaluation/evaluation.json",
+        "evaluation/rates.tsv",
         "ensemble/decision.json",
     ):
         assert (smoke / name).stat().st_size > 0
@@ -40,20 +43,33 @@ def test_the_workflow_leaves_a_report_and_its_tables(smoke: Path) -> None:
 
 def test_a_second_run_does_no_work(smoke: Path, shell: Shell) -> None:
     again = shell(
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "--configfile",
         ROOT / "configs/smoke.yaml",
     )
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_a_new_title_repeats_the_report_and_not_the_search(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+def test_a_new_title_repeats_the_report_and_not_the_search(
+    smoke: Path, shell: Shell, tmp_path: Path
+) -> None:
     """Each rule names its own section of the settings."""
     raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
     raw["report"]["title"] = "another title"
     (tmp_path / "retitled.yaml").write_text(yaml.safe_dump(raw))
     settings = (smoke / "config.yaml").read_bytes()
     dry = shell(
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "-n",
+        "--configfile",
         tmp_path / "retitled.yaml",
     )
     assert "Writing the report" in dry.stdout + dry.stderr
@@ -67,7 +83,13 @@ def test_whatever_a_run_rests_on_is_made_again_where_it_is_lost(smoke: Path, she
     """Snakemake removes what a failed job was to make, and once said of the old report that there was nothing
     to be done."""
     dry = (
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "-n",
+        "--configfile",
         ROOT / "configs/smoke.yaml",
     )
     lost = {
@@ -99,8 +121,16 @@ def test_a_setting_that_takes_the_value_of_another_is_noticed(
     """Snakemake compares the values of `params` as a set: {1, 8} of the seed and the subjects were those of
     seed 8, too."""
     done = shell(
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "-n", "--configfile",
-        ROOT / "configs/smoke.yaml", "--config", changed,
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "-n",
+        "--configfile",
+        ROOT / "configs/smoke.yaml",
+        "--config",
+        changed,
     )
     assert told in done.stdout
 
@@ -111,10 +141,20 @@ def test_the_workflow_needs_no_activated_environment(tmp_path: Path) -> None:
     (tmp_path / "random.py").write_text("raise SystemExit('imported from the working folder')\n")
     done = subprocess.run(
         [
-            SCRIPTS / "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
-            ROOT / "configs/smoke.yaml", "--until", "phantom",
+            SCRIPTS / "snakemake",
+            "--snakefile",
+            ROOT / "Snakefile",
+            "--cores",
+            "2",
+            "--configfile",
+            ROOT / "configs/smoke.yaml",
+            "--until",
+            "phantom",
         ],
-        cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
+        cwd=tmp_path,
+        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "smoke" / "phantom" / "volumes.tsv").exists()
@@ -126,7 +166,12 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
     """Settings are compared by paths of the working directory; Snakemake's own lock is on that alone."""
     raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
     words = (
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "--configfile",
         tmp_path / "moved.yaml",
     )
     settings = (smoke / "config.yaml").read_bytes()
@@ -134,9 +179,13 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
         (raw.get("seed", 1) + 1, "these settings have changed: seed"),
         (raw.get("seed", 1), "Nothing to be done"),
     ):
-        (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "results": str(smoke), "seed": seed}))
+        (tmp_path / "moved.yaml").write_text(
+            yaml.safe_dump({**raw, "results": str(smoke), "seed": seed})
+        )
         done = shell(*words, "--directory", tmp_path / "elsewhere", "-n", check=False)
-        assert told in done.stdout + done.stderr and (done.returncode == 0) == (told == "Nothing to be done")
+        assert told in done.stdout + done.stderr and (done.returncode == 0) == (
+            told == "Nothing to be done"
+        )
     (tmp_path / "moved.yaml").write_text(
         yaml.safe_dump({**raw, "report": {**raw.get("report", {}), "title": "x"}})
     )
@@ -144,7 +193,9 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
         done = shell(*words, check=False)
         assert "another run is working here" in done.stdout + done.stderr and done.returncode != 0
     assert (smoke / "config.yaml").read_bytes() == settings
-    (tmp_path / "moved.yaml").write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "moved.yaml")}))
+    (tmp_path / "moved.yaml").write_text(
+        yaml.safe_dump({**raw, "results": str(tmp_path / "moved.yaml")})
+    )
     done = shell(*words, "-n", check=False)
     assert (
         "is a file; name a folder" in done.stdout + done.stderr
@@ -152,25 +203,36 @@ def test_a_run_refuses_what_it_could_not_notice_and_results_that_another_has(
     )
 
 
-def test_tables_and_ensembles_that_are_named_are_watched(smoke: Path, shell: Shell, tmp_path: Path) -> None:
+def test_tables_and_ensembles_that_are_named_are_watched(
+    smoke: Path, shell: Shell, tmp_path: Path
+) -> None:
     """A collection may be named by its table; trainings may begin with the networks of another run."""
     raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
     table = smoke / "phantom" / "volumes.tsv"
     raw |= {
-        "results": str(tmp_path / "next"), "collections": {"mine": str(table)}, "phantom": {"subjects": 0},
+        "results": str(tmp_path / "next"),
+        "collections": {"mine": str(table)},
+        "phantom": {"subjects": 0},
     }
     raw["training"]["begin"] = str(smoke / "ensemble")
     raw["search"] = {"space": "members", "trials": 2}
     (tmp_path / "next.yaml").write_text(yaml.safe_dump(raw))
     words = (
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "--configfile",
         tmp_path / "next.yaml",
     )
-    cut = next(part for part in shell(*words, "-n").stdout.split("\n\n") if "Cutting the volumes" in part)
-    assert str(table) in cut and str(table.with_name("regions.tsv")) in cut
-    assert shell(*words, "--filegraph").stdout.count(str(smoke / "ensemble" / "ensemble.json")) == 2, (
-        "by the search and by the ensemble"
+    cut = next(
+        part for part in shell(*words, "-n").stdout.split("\n\n") if "Cutting the volumes" in part
     )
+    assert str(table) in cut and str(table.with_name("regions.tsv")) in cut
+    assert (
+        shell(*words, "--filegraph").stdout.count(str(smoke / "ensemble" / "ensemble.json")) == 2
+    ), "by the search and by the ensemble"
     # another release has others
     raw["training"] |= {"begin": "shipped", "inputs": ["slice", "millimetres", "sections"]}
     (tmp_path / "next.yaml").write_text(yaml.safe_dump(raw))
@@ -183,12 +245,20 @@ def test_a_volume_that_was_replaced_is_cut_again(smoke: Path, shell: Shell, tmp_
     shutil.copytree(smoke / "phantom", tmp_path / "mine")
     raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
     raw |= {
-        "results": str(tmp_path / "run"), "collections": {"mine": str(tmp_path / "mine")},
+        "results": str(tmp_path / "run"),
+        "collections": {"mine": str(tmp_path / "mine")},
         "phantom": {"subjects": 0},
     }
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(raw))
     words = (
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--until", "slice", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "--until",
+        "slice",
+        "--configfile",
         tmp_path / "mine.yaml",
     )
     shell(*words)
@@ -207,14 +277,22 @@ def test_what_regions_of_ones_own_are_decides_what_is_cut_again_and_not_their_co
 ) -> None:
     """The file keeps its name."""
     regions = [
-        {"name": region.name, "rung": region.rung, "colour": region.colour} for region in DEFAULT.regions
+        {"name": region.name, "rung": region.rung, "colour": region.colour}
+        for region in DEFAULT.regions
     ]
     raw = yaml.safe_load((ROOT / "configs/smoke.yaml").read_text())
     raw |= {"results": str(tmp_path / "own"), "regions": str(tmp_path / "regions.yaml")}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(raw))
     (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
     words = (
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "2", "--until", "slice", "--configfile",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "2",
+        "--until",
+        "slice",
+        "--configfile",
         tmp_path / "own.yaml",
     )
     shell(*words)
@@ -222,7 +300,7 @@ def test_what_regions_of_ones_own_are_decides_what_is_cut_again_and_not_their_co
     (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
     recoloured = shell(*words, "-n")
     assert "Cutting the volumes" not in recoloured.stdout + recoloured.stderr
-    regions[0]["synonyms"] = ["SHANK"]                       # tables may name a region by it
+    regions[0]["synonyms"] = ["SHANK"]  # tables may name a region by it
     (tmp_path / "regions.yaml").write_text(yaml.safe_dump({"regions": regions}))
     renamed = shell(*words, "-n")
     assert "Cutting the volumes" in renamed.stdout + renamed.stderr
@@ -243,7 +321,11 @@ def test_no_subject_stands_in_two_splits(smoke: Path) -> None:
     for row in read_tsv(smoke / "slices" / "manifest.tsv"):
         homes.setdefault(row["subject_id"], set()).add(row["split"])
     assert all(len(splits) == 1 for splits in homes.values())
-    assert {split for splits in homes.values() for split in splits} == {"train", "validation", "test"}
+    assert {split for splits in homes.values() for split in splits} == {
+        "train",
+        "validation",
+        "test",
+    }
 
 
 def test_every_number_of_a_members_score_is_in_its_trial(smoke: Path) -> None:
@@ -284,7 +366,14 @@ def answers(
     (folder / "cut.nii.gz").write_bytes(volumes[0].read_bytes()[:5000])
     (folder / "other.dcm").write_bytes(b"\0" * 128 + b"DICM" + b"\0" * 50)
     done = shell(
-        "fovnet", "predict", folder, "--model", smoke / "ensemble", "--out", folder / "answers", check=False
+        "fovnet",
+        "predict",
+        folder,
+        "--model",
+        smoke / "ensemble",
+        "--out",
+        folder / "answers",
+        check=False,
     )
     return folder, done
 
@@ -301,8 +390,16 @@ def test_broken_files_are_answered_and_stop_nobody(
     assert [status[name] for name in ("cut", "other", "text")] == ["refused"] * 3
     assert all(row["message"] and not row["region"] for row in rows if row["status"] == "refused")
     assert list(rows[0])[:10] == [
-        "volume_id", "path", "status", "region", "first_slice", "last_slice", "from_mm", "to_mm",
-        "confidence", "message",
+        "volume_id",
+        "path",
+        "status",
+        "region",
+        "first_slice",
+        "last_slice",
+        "from_mm",
+        "to_mm",
+        "confidence",
+        "message",
     ]
 
 
@@ -326,8 +423,15 @@ def test_a_file_gets_the_answer_that_its_slices_got_in_the_workflow(
     for volume_id in decided:
         shutil.copy(smoke / "phantom" / "volumes" / f"{volume_id}.nii.gz", tmp_path)
     shell(
-        "fovnet", "predict", tmp_path, "--model", smoke / "ensemble", "--out", tmp_path / "answers",
-        "--no-pictures", check=False,
+        "fovnet",
+        "predict",
+        tmp_path,
+        "--model",
+        smoke / "ensemble",
+        "--out",
+        tmp_path / "answers",
+        "--no-pictures",
+        check=False,
     )
     assert decided
     for volume_id, facts in decided.items():
@@ -337,7 +441,9 @@ def test_a_file_gets_the_answer_that_its_slices_got_in_the_workflow(
         ]
         for key in ("status", "message", "decided", "covers"):
             assert predicted[key] == facts[key], key
-        assert [span["region"] for span in predicted["spans"]] == [span["region"] for span in facts["spans"]]
+        assert [span["region"] for span in predicted["spans"]] == [
+            span["region"] for span in facts["spans"]
+        ]
         for key in ("confidence", "novelty", "agreement", "disorder"):
             assert predicted[key] == pytest.approx(facts[key], abs=1e-4), key
         np.testing.assert_allclose(predicted["raw"], facts["raw"], atol=1e-4)
@@ -347,12 +453,20 @@ def test_a_file_gets_the_answer_that_its_slices_got_in_the_workflow(
 def test_the_members_stay_apart_and_their_weighted_mean_is_what_is_used(smoke: Path) -> None:
     with np.load(smoke / "probabilities.npz") as kept:
         weights, members, raw = kept["weights"], kept["members"], kept["raw"]
-    assert len(members) == len(weights) == len(read_json(smoke / "ensemble" / "ensemble.json")["members"])
-    np.testing.assert_allclose(np.tensordot(weights, members.astype(float), axes=1), raw, atol=1e-12)
+    assert (
+        len(members)
+        == len(weights)
+        == len(read_json(smoke / "ensemble" / "ensemble.json")["members"])
+    )
+    np.testing.assert_allclose(
+        np.tensordot(weights, members.astype(float), axes=1), raw, atol=1e-12
+    )
     assert read_json(smoke / "ensemble" / "decision.json")["rule"]["weights"] == pytest.approx(
         weights.tolist()
     )
-    assert read_json(smoke / "ensemble" / "weighing.json")["weights"] == pytest.approx(weights.tolist())
+    assert read_json(smoke / "ensemble" / "weighing.json")["weights"] == pytest.approx(
+        weights.tolist()
+    )
 
 
 def test_a_second_prediction_of_the_same_files_does_no_work(
@@ -361,7 +475,14 @@ def test_a_second_prediction_of_the_same_files_does_no_work(
     folder, _ = answers
     before = {path: path.stat().st_mtime_ns for path in (folder / "answers").glob("sub-*")}
     shell(
-        "fovnet", "predict", folder, "--model", smoke / "ensemble", "--out", folder / "answers", check=False
+        "fovnet",
+        "predict",
+        folder,
+        "--model",
+        smoke / "ensemble",
+        "--out",
+        folder / "answers",
+        check=False,
     )
     assert {path: path.stat().st_mtime_ns for path in (folder / "answers").glob("sub-*")} == before
 
@@ -381,13 +502,20 @@ def test_one_volume_in_all_48_storage_orders_gives_identical_spans(
             name = "".join(map(str, order)) + "".join("+" if flip > 0 else "-" for flip in flips)
             nibabel.save(image.as_reoriented(orientation), tmp_path / f"{name}.nii")
     shell(
-        "fovnet", "predict", tmp_path, "--model", smoke / "ensemble", "--out", tmp_path / "answers",
+        "fovnet",
+        "predict",
+        tmp_path,
+        "--model",
+        smoke / "ensemble",
+        "--out",
+        tmp_path / "answers",
         "--no-pictures",
     )
     spans: dict[str, list[tuple[str, ...]]] = {}
     for row in read_tsv(tmp_path / "answers" / "spans.tsv"):
         told = tuple(
-            row[key] for key in ("region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence")
+            row[key]
+            for key in ("region", "first_slice", "last_slice", "from_mm", "to_mm", "confidence")
         )
         spans.setdefault(row["volume_id"], []).append(told)
     assert len(spans) == 48
@@ -409,22 +537,27 @@ def trials_of(folder: Path) -> dict[str, object]:
 def test_a_search_killed_twice_ends_with_the_trials_of_an_undisturbed_one(
     smoke: Path, shell: Shell, tmp_path: Path
 ) -> None:
-    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(tmp_path / "killed")}
+    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {
+        "results": str(tmp_path / "killed")
+    }
     (tmp_path / "killed.yaml").write_text(yaml.safe_dump(raw))
     shutil.copytree(smoke / "slices", tmp_path / "killed" / "slices")
     command = ["fovnet", "search", "--config", str(tmp_path / "killed.yaml")]
     environment = shell.environment  # type: ignore[attr-defined]
     for slots in (1, 2):
-        run = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = subprocess.Popen(
+            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         deadline = time.monotonic() + 900
         while (
-            len(list((tmp_path / "killed" / "search").glob("*/slot-*.json"))) < slots and run.poll() is None
+            len(list((tmp_path / "killed" / "search").glob("*/slot-*.json"))) < slots
+            and run.poll() is None
         ):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         os.kill(run.pid, signal.SIGKILL)
         run.wait()
-        time.sleep(5)        # the workers notice within half a second where cores are free
+        time.sleep(5)  # the workers notice within half a second where cores are free
     shell(*command)
     undisturbed = trials_of(smoke / "search")
     assert len(undisturbed) == 4
@@ -449,7 +582,10 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
         (["search"], "search-config"),
         (["search", "explain", "nowhere"], "explain-run"),
         (["search", "compare", "nowhere", "--out", "two.png"], "explain-run"),
-        (["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"], "journal-header"),
+        (
+            ["slot", "propose", "--config", str(ROOT / "configs/smoke.yaml"), "--slot", "0"],
+            "journal-header",
+        ),
         (
             ["slice"],
             "fovnet slice: Missing option '--config'; `fovnet slice --help` lists the options [usage]",
@@ -465,12 +601,17 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
             "[usage]",
         ),
         (["bench", "bound", "--rows", "0"], "[usage]"),
-        (["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"], "README.md: is a file"),
+        (
+            ["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"],
+            "README.md: is a file",
+        ),
         (["bench", "search", "nowhere.npz", "--out", "o"], "table-missing"),
         (["bench", "search", "nowhere.npz", "--out", "o", "--method", "gp-ie"], "choose among"),
     ],
 )
-def test_wrong_usage_is_a_sentence_and_status_2(shell: Shell, words: list[str], sentence: str) -> None:
+def test_wrong_usage_is_a_sentence_and_status_2(
+    shell: Shell, words: list[str], sentence: str
+) -> None:
     done = shell("fovnet", *words, check=False)
     assert done.returncode == 2
     assert sentence in done.stderr
@@ -497,7 +638,14 @@ def test_verbs_out_of_order_and_devices_that_are_not_there_are_sentences(
     assert (early.returncode, "search-missing" in early.stderr) == (2, True)
     volume = next((smoke / "phantom" / "volumes").glob("*.nii.gz"))
     words = [
-        "predict", volume, "--model", smoke / "ensemble", "--out", tmp_path / "answers", "--device", "abacus",
+        "predict",
+        volume,
+        "--model",
+        smoke / "ensemble",
+        "--out",
+        tmp_path / "answers",
+        "--device",
+        "abacus",
     ]
     nowhere = shell("fovnet", *words, check=False)
     assert (nowhere.returncode, "device-unknown" in nowhere.stderr) == (2, True)
@@ -506,8 +654,14 @@ def test_verbs_out_of_order_and_devices_that_are_not_there_are_sentences(
 def test_brackets_in_names_are_shown_as_they_are(smoke: Path, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "text[b].nii").write_text("this is no volume")
     done = shell(
-        "fovnet", "predict", tmp_path / "text[b].nii", "--model", smoke / "ensemble", "--out",
-        tmp_path / "a[t2]", check=False,
+        "fovnet",
+        "predict",
+        tmp_path / "text[b].nii",
+        "--model",
+        smoke / "ensemble",
+        "--out",
+        tmp_path / "a[t2]",
+        check=False,
     )
     assert done.returncode == 3
     assert "a[t2]/spans.tsv" in done.stdout
@@ -517,7 +671,13 @@ def test_brackets_in_names_are_shown_as_they_are(smoke: Path, shell: Shell, tmp_
 def test_a_configuration_error_is_found_before_the_first_job(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("phantom: {subjects: 8}\nsearch: {trails: 4}\n")
     done = shell(
-        "snakemake", "--snakefile", ROOT / "Snakefile", "--cores", "1", "--configfile", tmp_path / "bad.yaml",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--cores",
+        "1",
+        "--configfile",
+        tmp_path / "bad.yaml",
         check=False,
     )
     assert done.returncode != 0
@@ -529,7 +689,9 @@ def test_a_recorded_proposal_replays_from_its_journal_alone(smoke: Path, shell: 
     (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
     replayed = json.loads(shell("fovnet", "propose", journal, "--slot", "3").stdout)
     recorded = read_json(journal / "slot-0003.json")["proposal"]
-    assert replayed == recorded == json.loads(shell("fovnet", "propose", smoke, "--slot", "3").stdout)
+    assert (
+        replayed == recorded == json.loads(shell("fovnet", "propose", smoke, "--slot", "3").stdout)
+    )
 
 
 def test_a_search_is_explained_from_its_journal_from_its_results_and_in_the_report(
@@ -537,8 +699,13 @@ def test_a_search_is_explained_from_its_journal_from_its_results_and_in_the_repo
 ) -> None:
     (journal,) = (path.parent for path in (smoke / "search").glob("*/search.json"))
     said = shell("fovnet", "search", "explain", smoke, "--out", tmp_path / "mine.json").stdout
-    assert shell("fovnet", "search", "explain", journal).stdout.splitlines()[:5] == said.splitlines()[:5]
-    compared = shell("fovnet", "search", "compare", journal, smoke, "--out", tmp_path / "two.png").stdout
+    assert (
+        shell("fovnet", "search", "explain", journal).stdout.splitlines()[:5]
+        == said.splitlines()[:5]
+    )
+    compared = shell(
+        "fovnet", "search", "compare", journal, smoke, "--out", tmp_path / "two.png"
+    ).stdout
     assert compared.count(journal.name) == 2 and (tmp_path / "two.png").stat().st_size > 10_000
     facts, mine = read_json(journal / "explain.json"), read_json(tmp_path / "mine.json")
     assert facts == mine and facts["finished"] == 4

@@ -47,7 +47,9 @@ def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     ]
     whole = [*line, *levels, "--seed", str(trial["proposal"]["seed"])]
     environment = shell.environment  # type: ignore[attr-defined]
-    run = subprocess.Popen(whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        whole, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     deadline = time.monotonic() + 900
     while not (tmp_path / "mine" / "network.checkpoint").exists():
         assert run.poll() is None and time.monotonic() < deadline
@@ -55,7 +57,9 @@ def test_a_trial_of_the_search_trained_by_hand_is_the_same_network(
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
     said = shell(*whole)
-    assert said.stdout.startswith("completed after 2 epochs") and "epoch 2 of 2: loss" in said.stderr
+    assert (
+        said.stdout.startswith("completed after 2 epochs") and "epoch 2 of 2: loss" in said.stderr
+    )
     mine = read_json(tmp_path / "mine" / "trial.json")
     assert [mine["outcome"][key] for key in ("training_loss", "validation_loss")] == [
         trial["outcome"][key] for key in ("training_loss", "validation_loss")
@@ -73,13 +77,16 @@ def test_a_network_of_another_configuration_gives_way_and_that_is_told(
     line: list[str | Path], shell: Shell
 ) -> None:
     first, again, other = (
-        shell(*line, "--epochs", "1", "--set", f"log2_filters={filters}").stderr for filters in (2, 2, 3)
+        shell(*line, "--epochs", "1", "--set", f"log2_filters={filters}").stderr
+        for filters in (2, 2, 3)
     )
     assert ["of another training" in said for said in (first, again, other)] == [False, False, True]
     assert "log2 filters 2" in other
 
 
-def test_two_trainings_never_share_a_folder(line: list[str | Path], shell: Shell, tmp_path: Path) -> None:
+def test_two_trainings_never_share_a_folder(
+    line: list[str | Path], shell: Shell, tmp_path: Path
+) -> None:
     """The second would replace what the first is about to write, and both would say that they completed."""
     with locked(tmp_path / "mine"):
         second = shell(*line, check=False)
@@ -93,11 +100,16 @@ def test_no_device_is_calibrated_by_trials_of_another_training(
     raw["training"]["slices_per_epoch"] *= 100
     (tmp_path / "next.yaml").write_text(yaml.safe_dump({**raw, "results": str(tmp_path / "next")}))
     (tmp_path / "next").mkdir()
-    done = shell("fovnet", "calibrate", "--config", tmp_path / "next.yaml", "--from", smoke, check=False)
+    done = shell(
+        "fovnet", "calibrate", "--config", tmp_path / "next.yaml", "--from", smoke, check=False
+    )
     assert done.returncode == 2 and "calibration-training" in done.stderr
     elsewhere = {
         **raw,
-        "training": {**yaml.safe_load((tmp_path / "mine.yaml").read_text())["training"], "device": "cuda"},
+        "training": {
+            **yaml.safe_load((tmp_path / "mine.yaml").read_text())["training"],
+            "device": "cuda",
+        },
     }
     (tmp_path / "cuda.yaml").write_text(yaml.safe_dump(elsewhere))
     # each trial tells its own device
@@ -151,22 +163,31 @@ def test_an_axis_set_twice_and_a_seed_that_no_generator_takes_are_refused(
 
 def test_without_slices_it_says_what_to_run_first(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(f"results: {tmp_path / 'new'}\nphantom: {{subjects: 8}}\n")
-    done = shell("fovnet", "train", "--config", tmp_path / "new.yaml", "--out", tmp_path / "out", check=False)
-    assert done.returncode == 2 and "fovnet phantom" in done.stderr and "fovnet slice --config" in done.stderr
+    done = shell(
+        "fovnet", "train", "--config", tmp_path / "new.yaml", "--out", tmp_path / "out", check=False
+    )
+    assert (
+        done.returncode == 2
+        and "fovnet phantom" in done.stderr
+        and "fovnet slice --config" in done.stderr
+    )
 
 
 def test_the_networks_of_a_run_are_trained_further_each_as_it_was(
     smoke: Path, shell: Shell, tmp_path: Path
 ) -> None:
     """The new ensemble knows whom the old one learned from, so that nobody of those is evaluated on."""
-    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {"results": str(tmp_path / "further")}
+    raw = yaml.safe_load((smoke / "config.yaml").read_text()) | {
+        "results": str(tmp_path / "further")
+    }
     raw["training"] |= {"begin": str(smoke / "ensemble"), "epochs": 1}
     raw["search"] |= {"space": "members", "trials": 9}
     raw["ensemble"] = {**raw.get("ensemble", {}), "blend": 0.5}
     (tmp_path / "further.yaml").write_text(yaml.safe_dump(raw))
     shutil.copytree(smoke / "slices", tmp_path / "further" / "slices")
     assert (
-        "all of which will be tried" in shell("fovnet", "check", "--config", tmp_path / "further.yaml").stdout
+        "all of which will be tried"
+        in shell("fovnet", "check", "--config", tmp_path / "further.yaml").stdout
     )
     for verb in ("search", "ensemble"):
         shell("fovnet", verb, "--config", tmp_path / "further.yaml")
@@ -176,12 +197,15 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(
     assert after["begun_with"]["networks"] == [member["sha256"] for member in before["members"]]
     begun = [member["configuration"] for member in before["members"]]
     first = after["members"][0]
-    was = next(member for member in before["members"] if member["configuration"] == first["configuration"])
+    was = next(
+        member for member in before["members"] if member["configuration"] == first["configuration"]
+    )
     trained_weights = next(
         (tmp_path / "further" / "search").glob(f"*/networks/slot-{first['slot']:04d}.safetensors")
     )
     files = (
-        smoke / "ensemble" / was["weights"], trained_weights,
+        smoke / "ensemble" / was["weights"],
+        trained_weights,
         tmp_path / "further" / "ensemble" / first["weights"],
     )
     earlier, later, mixed = (load_tensors(file)[0]["classes.weight"].float() for file in files)
@@ -199,7 +223,14 @@ def test_the_networks_of_a_run_are_trained_further_each_as_it_was(
     )
     assert by_hand.stdout.startswith("completed after 1 epoch,")
     other = shell(
-        "fovnet", "train", "--config", tmp_path / "further.yaml", "--out", tmp_path / "mine", "--set",
-        "kernel=5", check=False,
+        "fovnet",
+        "train",
+        "--config",
+        tmp_path / "further.yaml",
+        "--out",
+        tmp_path / "mine",
+        "--set",
+        "kernel=5",
+        check=False,
     )
     assert other.returncode != 0 and "begin-none-fits" in other.stderr + other.stdout

@@ -58,8 +58,13 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
             for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
-            list(drawn.values()), list(drawn), loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=columns,
-            frameon=False, columnspacing=1.6,
+            list(drawn.values()),
+            list(drawn),
+            loc="upper left",
+            bbox_to_anchor=(0.05, 1.0),
+            ncols=columns,
+            frameon=False,
+            columnspacing=1.6,
         )
         return figure
 
@@ -81,15 +86,23 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     at = np.arange(view.most + 1)
     if len(view.chance):
         axis.step(
-            at, np.concatenate([[0.0], view.chance]), where="post", color=INK, linewidth=0.9,
-            linestyle=(0, (4, 2)), label="random, exact", zorder=3,
+            at,
+            np.concatenate([[0.0], view.chance]),
+            where="post",
+            color=INK,
+            linewidth=0.9,
+            linestyle=(0, (4, 2)),
+            label="random, exact",
+            zorder=3,
         )
     for curve in view.curves:
         colour = shades[label(curve)]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
         share = np.concatenate([[0.0], curve.share])
         drawn = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
-        axis.fill_between(at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0)
+        axis.fill_between(
+            at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0
+        )
         axis.step(at, share, where="post", color=colour, linewidth=1.6, label=label(curve))
     trained = "trained the best row" if view.unit == "epochs" else "found the best row"
     axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
@@ -107,7 +120,10 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
             axis.axhspan(place - 0.5, place + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
         if len(view.chance):
             axis.plot(
-                [rows[0].chance] * 2, [place - 0.42, place + 0.42], color=INK, linewidth=0.9,
+                [rows[0].chance] * 2,
+                [place - 0.42, place + 0.42],
+                color=INK,
+                linewidth=0.9,
                 linestyle=(0, (4, 2)),
             )
         for row in rows:
@@ -121,13 +137,15 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     most = max(ends_and_means + [row.chance for row in view.standings if len(view.chance)])
     axis.set_yticks(range(len(GOALS)), GOALS)
     axis.set(
-        ylim=(len(GOALS) - 0.5, -0.5), xlim=(0, 1.04 * most),
+        ylim=(len(GOALS) - 0.5, -0.5),
+        xlim=(0, 1.04 * most),
         xlabel=f"{view.unit} until the goal, mean and its 95 % interval",
     )
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
     axis.set_title(
-        f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}", loc="left"
+        f"{_runs(view)}, 95 % intervals; one without it counts as {view.most:,} {view.unit}",
+        loc="left",
     )
 
 

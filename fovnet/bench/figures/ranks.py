@@ -29,20 +29,27 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
     with house_style():
         height = 3.9 + legend
         figure = Figure(figsize=(10.4, height))
-        ranked, lost = (figure.add_axes((left, 0.45 / height, 0.42, 3.1 / height)) for left in (0.062, 0.565))
+        ranked, lost = (
+            figure.add_axes((left, 0.45 / height, 0.42, 3.1 / height)) for left in (0.062, 0.565)
+        )
         for number, method in enumerate(methods):
             mine = [row for row in rows if row["method"] == method]
             _draw(ranked, mine, "rank", number)
             _draw(lost, mine, "regret", number)
         end = max(row["draw"] for row in rows)
         ranked.set(xlim=(0, end), xlabel="draws", ylabel="mean rank")
-        ranked.invert_yaxis()                                     # the best at the top
-        ranked.set_title("rank among these methods, 1 the best; 95 % intervals by tables", loc="left")
+        ranked.invert_yaxis()  # the best at the top
+        ranked.set_title(
+            "rank among these methods, 1 the best; 95 % intervals by tables", loc="left"
+        )
         lost.set(xlim=(0, end), xlabel="draws", ylabel="mean regret", yscale="log")
         lost.set_ylim(bottom=FLOOR if any(row["regret"] <= FLOOR for row in rows) else None)
         lost.set_title(f"regret, 0 the best; drawn from {FLOOR:g} up", loc="left")
         figure.legend(
-            *ranked.get_legend_handles_labels(), loc="upper left", bbox_to_anchor=(0.05, 1.0), ncols=4,
+            *ranked.get_legend_handles_labels(),
+            loc="upper left",
+            bbox_to_anchor=(0.05, 1.0),
+            ncols=4,
             frameon=False,
         )
         return figure
@@ -51,14 +58,20 @@ def ranks_figure(rows: Sequence[Mapping[str, Any]]) -> Figure:
 def stroke_of(number: int) -> dict[str, Any]:
     """The colour and the style of the line of a method, by its number."""
     return {
-        "color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
     }
 
 
 def _draw(axis: Axes, rows: Sequence[Mapping[str, Any]], what: str, number: int) -> None:
     stroke, least = stroke_of(number), FLOOR if what == "regret" else 0.0
-    at, (mean, low, high) = [row["draw"] for row in rows], (
-        np.maximum([row[name] for row in rows], least) for name in (what, f"{what}_low", f"{what}_high"))
+    at, (mean, low, high) = (
+        [row["draw"] for row in rows],
+        (
+            np.maximum([row[name] for row in rows], least)
+            for name in (what, f"{what}_low", f"{what}_high")
+        ),
+    )
     axis.fill_between(at, low, high, color=stroke["color"], alpha=0.13, linewidth=0)
     axis.plot(at, mean, **stroke, linewidth=1.5, label=rows[0]["method"])
 
@@ -82,18 +95,29 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
     axis.set(xlim=(1, k), ylim=(height, 0))
     axis.set_axis_off()
     axis.text(
-        -0.55, 0.14, f"after {test.draw} draws: {test.sentence}", transform=axis.get_yaxis_transform(),
+        -0.55,
+        0.14,
+        f"after {test.draw} draws: {test.sentence}",
+        transform=axis.get_yaxis_transform(),
         va="center",
     )
     axis.plot([1, k], [line, line], color=INK, linewidth=0.9, clip_on=False)
     for place in range(1, k + 1):
         axis.plot([place, place], [line - 0.05, line], color=INK, linewidth=0.9, clip_on=False)
         axis.text(place, line - 0.08, f"{place}", ha="center", va="bottom", color=SOFT)
-    order, below = np.argsort(test.ranks, kind="stable").tolist(), line + 0.14 + 0.1 * len(test.groups)
+    order, below = (
+        np.argsort(test.ranks, kind="stable").tolist(),
+        line + 0.14 + 0.1 * len(test.groups),
+    )
     for number, group in enumerate(test.groups):
         ends = [test.ranks[group[0]] - 0.03, test.ranks[group[-1]] + 0.03]
         axis.plot(
-            ends, [line + 0.1 * (number + 1)] * 2, color=INK, linewidth=3.0, solid_capstyle="butt", zorder=3
+            ends,
+            [line + 0.1 * (number + 1)] * 2,
+            color=INK,
+            linewidth=3.0,
+            solid_capstyle="butt",
+            zorder=3,
         )
     for place, method in enumerate(order):
         left = place < -(-k // 2)
@@ -101,6 +125,10 @@ def _draw_test(axis: Axes, test: Critical, height: float) -> None:
         x, edge = test.ranks[method], 1 if left else k
         axis.plot([x, x, edge], [line, y, y], color=FAINT, linewidth=0.8, clip_on=False)
         axis.text(
-            -0.02 if left else 1.02, y, f"{test.methods[method]}  {x:.2f}", ha="right" if left else "left",
-            va="center", transform=axis.get_yaxis_transform(),
+            -0.02 if left else 1.02,
+            y,
+            f"{test.methods[method]}  {x:.2f}",
+            ha="right" if left else "left",
+            va="center",
+            transform=axis.get_yaxis_transform(),
         )

@@ -15,7 +15,19 @@ from fovnet.bench.replay import Replay
 from fovnet.drawing.canvas import save_png
 from fovnet.records import write_tsv
 
-RUNS = ("table", "method", "seed", "setting", "best", "median", "draw", "row", "loss", "epochs", "spent")
+RUNS = (
+    "table",
+    "method",
+    "seed",
+    "setting",
+    "best",
+    "median",
+    "draw",
+    "row",
+    "loss",
+    "epochs",
+    "spent",
+)
 """Columns of runs.tsv: the table's lowest loss and the median of those that converged; of every slot the row,
 its loss at the end of a full training, the epochs to which the slot has trained it, and the epochs spent by
 then in all."""
@@ -34,10 +46,13 @@ def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
         views.append(RaceView(table.name, len(table.space), chance, curves, stood))
         rows += stood
     write_tsv(
-        folder / "standings.tsv", [field.name for field in fields(Standing)], [asdict(row) for row in rows]
+        folder / "standings.tsv",
+        [field.name for field in fields(Standing)],
+        [asdict(row) for row in rows],
     )
     write_tsv(
-        folder / "runs.tsv", RUNS,
+        folder / "runs.tsv",
+        RUNS,
         [line for entry, replay in results for line in _lines(tables[entry.table], entry, replay)],
     )
     save_png(race_figure(views), folder / "standings.png")
@@ -50,7 +65,15 @@ def _lines(table: Any, entry: Entry, replay: Replay) -> Iterator[dict[str, Any]]
     numbers = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)
     for draw, (row, loss, epochs, spent) in enumerate(numbers, start=1):
         yield {
-            "table": entry.table.stem, "method": entry.contestant, "seed": entry.seed,
-            "setting": entry.setting, "best": repr(table.best), "median": repr(median), "draw": draw,
-            "row": int(row), "loss": repr(float(loss)), "epochs": int(epochs), "spent": int(spent),
+            "table": entry.table.stem,
+            "method": entry.contestant,
+            "seed": entry.seed,
+            "setting": entry.setting,
+            "best": repr(table.best),
+            "median": repr(median),
+            "draw": draw,
+            "row": int(row),
+            "loss": repr(float(loss)),
+            "epochs": int(epochs),
+            "spent": int(spent),
         }

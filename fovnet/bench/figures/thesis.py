@@ -82,18 +82,40 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
         axis = figure.add_axes((0.1, (foot + 0.1) / height, 0.88, 2.95 / height))
         if unit == "draws":
             chance = np.concatenate([[0.0], chance_curve(table, size)])
-            axis.step(np.arange(size + 1), chance, where="post", color=INK, linewidth=1.0,
-                      label="random, exact", linestyle=(0, (4, 2)))
+            axis.step(
+                np.arange(size + 1),
+                chance,
+                where="post",
+                color=INK,
+                linewidth=1.0,
+                label="random, exact",
+                linestyle=(0, (4, 2)),
+            )
         for number, contest in enumerate(shown):
             share = contest.found(table.best, size * each, unit)
-            axis.step(np.arange(len(share)) / each, share, where="post", **stroke_of(number), linewidth=1.3,
-                      label=contest.name)
-        axis.set(xlim=(1, size), xscale="log", ylim=(0, 1.02), ylabel="runs that have found the best row",
-                 xlabel="draws" if unit == "draws" else f"epochs, {each} of them, a full training, as one")
+            axis.step(
+                np.arange(len(share)) / each,
+                share,
+                where="post",
+                **stroke_of(number),
+                linewidth=1.3,
+                label=contest.name,
+            )
+        axis.set(
+            xlim=(1, size),
+            xscale="log",
+            ylim=(0, 1.02),
+            ylabel="runs that have found the best row",
+            xlabel="draws"
+            if unit == "draws"
+            else f"epochs, {each} of them, a full training, as one",
+        )
         axis.xaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))
         axis.set_title(f"{table.name}: the best of {size} rows, trained to the end", loc="left")
-        figure.legend(loc="lower left", bbox_to_anchor=(0.06, 0.0), ncols=3, frameon=False, labelcolor=SOFT)
+        figure.legend(
+            loc="lower left", bbox_to_anchor=(0.06, 0.0), ncols=3, frameon=False, labelcolor=SOFT
+        )
         return figure
 
 

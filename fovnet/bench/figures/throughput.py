@@ -23,19 +23,32 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
         speed, share, memory = figure.subplots(1, 3, sharey=True, width_ratios=(1.4, 1, 1))
         _speeds(speed, measured, lanes)
         share.barh(
-            lanes - 0.16, _column(measured, "matrix_share"), height=0.3, color=ACCENT,
+            lanes - 0.16,
+            _column(measured, "matrix_share"),
+            height=0.3,
+            color=ACCENT,
             label="of the matrix rate",
         )
         share.barh(
-            lanes + 0.16, _column(measured, "handling_share"), height=0.3, color=WARN,
+            lanes + 0.16,
+            _column(measured, "handling_share"),
+            height=0.3,
+            color=WARN,
             label="of the step: its data",
         )
         share.xaxis.set_major_formatter(PercentFormatter(1.0))
         share.set_title("shares", loc="left")
         memory.plot(
-            _column(measured, "predicted_mb"), lanes, "o", color=FAINT, label="predicted", markersize=5
+            _column(measured, "predicted_mb"),
+            lanes,
+            "o",
+            color=FAINT,
+            label="predicted",
+            markersize=5,
         )
-        memory.plot(_column(measured, "peak_mb"), lanes, "x", color=ACCENT, label="measured", markersize=5)
+        memory.plot(
+            _column(measured, "peak_mb"), lanes, "x", color=ACCENT, label="measured", markersize=5
+        )
         memory.set(xscale="log", xlabel="MB")
         memory.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         memory.xaxis.set_major_formatter(ScalarFormatter())
@@ -53,13 +66,17 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
 
 def _speeds(axis: Axes, measured: Sequence[Throughput], lanes: np.ndarray) -> None:
     ours, theirs, ratio = (
-        _column(measured, name) for name in ("images_per_second", "monai_images_per_second", "ratio")
+        _column(measured, name)
+        for name in ("images_per_second", "monai_images_per_second", "ratio")
     )
     axis.plot(ours, lanes, "o", color=ACCENT, label="fovnet")
     axis.plot(theirs, lanes, "o", color=FAINT, label="MONAI's pipeline")
     for lane in lanes[np.isfinite(ratio)]:
         axis.annotate(
-            f"{ratio[lane]:.1f} ×", (max(ours[lane], theirs[lane]), lane), (6, 0), textcoords="offset points",
+            f"{ratio[lane]:.1f} ×",
+            (max(ours[lane], theirs[lane]), lane),
+            (6, 0),
+            textcoords="offset points",
             va="center",
         )
     axis.set(xscale="log", xlabel="images per second, median", ylim=(len(measured) - 0.5, -0.5))

@@ -27,8 +27,13 @@ class Boundary:
 
 
 def boundaries(
-    states: NDArray[np.int64], agrees: NDArray[np.bool_], crossed: Crossings, z_mm: Floats, edges_mm: Floats,
-    chain: tuple[str, ...], stretch: float,
+    states: NDArray[np.int64],
+    agrees: NDArray[np.bool_],
+    crossed: Crossings,
+    z_mm: Floats,
+    edges_mm: Floats,
+    chain: tuple[str, ...],
+    stretch: float,
 ) -> tuple[Boundary, ...]:
     """The borders of the path `states` (s,), feet to head; the ends of the volume are not borders.
 

@@ -68,7 +68,11 @@ class ChainModel:
     def reversed(self) -> ChainModel:
         """The same volume with its slices from head to feet."""
         return ChainModel(
-            self.fits[::-1], self.none[::-1], self.observations[::-1], -self.edges_mm[::-1], self.rule,
+            self.fits[::-1],
+            self.none[::-1],
+            self.observations[::-1],
+            -self.edges_mm[::-1],
+            self.rule,
             self.blank[::-1],
         )
 
@@ -84,11 +88,17 @@ class ChainModel:
         the volume that is a wider distribution instead."""
         scale, rule = OBSERVATION_MM / self.rule.evidence_mm, self.rule
         wider = tuple(
-            height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale)) for height in rule.heights
+            height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale))
+            for height in rule.heights
         )
         weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
         return ChainModel(
-            scale * self.fits, scale * self.none, scale * self.observations, self.edges_mm, weaker, self.blank
+            scale * self.fits,
+            scale * self.none,
+            scale * self.observations,
+            self.edges_mm,
+            weaker,
+            self.blank,
         )
 
     def best(self) -> tuple[NDArray[np.int64], float]:

@@ -47,6 +47,7 @@ def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decisio
         smoothed[outside, -1], decided[outside, -1] = 1.0, True
     confidence = np.pad(inner.confidence, around[0], constant_values=1.0)
     spans = tuple(
-        replace(span, first=span.first + shown.start, last=span.last + shown.start) for span in inner.spans
+        replace(span, first=span.first + shown.start, last=span.last + shown.start)
+        for span in inner.spans
     )
     return replace(inner, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence)

@@ -57,11 +57,15 @@ def presence(
     height_mm = np.diff(edges_mm)
     least_mm = min(rule.min_extent_mm, float(height_mm.sum()))
     rungs = _labelled(smoothed, n)
-    chain = ChainModel.of(np.column_stack([rungs, 1.0 - rungs.sum(axis=1)]), n, edges_mm, rule).believed
+    chain = ChainModel.of(
+        np.column_stack([rungs, 1.0 - rungs.sum(axis=1)]), n, edges_mm, rule
+    ).believed
     whole = chain.ladder.presence(_below_edges(height_mm[:, None] * ~chain.blank), least_mm, states)
     sides = smoothed[:, n:-1]
     beside = [_of_side_region(column, edges_mm, least_mm, rule) for column in sides.T]
-    alone = [_longest_mean(column, height_mm, least_mm) for column in np.column_stack([rungs, sides]).T]
+    alone = [
+        _longest_mean(column, height_mm, least_mm) for column in np.column_stack([rungs, sides]).T
+    ]
     return Presence(np.append(whole, beside), np.array(alone))
 
 
@@ -69,7 +73,9 @@ def _labelled(smoothed: Floats, n: int) -> Floats:
     """(s, n) probability that a slice is labelled with each chain region."""
     chain = np.column_stack([smoothed[:, :n], smoothed[:, -1:]])
     chance = np.minimum(1.0, 2.0 * (1.0 - smoothed[:, n:-1].sum(axis=1)))[:, None]
-    return np.asarray(chance * smoothed[:, :n] / np.maximum(chain.sum(axis=1, keepdims=True), FLOOR))
+    return np.asarray(
+        chance * smoothed[:, :n] / np.maximum(chain.sum(axis=1, keepdims=True), FLOOR)
+    )
 
 
 def _of_side_region(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule) -> float:

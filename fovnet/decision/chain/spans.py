@@ -99,7 +99,11 @@ class Decision:
 
 
 def decide(
-    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, turned: Floats | None = None,
+    probabilities: Floats,
+    z_mm: Floats,
+    vocabulary: Vocabulary,
+    rule: Rule,
+    turned: Floats | None = None,
     edges_mm: Floats | None = None,
 ) -> Decision:
     """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s
@@ -136,14 +140,30 @@ def decide(
     )
     stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
-        tuple(spans), smoothed, decided, confidence, float(confidence.mean()), gain, shown,
-        boundaries(states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch),
-        exactly, gain > rule.flipped_gain, misfit, rough, _observations(chain.edges_mm),
+        tuple(spans),
+        smoothed,
+        decided,
+        confidence,
+        float(confidence.mean()),
+        gain,
+        shown,
+        boundaries(
+            states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch
+        ),
+        exactly,
+        gain > rule.flipped_gain,
+        misfit,
+        rough,
+        _observations(chain.edges_mm),
     )
 
 
 def outline(
-    probabilities: Floats, z_mm: Floats, vocabulary: Vocabulary, rule: Rule, edges_mm: Floats | None = None
+    probabilities: Floats,
+    z_mm: Floats,
+    vocabulary: Vocabulary,
+    rule: Rule,
+    edges_mm: Floats | None = None,
 ) -> Outline:
     """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its smoothed share
     most exceeds its bar; the shares of side regions are removed, the rest renormalised, and the chain decoded
@@ -171,7 +191,8 @@ def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
     bars = np.full_like(smoothed[:, n:-1], threshold)
     for side_region in range(bars.shape[1]):
         np.minimum(
-            bars[:, side_region], np.delete(smoothed, n + side_region, axis=1).max(axis=1),
+            bars[:, side_region],
+            np.delete(smoothed, n + side_region, axis=1).max(axis=1),
             out=bars[:, side_region],
         )
     return bars
@@ -212,7 +233,9 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
     on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
     between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
     believed = drawn.chain.believed
-    weight = believed.ladder.log_weight(between, drawn.states) if between else float(believed.none.sum())
+    weight = (
+        believed.ladder.log_weight(between, drawn.states) if between else float(believed.none.sum())
+    )
     protocol_alone = not decided[:, :n].any() and decided[:, n:-1].any()
     chance = 1.0 if protocol_alone else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
@@ -231,7 +254,9 @@ def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats
     """Shares of the side regions as probabilities: doubled beside another label, tripled beside two, because
     training splits the target of such a slice evenly; at most 1."""
     there = decided[:, n:-1]
-    labels = np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
+    labels = (
+        np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
+    )
     return np.asarray(np.minimum(side_regions * labels, 1.0))
 
 
@@ -253,7 +278,11 @@ def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
 
 
 def _place_protocols(
-    decided: NDArray[np.bool_], smoothed: Floats, stretches: list[tuple[int, int, float]], n: int, rule: Rule
+    decided: NDArray[np.bool_],
+    smoothed: Floats,
+    stretches: list[tuple[int, int, float]],
+    n: int,
+    rule: Rule,
 ) -> None:
     """Write each side region's stretch to `decided`, and remove from it chain regions with a mean share below
     `beside_protocol` there.
@@ -310,14 +339,21 @@ def _spans(
                 confidence = float(certainty[run, column].mean())
                 spans.append(
                     Span(
-                        region, first, last, float(edges_mm[first]), float(edges_mm[last + 1]), confidence,
+                        region,
+                        first,
+                        last,
+                        float(edges_mm[first]),
+                        float(edges_mm[last + 1]),
+                        confidence,
                         levels,
                     )
                 )
     return spans
 
 
-def _levels(decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary) -> tuple[str, ...]:
+def _levels(
+    decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary
+) -> tuple[str, ...]:
     """The levels of a side region's stretch, by the chain regions decided along it, feet to head; empty if
     there are none."""
     crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)

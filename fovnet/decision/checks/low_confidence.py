@@ -35,7 +35,8 @@ def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
     if decision.sure < rule.min_confidence:
         percent, wanted = below(decision.sure, rule.min_confidence)
         yield Reason(
-            "where regions begin and end is not sure", f"confidence {percent}, at least {wanted} wanted"
+            "where regions begin and end is not sure",
+            f"confidence {percent}, at least {wanted} wanted",
         )
 
 
@@ -43,7 +44,7 @@ CHECK = Check(
     code="low-confidence",
     words="not sure where regions begin and end",
     meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is less "
-            "probable than 0.7",
+    "probable than 0.7",
     to_try="look at the picture: the regions are the best guess",
     concerns=EXTENTS,
     sentences=of_the_answer,

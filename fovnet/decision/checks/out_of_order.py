@@ -1,7 +1,7 @@
 """Neighbouring slices do not resemble each other: they are shuffled, or in the order of acquisition.
 
-    disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin slices
-    passes    interleaved passes of the acquisition, stored one after the other; 1 if in their order
+disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin slices
+passes    interleaved passes of the acquisition, stored one after the other; 1 if in their order
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fovnet.maths.ordering import neighbour_ratio, passes
 
 DISORDERED = 1.2
 """160 simulated volumes had at most 0.87, and at least 1.48 with their slices shuffled."""
-BLOCKS = 16         # slices are compared as 16 x 16 block means, in which noise has averaged out
+BLOCKS = 16  # slices are compared as 16 x 16 block means, in which noise has averaged out
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class Order:
 def measure(known: Known) -> Order:
     """Passes are looked for between black margins."""
     pixels = known.stack.pixels
-    return Order(disorder(pixels), interleaved(pixels[lit(empty(pixels))]), bool(known.decision.spans))
+    return Order(
+        disorder(pixels), interleaved(pixels[lit(empty(pixels))]), bool(known.decision.spans)
+    )
 
 
 def sentences(order: Order, rule: Rule) -> Iterator[str]:
@@ -70,7 +72,7 @@ CHECK = Check(
     code="out-of-order",
     words="slices perhaps out of order",
     meaning="neighbouring slices resemble each other no more than slices in any order do, or they are in "
-            "the order of acquisition, in interleaved passes",
+    "the order of acquisition, in interleaved passes",
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
     concerns=WHOLE,

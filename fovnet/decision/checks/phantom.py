@@ -25,13 +25,13 @@ from scipy import ndimage
 from fovnet.decision.checks.check import About, Check, Concern, Known
 from fovnet.decision.rule import Rule
 
-LOOKED_AT = 12              # slices, evenly chosen among those with signal
-SIGNAL = 40                 # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
-WIDE = 13                   # pixels across what is "about" a pixel
-RIM = 4                     # pixels: the rim of an outline that is left out, as it is partly air
-LEAST_PIXELS = 150          # inside a rim; smaller outlines tell nothing
+LOOKED_AT = 12  # slices, evenly chosen among those with signal
+SIGNAL = 40  # grey value of 255, means of 3 × 3 pixels: darker is air and its noise
+WIDE = 13  # pixels across what is "about" a pixel
+RIM = 4  # pixels: the rim of an outline that is left out, as it is partly air
+LEAST_PIXELS = 150  # inside a rim; smaller outlines tell nothing
 SMOOTH, ROUND = 0.09, 0.95
-SURE = 0.99                 # probability of a region from which on it is a body's in spite of the picture
+SURE = 0.99  # probability of a region from which on it is a body's in spite of the picture
 
 Floats32 = NDArray[np.float32]
 
@@ -103,7 +103,7 @@ CHECK = Check(
     code="phantom",
     words="looks like a phantom",
     meaning="the picture is smooth inside, as water is, or its outline is round in most slices, as bottles "
-            "are",
+    "are",
     to_try="look at the picture: an object that is not a body has no regions",
     measure=measure,
     concerns=Concern(f"regions shown with a probability below {SURE}", hardly_sure),

@@ -23,7 +23,7 @@ CHECK = Check(
     code="sform-of-ones",
     words="a header without a sure place",
     meaning="the sform of the NIfTI is a matrix of ones, as programs write that know no better, and pixdim "
-            "gives other voxel sizes: sizes are pixdim's, and heights may be off by any distance",
+    "gives other voxel sizes: sizes are pixdim's, and heights may be off by any distance",
     to_try="convert the original series again (dcm2niix), if heights matter",
     measure=measure,
     concerns=EXTENTS,

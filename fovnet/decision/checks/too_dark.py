@@ -31,8 +31,8 @@ CHECK = Check(
     code="too-dark",
     words="partly too dark",
     meaning="slices that seem to show nothing are much darker than the others, and show a region once they "
-            "are brightened: stations joined without matching their brightness, or signal lost beyond the "
-            "coil",
+    "are brightened: stations joined without matching their brightness, or signal lost beyond the "
+    "coil",
     to_try="give all parts the same brightness (normalise each station), or predict each by itself",
     measure=measure,
     concerns=ABSENCE,

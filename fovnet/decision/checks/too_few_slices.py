@@ -46,7 +46,7 @@ CHECK = Check(
     code="too-few-slices",
     words="too few slices",
     meaning="fewer than 5 slices, thin neighbours averaged, or a slab thinner than 20 mm: nothing could "
-            "contradict an answer",
+    "contradict an answer",
     to_try="predict a series of the same visit that covers more",
     measure=measure,
     concerns=EXTENTS,

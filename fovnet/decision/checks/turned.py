@@ -16,7 +16,7 @@ from fovnet.volume.slices.planes import states_axes
 
 MOST_UPRIGHT = 0.2
 """Upper limit of the bar: of the five directions of slices another is more probable below 1/5."""
-FAINT = 0.001       # a probability below it is not written as 0.0 %
+FAINT = 0.001  # a probability below it is not written as 0.0 %
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ CHECK = Check(
     code="turned",
     words="axes perhaps wrong",
     meaning="judging by the pictures, slices do not run from feet to head as the header says: the extents "
-            "would be along another axis; nothing was turned",
+    "would be along another axis; nothing was turned",
     to_try="check the orientation in a viewer, and convert the original series again",
     measure=measure,
     bar="least_upright",

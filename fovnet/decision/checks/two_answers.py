@@ -60,7 +60,7 @@ CHECK = Check(
     code="two-answers",
     words="two answers nearly equal",
     meaning="the confidence is below the bar, and along a span another region is nearly as probable as the "
-            "predicted one; the message names both",
+    "predicted one; the message names both",
     to_try="look at the picture",
     measure=measure,
     concerns=EXTENTS,

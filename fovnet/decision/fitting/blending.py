@@ -23,7 +23,7 @@ from fovnet.decision.judge import Judge
 Floats = NDArray[np.float64]
 SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
 """Those that are tried."""
-LEAST = 1e-3            # of a probability in a logarithm: one slice must not decide
+LEAST = 1e-3  # of a probability in a logarithm: one slice must not decide
 
 
 def loss_of_subject(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bool_]]) -> float:
@@ -46,7 +46,12 @@ def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
 
 
 def resettled(
-    judge: Judge, volumes: Sequence[Shown], *, stated_error: float, statement_error: float, at_risk: float,
+    judge: Judge,
+    volumes: Sequence[Shown],
+    *,
+    stated_error: float,
+    statement_error: float,
+    at_risk: float,
     seed: int,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned on more
@@ -55,5 +60,10 @@ def resettled(
     temperature = best_temperature(given, [one.truth for one in volumes])
     judge = replace(judge, rule=replace(judge.rule, temperature=temperature))
     return settle(
-        judge, volumes, stated_error=stated_error, statement_error=statement_error, at_risk=at_risk, seed=seed
+        judge,
+        volumes,
+        stated_error=stated_error,
+        statement_error=statement_error,
+        at_risk=at_risk,
+        seed=seed,
     )

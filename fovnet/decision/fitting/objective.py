@@ -36,7 +36,9 @@ class Example:
     edges_mm: Floats | None = None
 
 
-def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int) -> float:
+def loss(
+    decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int
+) -> float:
     """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 the
     worst.
 
@@ -44,9 +46,14 @@ def loss(decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[F
     """
     volumes = list(zip(decided, truths, edges_mm, strict=True))
     dice = [
-        extent_dice(_judged(predicted, true, n), true, np.diff(edges)) for predicted, true, edges in volumes
+        extent_dice(_judged(predicted, true, n), true, np.diff(edges))
+        for predicted, true, edges in volumes
     ]
-    lost = [one for predicted, true, edges in volumes for one in border_losses(predicted, true, edges, n)]
+    lost = [
+        one
+        for predicted, true, edges in volumes
+        for one in border_losses(predicted, true, edges, n)
+    ]
     return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
 
 
@@ -69,7 +76,11 @@ def extent_dice(predicted: Bools, true: Bools, height_mm: Floats) -> float:
     those true; 1 without any."""
     regions_predicted, regions_true = predicted[:, :-1], true[:, :-1]
     total = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
-    return 2.0 * float(height_mm @ (regions_predicted & regions_true).sum(axis=1)) / total if total else 1.0
+    return (
+        2.0 * float(height_mm @ (regions_predicted & regions_true).sum(axis=1)) / total
+        if total
+        else 1.0
+    )
 
 
 def border_losses(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> list[float]:
@@ -93,7 +104,9 @@ def border_errors(
     }
 
 
-def _borders(labels: Bools, edges_mm: Floats, judged: Bools, n: int) -> dict[tuple[int, int], float]:
+def _borders(
+    labels: Bools, edges_mm: Floats, judged: Bools, n: int
+) -> dict[tuple[int, int], float]:
     """Height of each border; of several of one kind, the lowest if it goes from none to a region, else the
     topmost.
 

@@ -48,7 +48,9 @@ class Told:
     known: Bools
 
 
-def shown_regions(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) -> tuple[Bools, Bools]:
+def shown_regions(
+    truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float
+) -> tuple[Bools, Bools]:
     """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell (r,), from
     the truth (s, k) of slices between edges_mm (s + 1,).
 
@@ -65,16 +67,24 @@ def shown_regions(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) 
 
 
 def settled(
-    rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, *, stated_error: float, at_risk: float,
+    rule: Rule,
+    volumes: Sequence[Told],
+    vocabulary: Vocabulary,
+    *,
+    stated_error: float,
+    at_risk: float,
     seed: int,
 ) -> tuple[Rule, dict[str, Any]]:
     """The rule with calibrated probabilities of regions and bars for them, and how these were found: of each
     kind its bar, whether it is promised, and how many subjects and statements it was chosen from."""
     n = len(vocabulary.chain)
-    rule = replace(rule, chain_line=_line(volumes, slice(0, n)), side_line=_line(volumes, slice(n, None)))
+    rule = replace(
+        rule, chain_line=_line(volumes, slice(0, n)), side_line=_line(volumes, slice(n, None))
+    )
     graded = {kind: _graded(rule, volumes, vocabulary, kind) for kind in (YES, NO)}
     found = {
-        kind: bar(those, stated_error, at_risk / 2, seed, BARS, STARTS) for kind, those in graded.items()
+        kind: bar(those, stated_error, at_risk / 2, seed, BARS, STARTS)
+        for kind, those in graded.items()
     }
     rule = replace(rule, yes_bar=found[YES].min_confidence, no_bar=found[NO].min_confidence)
     facts = {kind: {**asdict(one), "statements": len(graded[kind])} for kind, one in found.items()}
@@ -84,7 +94,8 @@ def settled(
 def _line(volumes: Sequence[Told], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
     known, shown = (
-        np.concatenate([getattr(one, each)[columns] for one in volumes]) for each in ("known", "shown")
+        np.concatenate([getattr(one, each)[columns] for one in volumes])
+        for each in ("known", "shown")
     )
     whole, alone = (
         np.concatenate([getattr(one.decision.presence, each)[columns] for one in volumes])
@@ -103,5 +114,7 @@ def _graded(rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, kind: s
         ):
             sure = made.probability if kind == YES else 1.0 - made.probability
             if known and (made.probability >= EVEN) == (kind == YES):
-                graded.append(Graded(one.subject, sure, made.answer != kind, float(shown != (kind == YES))))
+                graded.append(
+                    Graded(one.subject, sure, made.answer != kind, float(shown != (kind == YES)))
+                )
     return graded

@@ -42,7 +42,12 @@ class Shown:
 
 
 def settle(
-    judge: Judge, volumes: Sequence[Shown], *, stated_error: float, at_risk: float, seed: int,
+    judge: Judge,
+    volumes: Sequence[Shown],
+    *,
+    stated_error: float,
+    at_risk: float,
+    seed: int,
     statement_error: float = 0.02,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """The judge with a settled rule, and the facts of settling: of volumes (bar, promise, risk-coverage
@@ -54,17 +59,30 @@ def settle(
     signs = [_signs(one, decision, judge) for one, decision in zip(volumes, decisions, strict=True)]
     judge = replace(judge, rule=replace(judge.rule, **_bars(signs)))
     graded = [
-        Graded(one.subject, decision.sure, _is_withheld(decision, seen, judge.rule), _error(one, decision, n))
+        Graded(
+            one.subject,
+            decision.sure,
+            _is_withheld(decision, seen, judge.rule),
+            _error(one, decision, n),
+        )
         for one, decision, seen in zip(volumes, decisions, signs, strict=True)
     ]
     found = bar(graded, stated_error, at_risk, seed)
     facts = {
-        "stated_error": stated_error, "at_risk": at_risk, **asdict(found), "volumes": len(volumes),
+        "stated_error": stated_error,
+        "at_risk": at_risk,
+        **asdict(found),
+        "volumes": len(volumes),
         "curve": risk_coverage(graded),
     }
     rule = replace(judge.rule, min_confidence=found.min_confidence)
     told = [
-        Told(one.subject, decision, seen, *shown_regions(one.truth, _edges(one), n, rule.min_extent_mm))
+        Told(
+            one.subject,
+            decision,
+            seen,
+            *shown_regions(one.truth, _edges(one), n, rule.min_extent_mm),
+        )
         for one, decision, seen in zip(volumes, decisions, signs, strict=True)
     ]
     rule, by_region = settled(
@@ -109,7 +127,7 @@ def _beta(judge: Judge, volumes: Sequence[Shown]) -> Beta:
     n, stated, alone, hits = len(judge.vocabulary.chain), [], [], []
     for one in volumes:
         decision, rows = _decided(one, judge), lit(empty(one.stack.pixels))
-        stated.append(decision.confidence[rows])        # margins have confidence 1 by definition: no data
+        stated.append(decision.confidence[rows])  # margins have confidence 1 by definition: no data
         alone.append(_share(decision, n)[rows])
         hits.append(_hits(one, decision, n)[rows])
     return best_beta(np.concatenate(stated), np.concatenate(alone), np.concatenate(hits))
@@ -144,7 +162,9 @@ def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
     truth names a side region alone, chain regions that are predicted and not true do not count as wrong.
     """
     n = len(judge.vocabulary.chain)
-    predicted, true = (np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth))
+    predicted, true = (
+        np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth)
+    )
     first = n if predicted[n:].any() and not predicted[:n].any() else 0
     if protocol_alone(one.truth, n).any():
         predicted[:n] &= true[:n]

@@ -26,7 +26,14 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import best_temperature
 from fovnet.decision.chain.boundaries import SHARE
-from fovnet.decision.chain.spans import Decision, decide, edges, outer_edges, outline, predicted_class
+from fovnet.decision.chain.spans import (
+    Decision,
+    decide,
+    edges,
+    outer_edges,
+    outline,
+    predicted_class,
+)
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.fitting.objective import Example, border_errors, loss
 from fovnet.decision.rule import Rule
@@ -48,9 +55,15 @@ ROUGHNESS = (0.7, 0.9)
 
 
 def tune(
-    examples: Sequence[Example], vocabulary: Vocabulary, *, sigmas_mm: Sequence[float],
-    thresholds: Sequence[float], heights: Sequence[Height | None] = (), widths: Sequence[float] = (1.0,),
-    method: str = "exact", heights_for: str = "all",
+    examples: Sequence[Example],
+    vocabulary: Vocabulary,
+    *,
+    sigmas_mm: Sequence[float],
+    thresholds: Sequence[float],
+    heights: Sequence[Height | None] = (),
+    widths: Sequence[float] = (1.0,),
+    method: str = "exact",
+    heights_for: str = "all",
 ) -> tuple[Rule, list[dict[str, float]]]:
     """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm,
     protocol_threshold) tried first.
@@ -58,10 +71,15 @@ def tune(
     heights  of the regions in the training split, their deviations multiplied by one of `widths`; the rule
              has them only if they lower the loss on these examples
     """
-    temperature = best_temperature([one.probabilities for one in examples], [one.truth for one in examples])
+    temperature = best_temperature(
+        [one.probabilities for one in examples], [one.truth for one in examples]
+    )
     rule = Rule(
-        temperature=temperature, border_toll=1.0, heights=tuple(heights) if any(heights) else (),
-        method=method, heights_for=heights_for,
+        temperature=temperature,
+        border_toll=1.0,
+        heights=tuple(heights) if any(heights) else (),
+        method=method,
+        heights_for=heights_for,
     )
     volumes = Volumes(examples, vocabulary)
     rule, candidates = volumes.best_pair(rule, sigmas_mm, thresholds)
@@ -71,7 +89,9 @@ def tune(
     ]
     for sweep in range(SWEEPS):
         before = rule
-        rule = volumes.best([replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])])
+        rule = volumes.best(
+            [replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])]
+        )
         rule = volumes.best([replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL])
         rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
         if rule == before or sweep == SWEEPS - 1:
@@ -130,14 +150,19 @@ class Volumes:
         """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted
         to these volumes."""
         answers, least = (
-            [self._answer(example, replace(rule, interval_stretch=stretch)) for example in self.examples]
+            [
+                self._answer(example, replace(rule, interval_stretch=stretch))
+                for example in self.examples
+            ]
             for stretch in (1.0, 0.0)
         )
         volumes = zip(self.examples, answers, least, strict=True)
         offs = np.array([off for volume in volumes for off in self._offs(*volume)])
         return replace(
             rule,
-            usual_roughness=float(np.clip(_exceeded_by([one.roughness for one in answers]), *ROUGHNESS)),
+            usual_roughness=float(
+                np.clip(_exceeded_by([one.roughness for one in answers]), *ROUGHNESS)
+            ),
             usual_misfit=max(LEAST_MISFIT, _exceeded_by([one.misfit for one in answers])),
             flipped_gain=max(LEAST_GAIN, _exceeded_by([one.flipped_gain for one in answers])),
             interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
@@ -145,7 +170,9 @@ class Volumes:
 
     def _decided(self, rule: Rule) -> list[NDArray[np.bool_]]:
         return [
-            outline(example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm).decided
+            outline(
+                example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm
+            ).decided
             for example in self.examples
         ]
 
@@ -164,7 +191,12 @@ class Volumes:
 
     def _answer(self, example: Example, rule: Rule) -> Decision:
         return decide(
-            example.probabilities, example.z_mm, self.vocabulary, rule, example.turned, example.edges_mm
+            example.probabilities,
+            example.z_mm,
+            self.vocabulary,
+            rule,
+            example.turned,
+            example.edges_mm,
         )
 
     def _offs(self, example: Example, answer: Decision, least: Decision) -> list[float]:
@@ -182,7 +214,8 @@ class Volumes:
             error = errors.get((names.index(border.below), names.index(border.above)))
             if error is not None:
                 half_mm, least_mm = (
-                    (one.mm - one.low_mm if error > 0 else one.high_mm - one.mm) for one in (border, bare)
+                    (one.mm - one.low_mm if error > 0 else one.high_mm - one.mm)
+                    for one in (border, bare)
                 )
                 offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
         return offs

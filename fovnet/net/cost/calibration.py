@@ -28,7 +28,7 @@ from fovnet.records import read_json, write_json
 from fovnet.search.space import paper_space
 
 PROBES = 16
-SECONDS = 45.0                  # for building and timing networks
+SECONDS = 45.0  # for building and timing networks
 # of a timed network: with more weights, initialising them takes longer than the steps
 LARGEST_BYTES = 2e9
 WARM, TIMED, VALIDATED = 1, 3, 64
@@ -61,7 +61,9 @@ class Calibration:
     @property
     def misfits(self) -> Floats:
         """(n,) predicted over measured seconds of the probes' steps."""
-        return np.array([probe["predicted_step_seconds"] / probe["step_seconds"] for probe in self.probes])
+        return np.array(
+            [probe["predicted_step_seconds"] / probe["step_seconds"] for probe in self.probes]
+        )
 
 
 def candidates(rows: Columns) -> Columns:
@@ -121,7 +123,11 @@ def calibrate(
 
 
 def _next(
-    place: Floats, amounts: Floats, batch: NDArray[Any], done: Sequence[int], timed: Sequence[Timed],
+    place: Floats,
+    amounts: Floats,
+    batch: NDArray[Any],
+    done: Sequence[int],
+    timed: Sequence[Timed],
     most: float,
 ) -> int | None:
     """The row to be timed next; None if no row left is certain to take at most `most` seconds.  The first is
@@ -159,19 +165,26 @@ def timings(rows: Columns, timed: Sequence[Timed]) -> tuple[Timings, Timings]:
         rows, Work(rows.batch, nothing, nothing + 1), np.array([one.step_seconds for one in timed])
     )
     return steps, Timings(
-        rows, Work(nothing, nothing + 1, nothing + 1), np.array([one.validated_seconds for one in timed])
+        rows,
+        Work(nothing, nothing + 1, nothing + 1),
+        np.array([one.validated_seconds for one in timed]),
     )
 
 
-def _of(rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None = None) -> Calibration:
+def _of(
+    rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None = None
+) -> Calibration:
     """The calibration from timed networks, and from whole trainings if given."""
     steps, validated = timings(rows, timed)
     device = fitted(steps if whole is None else steps.and_also(whole), validated)
     predicted = steps.seconds * np.exp(misfit(device, steps))
     probes = tuple(
         {
-            **asdict(rows.architecture(row)), "inputs": list(rows.inputs), "batch": int(rows.batch[row]),
-            "step_seconds": one.step_seconds, "validated_seconds": one.validated_seconds,
+            **asdict(rows.architecture(row)),
+            "inputs": list(rows.inputs),
+            "batch": int(rows.batch[row]),
+            "step_seconds": one.step_seconds,
+            "validated_seconds": one.validated_seconds,
             "predicted_step_seconds": float(predicted[row]),
         }
         for row, one in enumerate(timed)
@@ -188,7 +201,8 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
     nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
     mine, theirs = (
-        f"inputs {', '.join(shown.inputs)} and {shown.classes} classes" for shown in (rows, whole.rows)
+        f"inputs {', '.join(shown.inputs)} and {shown.classes} classes"
+        for shown in (rows, whole.rows)
     )
     if mine != theirs:
         raise SearchError(
@@ -196,7 +210,9 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
             f"{calibration.name}: measured with {mine}, but the trials have {theirs}; measure again with "
             "--again",
         )
-    timed = [Timed(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes]
+    timed = [
+        Timed(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes
+    ]
     return _of(rows, timed, calibration.name, whole)
 
 
@@ -211,8 +227,11 @@ def write_calibration(path: Path, calibration: Calibration, *, settings: Any, se
     """`path`, holding the calibration."""
     rounded = np.round(np.log(calibration.misfits), 4)
     facts = {
-        "name": calibration.name, "device": asdict(calibration.device), "trials": calibration.trials,
-        "log_predicted_over_measured": rounded, "probes": calibration.probes,
+        "name": calibration.name,
+        "device": asdict(calibration.device),
+        "trials": calibration.trials,
+        "log_predicted_over_measured": rounded,
+        "probes": calibration.probes,
     }
     return write_json(path, facts, settings=settings, seed=seed)
 
@@ -221,7 +240,9 @@ def read_calibration(path: Path) -> Calibration:
     """The calibration at `path`.  Raises SearchError ("calibration-missing", "calibration-damaged")."""
     try:
         facts = read_json(path)
-        return Calibration(Device(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"])
+        return Calibration(
+            Device(**facts["device"]), facts["name"], tuple(facts["probes"]), facts["trials"]
+        )
     except FileNotFoundError:
         raise SearchError(
             "calibration-missing",

@@ -14,7 +14,7 @@ from fovnet.net.cost.predicted import Work, costs, training_bytes, training_seco
 from fovnet.net.cost.probes import VALIDATED, Bench
 from fovnet.net.family.architecture import Architecture
 
-LONGEST_STEP = 1.0          # second, predicted: longer steps would make the check slow
+LONGEST_STEP = 1.0  # second, predicted: longer steps would make the check slow
 LARGEST_BYTES = 3e9
 WITHIN = {"seconds": 0.25, "memory": 0.15}
 """Largest relative error of a prediction, as a share of the measured value."""
@@ -44,7 +44,9 @@ class HeldOut:
     def is_within(self, what: str) -> bool | None:
         """Whether the prediction of "seconds" or "memory" is within WITHIN; None if it was not measured."""
         predicted, measured = (
-            (self.predicted_seconds, self.seconds) if what == "seconds" else (self.predicted_mb, self.mb)
+            (self.predicted_seconds, self.seconds)
+            if what == "seconds"
+            else (self.predicted_mb, self.mb)
         )
         return None if measured is None else abs(predicted / measured - 1) <= WITHIN[what]
 
@@ -55,7 +57,9 @@ def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Column
     cost = costs(rows)
     step = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), known.device)
     timed = {(architecture_of(probe), probe["batch"]) for probe in known.probes}
-    usable = np.flatnonzero((step <= LONGEST_STEP) & (training_bytes(cost, rows.batch) <= LARGEST_BYTES))
+    usable = np.flatnonzero(
+        (step <= LONGEST_STEP) & (training_bytes(cost, rows.batch) <= LARGEST_BYTES)
+    )
     order = [
         row
         for row in np.random.default_rng(seed).permutation(usable)
@@ -85,13 +89,29 @@ def measured(
         train(1)
         validate()
         seconds = train(steps) + validate() + validate()
-        predicted = training_seconds(one, batch, Work(steps * batch, 2 * VALIDATED, 1), known.device)[0]
+        predicted = training_seconds(
+            one, batch, Work(steps * batch, 2 * VALIDATED, 1), known.device
+        )[0]
         properties, peak = asdict(net), grown(net, batch)
         yield HeldOut(
-            **{name: properties[name] for name in _SHOWN}, filters=net.filters, batch=batch,
-            predicted_seconds=float(predicted), seconds=seconds, predicted_mb=float(memory[row]) / 1e6,
+            **{name: properties[name] for name in _SHOWN},
+            filters=net.filters,
+            batch=batch,
+            predicted_seconds=float(predicted),
+            seconds=seconds,
+            predicted_mb=float(memory[row]) / 1e6,
             mb=peak / 1e6 if peak else None,
         )
 
 
-_SHOWN = ("blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm")
+_SHOWN = (
+    "blocks",
+    "convolutions",
+    "kernel",
+    "separable",
+    "head",
+    "block",
+    "widen",
+    "stride",
+    "norm",
+)

@@ -61,7 +61,9 @@ class Columns:
     @property
     def numbers(self) -> dict[str, Column]:
         """The columns by name."""
-        return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
+        return {
+            name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)
+        }
 
     def taken(self, rows: Any) -> Columns:
         """Only these rows: a mask (M,), or row numbers."""
@@ -70,16 +72,27 @@ class Columns:
     def distinct(self) -> Columns:
         """Every network with each of its batches once, sorted by the columns: the learning rate does not
         change the cost."""
-        _, first = np.unique(np.stack(list(self.numbers.values()), axis=1), axis=0, return_index=True)
+        _, first = np.unique(
+            np.stack(list(self.numbers.values()), axis=1), axis=0, return_index=True
+        )
         return self.taken(first)
 
     def architecture(self, row: int) -> Architecture:
         """The architecture of one row, ready to be built."""
         return Architecture(
-            int(self.blocks[row]), int(self.convolutions[row]), int(self.filters[row]).bit_length() - 1,
-            int(self.kernel[row]), bool(self.separable[row]), self.classes, HEADS[self.head[row]], self.side,
-            "residual" if self.residual[row] else "plain", int(self.widen[row]), self.inputs,
-            int(self.stride[row]), NORMS[int(self.normalised[row])],
+            int(self.blocks[row]),
+            int(self.convolutions[row]),
+            int(self.filters[row]).bit_length() - 1,
+            int(self.kernel[row]),
+            bool(self.separable[row]),
+            self.classes,
+            HEADS[self.head[row]],
+            self.side,
+            "residual" if self.residual[row] else "plain",
+            int(self.widen[row]),
+            self.inputs,
+            int(self.stride[row]),
+            NORMS[int(self.normalised[row])],
         )
 
     @classmethod
@@ -87,19 +100,36 @@ class Columns:
         """Networks of the same classes, side and inputs, one or more, each with its batch."""
         numbers = [
             (
-                net.blocks, net.convolutions, net.filters, net.kernel, HEADS.index(net.head), net.widen,
+                net.blocks,
+                net.convolutions,
+                net.filters,
+                net.kernel,
+                HEADS.index(net.head),
+                net.widen,
                 net.stride,
             )
             for net in nets
         ]
-        blocks, convolutions, filters, kernel, head, widen, stride = np.array(numbers, dtype=np.int64).T
+        blocks, convolutions, filters, kernel, head, widen, stride = np.array(
+            numbers, dtype=np.int64
+        ).T
         words = [(net.separable, net.block == "residual", net.norm == "pooled") for net in nets]
         separable, residual, normalised = np.array(words, dtype=bool).T
         batch = np.array(batches, dtype=np.int64)
         shared = nets[0].classes, nets[0].side, nets[0].inputs
         return cls(
-            blocks, convolutions, filters, kernel, separable, head, residual, widen, stride, normalised,
-            batch, *shared,
+            blocks,
+            convolutions,
+            filters,
+            kernel,
+            separable,
+            head,
+            residual,
+            widen,
+            stride,
+            normalised,
+            batch,
+            *shared,
         )
 
 
@@ -116,21 +146,30 @@ def columns_of_space(
 
 
 def columns_of(
-    configurations: Sequence[Mapping[str, Any]], *, classes: int, head: str,
+    configurations: Sequence[Mapping[str, Any]],
+    *,
+    classes: int,
+    head: str,
     inputs: Sequence[str] = ("slice",),
 ) -> Columns:
     """The rows of a list of configurations, all with the same axes."""
     names = [
-        name for names in axes.ALTERNATIVES for name in names if configurations and name in configurations[0]
+        name
+        for names in axes.ALTERNATIVES
+        for name in names
+        if configurations and name in configurations[0]
     ]
-    named = {name: np.array([configuration[name] for configuration in configurations]) for name in names}
+    named = {
+        name: np.array([configuration[name] for configuration in configurations]) for name in names
+    }
     return _columns(named, len(configurations), classes, head, tuple(inputs))
 
 
 def joined(first: Columns, second: Columns) -> Columns:
     """The rows of both, which have the same classes, side and inputs."""
     both: dict[str, Any] = {
-        name: np.concatenate([column, getattr(second, name)]) for name, column in first.numbers.items()
+        name: np.concatenate([column, getattr(second, name)])
+        for name, column in first.numbers.items()
     }
     return replace(first, **both)
 
@@ -140,16 +179,30 @@ def _columns(
 ) -> Columns:
     def words(name: str, default: str, known: Sequence[str]) -> Integers:
         values = np.asarray(named.get(name, np.full(rows, default)), dtype=object)
-        return np.asarray(np.argmax(values[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64)
+        return np.asarray(
+            np.argmax(values[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64
+        )
 
     def ones(name: str) -> Integers:
         return np.asarray(named.get(name, np.ones(rows)), dtype=np.int64)
 
-    batch = named["batch"].astype(np.int64) if "batch" in named else 2 ** named["log2_batch"].astype(np.int64)
+    batch = (
+        named["batch"].astype(np.int64)
+        if "batch" in named
+        else 2 ** named["log2_batch"].astype(np.int64)
+    )
     return Columns(
-        named["blocks"].astype(np.int64), named["convolutions"].astype(np.int64),
-        2 ** named["log2_filters"].astype(np.int64), named["kernel"].astype(np.int64),
-        named["separable"].astype(bool), words("head", head, HEADS),
-        words("block", "plain", BLOCKS) == BLOCKS.index("residual"), ones("widen"), ones("stride"),
-        words("norm", "none", NORMS) == NORMS.index("pooled"), batch, classes, inputs=inputs,
+        named["blocks"].astype(np.int64),
+        named["convolutions"].astype(np.int64),
+        2 ** named["log2_filters"].astype(np.int64),
+        named["kernel"].astype(np.int64),
+        named["separable"].astype(bool),
+        words("head", head, HEADS),
+        words("block", "plain", BLOCKS) == BLOCKS.index("residual"),
+        ones("widen"),
+        ones("stride"),
+        words("norm", "none", NORMS) == NORMS.index("pooled"),
+        batch,
+        classes,
+        inputs=inputs,
     )

@@ -17,7 +17,12 @@ from fovnet.search.trial import Trial
 
 
 def finished_trainings(
-    journal: Path, device: str, *, head: str, slices_per_epoch: int, inputs: Sequence[str] = ("slice",)
+    journal: Path,
+    device: str,
+    *,
+    head: str,
+    slices_per_epoch: int,
+    inputs: Sequence[str] = ("slice",),
 ) -> Timings:
     """The completed trials of a journal that ran on a device of this name, each with the epochs and seconds
     of its own slot, without those that it went on from.  Raises SearchError if there is none
@@ -32,18 +37,23 @@ def finished_trainings(
     ]
     if not completed:
         raise SearchError(
-            "calibration-trials", f"{journal}: no completed trial of {device}; calibrate without --from"
+            "calibration-trials",
+            f"{journal}: no completed trial of {device}; calibrate without --from",
         )
     try:
         rows = read_npz(journal / "rows.npz")
     except (OSError, ValueError) as fault:
-        message = f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
+        message = (
+            f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
+        )
         raise SearchError("journal-rows", message) from fault
     configurations = [trial.proposal.configuration for trial in completed]
     columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
     epochs = np.array([_own_epochs(trial) for trial in completed])
     work = Work(
-        repeated(slices_per_epoch, len(completed)), repeated(len(rows["validation"]), len(completed)), epochs
+        repeated(slices_per_epoch, len(completed)),
+        repeated(len(rows["validation"]), len(completed)),
+        epochs,
     )
     return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed]))
 

@@ -20,13 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.net.cost.columns import Columns
-from fovnet.net.family.architecture import CHANNEL_NUMBERS, FC, HEADS, SMALL, SMALL_SIDE, Architecture
+from fovnet.net.family.architecture import (
+    CHANNEL_NUMBERS,
+    FC,
+    HEADS,
+    SMALL,
+    SMALL_SIDE,
+    Architecture,
+)
 
-FLOAT = 4        # bytes of a float32
-INDEX = 8        # torch's max-pooling keeps the index of each maximum as int64
-STATE = 3        # weights, gradients, momentum
-GRID = 2         # float images per slice during augmentation: the sampling grid,
-HANDLED = 5      # and per channel: as picked, resampled, noise, and their sums
+FLOAT = 4  # bytes of a float32
+INDEX = 8  # torch's max-pooling keeps the index of each maximum as int64
+STATE = 3  # weights, gradients, momentum
+GRID = 2  # float images per slice during augmentation: the sampling grid,
+HANDLED = 5  # and per channel: as picked, resampled, noise, and their sums
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +79,9 @@ class Cost:
         """(M,) effective operations on a device that computes so many filters at once: with fewer filters,
         part of it is idle."""
         return (
-            np.asarray((self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1))
+            np.asarray(
+                (self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1)
+            )
             + self.dense_flop
         )
 
@@ -120,16 +129,26 @@ class Device:
         """Seconds of one unit of each of the `terms`."""
         weights = self.weights_gigabyte_per_second or self.gigabyte_per_second
         return (
-            1e-9 / self.gflop_per_second, 1e-9 / self.gigabyte_per_second, 1e-9 / weights,
-            1e-6 * self.microseconds_per_layer, 1e-6 * self.microseconds_per_slice,
+            1e-9 / self.gflop_per_second,
+            1e-9 / self.gigabyte_per_second,
+            1e-9 / weights,
+            1e-6 * self.microseconds_per_layer,
+            1e-6 * self.microseconds_per_slice,
         )
 
     @classmethod
-    def of(cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float) -> Device:
+    def of(
+        cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float
+    ) -> Device:
         """The device with these prices, all above zero."""
         flop, byte, weight, layer, one_slice = (float(each) for each in prices)
         return cls(
-            1e-9 / flop, 1e-9 / byte, 1e6 * layer, 1e-9 / weight, 1e6 * one_slice, filters_at_once,
+            1e-9 / flop,
+            1e-9 / byte,
+            1e6 * layer,
+            1e-9 / weight,
+            1e6 * one_slice,
+            filters_at_once,
             validation_share,
         )
 
@@ -137,7 +156,10 @@ class Device:
 def cost_of(net: Architecture) -> Cost:
     """The cost of one architecture: scalars, and (B,) per block."""
     return Cost(
-        **{name: column[0] for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()}
+        **{
+            name: column[0]
+            for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()
+        }
     )
 
 
@@ -160,12 +182,14 @@ def costs(nets: Columns) -> Cost:
         shortcut = beside * (before != f) * before * f
         # weights of all convolutions but the first
         further = taps * (passes * c - 1) * f * f
-        opening = inputs + 1 if block == 0 else before                   # channels that enter it
+        opening = inputs + 1 if block == 0 else before  # channels that enter it
         # the first of the two convolutions computes every row
         unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)
         flop[:, block] = here * 2.0 * pixels * (unstrided * taps * opening * f + further + shortcut)
         widths[:, block] = f
-        weights += here * (taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f)
+        weights += here * (
+            taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f
+        )
         # ReLU and the sum work in place: one tensor a convolution
         stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)
         stored += here * (FLOAT + INDEX) * (halved * f)
@@ -221,10 +245,10 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
     """The amounts that a device's prices multiply, (M,) each, for whole trials and in the order of
     `Device.prices`: operations, bytes of activations and of weights, launches, channels of slices."""
     slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
-    steps = work.epochs * np.ceil(work.slices / batch)               # the last one may be of fewer slices
+    steps = work.epochs * np.ceil(work.slices / batch)  # the last one may be of fewer slices
     return (
         3.0 * slices * cost.busy_flop(device.filters_at_once),
-        3.0 * slices * 2 * cost.activation_bytes,                        # written once, read once
+        3.0 * slices * 2 * cost.activation_bytes,  # written once, read once
         # read weights, gradient, momentum; write weights, momentum
         steps * 5.0 * FLOAT * cost.weights,
         steps * 3.0 * cost.layers,

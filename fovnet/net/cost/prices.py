@@ -50,7 +50,9 @@ class Prices:
         if self.fits.any():
             return
         gigabytes, longest = self.limits.bytes / 1e9, self.limits.seconds
-        parts = [f"none of the {len(self.memory):,} configurations can be trained within the limits"]
+        parts = [
+            f"none of the {len(self.memory):,} configurations can be trained within the limits"
+        ]
         if not self.small.any():
             parts.append(
                 f"search.memory_limit_gb is {gigabytes:g}, the smallest needs {self.memory.min() / 1e9:.3g}"
@@ -72,8 +74,16 @@ class Prices:
 
 
 def prices(
-    space: Space, *, classes: int, head: str, averaged: bool = False, work: Work, device: Device,
-    limits: Limits, inputs: Sequence[str] = ("slice",), side: int = 128,
+    space: Space,
+    *,
+    classes: int,
+    head: str,
+    averaged: bool = False,
+    work: Work,
+    device: Device,
+    limits: Limits,
+    inputs: Sequence[str] = ("slice",),
+    side: int = 128,
 ) -> Prices:
     """The rows of a space, priced on a device."""
     rows = columns_of_space(space, classes=classes, head=head, inputs=inputs, side=side)
@@ -86,7 +96,8 @@ def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
     axes = [axis.name for axis in priced.space.axes]
     return ["row", *axes, *HEADER], (
         {
-            "row": row, **{name: _level(level) for name, level in priced.space.configuration(row).items()},
+            "row": row,
+            **{name: _level(level) for name, level in priced.space.configuration(row).items()},
             **_figures(priced, row),
         }
         for row in range(len(priced.space))
@@ -95,7 +106,7 @@ def table(priced: Prices) -> tuple[list[str], Iterator[dict[str, Any]]]:
 
 def is_table(columns: Sequence[str]) -> bool:
     """Whether a table with these columns is one of prices, of any space."""
-    return list(columns[:1]) == ["row"] and tuple(columns[-len(HEADER):]) == HEADER
+    return list(columns[:1]) == ["row"] and tuple(columns[-len(HEADER) :]) == HEADER
 
 
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
@@ -121,8 +132,11 @@ def search_seconds(priced: Prices, trials: int, workers: int) -> float:
 
 def _figures(priced: Prices, row: int) -> dict[str, Any]:
     values = (
-        int(priced.cost.weights[row]), float(priced.cost.forward_flop[row]) / 1e6,
-        float(priced.memory[row]) / 1e6, float(priced.seconds[row]), "yes" if priced.fits[row] else "no",
+        int(priced.cost.weights[row]),
+        float(priced.cost.forward_flop[row]) / 1e6,
+        float(priced.memory[row]) / 1e6,
+        float(priced.seconds[row]),
+        "yes" if priced.fits[row] else "no",
     )
     return dict(zip(HEADER, values, strict=True))
 

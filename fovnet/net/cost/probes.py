@@ -25,10 +25,10 @@ from fovnet.net.training import train as training
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
 
-VALIDATED = 32              # slices; one batch
-STEPS = (3, 30)             # least and largest number of steps timed
-ENOUGH_SECONDS = 0.25       # total of a network's timed steps after which timing ends
-RATE = 1e-6                 # learning rate: small, so that nothing diverges
+VALIDATED = 32  # slices; one batch
+STEPS = (3, 30)  # least and largest number of steps timed
+ENOUGH_SECONDS = 0.25  # total of a network's timed steps after which timing ends
+RATE = 1e-6  # learning rate: small, so that nothing diverges
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,12 @@ class Bench:
     """A device with a few slices on it, for short trainings of networks."""
 
     def __init__(
-        self, device: torch.device, ranges: Ranges, classes: int, slices: int = 256, side: int = 128,
+        self,
+        device: torch.device,
+        ranges: Ranges,
+        classes: int,
+        slices: int = 256,
+        side: int = 128,
         precision: str = "auto",
     ) -> None:
         rng = np.random.default_rng(0)
@@ -51,12 +56,15 @@ class Bench:
         targets = np.eye(classes, dtype=np.float32)[rng.integers(0, classes, slices + VALIDATED)]
         rows = np.arange(slices + VALIDATED)
         placing = Placing(
-            np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)], rows // 20,
+            np.repeat(rng.uniform(200.0, 500.0, -(-len(rows) // 20)), 20)[: len(rows)],
+            rows // 20,
             rows.astype(np.float64),
         )
         # the others are made of slices as they were cut
         kinds = tuple(INPUTS) if side == SIDE else ("slice",)
-        self._data = training.place(pixels, targets, rows[:slices], rows[slices:], device, placing, kinds)
+        self._data = training.place(
+            pixels, targets, rows[:slices], rows[slices:], device, placing, kinds
+        )
         self._weights = training.class_weights(self._data.targets)
         self._ranges, self._precision = ranges, precision
         self.now = _clock(device)
@@ -72,7 +80,9 @@ class Bench:
             return self.probe(net, batch).peak_bytes
         return grown_bytes(net, batch, self._ranges, self._precision)
 
-    def steps(self, net: Architecture, batch: int) -> tuple[Callable[[int], float], Callable[[], float]]:
+    def steps(
+        self, net: Architecture, batch: int
+    ) -> tuple[Callable[[int], float], Callable[[], float]]:
         """Two functions for a fresh network: the seconds of a number of steps, and those of one validation of
         32 slices."""
         progress = training._begin(net, RATE, 0, self._data.device)
@@ -93,7 +103,9 @@ class Bench:
         step, validate = self.steps(net, batch)
         step(1)
         seconds: list[float] = []
-        while len(seconds) < STEPS[0] or (sum(seconds) < ENOUGH_SECONDS and len(seconds) < STEPS[1]):
+        while len(seconds) < STEPS[0] or (
+            sum(seconds) < ENOUGH_SECONDS and len(seconds) < STEPS[1]
+        ):
             seconds.append(step(1))
         peak = training.peak_memory(self._data.device)
         validate()

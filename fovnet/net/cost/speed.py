@@ -25,7 +25,7 @@ AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 OUTLIER = 0.1
 # smallest share of time of each term in some training, so that a rate that cannot be measured stays finite
 LEAST = 1e-3
-FEWEST = 5          # as many as there are prices
+FEWEST = 5  # as many as there are prices
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,13 @@ class Timings:
     def and_also(self, others: Timings) -> Timings:
         """These trainings and others."""
         work = {
-            name: np.concatenate([mine, getattr(others.work, name)]) for name, mine in vars(self.work).items()
+            name: np.concatenate([mine, getattr(others.work, name)])
+            for name, mine in vars(self.work).items()
         }
         return Timings(
-            joined(self.rows, others.rows), Work(**work), np.concatenate([self.seconds, others.seconds])
+            joined(self.rows, others.rows),
+            Work(**work),
+            np.concatenate([self.seconds, others.seconds]),
         )
 
 
@@ -104,8 +107,11 @@ def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
     scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)
     first, _ = nnls(ratio * scale, np.ones(len(seconds)))
     result = least_squares(
-        lambda log_share: np.log((ratio * scale) @ np.exp(log_share)), np.log(np.maximum(first, 2 * LEAST)),
-        bounds=(np.log(LEAST), np.inf), loss="soft_l1", f_scale=OUTLIER,
+        lambda log_share: np.log((ratio * scale) @ np.exp(log_share)),
+        np.log(np.maximum(first, 2 * LEAST)),
+        bounds=(np.log(LEAST), np.inf),
+        loss="soft_l1",
+        f_scale=OUTLIER,
     )
     return scale * np.exp(result.x), float(result.cost)
 

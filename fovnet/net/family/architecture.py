@@ -75,16 +75,22 @@ class Architecture:
     norm: str = "none"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", tuple(self.inputs))                   # JSON has lists
+        object.__setattr__(self, "inputs", tuple(self.inputs))  # JSON has lists
         for what, name, known in (
-            ("head", self.head, HEADS), ("block", self.block, BLOCKS), ("norm", self.norm, NORMS),
+            ("head", self.head, HEADS),
+            ("block", self.block, BLOCKS),
+            ("norm", self.norm, NORMS),
         ):
             if name not in known:
                 raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
         for what, level, least, most in (
-            ("blocks", self.blocks, 1, 100), ("convolutions", self.convolutions, 1, 100),
-            ("log2_filters", self.log2_filters, 0, 12), ("kernel", self.kernel, 1, 127),
-            ("classes", self.classes, 1, 1000), ("widen", self.widen, 1, 2), ("stride", self.stride, 1, 2),
+            ("blocks", self.blocks, 1, 100),
+            ("convolutions", self.convolutions, 1, 100),
+            ("log2_filters", self.log2_filters, 0, 12),
+            ("kernel", self.kernel, 1, 127),
+            ("classes", self.classes, 1, 1000),
+            ("widen", self.widen, 1, 2),
+            ("stride", self.stride, 1, 2),
         ):
             if isinstance(level, bool) or not isinstance(level, int) or not least <= level <= most:
                 raise ValueError(f"{what} {level!r}; must be a whole number from {least} to {most}")
@@ -108,7 +114,8 @@ class Architecture:
     def widths(self) -> tuple[int, ...]:
         """(b,) channels of the convolutions of every block."""
         return tuple(
-            min(self.filters * self.widen**block, max(self.filters, WIDEST)) for block in range(self.blocks)
+            min(self.filters * self.widen**block, max(self.filters, WIDEST))
+            for block in range(self.blocks)
         )
 
     @property
@@ -145,11 +152,15 @@ class Architecture:
             for convolution in range(self.convolutions):
                 channels = f if convolution else entering
                 body += (
-                    (channels * f * s + f) + (f * f * s + f) if self.separable else channels * f * s * s + f
+                    (channels * f * s + f) + (f * f * s + f)
+                    if self.separable
+                    else channels * f * s * s + f
                 )
             entering = f
             body += CHANNEL_NUMBERS * f * (self.norm == "pooled")
-        return CHANNEL_NUMBERS * self.channels + body + sum(a * b + b for a, b in pairwise(self.dense))
+        return (
+            CHANNEL_NUMBERS * self.channels + body + sum(a * b + b for a, b in pairwise(self.dense))
+        )
 
 
 def in_order(inputs: Sequence[str]) -> tuple[str, ...]:
@@ -158,7 +169,11 @@ def in_order(inputs: Sequence[str]) -> tuple[str, ...]:
 
 
 def from_configuration(
-    configuration: Mapping[str, Any], *, classes: int, head: str, side: int = 128,
+    configuration: Mapping[str, Any],
+    *,
+    classes: int,
+    head: str,
+    side: int = 128,
     inputs: Sequence[str] = ("slice",),
 ) -> Architecture:
     """The architecture of a row of the search space, with the row's head if it has one, else `head`; learning

@@ -23,7 +23,9 @@ Floats = NDArray[np.float64]
 
 ACTIVATIONS: Mapping[str, Any] = {"relu": nn.ReLU, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh}
 OPTIMISERS: Mapping[str, Any] = {
-    "sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad,
+    "sgd": torch.optim.SGD,
+    "adam": torch.optim.Adam,
+    "adagrad": torch.optim.Adagrad,
     "rmsprop": torch.optim.RMSprop,
 }
 
@@ -32,7 +34,9 @@ class Autoencoder(nn.Module):
     """Encoder to the mean and log variance of z, decoder back; the widths of L hidden layers lie evenly
     between d and the size of z."""
 
-    def __init__(self, size: int, layers: int, latent: int, activation: str, dropout: float) -> None:
+    def __init__(
+        self, size: int, layers: int, latent: int, activation: str, dropout: float
+    ) -> None:
         super().__init__()
         widths = [round(width) for width in np.linspace(size, latent, layers + 2)[:-1]]
         self.encoder = _stack(widths, activation, dropout)
@@ -79,7 +83,9 @@ def trained(
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             x = torch.tensor(vectors, dtype=torch.float32)
-            model = Autoencoder(x.shape[1], one["layers"], one["latent"], one["activation"], one["dropout"])
+            model = Autoencoder(
+                x.shape[1], one["layers"], one["latent"], one["activation"], one["dropout"]
+            )
             optimiser = OPTIMISERS[one["optimiser"]](model.parameters(), lr=one["rate"])
             losses = list[float]()
             while len(losses) < epochs and all(map(math.isfinite, losses)):

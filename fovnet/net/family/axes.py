@@ -26,8 +26,14 @@ OPTIONAL: Sequence[tuple[str, ...]] = (("head",), ("block",), ("widen",), ("stri
 ANYWAY: Mapping[str, Any] = {"block": "plain", "widen": 1, "stride": 1, "norm": "none"}
 """The default levels of optional axes."""
 ALTERNATIVES: Sequence[tuple[str, ...]] = (
-    ("blocks",), ("convolutions",), ("log2_filters",), ("kernel",), ("separable",),
-    ("log10_learning_rate", "learning_rate"), ("log2_batch", "batch"), *OPTIONAL,
+    ("blocks",),
+    ("convolutions",),
+    ("log2_filters",),
+    ("kernel",),
+    ("separable",),
+    ("log10_learning_rate", "learning_rate"),
+    ("log2_batch", "batch"),
+    *OPTIONAL,
 )
 
 
@@ -43,15 +49,19 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     for names in ALTERNATIVES:
         given = [name for name in names if name in named]
         if len(given) > 1 or (not given and names not in OPTIONAL):
-            fault = "both are given" if given else "neither is given" if len(names) > 1 else "missing"
+            fault = (
+                "both are given" if given else "neither is given" if len(names) > 1 else "missing"
+            )
             raise SearchError(
-                "space-axes", f"search.space: {' or '.join(names)}: {fault}; a network needs exactly one."
+                "space-axes",
+                f"search.space: {' or '.join(names)}: {fault}; a network needs exactly one.",
             )
         found += [named.pop(name) for name in given]
     if named:
         known = ", ".join(name for names in ALTERNATIVES for name in names)
         raise SearchError(
-            "space-axes", f"search.space: unknown axis {', '.join(sorted(named))}; a network has {known}."
+            "space-axes",
+            f"search.space: unknown axis {', '.join(sorted(named))}; a network has {known}.",
         )
     for axis in found:
         for level in axis.levels:
@@ -67,7 +77,9 @@ def changed(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dic
     Raises SearchError as `in_order` does.
     """
     replaced = {name for names in ALTERNATIVES if changes.keys() & set(names) for name in names}
-    levels = {name: level for name, level in configuration.items() if name not in replaced} | dict(changes)
+    levels = {name: level for name, level in configuration.items() if name not in replaced} | dict(
+        changes
+    )
     return {
         axis.name: axis.levels[0]
         for axis in in_order([Axis(name, (level,)) for name, level in levels.items()])
@@ -123,7 +135,7 @@ def _whole(least: int, most: int) -> Callable[[Any], bool]:
     return lambda level: _number(level) and level == int(level) and least <= level <= most
 
 
-MOST_BLOCKS = 7     # 2^7 = 128: the eighth would pool a single pixel
+MOST_BLOCKS = 7  # 2^7 = 128: the eighth would pool a single pixel
 
 LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "blocks": (_whole(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
@@ -131,8 +143,14 @@ LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "log2_filters": (_whole(0, 12), "a whole number from 0 to 12"),
     "kernel": (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
     "separable": (lambda level: isinstance(level, bool), "yes or no"),
-    "log10_learning_rate": (lambda level: _number(level) and -30 <= level <= 30, "a number from -30 to 30"),
-    "learning_rate": (lambda level: _number(level) and 0 < level <= sys.float_info.max, "a number above 0"),
+    "log10_learning_rate": (
+        lambda level: _number(level) and -30 <= level <= 30,
+        "a number from -30 to 30",
+    ),
+    "learning_rate": (
+        lambda level: _number(level) and 0 < level <= sys.float_info.max,
+        "a number above 0",
+    ),
     "log2_batch": (_whole(0, 16), "a whole number from 0 to 16"),
     "batch": (_whole(1, 65536), "a whole number from 1"),
     "head": (HEADS.__contains__, "fc, gap or small"),

@@ -25,7 +25,9 @@ class Mixture(nn.Module):
     @property
     def channels(self) -> int:
         """The number of channels of its images."""
-        return next(layer.num_features for layer in self.modules() if isinstance(layer, nn.BatchNorm2d))
+        return next(
+            layer.num_features for layer in self.modules() if isinstance(layer, nn.BatchNorm2d)
+        )
 
     def forward(self, images: Tensor) -> Tensor:
         """Probabilities (n, k)."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fovnet.net.family.architecture import FC, SMALL, Architecture
 
-NORM_EPSILON = 1e-5      # torch's own, added to variances
+NORM_EPSILON = 1e-5  # torch's own, added to variances
 # of running statistics: an average over about 50 batches, as batches of 16 slices vary
 NORM_MOMENTUM = 0.02
 
@@ -69,7 +69,9 @@ class Network(nn.Sequential):
             with torch.no_grad(), torch.autocast(slices.device.type, enabled=False):
                 mean, variance, count = moments(slices)
                 normalise.running_mean.lerp_(mean, normalise.momentum or 0.0)
-                normalise.running_var.lerp_(variance * (count / max(1, count - 1)), normalise.momentum or 0.0)
+                normalise.running_var.lerp_(
+                    variance * (count / max(1, count - 1)), normalise.momentum or 0.0
+                )
         return mean, (variance + normalise.eps).sqrt()
 
 
@@ -142,7 +144,9 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
     return model
 
 
-def _convolutions(channels: int, filters: int, net: Architecture, stride: int) -> OrderedDict[str, nn.Module]:
+def _convolutions(
+    channels: int, filters: int, net: Architecture, stride: int
+) -> OrderedDict[str, nn.Module]:
     """The convolutions of a block, ReLU between them; the first with the stride."""
     layers: OrderedDict[str, nn.Module] = OrderedDict()
     for convolution in range(net.convolutions):
@@ -167,20 +171,26 @@ def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
     entering, *_ = net.dense
     if net.head == "gap":
         return OrderedDict(
-            pool=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), classes=nn.Linear(entering, net.classes)
+            pool=nn.AdaptiveAvgPool2d(1),
+            flatten=nn.Flatten(),
+            classes=nn.Linear(entering, net.classes),
         )
     if net.head == "small":
         pool = OrderedDict(pool=nn.AvgPool2d(net.averaged)) if net.averaged > 1 else {}
         return OrderedDict(
-            **pool, flatten=nn.Flatten(),
-            fc0=nn.Linear(entering, SMALL), fc0_relu=nn.ReLU(inplace=True),
+            **pool,
+            flatten=nn.Flatten(),
+            fc0=nn.Linear(entering, SMALL),
+            fc0_relu=nn.ReLU(inplace=True),
             classes=nn.Linear(SMALL, net.classes),
         )
     wide, narrow = FC
     return OrderedDict(
         flatten=nn.Flatten(),
-        fc0=nn.Linear(entering, wide), fc0_relu=nn.ReLU(inplace=True),
-        fc1=nn.Linear(wide, narrow), fc1_relu=nn.ReLU(inplace=True),
+        fc0=nn.Linear(entering, wide),
+        fc0_relu=nn.ReLU(inplace=True),
+        fc1=nn.Linear(wide, narrow),
+        fc1_relu=nn.ReLU(inplace=True),
         classes=nn.Linear(narrow, net.classes),
     )
 
@@ -196,7 +206,9 @@ def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(
-                layer.weight, nonlinearity="linear" if name.endswith("along") else "relu", generator=generator
+                layer.weight,
+                nonlinearity="linear" if name.endswith("along") else "relu",
+                generator=generator,
             )
             if layer.bias is not None:
                 nn.init.zeros_(layer.bias)
@@ -204,5 +216,7 @@ def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
         model.get_submodule("classes").weight.mul_(0.1)  # type: ignore[operator]
         for block in model.children():
             if isinstance(block, Residual):
-                last = [layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)][-1]
+                last = [layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)][
+                    -1
+                ]
                 last.weight.zero_()

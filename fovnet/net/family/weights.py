@@ -20,8 +20,12 @@ from fovnet.net.family.slice_only import slice_only_weights
 from fovnet.records import replace_with
 
 KINDS = {
-    torch.int64: "I64", torch.float64: "F64", torch.float32: "F32", torch.bfloat16: "BF16",
-    torch.float16: "F16", torch.uint8: "U8",
+    torch.int64: "I64",
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.bfloat16: "BF16",
+    torch.float16: "F16",
+    torch.uint8: "U8",
 }
 """The types of stored tensors and their names in safetensors, in the order in which they are stored."""
 
@@ -52,14 +56,17 @@ def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, An
     for name in order:
         begin, end = end, end + tensors[name].nbytes
         header[name] = {
-            "dtype": KINDS[tensors[name].dtype], "shape": list(tensors[name].shape),
+            "dtype": KINDS[tensors[name].dtype],
+            "shape": list(tensors[name].shape),
             "data_offsets": [begin, end],
         }
     head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     head += b" " * (-len(head) % 8)
     file.write(len(head).to_bytes(8, "little") + head)
     for name in order:
-        file.write(tensors[name].detach().contiguous().cpu().reshape(-1).view(torch.uint8).numpy().data)
+        file.write(
+            tensors[name].detach().contiguous().cpu().reshape(-1).view(torch.uint8).numpy().data
+        )
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -131,10 +138,11 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
         ) from None
     except (KeyError, TypeError, AttributeError, RuntimeError, IndexError, RecursionError) as error:
         raise ModelError(
-            "weights-misfit", f"{path}: the tensors do not fit the architecture beside them: {error}"
+            "weights-misfit",
+            f"{path}: the tensors do not fit the architecture beside them: {error}",
         ) from None
     model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return model.to(device).eval(), facts                # channels last: twice as fast on a CPU
+    return model.to(device).eval(), facts  # channels last: twice as fast on a CPU
 
 
 def _refuse_other_size(path: Path, net: Architecture) -> None:
@@ -161,8 +169,12 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
             )
 
 
-def _opened(path: Path, read: Callable[[Any], dict[str, Tensor]]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    missing = ModelError("weights-missing", f"{path}: no such file; run the search again to make it")
+def _opened(
+    path: Path, read: Callable[[Any], dict[str, Tensor]]
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    missing = ModelError(
+        "weights-missing", f"{path}: no such file; run the search again to make it"
+    )
     if not os.path.exists(path):  # noqa: PTH110  (Path.exists raises in a closed folder); before the library: a training begins without
         raise missing
     import safetensors

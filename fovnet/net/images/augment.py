@@ -41,10 +41,16 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     sigma, place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
     others = [
-        ranges.noise * sigma, place, 1 + ranges.gamma * gamma, ranges.window * low, 1 + ranges.window * high,
+        ranges.noise * sigma,
+        place,
+        1 + ranges.gamma * gamma,
+        ranges.window * low,
+        1 + ranges.window * high,
     ]
     crops = draw_crops(n, ranges.crop, generator)
-    distortions = draw_distortions(n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator)
+    distortions = draw_distortions(
+        n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator
+    )
     beside = [draw_ends(n, ranges.crop, generator), draw_beside(n, ranges.alone, generator)]
     return torch.cat([theta, torch.stack(others, dim=1), crops, distortions, *beside], dim=1)
 
@@ -74,7 +80,11 @@ def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
 def draw_beside(n: int, share: float, generator: torch.Generator) -> Tensor:
     """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no number is
     drawn."""
-    return (torch.rand((n, BESIDE), generator=generator) >= share).float() if share else torch.ones(n, BESIDE)
+    return (
+        (torch.rand((n, BESIDE), generator=generator) >= share).float()
+        if share
+        else torch.ones(n, BESIDE)
+    )
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -83,7 +93,9 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
     Each axis has its own zoom; the order and the distributions are those of MONAI's RandAffine.
     """
-    angle, shear, wide, tall, right, down = (2 * torch.rand((6, n), generator=generator) - 1).unbind()
+    angle, shear, wide, tall, right, down = (
+        2 * torch.rand((6, n), generator=generator) - 1
+    ).unbind()
     angle, shear = angle * ranges.rotation_deg * torch.pi / 180, shear * ranges.shear
     cos, sin = torch.cos(angle), torch.sin(angle)
     # rotation · shear
@@ -132,7 +144,9 @@ def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
     enough = left.sum(dim=(1, 2, 3)) >= LEAST_BRIGHT * half.prod(dim=1) * images.sum(dim=(1, 2, 3))
     # on the device: a CUDA graph cannot record a wait
     whole = torch.cat([torch.ones_like(half), torch.zeros_like(middle)], dim=1)
-    return torch.where(enough[:, None, None, None], left, images), torch.where(enough[:, None], crops, whole)
+    return torch.where(enough[:, None, None, None], left, images), torch.where(
+        enough[:, None], crops, whole
+    )
 
 
 def framed(theta: Tensor, crops: Tensor) -> Tensor:
@@ -149,7 +163,9 @@ def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     Changes with a range of 0 are skipped, and cost nothing.
     """
     n = len(images)
-    sigma, place, gamma, low, high = (column.reshape(n, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1))
+    sigma, place, gamma, low, high = (
+        column.reshape(n, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1)
+    )
     if ranges.gamma:
         images = adjust_contrast(images, gamma)
     if ranges.window:
@@ -176,7 +192,15 @@ def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
     """
     low, high = _extremes(images)
     size = high - low
-    return ((images - low) / (size + 1e-7)).clamp_min_(1e-24).log_().mul_(gamma).exp_().mul_(size).add_(low)
+    return (
+        ((images - low) / (size + 1e-7))
+        .clamp_min_(1e-24)
+        .log_()
+        .mul_(gamma)
+        .exp_()
+        .mul_(size)
+        .add_(low)
+    )
 
 
 def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:

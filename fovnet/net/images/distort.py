@@ -28,9 +28,9 @@ from torch import Tensor
 
 from fovnet.net.images.resampling import grid_of, read_at
 
-POINTS = 4                      # control points along a side
+POINTS = 4  # control points along a side
 CONTROLS, TAPS, GREYS, SHARES, GAINS = 2 * POINTS**2, 9, 3, POINTS**2, POINTS**2
-WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS        # numbers a slice
+WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS  # numbers a slice
 
 
 def draw_distortions(
@@ -117,8 +117,12 @@ def textured(images: Tensor, kernels: Tensor) -> Tensor:
     n, c, h, w = images.shape
     flat = images.reshape(1, n * c, h, w)
     taps = kernels[:, None].expand(n, c, 3, 3).reshape(n * c, 1, 3, 3)
-    filtered = F.conv2d(F.pad(flat, (1, 1, 1, 1), mode="replicate"), taps.contiguous(), groups=n * c)
-    return filtered.reshape(n, c, h, w).clamp_(0.0, 1.0).contiguous(memory_format=torch.channels_last)
+    filtered = F.conv2d(
+        F.pad(flat, (1, 1, 1, 1), mode="replicate"), taps.contiguous(), groups=n * c
+    )
+    return (
+        filtered.reshape(n, c, h, w).clamp_(0.0, 1.0).contiguous(memory_format=torch.channels_last)
+    )
 
 
 def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
@@ -132,7 +136,11 @@ def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
     n = len(images)
     field = _field(shares, images)
     a, b, c = (grey.reshape(n, 1, 1, 1) for grey in greys.unbind(dim=1))
-    first, second, third = 9 * a - 4.5 * b + c, -22.5 * a + 18 * b - 4.5 * c, 13.5 * (a - b) + 4.5 * c
+    first, second, third = (
+        9 * a - 4.5 * b + c,
+        -22.5 * a + 18 * b - 4.5 * c,
+        13.5 * (a - b) + 4.5 * c,
+    )
     curve = ((images * third).add_(second).mul_(images).add_(first).mul_(images)).clamp_(0.0, 1.0)
     return torch.lerp(images, curve, field)
 

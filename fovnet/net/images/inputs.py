@@ -37,7 +37,7 @@ from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
 from fovnet.volume.slices.sections import PIXEL_MM, Sections, sections_of
 
-ACROSS_MM = 512.0       # 4 mm a pixel
+ACROSS_MM = 512.0  # 4 mm a pixel
 THROUGH_MM = PIXEL_MM * SIDE
 # slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip pixels
 HALVED = 2.0
@@ -55,7 +55,9 @@ class Through:
     @classmethod
     def on(cls, device: torch.device, of: Sections) -> Through:
         """The sections on `device`."""
-        return cls(*(torch.from_numpy(array).to(device) for array in (of.pixels, of.row, of.low, of.high)))
+        return cls(
+            *(torch.from_numpy(array).to(device) for array in (of.pixels, of.row, of.low, of.high))
+        )
 
     def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
         """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the slice in row
@@ -65,7 +67,9 @@ class Through:
         """
         row, low, high = (each.index_select(0, rows) for each in (self.row, self.low, self.high))
         if ends is not None:
-            below, above = (ends * torch.stack([row - low, high - 1 - row], dim=1)).long().unbind(dim=1)
+            below, above = (
+                (ends * torch.stack([row - low, high - 1 - row], dim=1)).long().unbind(dim=1)
+            )
             low, high = row - below, row + above + 1
         shown = row[:, None] + (SIDE // 2 - torch.arange(SIDE, device=row.device))
         inside = (shown >= low[:, None]) & (shown < high[:, None])
@@ -91,7 +95,10 @@ class Placed:
     @classmethod
     def on(cls, device: torch.device, placing: Placing, through: Sections | None = None) -> Placed:
         """The placing on `device`."""
-        arrays = placing.sides_mm.astype(np.float32), *placing.neighbours(np.arange(len(placing.volume)))
+        arrays = (
+            placing.sides_mm.astype(np.float32),
+            *placing.neighbours(np.arange(len(placing.volume))),
+        )
         sides_mm, below, above = (torch.from_numpy(array).to(device) for array in arrays)
         return cls(sides_mm, below, above, None if through is None else Through.on(device, through))
 
@@ -117,7 +124,10 @@ class Warp:
 
 
 def images(
-    pixels: Tensor, rows: Tensor, kinds: Sequence[str] = ("slice",), placed: Placed | None = None,
+    pixels: Tensor,
+    rows: Tensor,
+    kinds: Sequence[str] = ("slice",),
+    placed: Placed | None = None,
     warp: Warp | None = None,
 ) -> Tensor:
     """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not augmented
@@ -139,15 +149,25 @@ def images(
         both = placed.through.about(rows, None if warp is None else warp.ends)
         if warp is not None and theta is not None:
             both = _warped_sections(
-                both, placed.sides_mm.index_select(0, rows) / THROUGH_MM, warp, theta[:, :, 2], crops
+                both,
+                placed.sides_mm.index_select(0, rows) / THROUGH_MM,
+                warp,
+                theta[:, :, 2],
+                crops,
             )
         made.append(both)
-    return made[0] if len(made) == 1 else torch.cat(made, dim=1).contiguous(memory_format=torch.channels_last)
+    return (
+        made[0]
+        if len(made) == 1
+        else torch.cat(made, dim=1).contiguous(memory_format=torch.channels_last)
+    )
 
 
 def _source(pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed | None) -> Tensor:
     """(m, 1, h, w) the slices themselves, or (m, 3, h, w) with their neighbours if those are inputs."""
-    if tuple(kinds) != ("slice",) and (placed is None or ("sections" in kinds and placed.through is None)):
+    if tuple(kinds) != ("slice",) and (
+        placed is None or ("sections" in kinds and placed.through is None)
+    ):
         raise ModelError(
             "inputs-unplaced",
             f"networks with the inputs {', '.join(kinds)} need the sizes and the positions of the slices; "
@@ -176,7 +196,9 @@ def _warped(source: Tensor, warp: Warp | None) -> tuple[Tensor, Tensor | None, T
     return source, framed(warp.theta, crops), crops
 
 
-def _warped_sections(both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None) -> Tensor:
+def _warped_sections(
+    both: Tensor, halves: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None
+) -> Tensor:
     """Sections (m, 2, h, w) warped consistently with their slices: cropped and shifted sideways with these.
 
     halves  (m,) half a slice's side, in half sides of a section's frame    shift  (m, 2) translation of the
@@ -215,7 +237,12 @@ def _zoomed_along(theta: Tensor) -> Tensor:
 def normalised(slices: Tensor) -> Tensor:
     """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to 1.8 times
     faster on a CPU."""
-    return slices.unsqueeze(1).to(torch.float32).div_(255.0).contiguous(memory_format=torch.channels_last)
+    return (
+        slices.unsqueeze(1)
+        .to(torch.float32)
+        .div_(255.0)
+        .contiguous(memory_format=torch.channels_last)
+    )
 
 
 def in_millimetres(
@@ -231,11 +258,16 @@ def in_millimetres(
         theta = torch.eye(2, 3, device=own.device).expand(len(own), 2, 3)
     where = grid_of(torch.cat([theta[:, :, :2] * scale, theta[:, :, 2:]], dim=2), *own.shape[-2:])
     fine = scale if cut_mm is None else (ACROSS_MM / cut_mm)[:, None, None]
-    return torch.where((fine > HALVED)[..., None], read_at(F.avg_pool2d(own, 2), where), read_at(own, where))
+    return torch.where(
+        (fine > HALVED)[..., None], read_at(F.avg_pool2d(own, 2), where), read_at(own, where)
+    )
 
 
 def images_of(
-    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None,
+    pixels: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    kinds: Sequence[str],
+    placing: Placing | None,
     device: torch.device,
 ) -> Tensor:
     """`images` (m, c, h, w) of a few rows (m,) of slices (n, h, w) uint8 in memory or in a file."""
@@ -244,7 +276,10 @@ def images_of(
 
 
 def brought_for(
-    pixels: NDArray[np.uint8], rows: NDArray[np.int64], kinds: Sequence[str], placing: Placing | None,
+    pixels: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    kinds: Sequence[str],
+    placing: Placing | None,
     device: torch.device,
 ) -> tuple[Tensor, Tensor, Placed | None]:
     """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made from:
@@ -252,15 +287,23 @@ def brought_for(
 
     For sections, all slices of the rows' volumes are read, and no others.
     """
-    needed, places = rows, np.arange(3 * len(rows)) % len(rows)                  # own, below, above
+    needed, places = rows, np.arange(3 * len(rows)) % len(rows)  # own, below, above
     if placing is not None and "neighbours" in kinds:
-        needed, places = np.unique(np.concatenate([rows, *placing.neighbours(rows)]), return_inverse=True)
+        needed, places = np.unique(
+            np.concatenate([rows, *placing.neighbours(rows)]), return_inverse=True
+        )
     own, *beside = (torch.from_numpy(place).to(device) for place in places.reshape(3, len(rows)))
     brought, placed = torch.from_numpy(np.array(pixels[needed])).to(device), None
     if placing is not None:
         sides_mm = torch.from_numpy(placing.sides_mm[needed].astype(np.float32)).to(device)
-        through = Through.on(device, sections_of(pixels, needed, placing)) if "sections" in kinds else None
-        below, above = (torch.arange(len(needed), device=device).scatter(0, own, those) for those in beside)
+        through = (
+            Through.on(device, sections_of(pixels, needed, placing))
+            if "sections" in kinds
+            else None
+        )
+        below, above = (
+            torch.arange(len(needed), device=device).scatter(0, own, those) for those in beside
+        )
         placed = Placed(sides_mm, below, above, through)
     return brought, own, placed
 

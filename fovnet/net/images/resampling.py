@@ -1,6 +1,6 @@
 """Affine resampling of slices: sampling grids, and bilinear interpolation.
 
-    n  slices    theta  (n, 2, 3) map from output to input coordinates, both frames being [-1, 1]
+n  slices    theta  (n, 2, 3) map from output to input coordinates, both frames being [-1, 1]
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from fovnet.net.inference.side_by_side import side_by_side
 
 Floats32 = NDArray[np.float32]
 AUTO = "auto"
-AGREE = 1e-4        # largest allowed difference of probabilities
+AGREE = 1e-4  # largest allowed difference of probabilities
 
 
 class Engine(Protocol):
@@ -66,12 +66,14 @@ class Torch:
         try:
             with torch.inference_mode():
                 outputs = [_answer(member, images) for member in self._members]
-        except RuntimeError as fault:           # lack of memory for one volume must not stop the others
+        except RuntimeError as fault:  # lack of memory for one volume must not stop the others
             if is_starved(fault):
                 raise MemoryError(str(fault)) from fault
             raise
         probabilities, features = zip(*outputs, strict=True)
-        return torch.stack(probabilities).float().cpu().numpy(), torch.cat(features, dim=1).cpu().numpy()
+        return torch.stack(probabilities).float().cpu().numpy(), torch.cat(
+            features, dim=1
+        ).cpu().numpy()
 
 
 class Onnx:
@@ -84,10 +86,10 @@ class Onnx:
         # kept for the whole process: no uploader, no identifier in the home folder
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         runtime = _package("onnxruntime", self.name)
-        runtime.disable_telemetry_events()      # for the case that it was imported before
+        runtime.disable_telemetry_events()  # for the case that it was imported before
         self.version = str(runtime.__version__)
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1         # that of the caller
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # that of the caller
         options.log_severity_level = 3
         graph = graph_of(members).SerializeToString()
         self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
@@ -121,7 +123,9 @@ def installed() -> list[str]:
 def refuse_unknown(name: str) -> None:
     """Raise ConfigError "engine-unknown" unless there is an engine of that name, or it is "auto"."""
     if name not in (AUTO, *ENGINES):
-        raise ConfigError("engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}")
+        raise ConfigError(
+            "engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}"
+        )
 
 
 def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
@@ -157,7 +161,7 @@ def _made(name: str, members: Sequence[nn.Module]) -> Engine:
             _compare(engine, members)
     except FovnetError:
         raise
-    except Exception as fault:                  # a runtime has its own kinds of errors
+    except Exception as fault:  # a runtime has its own kinds of errors
         raise ModelError(
             "engine-failed", f"engine {name}: {type(fault).__name__}: {fault}; use the engine torch"
         ) from fault
@@ -189,7 +193,10 @@ def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
 def _package(package: str, engine: str) -> Any:
     try:
         return import_module(package)
-    except (ImportError, OSError) as fault:     # OSError: it is installed, and a library it needs is not
+    except (
+        ImportError,
+        OSError,
+    ) as fault:  # OSError: it is installed, and a library it needs is not
         raise ModelError(
             "engine-missing",
             f"engine {engine}: the package {package} cannot be used here ({fault}); "
@@ -200,13 +207,15 @@ def _package(package: str, engine: str) -> Any:
 def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
     """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
     features: list[Tensor] = []
-    probabilities = member(images, lambda pooled: features.append(_deviation(pooled))).softmax(dim=1)
+    probabilities = member(images, lambda pooled: features.append(_deviation(pooled))).softmax(
+        dim=1
+    )
     return probabilities, torch.cat(features, dim=1)
 
 
 def _deviation(pooled: Tensor) -> Tensor:
     """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times as long
     on a CPU, a quarter of all."""
-    active = pooled.clamp_min(0).float()        # the block's ReLU comes after its pooling
+    active = pooled.clamp_min(0).float()  # the block's ReLU comes after its pooling
     apart = active - active.mean(dim=(2, 3), keepdim=True)
     return apart.square_().mean(dim=(2, 3)).sqrt_()

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 OPSET = 17
 IMAGES, PROBABILITIES, FEATURES = "images", "probabilities", "features"
-MOST_BYTES = 1_900_000_000      # of weights: the limit of protobuf is 2 GiB
-PICTURE = [2, 3]                # the axes of an image's rows and columns
+MOST_BYTES = 1_900_000_000  # of weights: the limit of protobuf is 2 GiB
+PICTURE = [2, 3]  # the axes of an image's rows and columns
 
 
 @dataclass
@@ -72,9 +72,13 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     probabilities = []
     for member, network in enumerate(networks):
         scores = _sequence(drawing, network, f"member{member}", IMAGES)
-        probabilities.append(drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first))
+        probabilities.append(
+            drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first)
+        )
     drawing.add("Concat", *probabilities, called=PROBABILITIES, axis=0)
-    wanted = [helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [len(networks), "n", None])]
+    wanted = [
+        helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [len(networks), "n", None])
+    ]
     if drawing.features:
         drawing.add("Concat", *drawing.features, called=FEATURES, axis=1)
         wanted.append(helper.make_tensor_value_info(FEATURES, TensorProto.FLOAT, ["n", None]))
@@ -111,7 +115,9 @@ def _drawn(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
 
 
 def _unknown(layer: nn.Module, name: str) -> ModelError:
-    return ModelError("graph-layer", f"{name}: {layer} cannot be written as a graph; use the engine torch")
+    return ModelError(
+        "graph-layer", f"{name}: {layer} cannot be written as a graph; use the engine torch"
+    )
 
 
 def _sequence(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
@@ -122,12 +128,18 @@ def _sequence(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
 
 def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, at: str) -> str:
     parameters = {
-        "weight": layer.weight, "bias": layer.bias, "running_mean": layer.running_mean,
+        "weight": layer.weight,
+        "bias": layer.bias,
+        "running_mean": layer.running_mean,
         "running_var": layer.running_var,
     }
     if any(values is None for values in parameters.values()):
         raise _unknown(layer, name)
-    kept = [drawing.keep(f"{name}.{of}", values) for of, values in parameters.items() if values is not None]
+    kept = [
+        drawing.keep(f"{name}.{of}", values)
+        for of, values in parameters.items()
+        if values is not None
+    ]
     return drawing.add("BatchNormalization", at, *kept, epsilon=layer.eps)
 
 
@@ -136,7 +148,12 @@ def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, at: str) -> str:
         raise _unknown(layer, name)
     pads, strides, dilations = list(layer.padding) * 2, list(layer.stride), list(layer.dilation)
     return drawing.add(
-        "Conv", at, *_weights(drawing, layer, name), pads=pads, strides=strides, dilations=dilations,
+        "Conv",
+        at,
+        *_weights(drawing, layer, name),
+        pads=pads,
+        strides=strides,
+        dilations=dilations,
         group=layer.groups,
     )
 
@@ -146,7 +163,7 @@ def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
 
 
 def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
-    bias: Tensor | None = layer.bias          # annotated as a Tensor by torch, but None with bias=False
+    bias: Tensor | None = layer.bias  # annotated as a Tensor by torch, but None with bias=False
     return [
         drawing.keep(f"{name}.{of}", values)
         for of, values in (("weight", layer.weight), ("bias", bias))
@@ -169,20 +186,25 @@ def _deviation(drawing: Drawing, pooled: str) -> str:
     active = drawing.add("Relu", pooled)
     apart = drawing.add("Sub", active, drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1))
     return drawing.add(
-        "Sqrt", drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0)
+        "Sqrt",
+        drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0),
     )
 
 
 def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, at: str) -> str:
     if layer.divisor_override is not None:
         raise _unknown(layer, name)
-    return drawing.add("AveragePool", at, count_include_pad=int(layer.count_include_pad), **_windows(layer))
+    return drawing.add(
+        "AveragePool", at, count_include_pad=int(layer.count_include_pad), **_windows(layer)
+    )
 
 
 def _windows(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
     pads = _pair(layer.padding) * 2
     return {
-        "kernel_shape": _pair(layer.kernel_size), "strides": _pair(layer.stride), "pads": pads,
+        "kernel_shape": _pair(layer.kernel_size),
+        "strides": _pair(layer.stride),
+        "pads": pads,
         "ceil_mode": int(layer.ceil_mode),
     }
 

@@ -1,6 +1,6 @@
 """The last layer of trained networks, and what it is given: for fitting it anew on few slices.
 
-    s  slices    f  hidden features of one network    k  classes
+s  slices    f  hidden features of one network    k  classes
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fovnet.net.images.inputs import images_of, inputs_of
 from fovnet.volume.slices.placing import Placing
 
 WEIGHT, BIAS = "classes.weight", "classes.bias"
-TOGETHER = 64           # slices: the first block's outputs of a network of 64 filters then take 270 MB
+TOGETHER = 64  # slices: the first block's outputs of a network of 64 filters then take 270 MB
 
 
 def last_layer(network: Path) -> Layer:
@@ -46,8 +46,12 @@ def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
 
 
 def hidden(
-    networks: Sequence[Path], pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing | None,
-    device: torch.device, progress: Callable[[int, int], Any] = lambda done, total: None,
+    networks: Sequence[Path],
+    pixels: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    placing: Placing | None,
+    device: torch.device,
+    progress: Callable[[int, int], Any] = lambda done, total: None,
 ) -> list[NDArray[np.float32]]:
     """(s, f) for each network: what its last layer is given for the slices `rows` of all `pixels`.
 

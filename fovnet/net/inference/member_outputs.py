@@ -33,9 +33,14 @@ Outputs = tuple[Floats32, Floats32]
 
 
 def member_answers(
-    members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device,
-    progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
-    placing: Placing | None = None, *, engine: Engine | None = None,
+    members: Sequence[nn.Module],
+    pixels: NDArray[np.uint8],
+    device: torch.device,
+    progress: Callable[[int, int], Any] | None = None,
+    rows: NDArray[np.int64] | None = None,
+    placing: Placing | None = None,
+    *,
+    engine: Engine | None = None,
 ) -> tuple[Floats32, Floats32]:
     """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128), or for some
     `rows` of them.
@@ -46,13 +51,16 @@ def member_answers(
     batch side by side.
     """
     kinds, engine, together = (
-        inputs_of(members), engine or Torch(members),
+        inputs_of(members),
+        engine or Torch(members),
         inference_batch_size(members, prod(pixels.shape[1:]), device),
     )
     wanted = np.arange(len(pixels)) if rows is None else rows
     outputs = []
     for start in range(0, len(wanted), together):
-        brought, own, placed = brought_for(pixels, wanted[start : start + together], kinds, placing, device)
+        brought, own, placed = brought_for(
+            pixels, wanted[start : start + together], kinds, placing, device
+        )
         made = partial(images, brought, kinds=kinds, placed=placed)
         outputs.append(answers_in_parts(engine, own, made, together))
         if progress:
@@ -67,7 +75,7 @@ def answers_in_parts(
     CPU by several threads, with at most `together` images under way, on other devices all at once."""
 
     def answers(part: Tensor) -> Outputs:
-        with torch.inference_mode():            # of each thread its own
+        with torch.inference_mode():  # of each thread its own
             return engine.answers(made(part))
 
     if rows.device.type != "cpu":
@@ -78,12 +86,17 @@ def answers_in_parts(
 
 def _joined(outputs: Sequence[Outputs]) -> Outputs:
     probabilities, features = zip(*outputs, strict=True)
-    return np.concatenate(probabilities, axis=1, dtype=np.float32), np.concatenate(features, dtype=np.float32)
+    return np.concatenate(probabilities, axis=1, dtype=np.float32), np.concatenate(
+        features, dtype=np.float32
+    )
 
 
 def member_probabilities(
-    members: Sequence[nn.Module], pixels: NDArray[np.uint8], device: torch.device,
-    progress: Callable[[int, int], Any] | None = None, rows: NDArray[np.int64] | None = None,
+    members: Sequence[nn.Module],
+    pixels: NDArray[np.uint8],
+    device: torch.device,
+    progress: Callable[[int, int], Any] | None = None,
+    rows: NDArray[np.int64] | None = None,
     placing: Placing | None = None,
 ) -> Floats32:
     """Class probabilities (p, s, k) of `member_answers`, without features."""

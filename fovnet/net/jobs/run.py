@@ -85,7 +85,8 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
         journal, count = results.search / str(facts["journal"]), int(facts["trials"])
     except (OSError, ValueError, KeyError, TypeError):
         raise SearchError(
-            "search-missing", f"{results.search}: no finished search in it; run `fovnet search` first"
+            "search-missing",
+            f"{results.search}: no finished search in it; run `fovnet search` first",
         ) from None
     trials = {trial.proposal.slot: trial for trial in read_trials(journal)}
     for slot in range(count):
@@ -106,7 +107,8 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     training, (journal, _) = settings.training, finished_search(Results(folder))
     current = Results(folder).search / "current.json"
     alike = {
-        digest({**training.model_dump(mode="json"), "device": device}) for device in ("auto", "cpu", "cuda")
+        digest({**training.model_dump(mode="json"), "device": device})
+        for device in ("auto", "cpu", "cuda")
     }
     if read_json(current).get("training_sha256") not in alike:
         raise SearchError(
@@ -117,7 +119,9 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     return journal
 
 
-def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tuple[Search, Explanation]:
+def explain_search(
+    journal: Path, trials: Sequence[Trial] | None = None
+) -> tuple[Search, Explanation]:
     """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all
     that were requested unless the search ended early."""
     from fovnet.search.explain.explanation import explain
@@ -128,4 +132,6 @@ def explain_search(journal: Path, trials: Sequence[Trial] | None = None) -> tupl
     request = request_of(journal, len(known))
     done = owner.schedule.full_trainings(trial.proposal for trial in known)
     asked = done if trials is not None and request.ends_after is None else request.trials
-    return owner, explain(owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes)
+    return owner, explain(
+        owner, known, asked=asked, ends_after=request.ends_after, notes=request.notes
+    )

@@ -69,7 +69,9 @@ def search_space(settings: Settings, begun: Sequence[Beginning] | None = None) -
     return space
 
 
-def start_configuration(settings: Settings, begun: Sequence[Beginning] | None = None) -> dict[str, Any]:
+def start_configuration(
+    settings: Settings, begun: Sequence[Beginning] | None = None
+) -> dict[str, Any]:
     """The configuration tried first: as configured, or that of the best warm-start network, of `begun` where
     they are known.  Raises ModelError as `warm_start_networks`."""
     from fovnet.net.training.warm_start import warm_start_networks
@@ -137,7 +139,12 @@ def search_prices(settings: Settings, device: Device | None = None) -> Prices:
 
 
 def _priced(
-    settings: Settings, space: Space, classes: int, validation_slices: int, device: Device, side: int = 128
+    settings: Settings,
+    space: Space,
+    classes: int,
+    validation_slices: int,
+    device: Device,
+    side: int = 128,
 ) -> Prices:
     """The rows of a space, priced for slices of this side."""
     from fovnet.net.cost.predicted import Limits, Work
@@ -145,10 +152,15 @@ def _priced(
 
     training, options = settings.training, settings.search
     return prices(
-        space, classes=classes, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
+        space,
+        classes=classes,
+        head=training.head,
+        inputs=training.inputs,
+        averaged=training.averaging > 0,
         device=device,
         work=Work(training.slices_per_epoch, validation_slices, training.epochs),
-        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit), side=side,
+        limits=Limits(options.memory_limit_gb * 1e9, options.seconds_limit),
+        side=side,
     )
 
 
@@ -158,7 +170,8 @@ def count_fitting(settings: Settings) -> int:
     from fovnet.net.cost.predicted import Device
 
     unknown = (
-        isinstance(settings.search.speed, str) and not Results(Path(settings.results)).calibration.exists()
+        isinstance(settings.search.speed, str)
+        and not Results(Path(settings.results)).calibration.exists()
     )
     if unknown:
         settings = settings.model_copy(
@@ -183,7 +196,10 @@ def probing_bench(settings: Settings, side: int = 128) -> Bench:
     ranges = Ranges(**settings.training.augmentation.model_dump())
     training = settings.training
     return Bench(
-        choose_device(training.device), ranges, len(vocabulary(settings.regions).classes), side=side,
+        choose_device(training.device),
+        ranges,
+        len(vocabulary(settings.regions).classes),
+        side=side,
         precision=training.precision,
     )
 
@@ -195,7 +211,10 @@ def timings_of_same_training(settings: Settings, folder: Path, device: str) -> T
 
     training, journal = settings.training, journal_of_same_training(settings, folder)
     return finished_trainings(
-        journal, device, head=training.head, slices_per_epoch=training.slices_per_epoch,
+        journal,
+        device,
+        head=training.head,
+        slices_per_epoch=training.slices_per_epoch,
         inputs=training.inputs,
     )
 
@@ -257,14 +276,30 @@ class SearchPlan:
 
         settings, options, known = self.settings, self.settings.search, self.prices()
         model = Modelling(
-            options.targets, options.kernel, options.hyperparameters, options.per_second, options.choose,
+            options.targets,
+            options.kernel,
+            options.hyperparameters,
+            options.per_second,
+            options.choose,
             options.fidelity,
         )
         return Search(
-            self.space, options.method, settings.seed, options.workers,
-            self.space.row_of(start_configuration(settings, self.begun)), options.initial, known.seconds,
-            known.fits, model, known.memory, options.lead, options.candidates, _schedule(settings),
-            _polling(settings), _ranking(settings), self.prior,
+            self.space,
+            options.method,
+            settings.seed,
+            options.workers,
+            self.space.row_of(start_configuration(settings, self.begun)),
+            options.initial,
+            known.seconds,
+            known.fits,
+            model,
+            known.memory,
+            options.lead,
+            options.candidates,
+            _schedule(settings),
+            _polling(settings),
+            _ranking(settings),
+            self.prior,
         )
 
     def job(self, journal: Path) -> Job:
@@ -274,11 +309,18 @@ class SearchPlan:
         training, pruning = self.settings.training, self.settings.training.early_stopping.envelope
         pixels = self.pack.folder / "pixels.npy"
         return Job(
-            pixels, rows=journal / ROWS, weights=journal / "networks", head=training.head,
-            device=training.device, recipe=self._recipe,
+            pixels,
+            rows=journal / ROWS,
+            weights=journal / "networks",
+            head=training.head,
+            device=training.device,
+            recipe=self._recipe,
             envelope=Envelope(tuple(pruning.milestones), pruning.margin) if pruning else None,
-            inputs=self.pack.inputs, kinds=tuple(training.inputs), begin=self.begun,
-            rate_factor=training.rate_factor, stamp=stamp_of(pixels),
+            inputs=self.pack.inputs,
+            kinds=tuple(training.inputs),
+            begin=self.begun,
+            rate_factor=training.rate_factor,
+            stamp=stamp_of(pixels),
         )
 
     @property
@@ -291,12 +333,22 @@ class SearchPlan:
             Plateau(**plateau.model_dump()) if plateau else None,
         )
         return Recipe(
-            training.epochs, training.slices_per_epoch, Ranges(**training.augmentation.model_dump()),
-            training.averaging, ends, training.precision, training.cooldown, training.sampling,
+            training.epochs,
+            training.slices_per_epoch,
+            Ranges(**training.augmentation.model_dump()),
+            training.averaging,
+            ends,
+            training.precision,
+            training.cooldown,
+            training.sampling,
         )
 
     def single(
-        self, configuration: dict[str, Any], folder: Path, epochs: int | None, training_seed: int | None
+        self,
+        configuration: dict[str, Any],
+        folder: Path,
+        epochs: int | None,
+        training_seed: int | None,
     ) -> SingleTraining:
         """The training of one configuration on these slices; it is not started.
 
@@ -306,11 +358,19 @@ class SearchPlan:
         from fovnet.net.jobs.single_training import SingleTraining
 
         settings, job = self.settings, self.job(folder)
-        job = replace(job, recipe=replace(job.recipe, epochs=epochs or job.recipe.epochs), stamp=None)
+        job = replace(
+            job, recipe=replace(job.recipe, epochs=epochs or job.recipe.epochs), stamp=None
+        )
         return SingleTraining(
-            configuration, labelled_rows(self.pack), digest(training_fingerprint(self.pack)), folder, job,
-            settings.seed, settings.seed if training_seed is None else training_seed,
-            settings.training.validation_slices, row_frequencies(settings, self.pack),
+            configuration,
+            labelled_rows(self.pack),
+            digest(training_fingerprint(self.pack)),
+            folder,
+            job,
+            settings.seed,
+            settings.seed if training_seed is None else training_seed,
+            settings.training.validation_slices,
+            row_frequencies(settings, self.pack),
         )
 
     def refuse_other_slices(self, journal: Path) -> None:
@@ -331,7 +391,8 @@ def _polling(settings: Settings) -> Polling:
 
     options = settings.search
     rules = tuple(
-        Neighbour(axis, one.to, tuple(one.reset.items())) for axis, one in options.neighbours.items()
+        Neighbour(axis, one.to, tuple(one.reset.items()))
+        for axis, one in options.neighbours.items()
     )
     return (
         Polling(neighbours=rules, **options.mads.model_dump())
@@ -381,7 +442,12 @@ def _schedule(settings: Settings) -> Schedule:
         return FULL
     kind = cast("Kind", options.spends)
     return Schedule(
-        kind, training.epochs, options.eta, options.least_epochs, options.reuse, training.cooldown > 0
+        kind,
+        training.epochs,
+        options.eta,
+        options.least_epochs,
+        options.reuse,
+        training.cooldown > 0,
     )
 
 

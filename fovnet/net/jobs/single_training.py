@@ -83,7 +83,7 @@ class SingleTraining:
         recorded = self.recorded()
         if recorded is not None:
             return recorded.outcome
-        one_thread()                            # gives the same bits as in a search
+        one_thread()  # gives the same bits as in a search
         record = self.folder / RECORD
         # of another training: its network must not stand beside this one's record
         if record.exists():
@@ -95,8 +95,10 @@ class SingleTraining:
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)
         write_json(
-            record, {**to_facts(Trial(proposal, outcome)), "decides": self._decides},
-            settings=self.configuration, seed=self.seed,
+            record,
+            {**to_facts(Trial(proposal, outcome)), "decides": self._decides},
+            settings=self.configuration,
+            seed=self.seed,
         )
         forget(self.network)
         return outcome
@@ -109,7 +111,14 @@ class SingleTraining:
         named = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
         written = {name: repr(value) for name, value in named.items() if name not in APART}
         return digest(
-            [self.configuration, written, self.source, self.seed, self.training_seed, self.validation_slices]
+            [
+                self.configuration,
+                written,
+                self.source,
+                self.seed,
+                self.training_seed,
+                self.validation_slices,
+            ]
         )
 
     def recorded(self) -> Trial | None:

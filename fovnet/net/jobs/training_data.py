@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fovnet.config.models import Settings
     from fovnet.volume.collection.pack import Pack
 
-AT_ONCE = 4096          # slices, 67 MB
+AT_ONCE = 4096  # slices, 67 MB
 ROWS = "rows.npz"
 # second word of the seed of the draw of validation rows, so that it shares nothing with the trials' own seeds
 VALIDATION = 1
@@ -49,7 +49,9 @@ class Labelled:
 
         from fovnet.net.training.train import class_weights, guessing_loss
 
-        train, validation = (torch.from_numpy(self.targets[rows]) for rows in (self.train, self.validation))
+        train, validation = (
+            torch.from_numpy(self.targets[rows]) for rows in (self.train, self.validation)
+        )
         return guessing_loss(validation, class_weights(train, often))
 
     def write(self, folder: Path) -> Path:
@@ -61,7 +63,11 @@ class Labelled:
         """
         placing = {} if self.placing is None else vars(self.placing)
         return write_npz(
-            folder / ROWS, targets=self.targets, train=self.train, validation=self.validation, **placing
+            folder / ROWS,
+            targets=self.targets,
+            train=self.train,
+            validation=self.validation,
+            **placing,
         )
 
 
@@ -84,7 +90,8 @@ def training_fingerprint(pack: Pack) -> list[Any]:
     repeats no training.
     """
     return [
-        *(_content(pack, pack.rows(split)) for split in ("train", "validation")), list(pack.classes),
+        *(_content(pack, pack.rows(split)) for split in ("train", "validation")),
+        list(pack.classes),
         dict(pack.slice_format),
     ]
 
@@ -105,7 +112,9 @@ def labelled_rows(pack: Pack) -> Labelled:
     """The training data of a pack: the target of a slice of two regions is half of each.  Raises SearchError
     "search-no-slices"."""
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
-    data = Labelled(targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing)
+    data = Labelled(
+        targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing
+    )
     refuse_without_slices(data)
     return data
 

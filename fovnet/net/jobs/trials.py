@@ -19,15 +19,24 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 
 
 def search_networks(
-    search: Search, job: Job, journal: Path, *, trials: int, stop_below_regret: float | None = None,
+    search: Search,
+    job: Job,
+    journal: Path,
+    *,
+    trials: int,
+    stop_below_regret: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trial]:
     """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are
     written to `journal`."""
     with TrainingPool(job, search.workers) as pool:
         made = go_on(
-            search, trials=trials, journal=journal, submit=_submit(pool, job, journal, search),
-            stop_below_regret=stop_below_regret, progress=progress,
+            search,
+            trials=trials,
+            journal=journal,
+            submit=_submit(pool, job, journal, search),
+            stop_below_regret=stop_below_regret,
+            progress=progress,
         )
     _forget_done(job, journal, search)
     forget_recorded(journal)
@@ -58,7 +67,9 @@ def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Subm
 
     def submit(proposal: Proposal) -> Future[Outcome]:
         _forget_done(job, journal, search)
-        seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen] if job.envelope else []
+        seen = (
+            [read_slot(slot_path(journal, slot)) for slot in proposal.seen] if job.envelope else []
+        )
         return pool.submit(proposal, job.envelope.over(seen) if job.envelope else None)
 
     return submit

@@ -113,7 +113,10 @@ class TrainingPool:
             self._idle.get().shutdown()
 
     def submit(
-        self, proposal: Proposal, envelope: Mapping[int, float] | None = None, job: Job | None = None
+        self,
+        proposal: Proposal,
+        envelope: Mapping[int, float] | None = None,
+        job: Job | None = None,
     ) -> Future[Outcome]:
         """The future outcome of a trial; if its worker dies, the status is "error".
 
@@ -153,7 +156,9 @@ class TrainingPool:
 
 
 def train(
-    job: Job, proposal: Proposal, report: Callable[[Progress, int], None] | None = None,
+    job: Job,
+    proposal: Proposal,
+    report: Callable[[Progress, int], None] | None = None,
     keep: Path | None = None,
 ) -> Outcome:
     """The outcome of one trial, in this process; its best weights are at `keep`, else at
@@ -172,7 +177,10 @@ def train(
     if proposal.begun and proposal.continues is not None:
         inherit(weights_of(job.weights, proposal.continues), path)
     net = from_configuration(
-        proposal.configuration, classes=data.targets.shape[1], head=job.head, side=data.slices.shape[-1],
+        proposal.configuration,
+        classes=data.targets.shape[1],
+        head=job.head,
+        side=data.slices.shape[-1],
         inputs=job.kinds,
     )
     ending = train_network(
@@ -210,7 +218,11 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
         peak_memory_bytes=ending.peak_memory_bytes,
         device=device_name(device),
         message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
-        versions={"torch": torch.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        versions={
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
         epoch_seconds=own or (),
     )
 
@@ -223,14 +235,19 @@ def _data_of(job: Job, device: torch.device) -> Data:
     if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:
         reason = "was written again while the search ran, so the search would use other slices"
         raise SearchError(
-            "slices-replaced", f"{job.pixels}: {reason}; run the search's command again once they are cut"
+            "slices-replaced",
+            f"{job.pixels}: {reason}; run the search's command again once they are cut",
         )
     return _resident(job.pixels, job.rows, stamps, device, job.kinds)
 
 
 @lru_cache(maxsize=1)
 def _resident(
-    pixels: Path, rows: Path, stamps: tuple[Stamp, Stamp], device: torch.device, kinds: tuple[str, ...]
+    pixels: Path,
+    rows: Path,
+    stamps: tuple[Stamp, Stamp],
+    device: torch.device,
+    kinds: tuple[str, ...],
 ) -> Data:
     """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish
     rewritten files from those they replaced."""
@@ -238,7 +255,9 @@ def _resident(
 
     with np.load(rows, allow_pickle=False) as kept:
         targets, training, validation = kept["targets"], kept["train"], kept["validation"]
-        placing = Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
+        placing = (
+            Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
+        )
     # copy-on-write: torch requires writable memory, but nothing is written
     slices = np.load(pixels, mmap_mode="c")
     return place(slices, targets, training, validation, device, placing, kinds)
@@ -268,7 +287,11 @@ def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outco
         else "unseen"
     )
     return Outcome(
-        "error", training, validation, min(validation, default=None), message=f"the worker process died {how}"
+        "error",
+        training,
+        validation,
+        min(validation, default=None),
+        message=f"the worker process died {how}",
     )
 
 

@@ -53,16 +53,26 @@ class Checkpoint:
         """
         tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
         names = [name for name, _ in progress.model.named_parameters()]
-        for name, parameter in zip(names, progress.optimiser.param_groups[0]["params"], strict=True):
+        for name, parameter in zip(
+            names, progress.optimiser.param_groups[0]["params"], strict=True
+        ):
             tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
         tensors |= {
             f"average.{name}": tensor
             for name, tensor in zip(names, progress.average, strict=bool(progress.average))
         }
         tensors["generator"] = progress.generator.get_state()
-        curves = {"training_loss": progress.training_loss, "validation_loss": progress.validation_loss}
+        curves = {
+            "training_loss": progress.training_loss,
+            "validation_loss": progress.validation_loss,
+        }
         curves |= {"epoch_seconds": progress.epoch_seconds}
-        facts = {"step": progress.step, "decides": digest(self.decides), "crc32": _crc32(tensors), **curves}
+        facts = {
+            "step": progress.step,
+            "decides": digest(self.decides),
+            "crc32": _crc32(tensors),
+            **curves,
+        }
         # no fsync: a damaged checkpoint is treated as none
         save_tensors(self.path, tensors, facts, lasting=False)
 
@@ -73,7 +83,7 @@ class Checkpoint:
         its remaining files are removed: the training starts again, and gives the same bits.
         """
         for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
-            unfinished.unlink(missing_ok=True)                       # left by a kill during writing
+            unfinished.unlink(missing_ok=True)  # left by a kill during writing
         try:
             tensors, facts = load_tensors(self.path)
         except ModelError:
@@ -93,7 +103,8 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
     running = 0
     for name in sorted(tensors):
         running = zlib.crc32(
-            tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data, running
+            tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data,
+            running,
         )
     return running
 
@@ -108,16 +119,31 @@ def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(facts["training_loss"]), tuple(facts["validation_loss"])
 
 
-def _restore(fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
+def _restore(
+    fresh: Progress, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]
+) -> None:
     device = next(fresh.model.parameters()).device
     fresh.model.load_state_dict(
-        {name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")}
+        {
+            name.removeprefix("model."): tensor
+            for name, tensor in tensors.items()
+            if name.startswith("model.")
+        }
     )
     for name, parameter in fresh.model.named_parameters():
-        momentum = tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
-        fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
-    for (name, _), average in zip(fresh.model.named_parameters(), fresh.average, strict=bool(fresh.average)):
+        momentum = (
+            tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
+        )
+        fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(
+            momentum
+        )
+    for (name, _), average in zip(
+        fresh.model.named_parameters(), fresh.average, strict=bool(fresh.average)
+    ):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
     fresh.step, fresh.epoch_seconds[:] = facts["step"], facts["epoch_seconds"]
-    fresh.training_loss[:], fresh.validation_loss[:] = facts["training_loss"], facts["validation_loss"]
+    fresh.training_loss[:], fresh.validation_loss[:] = (
+        facts["training_loss"],
+        facts["validation_loss"],
+    )

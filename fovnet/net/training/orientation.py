@@ -31,13 +31,13 @@ from fovnet.volume.slices.outlines import SHAPE, outlines
 
 WIDTHS = (256, 128)
 RANGES = Ranges(rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5)
-COPIES = 8              # augmented pictures of each plane, drawn once
-SHOWN = 360             # mean number of times that each volume is shown, 15 in every turn
+COPIES = 8  # augmented pictures of each plane, drawn once
+SHOWN = 360  # mean number of times that each volume is shown, 15 in every turn
 BATCH, RATE, DECAY = 128, 2e-3, 0.05
-DROPPED = (0.1, 0.3)    # dropout of the outlines, and of the hidden layers
+DROPPED = (0.1, 0.3)  # dropout of the outlines, and of the hidden layers
 # share of pictures cropped to a rectangle, and its least size as a share of each side
 CUT, LEAST_CUT = 0.4, 0.45
-AT_ONCE = 512           # pictures augmented together: 80 MB
+AT_ONCE = 512  # pictures augmented together: 80 MB
 
 ProgressCallback = Callable[[int, int], Any]
 
@@ -63,7 +63,10 @@ def learn(
         for name, value in layer.named_parameters()
     }
     first = made["layer0.weight"] / deviation
-    return made | {"layer0.weight": first, "layer0.bias": made["layer0.bias"] - mean * first.sum(dim=1)}
+    return made | {
+        "layer0.weight": first,
+        "layer0.bias": made["layer0.bias"] - mean * first.sum(dim=1),
+    }
 
 
 @contextmanager
@@ -89,7 +92,10 @@ def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray
         for first in range(0, n * 3, AT_ONCE):
             rows = np.arange(first, min(first + AT_ONCE, n * 3))
             chosen = (
-                torch.from_numpy(pictures[rows // 3, rows % 3, place[rows]]).unsqueeze(1).float().div_(255)
+                torch.from_numpy(pictures[rows // 3, rows % 3, place[rows]])
+                .unsqueeze(1)
+                .float()
+                .div_(255)
             )
             made[copy, rows] = outlines(255 * _as_drawn(chosen, generator).squeeze(1).numpy())
     return made.reshape(COPIES, n, 3, *SHAPE)
@@ -114,28 +120,42 @@ def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
         offs.append(2 * off / size)
     left = pictures * (inside[0][:, None, :, None] & inside[1][:, None, None, :])
     straight = torch.eye(2).expand(m, 2, 2)
-    about = resample(left, torch.cat([straight, torch.stack([offs[1], offs[0]], dim=1)[:, :, None]], dim=2))
+    about = resample(
+        left, torch.cat([straight, torch.stack([offs[1], offs[0]], dim=1)[:, :, None]], dim=2)
+    )
     return torch.where((dice < CUT)[:, None, None, None], about, pictures)
 
 
 def _fitted(
-    known: NDArray[np.float16], scale: tuple[float, float], generator: torch.Generator,
+    known: NDArray[np.float16],
+    scale: tuple[float, float],
+    generator: torch.Generator,
     progress: ProgressCallback | None,
 ) -> nn.Sequential:
     """The network, trained on outlines (copies, n, 3, ...), normalised by `scale`, their mean and standard
     deviation."""
     n, inputs = known.shape[1], int(np.prod(SHAPE))
     network = nn.Sequential(
-        nn.Dropout(DROPPED[0]), nn.Linear(inputs, WIDTHS[0]), nn.ReLU(), nn.Dropout(DROPPED[1]),
-        nn.Linear(*WIDTHS), nn.ReLU(), nn.Dropout(DROPPED[1]), nn.Linear(WIDTHS[1], len(VIEWS)),
+        nn.Dropout(DROPPED[0]),
+        nn.Linear(inputs, WIDTHS[0]),
+        nn.ReLU(),
+        nn.Dropout(DROPPED[1]),
+        nn.Linear(*WIDTHS),
+        nn.ReLU(),
+        nn.Dropout(DROPPED[1]),
+        nn.Linear(WIDTHS[1], len(VIEWS)),
     )
     steps = max(1, SHOWN * n // BATCH)
     optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
-    shown, outline = torch.from_numpy(TURNS), torch.from_numpy(known).reshape(len(known), n, 3, inputs)
+    shown, outline = (
+        torch.from_numpy(TURNS),
+        torch.from_numpy(known).reshape(len(known), n, 3, inputs),
+    )
     for step in range(steps):
         copy, volume, turn = (
-            torch.randint(0, most, (BATCH,), generator=generator) for most in (len(known), n, len(TURNS))
+            torch.randint(0, most, (BATCH,), generator=generator)
+            for most in (len(known), n, len(TURNS))
         )
         views = shown[turn]
         laid = outline[copy[:, None], volume[:, None], PLANE[views]].float().gather(2, LAID[views])
@@ -152,14 +172,18 @@ def _fitted(
 def of_turns(scores: Tensor) -> Tensor:
     """(m, 24) scores of the turns, from the scores (m, 3, 16) of the views of each plane's picture."""
     shown = torch.from_numpy(TURNS)
-    return torch.stack([scores[:, plane].index_select(1, shown[:, plane]) for plane in range(3)]).sum(dim=0)
+    return torch.stack(
+        [scores[:, plane].index_select(1, shown[:, plane]) for plane in range(3)]
+    ).sum(dim=0)
 
 
 def _laid() -> Tensor:
     """(16, 1024) for each view, the permutation of its plane's outlines when the picture is rearranged to
     show it."""
     places = np.arange(np.prod(SHAPE)).reshape(SHAPE)
-    return torch.from_numpy(np.stack([moved(places, MOVES[move]).reshape(-1) for _, move in SOURCES]))
+    return torch.from_numpy(
+        np.stack([moved(places, MOVES[move]).reshape(-1) for _, move in SOURCES])
+    )
 
 
 PLANE = torch.tensor([plane for plane, _ in SOURCES])

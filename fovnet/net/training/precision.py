@@ -21,7 +21,11 @@ PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
 
 
 def write_weights(
-    source: Path, target: Path, precision: str, *, alone: bool = False,
+    source: Path,
+    target: Path,
+    precision: str,
+    *,
+    alone: bool = False,
     mixed: tuple[float, Path] | None = None,
 ) -> Path:
     """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is,

@@ -95,21 +95,29 @@ Array = np.ndarray[Any, Any]
 
 
 def place(
-    pixels: Array, targets: Array, train: Array, validation: Array, device: torch.device,
-    placing: Placing | None = None, kinds: Sequence[str] = ("slice",),
+    pixels: Array,
+    targets: Array,
+    train: Array,
+    validation: Array,
+    device: torch.device,
+    placing: Placing | None = None,
+    kinds: Sequence[str] = ("slice",),
 ) -> Data:
     """The data set on the device, with the placing that these kinds of inputs need; on a CPU a memory-mapped
     array is not copied, but shared by all workers."""
     placed = volume = None
     if placing is not None:
-        placed = Placed.on(device, placing, sections(pixels, placing) if "sections" in kinds else None)
+        placed = Placed.on(
+            device, placing, sections(pixels, placing) if "sections" in kinds else None
+        )
         volume = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
     return Data(
         torch.from_numpy(pixels).to(device),
         torch.from_numpy(targets.astype(np.float32)).to(device),
         torch.from_numpy(train.astype(np.int64)).to(device),
         torch.from_numpy(validation.astype(np.int64)).to(device),
-        placed, volume,
+        placed,
+        volume,
     )
 
 
@@ -121,16 +129,23 @@ def choose_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ConfigError("device-unknown", f"device {name!r} is unknown; use auto, cpu or cuda") from None
-    if device.type not in ("cpu", "cuda") or (device.type == "cuda" and not torch.cuda.is_available()):
+        raise ConfigError(
+            "device-unknown", f"device {name!r} is unknown; use auto, cpu or cuda"
+        ) from None
+    if device.type not in ("cpu", "cuda") or (
+        device.type == "cuda" and not torch.cuda.is_available()
+    ):
         raise ConfigError(
             "device-missing",
             f"device {name!r} is not available; this torch {torch.__version__} can use auto or cpu; cuda "
             "needs a GPU and a build of torch for it",
         )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError("device-missing", f"device {name!r} does not exist; GPUs are numbered from cuda:0 "
-                                            f"to cuda:{torch.cuda.device_count() - 1}")
+        raise ConfigError(
+            "device-missing",
+            f"device {name!r} does not exist; GPUs are numbered from cuda:0 "
+            f"to cuda:{torch.cuda.device_count() - 1}",
+        )
     return device
 
 
@@ -163,7 +178,9 @@ def guessing_loss(targets: Tensor, weights: Tensor, often: Tensor | None = None)
     """
     seen = int((weights > 0).sum())
     costs = targets @ weights
-    return float(costs.mean() if often is None else often @ costs / often.sum()) * math.log(max(2, seen))
+    return float(costs.mean() if often is None else often @ costs / often.sum()) * math.log(
+        max(2, seen)
+    )
 
 
 def train_network(
@@ -198,7 +215,13 @@ def train_network(
     try:
         classes = facts.get("classes", ())
         progress = _begin(
-            net, learning_rate, seed, data.device, averaged=recipe.averaging > 0, begin=begin, classes=classes
+            net,
+            learning_rate,
+            seed,
+            data.device,
+            averaged=recipe.averaging > 0,
+            begin=begin,
+            classes=classes,
         )
         decides = _decides(net, learning_rate, batch, seed, recipe, facts)
         given = {"begin": begin and begin.sha256, "source": source}
@@ -207,21 +230,36 @@ def train_network(
         )
         checkpoint.resume(progress)
         before = progress.seconds
-        end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report, now).run(progress)
+        end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report, now).run(
+            progress
+        )
     except Exception as fault:
         end = end_of(fault)
         trace = traceback.format_exc() if end.status == "error" else ""
-    training, validation = (progress.training_loss, progress.validation_loss) if progress else ([], [])
+    training, validation = (
+        (progress.training_loss, progress.validation_loss) if progress else ([], [])
+    )
     seconds = before + time.monotonic() - started
     each = tuple(progress.epoch_seconds) if progress else ()
     return Ending(
-        end.status, tuple(training), tuple(validation), peak_memory(data.device), end.message, seconds, trace,
+        end.status,
+        tuple(training),
+        tuple(validation),
+        peak_memory(data.device),
+        end.message,
+        seconds,
+        trace,
         each,
     )
 
 
 def _decides(
-    net: Architecture, learning_rate: float, batch: int, seed: int, recipe: Recipe, facts: Mapping[str, Any]
+    net: Architecture,
+    learning_rate: float,
+    batch: int,
+    seed: int,
+    recipe: Recipe,
+    facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The facts that two trainings must share for one to resume the other's checkpoint: all except the number
     of epochs (unless there is a cooldown), the stopping rules (except the plateau), and the slot, as a later
@@ -236,7 +274,12 @@ def _decides(
         {key: value for key, value in facts.items() if key != "slot"},
     )
     return {
-        "net": asdict(net), "rate": learning_rate, "batch": batch, "seed": seed, "plateau": plateau, **shared,
+        "net": asdict(net),
+        "rate": learning_rate,
+        "batch": batch,
+        "seed": seed,
+        "plateau": plateau,
+        **shared,
         "facts": own,
     }
 
@@ -268,7 +311,9 @@ class _Epochs:
         saved = -np.inf
 
         def ended() -> End | None:
-            return ends.end(*losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess)
+            return ends.end(
+                *losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess
+            )
 
         end = ended()
         while end is None:
@@ -285,11 +330,16 @@ class _Epochs:
                 )
                 if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
                     best = {"epoch": len(progress.validation_loss), "score": progress.score}
-                    save_network(self.checkpoint.keep, progress.model, self.net, {**self.facts, **best})
+                    save_network(
+                        self.checkpoint.keep, progress.model, self.net, {**self.facts, **best}
+                    )
             progress.epoch_seconds.append(self.now() - started)
             end = ended()
             due = end is not None or time.monotonic() - saved >= CHECKPOINTS_APART
-            if due and np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all():
+            if (
+                due
+                and np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all()
+            ):
                 self.checkpoint.save(progress)
                 saved = time.monotonic()
             if self.report:
@@ -307,7 +357,9 @@ def validation_loss(model: Network, data: Data, weights: Tensor, precision: str 
             data.validation, inference_batch_size([model], data.slices[0].numel(), data.device)
         ):
             scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
-            total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(rows)
+            total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(
+                rows
+            )
     return float(total / len(data.validation))
 
 
@@ -383,7 +435,12 @@ def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
 
 
 def _train_epoch(
-    progress: Progress, data: Data, weights: Tensor, recipe: Recipe, learning_rate: float, batch: int
+    progress: Progress,
+    data: Data,
+    weights: Tensor,
+    recipe: Recipe,
+    learning_rate: float,
+    batch: int,
 ) -> None:
     """Train for one epoch; its mean training loss is appended to the curve."""
     progress.model.train()
@@ -449,5 +506,7 @@ def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -
     """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so that no row
     is drawn twice before every row was drawn once."""
     passes = -(-count // len(rows))
-    order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[:count]
+    order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[
+        :count
+    ]
     yield from torch.split(rows[order.to(rows.device)], batch)

@@ -58,13 +58,31 @@ class TrainStep:
     """
 
     def __init__(
-        self, model: Network, optimiser: torch.optim.SGD, data: Resident, weights: Tensor, ranges: Ranges,
-        batch: int, precision: str = "auto",
+        self,
+        model: Network,
+        optimiser: torch.optim.SGD,
+        data: Resident,
+        weights: Tensor,
+        ranges: Ranges,
+        batch: int,
+        precision: str = "auto",
     ) -> None:
-        self.model, self.optimiser, self.ranges, self.precision = model, optimiser, ranges, precision
-        self.slices, self.targets, self.placed, self.weights = data.slices, data.targets, data.placed, weights
+        self.model, self.optimiser, self.ranges, self.precision = (
+            model,
+            optimiser,
+            ranges,
+            precision,
+        )
+        self.slices, self.targets, self.placed, self.weights = (
+            data.slices,
+            data.targets,
+            data.placed,
+            weights,
+        )
         self._total, self._seen = torch.zeros((), dtype=torch.float64, device=weights.device), 0
-        self._replay = _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
+        self._replay = (
+            _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
+        )
 
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
         """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning
@@ -110,13 +128,17 @@ class TrainStep:
         """Set the learning rate of the following steps."""
         for group in self.optimiser.param_groups:
             if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)                        # in place: the recording reads this tensor
+                group["lr"].fill_(rate)  # in place: the recording reads this tensor
             else:
                 group["lr"] = rate
 
 
 def augmented(
-    slices: Tensor, rows: Tensor, draws: Tensor, ranges: Ranges, kinds: Sequence[str] = ("slice",),
+    slices: Tensor,
+    rows: Tensor,
+    draws: Tensor,
+    ranges: Ranges,
+    kinds: Sequence[str] = ("slice",),
     placed: Placed | None = None,
 ) -> Tensor:
     """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8, each

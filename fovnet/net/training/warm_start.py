@@ -76,7 +76,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
 def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
     """The members of the ensemble with these facts, the best first."""
     return tuple(
-        Beginning(one["configuration"], folder / one["weights"], one["sha256"]) for one in facts["members"]
+        Beginning(one["configuration"], folder / one["weights"], one["sha256"])
+        for one in facts["members"]
     )
 
 
@@ -137,7 +138,9 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
         )
 
     def apart(member: Beginning) -> tuple[float, float]:
-        ratios = (of(member.configuration) / of(configuration) for of in (axes.learning_rate, axes.batch))
+        ratios = (
+            of(member.configuration) / of(configuration) for of in (axes.learning_rate, axes.batch)
+        )
         rate, batch = (max(ratio, 1 / ratio) for ratio in ratios)
         return round(rate, 6), batch
 
@@ -158,10 +161,13 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
     trained = Architecture(**facts["architecture"])
     if replace(trained, classes=net.classes) != net:
         differ = [
-            name for name, value in vars(net).items() if name != "classes" and vars(trained)[name] != value
+            name
+            for name, value in vars(net).items()
+            if name != "classes" and vars(trained)[name] != value
         ]
         message = "; ".join(
-            f"its {name} {_plain(vars(trained)[name])}, here {_plain(vars(net)[name])}" for name in differ
+            f"its {name} {_plain(vars(trained)[name])}, here {_plain(vars(net)[name])}"
+            for name in differ
         )
         raise ModelError(
             "begin-other-network",
@@ -190,7 +196,9 @@ def blended(
 
     before, facts_before = load_tensors(begun)
     drawn = LAST if facts_before.get("classes") != facts.get("classes") else ()
-    mixed = [name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn]
+    mixed = [
+        name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn
+    ]
     return {
         **tensors,
         **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed},

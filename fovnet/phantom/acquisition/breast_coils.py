@@ -13,12 +13,14 @@ from fovnet.phantom.scanner.scan import Coil
 
 # radius of an element: arrays of 7 to 18 per breast have loops 2 to 7 cm in diameter
 REACH_MM = (10.0, 34.0)
-OFF_MM = (3.0, 20.0)            # from the skin to the elements
-KNOWN_MM = 10.0                 # sampling distance of the sensitivity: finer than the reach
-NEAR_MM = 60.0                  # elements farther outside a field of view are off
+OFF_MM = (3.0, 20.0)  # from the skin to the elements
+KNOWN_MM = 10.0  # sampling distance of the sensitivity: finer than the reach
+NEAR_MM = 60.0  # elements farther outside a field of view are off
 
 
-def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+def cups(
+    person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator
+) -> Coil:
     """Elements round each breast that the grid shows; their sensitivity at the skin is 1.3 to 4 times that in
     the middle of the breast, and that in the chest a tenth to a half of that in the breast.
 
@@ -29,7 +31,9 @@ def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.
     reach, off = rng.uniform(*REACH_MM), rng.uniform(*OFF_MM)
     rows = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
     around, first, open_to_the_sides = (
-        int(rng.integers(4, 9)), rng.uniform(0, 2 * np.pi), rng.random() < 0.5,
+        int(rng.integers(4, 9)),
+        rng.uniform(0, 2 * np.pi),
+        rng.random() < 0.5,
     )
     places = []
     for side in (1, -1):
@@ -43,16 +47,21 @@ def cups(person: Person, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.
     return Coil(centres, reach, depth, power=power, known_mm=KNOWN_MM)
 
 
-def _element(person: Person, side: int, row: float, turn: float, off_mm: float) -> NDArray[np.float64]:
+def _element(
+    person: Person, side: int, row: float, turn: float, off_mm: float
+) -> NDArray[np.float64]:
     """(3,) mm of the person: `off_mm` outside the skin of a breast at a share `row` of its length and an
     angle `turn`; past the end, in front of it."""
     whole = shaped(person, side)
     wide = float(whole.squared[int(np.clip(row, 0, 1) * (len(whole.squared) - 1))]) ** 0.5
-    a, c = (half * min(wide, plate) + off_mm for half, plate in zip(whole.half, whole.plates, strict=True))
+    a, c = (
+        half * min(wide, plate) + off_mm
+        for half, plate in zip(whole.half, whole.plates, strict=True)
+    )
     x, y, z = whole.within_mm(
         row, a * float(np.cos(turn)) / whole.half[0], c * float(np.sin(turn)) / whole.half[1]
     )
-    beyond = off_mm * max(0.0, row) ** 4        # the last row lies in front of the nipple
+    beyond = off_mm * max(0.0, row) ** 4  # the last row lies in front of the nipple
     return np.array(
         [x * person.morph.trunk[0], (y + beyond) * person.morph.trunk[1], person.morph.height_mm(z)]
     )

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from fovnet.phantom.person.breast_shapes import shaped
 from fovnet.phantom.person.traits import Person
 
-CLOSE_SHARE = 0.6       # of fields of one breast: they end at its edges; the others are boxes of 14 to 22 cm
+CLOSE_SHARE = (
+    0.6  # of fields of one breast: they end at its edges; the others are boxes of 14 to 22 cm
+)
 # of fields of both: they end in front of the middle of the chest, the others behind it
 FRONT_SHARE = 0.5
 SAGITTAL, ANY = "sssa", "sssaci"
@@ -30,7 +32,9 @@ def field_about(person: Person, one: bool, rng: np.random.Generator) -> Field:
     in front."""
     right, left = shaped(person, 1), shaped(person, -1)
     whole = (
-        (right if rng.random() < 0.5 else left) if one else (right if right.length > left.length else left)
+        (right if rng.random() < 0.5 else left)
+        if one
+        else (right if right.length > left.length else left)
     )
     close = rng.random() < CLOSE_SHARE and one
     planes, above, below = (
@@ -54,7 +58,9 @@ def _heights(half_mm: float, close: bool, rng: np.random.Generator) -> tuple[flo
     """How far above and below the middle of a breast its field ends: if close, 0 to 3 cm beyond nine tenths
     of its half height or 4.5 cm, whichever is more; else 7 to 11 cm."""
     return (
-        tuple(max(half_mm * 0.9, 45.0) + rng.uniform(0, 30, 2)) if close else tuple(rng.uniform(70, 110, 2))
+        tuple(max(half_mm * 0.9, 45.0) + rng.uniform(0, 30, 2))
+        if close
+        else tuple(rng.uniform(70, 110, 2))
     )
 
 

@@ -18,7 +18,9 @@ from fovnet.phantom.scanner.tissues import AIR
 ARRAY_MM = 260.0
 
 
-def fallen_off(coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator) -> Coil:
+def fallen_off(
+    coil: Coil, grid: Grid, isocentre_mm: NDArray[np.float64], rng: np.random.Generator
+) -> Coil:
     """One element at a side of the grid (three volumes in ten), the given coil with a fall along z (one in
     ten), arrays of small elements next to the skin (of large fields more than one in five), or the given
     coil; four in ten also have an uncorrected bias field."""
@@ -54,12 +56,14 @@ def _arrays(low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.
     ]
     step, middle = rng.uniform(80, 140), (low + high) / 2
     across = np.arange(-1.5, 2) * step * min(1.0, size[0] / (4 * step)) + rng.normal(0, 12)
-    along = np.arange(middle[2] - min(size[2] / 2, 220.0), middle[2] + min(size[2] / 2, 220.0) + 1, step)
-    places = [(float(middle[0] + x), float(y), float(z)) for y in rows for x in across for z in along]
-    kept = [place for place in places if rng.random() < 0.85] or places
-    return Coil(
-        kept, rng.uniform(20, 50), rng.uniform(0.85, 0.98), rng.uniform(180, 330)
+    along = np.arange(
+        middle[2] - min(size[2] / 2, 220.0), middle[2] + min(size[2] / 2, 220.0) + 1, step
     )
+    places = [
+        (float(middle[0] + x), float(y), float(z)) for y in rows for x in across for z in along
+    ]
+    kept = [place for place in places if rng.random() < 0.85] or places
+    return Coil(kept, rng.uniform(20, 50), rng.uniform(0.85, 0.98), rng.uniform(180, 330))
 
 
 def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
@@ -72,8 +76,10 @@ def bright_within(coil: Coil, plain: Plan, rng: np.random.Generator) -> Coil:
 
 
 SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
-    "around": (0.3, ((0, 360),)), "front and back": (0.45, ((45, 135), (225, 315))),
-    "back": (0.15, ((220, 320),)), "front": (0.1, ((40, 140),)),
+    "around": (0.3, ((0, 360),)),
+    "front and back": (0.45, ((45, 135), (225, 315))),
+    "back": (0.15, ((220, 320),)),
+    "front": (0.1, ((40, 140),)),
 }
 """Positions of elements on the skin: how often, and the ranges of their angles in degrees, 0 at the right and
 90 in front."""
@@ -131,9 +137,9 @@ def girth_mm(person: Person, grid: Grid) -> tuple[NDArray[np.float64], NDArray[n
     size = np.maximum(((high - low) / step).astype(int), 1)
     affine = np.diag([*step, 1.0])
     affine[:3, 3] = low + step / 2 + [0, 0, 1.5 * step[2]]
-    seen = np.argwhere(label_volume(person, Grid((int(size[0]), int(size[1]), 3), affine)).labels != AIR)[
-        :, :2
-    ]
+    seen = np.argwhere(
+        label_volume(person, Grid((int(size[0]), int(size[1]), 3), affine)).labels != AIR
+    )[:, :2]
     if not len(seen):
         return (low + high)[:2] / 2, (high - low)[:2] / 2
     first, last = np.quantile(seen, (0.01, 0.99), axis=0) * 12 + low[:2] + 6

@@ -54,26 +54,76 @@ class Family:
 
 
 FAMILIES: tuple[Family, ...] = (
-    Family("whole body", ("sole", -100, -10), ("vertex", 10, 130), planes="ccca", weight=0.8, long=True),
-    Family("head to pelvis", ("ischium", -90, 20), ("vertex", 5, 110), planes="cca", weight=1.5, long=True),
     Family(
-        "chest and abdomen", ("iliac_crest", -60, 30), ("lung_apex", -10, 60), planes="aaci", weight=2.2,
+        "whole body", ("sole", -100, -10), ("vertex", 10, 130), planes="ccca", weight=0.8, long=True
+    ),
+    Family(
+        "head to pelvis",
+        ("ischium", -90, 20),
+        ("vertex", 5, 110),
+        planes="cca",
+        weight=1.5,
         long=True,
     ),
     Family(
-        "abdomen and pelvis", ("ischium", -50, 20), ("liver_dome", 5, 45), planes="aaci", weight=2.2,
+        "chest and abdomen",
+        ("iliac_crest", -60, 30),
+        ("lung_apex", -10, 60),
+        planes="aaci",
+        weight=2.2,
         long=True,
     ),
-    Family("neck and chest", ("liver_dome", -60, 20), ("chin", 0, 80), planes="ac", weight=1.2, long=True),
     Family(
-        "pelvis and thighs", ("knee", 60, 200), ("iliac_crest", 0, 60), planes="ac", weight=0.8, long=True
+        "abdomen and pelvis",
+        ("ischium", -50, 20),
+        ("liver_dome", 5, 45),
+        planes="aaci",
+        weight=2.2,
+        long=True,
     ),
     Family(
-        "head", ("chin", 40, 95), ("vertex", -10, 60), (190, 240), (220, 256), "aasci", 1.5, offset_y=(-5, 5)
+        "neck and chest",
+        ("liver_dome", -60, 20),
+        ("chin", 0, 80),
+        planes="ac",
+        weight=1.2,
+        long=True,
     ),
-    Family("head and neck", ("lung_apex", -45, 10), ("vertex", -10, 70), (220, 320), (230, 260), "aasc", 1.1),
     Family(
-        "neck", ("lung_apex", -50, 0), ("chin", 45, 110), (180, 300), (170, 230), "asc", 0.5,
+        "pelvis and thighs",
+        ("knee", 60, 200),
+        ("iliac_crest", 0, 60),
+        planes="ac",
+        weight=0.8,
+        long=True,
+    ),
+    Family(
+        "head",
+        ("chin", 40, 95),
+        ("vertex", -10, 60),
+        (190, 240),
+        (220, 256),
+        "aasci",
+        1.5,
+        offset_y=(-5, 5),
+    ),
+    Family(
+        "head and neck",
+        ("lung_apex", -45, 10),
+        ("vertex", -10, 70),
+        (220, 320),
+        (230, 260),
+        "aasc",
+        1.1,
+    ),
+    Family(
+        "neck",
+        ("lung_apex", -50, 0),
+        ("chin", 45, 110),
+        (180, 300),
+        (170, 230),
+        "asc",
+        0.5,
         offset_y=(-15, 0),
     ),
     Family("chest", ("liver_dome", -90, 0), ("lung_apex", -15, 40), planes="aaci", weight=4.0),
@@ -81,7 +131,14 @@ FAMILIES: tuple[Family, ...] = (
     Family("pelvis", ("ischium", -45, 15), ("iliac_crest", -20, 45), planes="aacsi", weight=2.6),
     Family("thighs", ("knee", 20, 120), ("ischium", -60, 30), planes="ac", weight=0.6),
     Family(
-        "knee", ("knee", -110, -60), ("knee", 60, 110), (140, 190), (150, 190), "asc", 2.0, offset_x=(85, 110)
+        "knee",
+        ("knee", -110, -60),
+        ("knee", 60, 110),
+        (140, 190),
+        (150, 190),
+        "asc",
+        2.0,
+        offset_x=(85, 110),
     ),
     Family("calves", ("ankle", -180, 40), ("knee", -60, 20), planes="ac", weight=0.5),
     Family("legs", ("sole", -120, -10), ("ischium", -20, 80), planes="ca", weight=0.35),
@@ -130,13 +187,29 @@ FAMILIES: tuple[Family, ...] = (
         offset_y=(-55, -35),
     ),
     Family("beyond the head", ("vertex", 15, 60), ("vertex", 180, 320), planes="ac", weight=0.8),
-    Family("prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.6),
     Family(
-        "heart", ("liver_dome", -20, 0), ("liver_dome", 105, 140), (230, 300), (190, 240), "aac", 0.8,
-        offset_x=(-35, -10), offset_y=(5, 25),
+        "prostate", ("ischium", 5, 25), ("ischium", 100, 140), (160, 200), (150, 200), "aas", 0.6
     ),
     Family(
-        "brain", ("chin", 75, 95), ("vertex", -25, 30), (170, 200), (205, 230), "aai", 0.4, offset_y=(-8, 0)
+        "heart",
+        ("liver_dome", -20, 0),
+        ("liver_dome", 105, 140),
+        (230, 300),
+        (190, 240),
+        "aac",
+        0.8,
+        offset_x=(-35, -10),
+        offset_y=(5, 25),
+    ),
+    Family(
+        "brain",
+        ("chin", 75, 95),
+        ("vertex", -25, 30),
+        (170, 200),
+        (205, 230),
+        "aai",
+        0.4,
+        offset_y=(-8, 0),
     ),
 )
 """The kinds of field of view; by their weights all regions have similar numbers of slices, and none about one
@@ -144,83 +217,198 @@ in fifteen."""
 
 SMALL: tuple[Family, ...] = (
     Family(
-        "prostate, close", ("ischium", 5, 25), ("ischium", 75, 110), (120, 180), (120, 180), "aaasc", 1.5,
+        "prostate, close",
+        ("ischium", 5, 25),
+        ("ischium", 75, 110),
+        (120, 180),
+        (120, 180),
+        "aaasc",
+        1.5,
         offset_y=(-25, 10),
     ),
     Family(
-        "knee, close", ("knee", -75, -45), ("knee", 45, 80), (110, 160), (120, 165), "sssac", 1.6,
+        "knee, close",
+        ("knee", -75, -45),
+        ("knee", 45, 80),
+        (110, 160),
+        (120, 165),
+        "sssac",
+        1.6,
         offset_x=(85, 115),
     ),
     Family(
-        "hip, one", ("ischium", -30, 20), ("ischium", 110, 170), (150, 220), (150, 220), "acs", 1.0,
+        "hip, one",
+        ("ischium", -30, 20),
+        ("ischium", 110, 170),
+        (150, 220),
+        (150, 220),
+        "acs",
+        1.0,
         offset_x=(75, 105),
     ),
     Family(
-        "shoulder", ("lung_apex", -140, -90), ("lung_apex", 10, 60), (140, 190), (140, 190), "aaccs", 1.2,
+        "shoulder",
+        ("lung_apex", -140, -90),
+        ("lung_apex", 10, 60),
+        (140, 190),
+        (140, 190),
+        "aaccs",
+        1.2,
         offset_x=(140, 175),
     ),
     Family(
-        "heart, close", ("liver_dome", -20, 15), ("liver_dome", 85, 130), (140, 260), (130, 220), "aaac", 6.0,
-        offset_x=(-40, -5), offset_y=(5, 30),
+        "heart, close",
+        ("liver_dome", -20, 15),
+        ("liver_dome", 85, 130),
+        (140, 260),
+        (130, 220),
+        "aaac",
+        6.0,
+        offset_x=(-40, -5),
+        offset_y=(5, 30),
     ),
     Family(
-        "breast, one", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (70, 140), (130, 190), "ssssa", 1.5,
-        offset_x=(75, 110), offset_y=(50, 95), hanging=True,
+        "breast, one",
+        ("liver_dome", -12, 10),
+        ("liver_dome", 110, 170),
+        (70, 140),
+        (130, 190),
+        "ssssa",
+        1.5,
+        offset_x=(75, 110),
+        offset_y=(50, 95),
+        hanging=True,
     ),
     Family(
-        "breasts", ("liver_dome", -12, 10), ("liver_dome", 110, 170), (300, 370), (150, 260), "aaai", 1.0,
-        offset_y=(30, 80), hanging=True,
+        "breasts",
+        ("liver_dome", -12, 10),
+        ("liver_dome", 110, 170),
+        (300, 370),
+        (150, 260),
+        "aaai",
+        1.0,
+        offset_y=(30, 80),
+        hanging=True,
     ),
     Family(
-        "foot", ("sole", -40, -15), ("ankle", 10, 130), (100, 150), (180, 270), "sssac", 0.6,
-        offset_x=(80, 120), offset_y=(20, 60),
+        "foot",
+        ("sole", -40, -15),
+        ("ankle", 10, 130),
+        (100, 150),
+        (180, 270),
+        "sssac",
+        0.6,
+        offset_x=(80, 120),
+        offset_y=(20, 60),
     ),
     Family(
-        "thigh, one", ("knee", 60, 200), ("ischium", -60, 110), (180, 260), (180, 250), "aaacs", 1.0,
+        "thigh, one",
+        ("knee", 60, 200),
+        ("ischium", -60, 110),
+        (180, 260),
+        (180, 250),
+        "aaacs",
+        1.0,
         offset_x=(80, 120),
     ),
     Family(
-        "one leg", ("knee", -220, 40), ("knee", 120, 330), (150, 220), (160, 230), "aac", 0.7,
+        "one leg",
+        ("knee", -220, 40),
+        ("knee", 120, 330),
+        (150, 220),
+        (160, 230),
+        "aac",
+        0.7,
         offset_x=(80, 110),
     ),
     Family(
-        "head, any", ("chin", 0, 100), ("vertex", -25, 60), (160, 270), (190, 270), "aaasci", 3.0,
+        "head, any",
+        ("chin", 0, 100),
+        ("vertex", -25, 60),
+        (160, 270),
+        (190, 270),
+        "aaasci",
+        3.0,
         offset_y=(-10, 10),
     ),
     Family(
-        "brain, close", ("chin", 90, 120), ("vertex", -60, -15), (100, 170), (110, 190), "aaisc", 1.5,
+        "brain, close",
+        ("chin", 90, 120),
+        ("vertex", -60, -15),
+        (100, 170),
+        (110, 190),
+        "aaisc",
+        1.5,
         offset_y=(-30, 20),
     ),
     Family(
-        "brain alone", ("chin", 40, 70), ("vertex", -12, 15), (160, 200), (190, 230), "aaiisc", 2.2,
+        "brain alone",
+        ("chin", 40, 70),
+        ("vertex", -12, 15),
+        (160, 200),
+        (190, 230),
+        "aaiisc",
+        2.2,
         offset_y=(-8, 4),
     ),
     Family(
-        "brain, inside", ("chin", 75, 105), ("vertex", -90, -50), (70, 120), (75, 125), "aaiisc", 1.6,
+        "brain, inside",
+        ("chin", 75, 105),
+        ("vertex", -90, -50),
+        (70, 120),
+        (75, 125),
+        "aaiisc",
+        1.6,
         offset_y=(-30, 25),
     ),
     Family(
-        "neck, close", ("lung_apex", -10, 40), ("chin", 10, 80), (120, 200), (120, 200), "aas", 1.4,
+        "neck, close",
+        ("lung_apex", -10, 40),
+        ("chin", 10, 80),
+        (120, 200),
+        (120, 200),
+        "aas",
+        1.4,
         offset_y=(-35, 5),
     ),
     Family(
-        "prostate, sagittal", ("ischium", -60, 5), ("ischium", 90, 150), (50, 95), (150, 220), "s", 1.6,
+        "prostate, sagittal",
+        ("ischium", -60, 5),
+        ("ischium", 90, 150),
+        (50, 95),
+        (150, 220),
+        "s",
+        1.6,
         offset_y=(-25, 15),
     ),
     Family(
-        "strip of the lumbar spine", ("iliac_crest", -90, -10), ("iliac_crest", 60, 190), (40, 75), (50, 110),
-        "sai", 0.6, side_region="spine", offset_y=(-75, -45),
+        "strip of the lumbar spine",
+        ("iliac_crest", -90, -10),
+        ("iliac_crest", 60, 190),
+        (40, 75),
+        (50, 110),
+        "sai",
+        0.6,
+        side_region="spine",
+        offset_y=(-75, -45),
     ),
     Family(
-        "strip of the cord", ("lung_apex", -10, 40), ("chin", 30, 80), (45, 75), (45, 80), "aais", 0.6,
-        side_region="spine", offset_y=(-40, -15),
+        "strip of the cord",
+        ("lung_apex", -10, 40),
+        ("chin", 30, 80),
+        (45, 75),
+        (45, 80),
+        "aais",
+        0.6,
+        side_region="spine",
+        offset_y=(-40, -15),
     ),
 )
 """Tight fields of view of one organ, whose edges lie inside the body."""
 
 VERTEBRA, BOX, LEG_MASS = "vertebra", "tight box", "leg with a mass"
-LEG_MASS_FIELDS = 0.5       # of the small fields of view of people with a mass in a leg
-SWELLING_FIELDS = 0.5       # of those of people whose mass deforms the leg
+LEG_MASS_FIELDS = 0.5  # of the small fields of view of people with a mass in a leg
+SWELLING_FIELDS = 0.5  # of those of people whose mass deforms the leg
 ANYWHERE: dict[str, float] = {VERTEBRA: 0.6, BOX: 4.0}
 """Tight fields of view with a random middle, and their weights: a cut-out of the spine, and a box anywhere in
 the body."""
@@ -238,7 +426,9 @@ def small_family(person: Person, marks: Landmarks, rng: np.random.Generator) -> 
     if mass is not None and rng.random() < LEG_MASS_FIELDS:
         return _about_mass(person, mass[1], mass[2], rng)
     pool: list[Family | str] = [*SMALL, *ANYWHERE]
-    weights = np.array([*(family.weight * _likely(family, person) for family in SMALL), *ANYWHERE.values()])
+    weights = np.array(
+        [*(family.weight * _likely(family, person) for family in SMALL), *ANYWHERE.values()]
+    )
     chosen = pool[rng.choice(len(pool), p=weights / weights.sum())]
     if isinstance(chosen, Family):
         return _about_breasts(chosen, person, rng) if chosen.hanging and person.prone else chosen
@@ -250,7 +440,9 @@ def named_field(name: str, person: Person, rng: np.random.Generator) -> Family:
     unknown name."""
     known = {family.name: family for family in SMALL}
     if name not in known:
-        raise ValueError(f"{name!r}: no tight field of view has that name; known are {', '.join(known)}")
+        raise ValueError(
+            f"{name!r}: no tight field of view has that name; known are {', '.join(known)}"
+        )
     family = known[name]
     return _about_breasts(family, person, rng) if family.hanging and person.prone else family
 
@@ -265,7 +457,9 @@ def _likely(family: Family, person: Person) -> float:
     return 7.0 if person.prone else 0.4 if person.female else 0.15
 
 
-def ends(low_mm: float, high_mm: float) -> tuple[tuple[str, float, float], tuple[str, float, float]]:
+def ends(
+    low_mm: float, high_mm: float
+) -> tuple[tuple[str, float, float], tuple[str, float, float]]:
     """The two ends of a field at those heights above the soles, neither drawn at random."""
     return ("sole", low_mm, low_mm), ("sole", high_mm, high_mm)
 
@@ -280,7 +474,13 @@ def _about_mass(
     )
     x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
     return Family(
-        LEG_MASS, *ends(low, high), (170, 270), (170, 260), "aaaacs", offset_x=(x, x), either_side=False
+        LEG_MASS,
+        *ends(low, high),
+        (170, 270),
+        (170, 260),
+        "aaaacs",
+        offset_x=(x, x),
+        either_side=False,
     )
 
 
@@ -293,7 +493,13 @@ def _about_swelling(person: Person, mass: Swelling, rng: np.random.Generator) ->
     )
     x = float(np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150))
     return Family(
-        LEG_MASS, *ends(low, high), (180, 400), (180, 380), "aaaaaacs", offset_x=(x, x), offset_y=(-40, 30),
+        LEG_MASS,
+        *ends(low, high),
+        (180, 400),
+        (180, 380),
+        "aaaaaacs",
+        offset_x=(x, x),
+        offset_y=(-40, 30),
         either_side=False,
     )
 
@@ -323,8 +529,13 @@ def _about_breasts(family: Family, person: Person, rng: np.random.Generator) -> 
     across = (2 * whole.half[0] * wide + beside,) * 2 if one else family.wide
     middle = (back + front) / 2 / deep
     return replace(
-        family, low=("sole", low, low), high=("sole", high, high), wide=across, deep=(front - back,) * 2,
-        offset_x=(whole.base[0] + x,) * 2 if one else family.offset_x, offset_y=(middle, middle),
+        family,
+        low=("sole", low, low),
+        high=("sole", high, high),
+        wide=across,
+        deep=(front - back,) * 2,
+        offset_x=(whole.base[0] + x,) * 2 if one else family.offset_x,
+        offset_y=(middle, middle),
     )
 
 
@@ -338,8 +549,15 @@ def _about_own_breasts(family: Family, person: Person, rng: np.random.Generator)
     lowest, highest = float(field.low_mm[2]), float(field.high_mm[2])
     low, high = ends(max(lowest, dome - BELOW_THE_DOME * (highest - dome)), highest)
     return replace(
-        family, low=low, high=high, wide=(wide, wide), deep=(deep, deep), planes=field.planes,
-        offset_x=(x, x), offset_y=(y, y), either_side=False,
+        family,
+        low=low,
+        high=high,
+        wide=(wide, wide),
+        deep=(deep, deep),
+        planes=field.planes,
+        offset_x=(x, x),
+        offset_y=(y, y),
+        either_side=False,
     )
 
 
@@ -347,7 +565,12 @@ def _vertebra(marks: Landmarks, rng: np.random.Generator) -> Family:
     """A cube of some centimetres on the spine, anywhere from 6 cm below the iliac crest to the chin."""
     z, tall = rng.uniform(marks.iliac_crest - 60, marks.chin), rng.uniform(22, 55)
     return Family(
-        VERTEBRA, *ends(z - tall, z + tall), (55, 100), (55, 110), "iis", side_region="spine",
+        VERTEBRA,
+        *ends(z - tall, z + tall),
+        (55, 100),
+        (55, 110),
+        "iis",
+        side_region="spine",
         offset_y=(-60, -35),
     )
 
@@ -370,12 +593,20 @@ def _box(person: Person, marks: Landmarks, rng: np.random.Generator) -> Family:
     ):
         wide = rng.uniform(40, 100)
     return Family(
-        BOX, *ends(z - half, z + half), (wide, wide), (deep, deep), "aacsi", offset_x=offset_x,
-        offset_y=offset_y, either_side=not person.placed,
+        BOX,
+        *ends(z - half, z + half),
+        (wide, wide),
+        (deep, deep),
+        "aacsi",
+        offset_x=offset_x,
+        offset_y=offset_y,
+        either_side=not person.placed,
     )
 
 
-def as_offsets(person: Person, x_mm: float, y_mm: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def as_offsets(
+    person: Person, x_mm: float, y_mm: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """The `offset_x` and `offset_y` of a family about a point of the person; a plan scales them by the width
     of the trunk.
 
@@ -383,11 +614,13 @@ def as_offsets(person: Person, x_mm: float, y_mm: float) -> tuple[tuple[float, f
     1 cm or more.
     """
     wide, deep = person.morph.trunk if person.placed else (1.0, 1.0)
-    x, y = x_mm / wide, (y_mm or 1.0) / deep        # 0 stands for no offset
+    x, y = x_mm / wide, (y_mm or 1.0) / deep  # 0 stands for no offset
     return (x, x), (y, y)
 
 
-def _point_of_the_body(person: Person, z_mm: float, rng: np.random.Generator) -> tuple[float, float]:
+def _point_of_the_body(
+    person: Person, z_mm: float, rng: np.random.Generator
+) -> tuple[float, float]:
     """x, y in mm of a random point of the body at that height, on a lattice of 12 mm; the middle if there is
     none."""
     affine = np.diag([12.0, 12.0, 12.0, 1.0])
@@ -404,9 +637,9 @@ def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
     while others are left."""
     chosen: list[Family] = []
     for at in range(volumes):
-        pool = [family for family in FAMILIES if family not in chosen and family.long == (at == 0)] or list(
-            FAMILIES
-        )
+        pool = [
+            family for family in FAMILIES if family not in chosen and family.long == (at == 0)
+        ] or list(FAMILIES)
         chosen.append(one_of(pool, rng))
     return chosen
 

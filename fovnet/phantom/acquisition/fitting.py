@@ -16,7 +16,7 @@ from fovnet.phantom.anatomy.layers import Layer
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.person.traits import Person
 
-STEP_MM, EVERY_MM = 6.0, 30.0       # voxel sizes for measuring outlines: across and along the body
+STEP_MM, EVERY_MM = 6.0, 30.0  # voxel sizes for measuring outlines: across and along the body
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,19 @@ def contour(person: Person) -> Contour:
     for axis, first in enumerate(affine[:2, 3].tolist()):
         along = np.asarray(seen.any(axis=1 - axis))[:, there]
         last = len(along) - 1 - along[::-1].argmax(axis=0)
-        ends.append((first + STEP_MM * (along.argmax(axis=0) - 0.5), first + STEP_MM * (last + 0.5)))
+        ends.append(
+            (first + STEP_MM * (along.argmax(axis=0) - 0.5), first + STEP_MM * (last + 0.5))
+        )
     (left, right), (back, front) = ends
     return Contour(
-        EVERY_MM * there.astype(float), np.stack([left, back], axis=1), np.stack([right, front], axis=1)
+        EVERY_MM * there.astype(float),
+        np.stack([left, back], axis=1),
+        np.stack([right, front], axis=1),
     )
 
 
-CLOSE_MM = (-20.0, 20.0)        # distance of a fitted field's end outside the skin
-AIR_MM = (50.0, 180.0)          # beside the body, in an off-centre field
+CLOSE_MM = (-20.0, 20.0)  # distance of a fitted field's end outside the skin
+AIR_MM = (50.0, 180.0)  # beside the body, in an off-centre field
 OFF_CENTRE, ALL_ROUND = 0.28, 0.3
 """Shares of fitted fields that are off centre, and that are fitted in front and behind too."""
 
@@ -109,7 +113,7 @@ def _ending(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
 
 # of images of one organ, from cropped to the whole trunk, the same range for all organs
 SIZES_MM = (90.0, 420.0)
-ASTRAY = 0.1                    # largest offset of such an image from its organ, as a share of its size
+ASTRAY = 0.1  # largest offset of such an image from its organ, as a share of its size
 
 
 def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
@@ -130,7 +134,9 @@ def of_any_size(plain: Plan, rng: np.random.Generator) -> Plan:
     resized, middle = about_its_middle(grid, axes), grid.middle_mm
     inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((size - 170) / 200, 0, 1)
     units = axes[:, across] / np.linalg.norm(axes[:, across], axis=0)
-    moved = units @ (units.T @ inwards + np.clip(rng.normal(0, ASTRAY / 2, 2), -ASTRAY, ASTRAY) * size)
+    moved = units @ (
+        units.T @ inwards + np.clip(rng.normal(0, ASTRAY / 2, 2), -ASTRAY, ASTRAY) * size
+    )
     affine = resized.vox_to_ras.copy()
     affine[:3, 3] += moved
     widened = regridded(plain, Grid(grid.shape, affine))

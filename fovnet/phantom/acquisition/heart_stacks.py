@@ -18,8 +18,14 @@ SHORT_AXIS = "heart, short axis"
 LONG_AXIS = "heart, long axis"
 HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
     (Sequence("cine, balanced", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling"), 0.7),
-    (Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18), 0.1),       # blood 1, fat 0.57, muscle 0.2
-    (Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True), 0.08),
+    (
+        Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18),
+        0.1,
+    ),  # blood 1, fat 0.57, muscle 0.2
+    (
+        Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True),
+        0.08,
+    ),
 )
 """Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free contrasts leave
 three in four unchanged."""
@@ -51,8 +57,12 @@ def along_the_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> 
 
 
 def _own_axes(
-    acquired: Plan, name: str, middle: NDArray[np.float64], through: NDArray[np.float64],
-    cuts: tuple[float, int], rng: np.random.Generator,
+    acquired: Plan,
+    name: str,
+    middle: NDArray[np.float64],
+    through: NDArray[np.float64],
+    cuts: tuple[float, int],
+    rng: np.random.Generator,
 ) -> Plan:
     """A stack of `cuts` (mm, slices) about `middle`, its images with the head on top, apart from an in-plane
     rotation.
@@ -61,7 +71,7 @@ def _own_axes(
     along the septum.
     """
     up = np.array([0.0, 0.0, 1.0]) - through * through[2]
-    if np.linalg.norm(up) < 0.5:        # nearly axial: anterior on top
+    if np.linalg.norm(up) < 0.5:  # nearly axial: anterior on top
         up = np.array([0.0, 1.0, 0.0]) - through * through[1]
     up /= np.linalg.norm(up)
     turn = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
@@ -75,9 +85,12 @@ def _own_axes(
     centre = middle + inwards - through * (inwards @ through) + rng.normal(0, 6, 3)
     stack = grid_about(centre, axes, (round(wide / fine), round(tall / fine), slices))
     return replace(
-        regridded(acquired, canonical(stack)), family=replace(acquired.family, name=name),
-        plane=BY_AXIS[np.abs(through).argmax()], sequence=_heart_sequence(acquired.sequence, rng),
-        tilted=True, truthful=rng.random() < TRUE_HEADERS,
+        regridded(acquired, canonical(stack)),
+        family=replace(acquired.family, name=name),
+        plane=BY_AXIS[np.abs(through).argmax()],
+        sequence=_heart_sequence(acquired.sequence, rng),
+        tilted=True,
+        truthful=rng.random() < TRUE_HEADERS,
     )
 
 
@@ -100,6 +113,8 @@ def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:
         dice -= share
         if dice < 0:
             return replace(
-                sequence, tr=sequence.tr * rng.uniform(0.85, 1.15), ti=sequence.ti * rng.uniform(0.85, 1.15)
+                sequence,
+                tr=sequence.tr * rng.uniform(0.85, 1.15),
+                ti=sequence.ti * rng.uniform(0.85, 1.15),
             )
     return other

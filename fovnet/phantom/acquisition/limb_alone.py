@@ -37,7 +37,12 @@ def arm_plan(
     x, y, z = middle.tolist()
     offset_x, offset_y = as_offsets(person, x, y)
     family = Family(
-        "arm", *ends(z - half, z + half), (wide, wide), (deep, deep), "aasc", offset_x=offset_x,
+        "arm",
+        *ends(z - half, z + half),
+        (wide, wide),
+        (deep, deep),
+        "aasc",
+        offset_x=offset_x,
         offset_y=offset_y,
     )
     return plan(person, marks, family, site, rng)

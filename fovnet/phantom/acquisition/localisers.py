@@ -23,52 +23,131 @@ from fovnet.phantom.scanner.artefacts import ACROSS, Flaws
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
-SHARE = 0.13            # of the three volumes in four that are not of a careful site: one in ten in all
-LEAST_SNR = 8.0         # a localiser that does not show the outline is repeated
+SHARE = 0.13  # of the three volumes in four that are not of a careful site: one in ten in all
+LEAST_SNR = 8.0  # a localiser that does not show the outline is repeated
 
 LOCALISERS: tuple[Family, ...] = (
     Family(
-        "localiser, head", ("chin", -90, 50), ("vertex", 5, 110), (230, 360), (240, 360), "aaccsss", 2.4,
+        "localiser, head",
+        ("chin", -90, 50),
+        ("vertex", 5, 110),
+        (230, 360),
+        (240, 360),
+        "aaccsss",
+        2.4,
         offset_y=(-15, 10),
     ),
     Family(
-        "localiser, head and neck", ("lung_apex", -80, 20), ("vertex", -10, 80), (300, 450), (250, 350),
-        "acss", 1.0,
+        "localiser, head and neck",
+        ("lung_apex", -80, 20),
+        ("vertex", -10, 80),
+        (300, 450),
+        (250, 350),
+        "acss",
+        1.0,
     ),
     Family(
-        "localiser, chest", ("liver_dome", -110, 0), ("lung_apex", -20, 80), (350, 500), (270, 450), "aacs",
+        "localiser, chest",
+        ("liver_dome", -110, 0),
+        ("lung_apex", -20, 80),
+        (350, 500),
+        (270, 450),
+        "aacs",
         1.5,
     ),
     Family(
-        "localiser, abdomen", ("iliac_crest", -60, 20), ("liver_dome", -10, 110), (350, 500), (270, 450),
-        "aaccs", 1.5,
+        "localiser, abdomen",
+        ("iliac_crest", -60, 20),
+        ("liver_dome", -10, 110),
+        (350, 500),
+        (270, 450),
+        "aaccs",
+        1.5,
     ),
     Family(
-        "localiser, pelvis", ("ischium", -140, 10), ("iliac_crest", -20, 90), (350, 500), (270, 450), "aaacs",
+        "localiser, pelvis",
+        ("ischium", -140, 10),
+        ("iliac_crest", -20, 90),
+        (350, 500),
+        (270, 450),
+        "aaacs",
         2.8,
     ),
-    Family("localiser, knees", ("knee", -230, -90), ("knee", 90, 230), (340, 480), (220, 400), "aac", 1.0),
     Family(
-        "localiser, one knee", ("knee", -180, -90), ("knee", 90, 180), (200, 320), (220, 350), "acss", 1.0,
+        "localiser, knees",
+        ("knee", -230, -90),
+        ("knee", 90, 230),
+        (340, 480),
+        (220, 400),
+        "aac",
+        1.0,
+    ),
+    Family(
+        "localiser, one knee",
+        ("knee", -180, -90),
+        ("knee", 90, 180),
+        (200, 320),
+        (220, 350),
+        "acss",
+        1.0,
         offset_x=(70, 110),
     ),
-    Family("localiser, thighs", ("knee", 40, 160), ("ischium", -60, 60), (350, 500), (270, 450), "aac", 0.6),
-    Family("localiser, feet", ("sole", -80, -20), ("ankle", 60, 300), (300, 450), (250, 400), "acs", 0.4),
     Family(
-        "localiser, trunk", ("ischium", -120, 20), ("lung_apex", -40, 80), (380, 500), (280, 450), "accs",
-        1.5, long=True,
+        "localiser, thighs",
+        ("knee", 40, 160),
+        ("ischium", -60, 60),
+        (350, 500),
+        (270, 450),
+        "aac",
+        0.6,
     ),
     Family(
-        "localiser, abdomen and pelvis", ("ischium", -100, 0), ("liver_dome", 0, 80), (350, 500), (270, 450),
-        "aacs", 1.5, long=True,
+        "localiser, feet",
+        ("sole", -80, -20),
+        ("ankle", 60, 300),
+        (300, 450),
+        (250, 400),
+        "acs",
+        0.4,
     ),
     Family(
-        "localiser, chest and abdomen", ("iliac_crest", -60, 20), ("lung_apex", -20, 60), (350, 500),
-        (270, 450), "aacs", long=True,
+        "localiser, trunk",
+        ("ischium", -120, 20),
+        ("lung_apex", -40, 80),
+        (380, 500),
+        (280, 450),
+        "accs",
+        1.5,
+        long=True,
     ),
     Family(
-        "localiser, pelvis and thighs", ("knee", 60, 250), ("iliac_crest", -10, 60), (380, 500), (280, 450),
-        "aac", 0.8, long=True,
+        "localiser, abdomen and pelvis",
+        ("ischium", -100, 0),
+        ("liver_dome", 0, 80),
+        (350, 500),
+        (270, 450),
+        "aacs",
+        1.5,
+        long=True,
+    ),
+    Family(
+        "localiser, chest and abdomen",
+        ("iliac_crest", -60, 20),
+        ("lung_apex", -20, 60),
+        (350, 500),
+        (270, 450),
+        "aacs",
+        long=True,
+    ),
+    Family(
+        "localiser, pelvis and thighs",
+        ("knee", 60, 250),
+        ("iliac_crest", -10, 60),
+        (380, 500),
+        (280, 450),
+        "aac",
+        0.8,
+        long=True,
     ),
 )
 """Fields of view of localisers; most are wider than the body."""
@@ -79,7 +158,9 @@ NAMES = tuple(family.name for family in LOCALISERS)
 TURBO_FLASH, SINGLE_SHOT, BALANCED = 0.5, 0.2, 0.18
 
 
-def localiser(plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator) -> Plan:
+def localiser(
+    plain: Plan, person: Person, marks: Landmarks, at: int, rng: np.random.Generator
+) -> Plan:
     """In one of eight a localiser with another field of view, else the plan as it is; a first volume still
     covers several regions."""
     if rng.random() > SHARE:
@@ -132,13 +213,17 @@ def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
     border between them is black.
     """
     dice, te = rng.random(), rng.uniform(1, 2.3)
-    against = "cancelling" if rng.random() < 0.35 else "suppressed" if rng.random() < 0.1 else "in phase"
+    against = (
+        "cancelling" if rng.random() < 0.35 else "suppressed" if rng.random() < 0.1 else "in phase"
+    )
     flip = rng.uniform(8, 15)
     if dice < TURBO_FLASH:
         flips, flip_ms = int(rng.integers(48, 129)), rng.uniform(2, 5)
         kind = str(rng.choice(["magnetisation prepared", "saturation prepared"]))
         late = kind == "saturation prepared" and rng.random() < 0.6
-        ti = max(rng.uniform(1200, 3500) if late else rng.uniform(300, 1200), flips * flip_ms / 2 + 5)
+        ti = max(
+            rng.uniform(1200, 3500) if late else rng.uniform(300, 1200), flips * flip_ms / 2 + 5
+        )
         tr = ti + flips * flip_ms / 2 + rng.uniform(100, 1500)
         return Sequence(
             "localiser, turbo FLASH", kind, tr, te, ti, flip, against, train=(flips, flip_ms)
@@ -154,8 +239,12 @@ def quick(rng: np.random.Generator) -> tuple[Sequence, bool]:
             "localiser, balanced", "balanced", tr, tr / 2, flip_deg=rng.uniform(40, 75), fat=against
         ), False
     return Sequence(
-        "localiser, gradient echo", "gradient echo", rng.uniform(3, 12), te,
-        flip_deg=rng.uniform(8, 30), fat=against,
+        "localiser, gradient echo",
+        "gradient echo",
+        rng.uniform(3, 12),
+        te,
+        flip_deg=rng.uniform(8, 30),
+        fat=against,
     ), False
 
 
@@ -196,6 +285,11 @@ def with_own(flaws: Flaws, own: Flaws) -> Flaws:
     """`flaws` drawn for any image, combined with those a localiser has already (`own`): its axes, folding,
     blur and gradient fall-off."""
     return replace(
-        flaws, phase=own.phase, through=own.through, folded=own.folded, motion=own.motion or flaws.motion,
-        kept=own.kept if own.kept[0] < 1 else flaws.kept, ball=own.ball,
+        flaws,
+        phase=own.phase,
+        through=own.through,
+        folded=own.folded,
+        motion=own.motion or flaws.motion,
+        kept=own.kept if own.kept[0] < 1 else flaws.kept,
+        ball=own.ball,
     )

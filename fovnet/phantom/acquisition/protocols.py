@@ -32,10 +32,24 @@ SEQUENCES: tuple[Sequence, ...] = (
     Sequence("PD spin echo", "spin echo", 3200, 28),
     Sequence("STIR", "inversion recovery", 5000, 55, ti=165),
     Sequence("T1 gradient echo", "gradient echo", 150, 4.6, flip_deg=65),
-    Sequence("T1 gradient echo, opposed phase", "gradient echo", 150, 2.3, flip_deg=65, fat="opposed phase"),
-    Sequence("T1 gradient echo, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed"),
     Sequence(
-        "T1 gradient echo, contrast, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed",
+        "T1 gradient echo, opposed phase",
+        "gradient echo",
+        150,
+        2.3,
+        flip_deg=65,
+        fat="opposed phase",
+    ),
+    Sequence(
+        "T1 gradient echo, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed"
+    ),
+    Sequence(
+        "T1 gradient echo, contrast, fat suppressed",
+        "gradient echo",
+        5,
+        2.2,
+        flip_deg=12,
+        fat="suppressed",
         contrast=True,
     ),
     Sequence("Dixon water", "gradient echo", 7, 2.4, flip_deg=10, fat="water only"),
@@ -110,7 +124,9 @@ class Plan:
         return replace(self, acquisition=replace(self.acquisition, **changes))
 
 
-def plan(person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator) -> Plan:
+def plan(
+    person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator
+) -> Plan:
     """One acquisition of that family at that site, all else drawn at random."""
     letter = str(rng.choice(list(family.planes)))
     plane = next(plane for plane in PLANES if plane.startswith(letter))
@@ -202,7 +218,9 @@ def _spacing(
     return np.round(spacing, 2)
 
 
-def _tilt(site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _tilt(
+    site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
     """(3, 3) rotation of the scan planes: none, or up to 8° about each of x and z for fields shorter than
     half a metre."""
     if rng.random() > site.oblique or size_mm[2] > 500:
@@ -233,7 +251,9 @@ def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
     sequence = pool[rng.integers(len(pool))]
     move = rng.uniform(0.85, 1.15, 2)
     null = rng.uniform(0.95, 1.05)  # an inversion time nulls a tissue, so it varies less
-    return replace(sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null)
+    return replace(
+        sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null
+    )
 
 
 def _sequences(family: Family) -> tuple[Sequence, ...]:
@@ -298,6 +318,11 @@ def any_axes(rng: np.random.Generator) -> NDArray[np.int64]:
 def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
     """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in
     any; directions are random."""
-    usual = {"axial": (0, 1, 2), "coronal": (0, 2, 1), "sagittal": (2, 0, 1), "isotropic": (2, 0, 1)}[plane]
+    usual = {
+        "axial": (0, 1, 2),
+        "coronal": (0, 2, 1),
+        "sagittal": (2, 0, 1),
+        "isotropic": (2, 0, 1),
+    }[plane]
     order = np.array(usual) if rng.random() < 0.5 else rng.permutation(3)
     return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

@@ -46,7 +46,9 @@ def coarse(grid: Grid, spacing_mm: float) -> Grid:
     for axis in range(3):
         old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
         if old_mm < spacing_mm:
-            grid = recut(grid, axis, 0.0, max(4, round(grid.shape[axis] * old_mm / spacing_mm)), spacing_mm)
+            grid = recut(
+                grid, axis, 0.0, max(4, round(grid.shape[axis] * old_mm / spacing_mm)), spacing_mm
+            )
     return grid
 
 

@@ -18,8 +18,15 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
 BULGE_MM = (
-    (975.0, 0.0), (1030.0, 12.0), (1075.0, 18.0), (1120.0, 18.0), (1170.0, 15.0), (1220.0, 13.0),
-    (1280.0, 10.0), (1340.0, 5.0), (1390.0, 0.0),
+    (975.0, 0.0),
+    (1030.0, 12.0),
+    (1075.0, 18.0),
+    (1120.0, 18.0),
+    (1170.0, 15.0),
+    (1220.0, 13.0),
+    (1280.0, 10.0),
+    (1340.0, 5.0),
+    (1390.0, 0.0),
 )
 """(height, mm) by which the erectors extend behind the plain trunk in a person of average muscle."""
 
@@ -75,7 +82,14 @@ def _erectors(person: Person, x: float, wide: float) -> Loft:
     for z, _ in BULGE_MM:
         share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
         rows.append(
-            (z, share * x, -70.0, share * wide, 12.0, _plain_back(z) * stout + bulge_mm(person, z) - 70.0)
+            (
+                z,
+                share * x,
+                -70.0,
+                share * wide,
+                12.0,
+                _plain_back(z) * stout + bulge_mm(person, z) - 70.0,
+            )
         )
     return Loft(tuple(rows), square=0.2)
 
@@ -98,7 +112,9 @@ def _groove(person: Person) -> Ellipsoid:
 def _joint(person: Person) -> Paints:
     """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior spine."""
     wide = 1.06 if person.female else 1.0
-    wing = Ellipsoid((45.0 * wide, -58.0, 992.0), (29.0 * wide, 17.0, 34.0), (-42.0, 0.0, 0.0), square=0.2)
+    wing = Ellipsoid(
+        (45.0 * wide, -58.0, 992.0), (29.0 * wide, 17.0, 34.0), (-42.0, 0.0, 0.0), square=0.2
+    )
     way = ((76 * wide, -44, 1012), (66 * wide, -74, 1004), (52 * wide, -96, 988))
     around = ("muscle", "fat", "intermuscular fat", MARROW, "cortical bone")
     yield paint(wing.shrunk(-2.0), "cartilage", Layer.BONE, over=around)
@@ -123,11 +139,16 @@ def flat_loin(person: Person) -> Paints:
     thick; the flank that meets it."""
     thick = 7.5 * person.brawn * person.build.back
     rows = (
-        (1040.0, 68.0, 22.0, 0.8), (1075.0, 66.0, 25.0, 1.0), (1115.0, 60.0, 22.0, 1.0),
-        (1150.0, 53.0, 18.0, 0.9), (1180.0, 46.0, 14.0, 0.6),
+        (1040.0, 68.0, 22.0, 0.8),
+        (1075.0, 66.0, 25.0, 1.0),
+        (1115.0, 60.0, 22.0, 1.0),
+        (1150.0, 53.0, 18.0, 0.9),
+        (1180.0, 46.0, 14.0, 0.6),
     )
     sheet = Loft(
-        tuple((z, x, -59.0, wide, share * thick, share * thick + 2.0) for z, x, wide, share in rows),
+        tuple(
+            (z, x, -59.0, wide, share * thick, share * thick + 2.0) for z, x, wide, share in rows
+        ),
         square=0.4,
     )
     behind = hollow(person)
@@ -167,4 +188,6 @@ def psoas(person: Person) -> Solid:
         apart = x + (grown - 1) * wide if z > 1020 else x
         rows.append((z, apart, column_y(z) + ahead, grown * wide, grown * deep, grown * deep))
     # small boxes
-    return Union(tuple(Loft(tuple(rows[at : at + 3]), square=0.1) for at in range(0, len(rows) - 1, 2)))
+    return Union(
+        tuple(Loft(tuple(rows[at : at + 3]), square=0.1) for at in range(0, len(rows) - 1, 2))
+    )

@@ -50,7 +50,9 @@ def space(person: Person, fine: bool = False) -> Paints:
     """Diaphragm, visceral fat below it, and psoas; with `fine` quadratus lumborum is a sheet."""
     room, below = cavity(person), Side((0.0, 0.0, 1.0), 1170.0)
     yield from paints((dome & room for dome in _domes(person)), "muscle", Layer.CAVITY)
-    yield from paints((dome.shrunk(3.0) & room for dome in _domes(person)), "visceral fat", Layer.CAVITY)
+    yield from paints(
+        (dome.shrunk(3.0) & room for dome in _domes(person)), "visceral fat", Layer.CAVITY
+    )
     yield paint(room & below, "visceral fat", Layer.CAVITY)
     yield from _loins(person, fine)
 
@@ -63,7 +65,14 @@ def _loins(person: Person, fine: bool) -> Paints:
         return
     loin = [(68, -64, 1048), (62, -66, 1110), (50, -68, 1175)]
     yield paint(tube(loin, [25 * person.brawn, 22 * person.brawn, 13.0]), "muscle", Layer.CAVITY)
-    line = [(34, -20, 1175), (42, -22, 1100), (54, -14, 1030), (72, 14, 970), (90, 40, 925), (104, 20, 880)]
+    line = [
+        (34, -20, 1175),
+        (42, -22, 1100),
+        (54, -14, 1030),
+        (72, 14, 970),
+        (90, 40, 925),
+        (104, 20, 880),
+    ]
     radii = [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)]
     yield paint(tube(line, radii, step_mm=30), "muscle", Layer.CAVITY)
 
@@ -93,7 +102,10 @@ def lobes(person: Person) -> Paints:
     right = _domes(person)[0].shrunk(3.0) & Side((-slope, 0.12, -1.0), -deep - slope * 110) & room
     # liver ends before spine and crura
     middle = Side((0.83, lean, 0.0), rng.uniform(-4, 8))
-    left = Ellipsoid((-18.0, 46.0, top - 66), (rng.uniform(38, 82), 30.0, 44.0), (0.0, 14.0, -8.0)) & room
+    left = (
+        Ellipsoid((-18.0, 46.0, top - 66), (rng.uniform(38, 82), 30.0, 44.0), (0.0, 14.0, -8.0))
+        & room
+    )
     hollow = Ellipsoid((8.0, -6.0, top - 138), (rng.uniform(38, 52), 46.0, 60.0), (0.0, 12.0, 0.0))
     at, wide = (rng.uniform(-14, 6), 64.0, top - 92), rng.uniform(1.5, 5.0)
     fissure = Ellipsoid(at, (wide, 36.0, 40.0), (0.0, 0.0, 18.0))
@@ -113,11 +125,13 @@ def _tongue(person: Person) -> Paint:
     the crest and 2 cm below it."""
     rng = person.generator(923)
     end, thick, deep = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
-    high = dome_mm(person) - 110.0                      # within the shortest right lobe, which is 118 mm high
+    high = dome_mm(person) - 110.0  # within the shortest right lobe, which is 118 mm high
     out = 104.0 + 0.25 * max(person.belly_mm, 0.0)
     lobe = Ellipsoid((out - thick, 14.0, high), (thick + 8.0, deep, high - end), (0.0, 4.0, 0.0))
     # the lobe above is the liver
-    return paint(lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN)
+    return paint(
+        lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN
+    )
 
 
 def kidney_fat_mm(person: Person) -> float:
@@ -136,15 +150,21 @@ def upper_organs(person: Person, fine: bool = False) -> Paints:
     top = dome_mm(person)
     yield from lobes(person) if fine else [paint(liver(person), "liver", Layer.ORGAN)]
     for x, y in ((84, 30), (58, -34), (30, 40)):
-        vein = tube([(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0])
+        vein = tube(
+            [(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0]
+        )
         yield paint(vein, "venous blood", Layer.CONTENT, over="liver")
     portal = [(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)]
     yield paint(tube(portal, [6.5, 6.5, 5.0, 2.5]), "venous blood", Layer.CONTENT)
-    gall = Ellipsoid((58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0))
+    gall = Ellipsoid(
+        (58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)
+    )
     if "gall bladder" not in person.missing:
         yield paint(gall, "bile", Layer.CONTENT)
     size = rng.uniform(0.85, 1.2)
-    spleen = Ellipsoid((-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0))
+    spleen = Ellipsoid(
+        (-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)
+    )
     if "spleen" not in person.missing:
         yield paint(spleen & cavity(person).shrunk(2.0), "spleen", Layer.ORGAN)
     if fine:
@@ -181,8 +201,13 @@ def _stomach(person: Person, top: float) -> Paints:
     rng = person.generator(33)
     full = rng.uniform(0.7, 1.15)
     line = [
-        (-18, -8, top - 34), (-62, -2, top - 44), (-78, 14, top - 80), (-62, 40, top - 120),
-        (-24, 50, top - 142), (14, 42, top - 136), (34, 26, top - 126),
+        (-18, -8, top - 34),
+        (-62, -2, top - 44),
+        (-78, 14, top - 80),
+        (-62, 40, top - 120),
+        (-24, 50, top - 142),
+        (14, 42, top - 136),
+        (34, 26, top - 126),
     ]
     bag = tube(line, [14, 34 * full, 35 * full, 29 * full, 22 * full, 15, 11], step_mm=14)
     yield paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver"))
@@ -198,10 +223,24 @@ def colon(person: Person) -> Paints:
     out = 108 + 0.2 * person.belly_mm
     sag = rng.uniform(0, 40) + person.organs.colon_mm
     frame = [
-        (out - 18, 22, 1012), (out, 8, 1060), (out, -2, 1112), (out - 14, 26, 1148), (50, 64, 1138 - sag),
-        (0, 74, 1130 - 1.3 * sag), (-50, 66, 1146 - sag), (-out + 14, 14, 1192), (-out, -14, 1150),
-        (-out, -16, 1090), (-out + 8, 6, 1040), (-78, 30, 1008), (-40, 18, 985), (-6, -22, 992),
-        (0, -44, 968), (0, -52, 930), (0, -46, 896), (0, -42, 868),
+        (out - 18, 22, 1012),
+        (out, 8, 1060),
+        (out, -2, 1112),
+        (out - 14, 26, 1148),
+        (50, 64, 1138 - sag),
+        (0, 74, 1130 - 1.3 * sag),
+        (-50, 66, 1146 - sag),
+        (-out + 14, 14, 1192),
+        (-out, -14, 1150),
+        (-out, -16, 1090),
+        (-out + 8, 6, 1040),
+        (-78, 30, 1008),
+        (-40, 18, 985),
+        (-6, -22, 992),
+        (0, -44, 968),
+        (0, -52, 930),
+        (0, -46, 896),
+        (0, -42, 868),
     ]
     radii = np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8])
     gut = tube(frame, radii * rng.uniform(0.85, 1.2), step_mm=16)
@@ -241,7 +280,9 @@ def _mesentery(person: Person) -> Paints:
     between the loops."""
     rng, belly = person.generator(926), max(person.belly_mm, 0.0)
     root = [
-        (2, 22, 1150), (4, 32 + 0.3 * belly, 1105), (16, 34 + 0.4 * belly, 1065),
+        (2, 22, 1150),
+        (4, 32 + 0.3 * belly, 1105),
+        (16, 34 + 0.4 * belly, 1065),
         (36, 26 + 0.2 * belly, 1030),
     ]
     for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood")):
@@ -249,7 +290,11 @@ def _mesentery(person: Person) -> Paints:
         yield paint(trunk, blood, Layer.CONTENT, "visceral fat")
     for at in np.linspace(0.3, 2.9, 10):
         start = np.array([np.interp(at, range(4), axis) for axis in zip(*root, strict=True)])
-        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + start * [0, 0, 1]
+        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + start * [
+            0,
+            0,
+            1,
+        ]
         branch = tube([start, (start + far) / 2 + rng.normal(0, 8, 3), far], [2.6, 2.0, 1.2])
         yield paint(branch, "venous blood", Layer.CONTENT, "visceral fat")
 
@@ -275,7 +320,9 @@ def pelvic_organs(person: Person) -> Paints:
 
 @both_sides
 def _obturator() -> Paints:
-    yield paint(Ellipsoid((58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0)), "muscle", Layer.ORGAN)
+    yield paint(
+        Ellipsoid((58.0, 4.0, 905.0), (9.0, 34.0, 26.0), (0.0, 0.0, -16.0)), "muscle", Layer.ORGAN
+    )
 
 
 def _womb(rng: np.random.Generator) -> Paints:
@@ -300,7 +347,9 @@ def _manhood(rng: np.random.Generator, age: float) -> Paints:
     urethra = tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0])
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
     yield paint(gland, "prostate", Layer.VESSEL)
-    yield paint(Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL)
+    yield paint(
+        Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL
+    )
     yield paint(urethra, "gonad", Layer.VESSEL, over=("muscle", "visceral fat", "prostate", "fat"))
     yield paint(penis.shrunk(-2.5), "skin", Layer.SKIN)
     yield paint(penis, "gonad", Layer.SEAM)

@@ -55,14 +55,28 @@ class Landmarks:
     def borders_mm(self) -> tuple[float, ...]:
         """The heights that begin and end the regions of the chain, feet to head: one more than there are
         regions."""
-        return (self.sole, self.ischium, self.iliac_crest, self.liver_dome, self.lung_apex, self.vertex)
+        return (
+            self.sole,
+            self.ischium,
+            self.iliac_crest,
+            self.liver_dome,
+            self.lung_apex,
+            self.vertex,
+        )
 
 
 def landmarks(person: Person) -> Landmarks:
     """The person's landmarks; the painted anatomy ends exactly there."""
     written = (
-        0.0, 80.0, 480.0, trunk.ISCHIUM_MM, trunk.CREST_MM + person.borders.crest_mm, belly.dome_mm(person),
-        thorax.apex_mm(person), 1520.0, head.VERTEX_MM,
+        0.0,
+        80.0,
+        480.0,
+        trunk.ISCHIUM_MM,
+        trunk.CREST_MM + person.borders.crest_mm,
+        belly.dome_mm(person),
+        thorax.apex_mm(person),
+        1520.0,
+        head.VERTEX_MM,
     )
     return Landmarks(*(person.morph.height_mm(z) for z in written))
 
@@ -97,8 +111,16 @@ def anatomy(person: Person, without: frozenset[str] = frozenset()) -> Paints:
 
 
 PARTS = (
-    knee.knees, lesser_pelvis.parts, heart.parts, back.parts, vertebrae.parts, lung_bases.parts,
-    shoulder.parts, thorax.between_ribs, vessel_trees.parts, stomach.parts,
+    knee.knees,
+    lesser_pelvis.parts,
+    heart.parts,
+    back.parts,
+    vertebrae.parts,
+    lung_bases.parts,
+    shoulder.parts,
+    thorax.between_ribs,
+    vessel_trees.parts,
+    stomach.parts,
 )
 """What "joints and organs" adds."""
 
@@ -117,4 +139,6 @@ def label_volume(person: Person, grid: Grid, without: frozenset[str] = frozenset
 def _pieces(person: Person, without: frozenset[str]) -> Pieces:
     """The whole body with arms, cached: a person is mostly scanned several times in a row, and building takes
     a fifth of a second."""
-    return pieces_of([*limbs.arms(person, "joints and organs" not in without), *anatomy(person, without)])
+    return pieces_of(
+        [*limbs.arms(person, "joints and organs" not in without), *anatomy(person, without)]
+    )

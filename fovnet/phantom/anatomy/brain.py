@@ -20,11 +20,14 @@ from fovnet.phantom.person.traits import Person
 
 Table = NDArray[np.float32]
 
-MIDDLE = (25.0, -8.0, 1668.0)     # of the right hemisphere: sulci point towards it
-REACH = (40.0, 80.0, 64.0)        # from there to the surface
-FOLLOWS, AHEAD_MM = 0.6, 34.0     # the point that sulci point towards follows them along y, at most that far
+MIDDLE = (25.0, -8.0, 1668.0)  # of the right hemisphere: sulci point towards it
+REACH = (40.0, 80.0, 64.0)  # from there to the surface
+FOLLOWS, AHEAD_MM = (
+    0.6,
+    34.0,
+)  # the point that sulci point towards follows them along y, at most that far
 WATER = "cerebrospinal fluid"
-CELLS = 288                       # of a table of directions along each axis: about 1 mm of the surface
+CELLS = 288  # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
 
 
@@ -86,12 +89,21 @@ class Base:
     def height(self, x: Floats, y: Floats) -> Floats:
         """Height in mm of the hemispheres' lower surface at |x| and y."""
         dome = self.roof * np.exp(-(((x - 29) / 15) ** 2)) * _ramp(y, 26, 56)
-        front = self.rectus + dome + 0.12 * np.maximum(x - 40, 0) + 0.02 * np.maximum(y - 60, 0) ** 2
+        front = (
+            self.rectus + dome + 0.12 * np.maximum(x - 40, 0) + 0.02 * np.maximum(y - 60, 0) ** 2
+        )
         height = _over_the_tent(front, x, y)
-        rounded = np.hypot((x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.ahead + 8))
+        rounded = np.hypot(
+            (x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.ahead + 8)
+        )
         # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices show two
         # islands.
-        fossa = self.pole + 0.014 * (x - 37) ** 2 + 0.3 * np.maximum(-y, 0) + 0.1 * np.maximum(y - 10, 0)
+        fossa = (
+            self.pole
+            + 0.014 * (x - 37) ** 2
+            + 0.3 * np.maximum(-y, 0)
+            + 0.1 * np.maximum(y - 10, 0)
+        )
         lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
         return (1 - lobe) * height + lobe * fossa
 
@@ -128,10 +140,10 @@ class Hemispheres(Solid):
     CSF around it."""
 
     vault: Vault
-    gap: float = 0.6       # half the width of the fissure between the hemispheres
+    gap: float = 0.6  # half the width of the fissure between the hemispheres
     mm: float = 0.0
-    base: Base | None = None        # None: a plain one
-    sparse = True                   # the bone that may be replaced is a fraction of the box
+    base: Base | None = None  # None: a plain one
+    sparse = True  # the bone that may be replaced is a fraction of the box
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -144,7 +156,9 @@ class Hemispheres(Solid):
         j = ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[1] - 1)
         above = (z - rows[i, j]) * cosine[i, j]
         level = self.vault.level(x, y, z)
-        return np.asarray(np.minimum(above, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8)))
+        return np.asarray(
+            np.minimum(above, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8))
+        )
 
     def parted(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum, and depth
@@ -180,7 +194,7 @@ class Cortex(Solid):
     seed: tuple[int, ...]
     deeper_mm: float = 0.0
     wind: tuple[float, ...] = ()
-    sparse = True           # each point looks up its nearest sulcus
+    sparse = True  # each point looks up its nearest sulcus
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -194,13 +208,15 @@ class Cortex(Solid):
             x, y, z = _wound(x, y, z, self.wind)
         sideways, deep, size = self._sulci(x, y, z)
         crown = (1 - sideways * np.float32(1 / 3.5)).clip(0, 1) * (middle < -9)
-        depth = depth - np.float32(1.6) * crown * crown            # gyri are rounded towards their sulci
+        depth = depth - np.float32(1.6) * crown * crown  # gyri are rounded towards their sulci
         beyond = np.maximum(depth - deep, 0) + np.maximum(
             middle + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
         )
         from_sulcus = np.sqrt((sideways * size) ** 2 + beyond * beyond)
         from_sulcus -= np.float32(self.wide_mm) * (1.25 - 0.9 * (depth / deep).clip(0, 1))
-        pial = np.minimum(np.minimum(depth, from_sulcus), _sylvian(x, y, z) - np.float32(0.7 + self.wide_mm))
+        pial = np.minimum(
+            np.minimum(depth, from_sulcus), _sylvian(x, y, z) - np.float32(0.7 + self.wide_mm)
+        )
         return np.asarray(pial >= self.mm)
 
     def _sulci(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
@@ -213,12 +229,15 @@ class Cortex(Solid):
             * np.float32(1 / (REACH[1] - AHEAD_MM))
         )
         p.append((z - np.float32(MIDDLE[2])) * np.float32(1 / REACH[2]))
-        half = np.float32(CELLS / 2 - 0.51) / (np.abs(p[0]) + np.abs(p[1]) + np.abs(p[2]) + np.float32(1e-6))
+        half = np.float32(CELLS / 2 - 0.51) / (
+            np.abs(p[0]) + np.abs(p[1]) + np.abs(p[2]) + np.float32(1e-6)
+        )
         i, j = ((value * half + np.float32(CELLS / 2)).astype(np.intp) for value in p[:2])
         at = ((2 * (x > 0) + (p[2] > 0)) * CELLS + i) * CELLS + j
         near, deep = (table.ravel()[at] for table in _folds(self.seed))
         return (
-            near, deep + np.float32(self.deeper_mm),
+            near,
+            deep + np.float32(self.deeper_mm),
             np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0),
         )
 
@@ -226,15 +245,22 @@ class Cortex(Solid):
         return replace(self, mm=self.mm + mm)
 
 
-WINDING = ((43.0, 3.6), (21.0, 1.3))      # mm: wavelength and amplitude of the bends of sulci, up to 25° each
+WINDING = (
+    (43.0, 3.6),
+    (21.0, 1.3),
+)  # mm: wavelength and amplitude of the bends of sulci, up to 25° each
 
 
-def _wound(x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]) -> tuple[Floats, Floats, Floats]:
+def _wound(
+    x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]
+) -> tuple[Floats, Floats, Floats]:
     """The points displaced by waves of WINDING, different in each hemisphere, without lateral displacement at
     the fissure."""
     side, wide = np.sign(x), np.abs(x)
     a, b, c, d = (np.float32(phase) for phase in phases)
-    (k, far), (fine, near) = ((np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING)
+    (k, far), (fine, near) = (
+        (np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING
+    )
     out = (
         far
         * np.sin(k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side))
@@ -260,16 +286,23 @@ def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
     u, v = np.meshgrid(axis, axis, indexing="ij")
     w = np.float32(1) - np.abs(u) - np.abs(v)
     valid = w > -0.03
-    near, deep = np.full((4, CELLS, CELLS), 9, np.float32), np.full((4, CELLS, CELLS), 12, np.float32)
+    near, deep = (
+        np.full((4, CELLS, CELLS), 9, np.float32),
+        np.full((4, CELLS, CELLS), 12, np.float32),
+    )
     for at in range(4):
         ray = np.stack([u[valid], v[valid], (1 if at % 2 else -1) * w[valid]], axis=1)
         ray /= np.linalg.norm(ray, axis=1, keepdims=True)
         waves = np.random.default_rng([*seed, at // 2])
         size, turn = waves.normal(size=(12, 3)), waves.uniform(0, 2 * np.pi, 12)
-        k = size / np.linalg.norm(size, axis=1, keepdims=True) * (2 * np.pi / waves.uniform(17, 22, (12, 1)))
+        k = (
+            size
+            / np.linalg.norm(size, axis=1, keepdims=True)
+            * (2 * np.pi / waves.uniform(17, 22, (12, 1)))
+        )
         k, turn = k.astype(np.float32), turn.astype(np.float32)
         place, across = ray * np.asarray(REACH, np.float32), ray / np.asarray(REACH, np.float32)
-        left = np.abs(ray[:, 1]) * (REACH[1] - AHEAD_MM)          # undoes what `_sulci` does to y
+        left = np.abs(ray[:, 1]) * (REACH[1] - AHEAD_MM)  # undoes what `_sulci` does to y
         place[:, 1] = np.sign(ray[:, 1]) * np.minimum(left / (1 - FOLLOWS), left + AHEAD_MM)
         across /= np.linalg.norm(across, axis=1, keepdims=True)
         angle = place @ k.T + turn
@@ -292,10 +325,16 @@ def _sylvian(x: Floats, y: Floats, z: Floats) -> Floats:
         + np.float32(1.5) * np.sin(wide * np.float32(0.35))
     )
     ends = np.maximum(np.maximum(-38 - y, y - 36), 0)
-    insula = np.float32(39) - np.float32(0.006) * (y - 4) ** 2 + np.float32(0.6) * np.sin(y * np.float32(0.6))
+    insula = (
+        np.float32(39)
+        - np.float32(0.006) * (y - 4) ** 2
+        + np.float32(0.6) * np.sin(y * np.float32(0.6))
+    )
     slit = np.sqrt((0.92 * rise) ** 2 + ends * ends + np.maximum(insula - wide, 0) ** 2)
     short = np.maximum(np.maximum(-20 - y, y - 27), 0)
-    gap = np.sqrt((wide - insula) ** 2 + short * short + np.maximum(np.maximum(rise - 15, -7 - rise), 0) ** 2)
+    gap = np.sqrt(
+        (wide - insula) ** 2 + short * short + np.maximum(np.maximum(rise - 15, -7 - rise), 0) ** 2
+    )
     return np.asarray(np.minimum(slit, gap))
 
 
@@ -306,8 +345,8 @@ class Folia(Solid):
     lobes: tuple[Ellipsoid, ...]
     mm: float
     phase: float
-    axis: tuple[float, float] = (-33.0, 1617.0)     # y and z of that line
-    sparse = True                                   # angles are expensive
+    axis: tuple[float, float] = (-33.0, 1617.0)  # y and z of that line
+    sparse = True  # angles are expensive
 
     @property
     def box(self) -> NDArray[np.float64]:
@@ -320,7 +359,11 @@ class Folia(Solid):
         back = self.axis[0] - y - np.float32(0.007) * x * x + np.float32(0.05) * np.abs(x)
         up = z - self.axis[1] + np.float32(0.006) * x * x
         out = np.hypot(back, up)
-        along = 34 * np.arctan2(up, back) + 1.2 * np.sin(0.13 * x + self.phase) + 1.5 * np.sin(0.31 * out)
+        along = (
+            34 * np.arctan2(up, back)
+            + 1.2 * np.sin(0.13 * x + self.phase)
+            + 1.5 * np.sin(0.31 * out)
+        )
         pial = depth
         # (spacing, depth and half width of the clefts): between folia, between lobules, and the few large
         # fissures
@@ -351,9 +394,9 @@ class Speckled(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         level = self.base.level(x, y, z)
-        dice = np.sin(x * np.float32(12.99) + y * np.float32(78.23) + z * np.float32(37.72)) * np.float32(
-            4375.85
-        )
+        dice = np.sin(
+            x * np.float32(12.99) + y * np.float32(78.23) + z * np.float32(37.72)
+        ) * np.float32(4375.85)
         return np.asarray(dice - np.floor(dice) < self.share * (3.2 * (1.12 - level)).clip(0, 1))
 
     def mirror(self) -> Speckled:
@@ -390,7 +433,9 @@ def brain(person: Person, inner: Vault, fine: bool = False) -> Paints:
     """Everything within the inner surface of a skull; older brains have more CSF.  `fine`: with its parts of
     1 to 10 mm."""
     own = traits(person)
-    base, wider, deeper, wind = (skull_base(person), *_sulci_of(person)) if fine else (None, 0.0, 0.0, ())
+    base, wider, deeper, wind = (
+        (skull_base(person), *_sulci_of(person)) if fine else (None, 0.0, 0.0, ())
+    )
     hull = Hemispheres(inner.shrunk(own.rim), 0.5 + 0.4 * own.wide, base=base)
     fossa = Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner
     cortex = Cortex(hull, 0.0, own.wide + wider, (*person.seed, 53), deeper, wind)
@@ -411,7 +456,11 @@ def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
     """What is added to the half width and to the depth of sulci, mm, and the phases of their bends; wide
     sulci are rarer."""
     share, deeper = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
-    return 0.1 + 0.5 * share * share, deeper, tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist())
+    return (
+        0.1 + 0.5 * share * share,
+        deeper,
+        tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist()),
+    )
 
 
 def skull_base(person: Person) -> Base:
@@ -433,12 +482,14 @@ def _nuclei() -> Paints:
     """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal
     horn."""
     rows = (
-        ((9.5, -17.0, 1672.0), (8.0, 15.0, 9.0), 22.0, 0.6),        # thalamus
-        ((27.0, 5.0, 1670.0), (4.8, 16.5, 11.0), 14.0, 0.85),       # putamen
-        ((20.0, 0.0, 1668.0), (4.0, 9.0, 7.0), 28.0, 0.35),         # pallidum
-        ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),         # head of the caudate
+        ((9.5, -17.0, 1672.0), (8.0, 15.0, 9.0), 22.0, 0.6),  # thalamus
+        ((27.0, 5.0, 1670.0), (4.8, 16.5, 11.0), 14.0, 0.85),  # putamen
+        ((20.0, 0.0, 1668.0), (4.0, 9.0, 7.0), 28.0, 0.35),  # pallidum
+        ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),  # head of the caudate
     )
-    mixed = (Speckled(Ellipsoid(at, semi, (0.0, 0.0, turn)), share) for at, semi, turn, share in rows)
+    mixed = (
+        Speckled(Ellipsoid(at, semi, (0.0, 0.0, turn)), share) for at, semi, turn, share in rows
+    )
     tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
     hippocampus = tube([(22, 4, 1636), (26, -12, 1638), (25, -30, 1646)], [6.0, 4.5, 3.5])
     yield from details((*mixed, tail, hippocampus), "grey matter", "white matter")
@@ -450,7 +501,12 @@ def _ventricles(wide: float) -> Paints:
     root = wide**0.5
     horns = (
         # frontal horn
-        ((7.5 + 1.5 * wide, 21.0, 1680.0), (2.2 * wide + 0.6, 14.0 * root, 8.0 * root), -22.0, 18.0),
+        (
+            (7.5 + 1.5 * wide, 21.0, 1680.0),
+            (2.2 * wide + 0.6, 14.0 * root, 8.0 * root),
+            -22.0,
+            18.0,
+        ),
         # body
         ((9.0 + 1.5 * wide, -6.0, 1687.0), (4.0 * wide + 1.0, 25.0, 3.2 * wide + 0.8), 12.0, 20.0),
         # trigone
@@ -459,7 +515,14 @@ def _ventricles(wide: float) -> Paints:
         ((24.0, -56.0, 1673.0), (1.9 * wide, 13.0 * root, 4.5 * root), 4.0, 0.0),
     )
     link = tube(
-        [(13, -24, 1688), (19, -36, 1684), (23, -42, 1676), (27, -34, 1655), (30, -14, 1644), (30, 0, 1640)],
+        [
+            (13, -24, 1688),
+            (19, -36, 1684),
+            (23, -42, 1676),
+            (27, -34, 1655),
+            (30, -14, 1644),
+            (30, 0, 1640),
+        ],
         [w * wide for w in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
     )
     solids = (*(Ellipsoid(at, semi, (0.0, roll, turn)) for at, semi, turn, roll in horns), link)
@@ -479,7 +542,8 @@ def _hind(phase: float) -> Paints:
     pituitary."""
     yield from details((lobe.shrunk(-1.8) for lobe in LOBES), WATER)
     around = tube(
-        [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)], [15, 15, 15, 14, 12]
+        [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)],
+        [15, 15, 15, 14, 12],
     )
     yield detail(around, WATER, ("cortical bone", "red marrow", "muscle", "fat"))
     leaves = Folia(LOBES, 0.0, phase)

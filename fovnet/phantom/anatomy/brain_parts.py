@@ -16,7 +16,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Point, tube
 from fovnet.phantom.person.traits import Person
 
 MATTER = ("grey matter", "white matter")
-ABOUT = (*MATTER, WATER, "cortical bone", "red marrow")        # what a vessel may replace
+ABOUT = (*MATTER, WATER, "cortical bone", "red marrow")  # what a vessel may replace
 
 Points = tuple[Point, ...]
 
@@ -27,11 +27,25 @@ ARTERIES: tuple[tuple[Points, tuple[float, ...]], ...] = (
         (2.4, 2.4, 2.3, 2.1, 1.9),
     ),
     (
-        ((13, 8, 1645), (23, 13, 1648), (34, 9, 1650), (40, 1, 1657), (38, -10, 1664), (42, -24, 1672)),
+        (
+            (13, 8, 1645),
+            (23, 13, 1648),
+            (34, 9, 1650),
+            (40, 1, 1657),
+            (38, -10, 1664),
+            (42, -24, 1672),
+        ),
         (1.6, 1.5, 1.4, 1.1, 0.9, 0.8),
     ),
     (
-        ((13, 8, 1645), (5, 17, 1649), (1.6, 26, 1655), (1.4, 38, 1670), (1.2, 33, 1688), (1, 8, 1697)),
+        (
+            (13, 8, 1645),
+            (5, 17, 1649),
+            (1.6, 26, 1655),
+            (1.4, 38, 1670),
+            (1.2, 33, 1688),
+            (1, 8, 1697),
+        ),
         (1.3, 1.2, 1.1, 1.1, 0.9, 0.8),
     ),
     # posterior cerebral
@@ -46,7 +60,10 @@ ARTERIES: tuple[tuple[Points, tuple[float, ...]], ...] = (
 )
 """Of the right side: lines and radii, mm, from the skull base outwards."""
 
-BASILAR: tuple[Points, tuple[float, ...]] = (((0, -2, 1611), (1.5, 1, 1624), (1, 2, 1637)), (1.9, 1.8, 1.6))
+BASILAR: tuple[Points, tuple[float, ...]] = (
+    ((0, -2, 1611), (1.5, 1, 1624), (1, 2, 1637)),
+    (1.9, 1.8, 1.6),
+)
 
 
 def parts(person: Person, inner: Vault) -> Paints:
@@ -76,11 +93,11 @@ def _middle(ventricle: float) -> Paints:
 @both_sides
 def _nuclei(ventricle: float) -> Paints:
     for centre, semi, turn, share, over in (
-        ((10.0, -17.0, 1671.0), (9.0, 15.0, 9.5), 22.0, 0.8, MATTER),                     # thalamus
-        ((27.0, 4.0, 1668.0), (6.0, 17.5, 13.0), 14.0, 1.0, MATTER),                      # putamen
+        ((10.0, -17.0, 1671.0), (9.0, 15.0, 9.5), 22.0, 0.8, MATTER),  # thalamus
+        ((27.0, 4.0, 1668.0), (6.0, 17.5, 13.0), 14.0, 1.0, MATTER),  # putamen
         # head of the caudate
         ((14.0, 19.0, 1673.0), (5.5, 10.0, 11.0), -8.0, 1.0, MATTER),
-        ((20.0, 2.0, 1642.0), (8.0, 8.5, 8.0), 0.0, 1.0, MATTER[1:]),                     # amygdala
+        ((20.0, 2.0, 1642.0), (8.0, 8.5, 8.0), 0.0, 1.0, MATTER[1:]),  # amygdala
         # hypothalamus, accumbens
         ((8.0, 8.0, 1656.0), (8.0, 8.0, 5.0), 0.0, 0.9, MATTER[1:]),
     ):
@@ -100,7 +117,7 @@ def _between(ventricle: float) -> Paints:
     yield from _bodies(ventricle)
     yield detail(Ellipsoid((0.0, 4.0, 1681.0), (0.9, 26.0, 8.0)), "white matter", WATER)
     behind = Ellipsoid((0.0, -39.0, 1664.0), (7.0, 5.0, 9.0), (-20.0, 0.0, 0.0))
-    before = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))        # below the genu of the callosum
+    before = Ellipsoid((0.0, 20.0, 1661.0), (6.0, 9.0, 7.0))  # below the genu of the callosum
     above = Ellipsoid((0.0, -15.0, 1669.0), (3.0, 9.0, 7.5))
     yield detail(behind, WATER, MATTER)
     yield from details((before, above), "grey matter", "white matter")
@@ -110,7 +127,9 @@ def _between(ventricle: float) -> Paints:
 @both_sides
 def _bodies(ventricle: float) -> Paints:
     low, tall = 1680.5 - 0.5 * ventricle, 3.2 + 0.9 * ventricle
-    body = Ellipsoid((4.2 + ventricle, -7.0, low + 1.0), (3.6 + ventricle, 25.0, tall), (8.0, 0.0, 0.0))
+    body = Ellipsoid(
+        (4.2 + ventricle, -7.0, low + 1.0), (3.6 + ventricle, 25.0, tall), (8.0, 0.0, 0.0)
+    )
     yield detail(body, WATER, MATTER)
 
 
@@ -151,7 +170,8 @@ def _stem() -> Paints:
     yield from _peduncle()
     # Nuclei and crossing fibres: where white matter is bright, the brainstem is darker than that above it.
     crossing = (
-        ((0, -13, 1627), (15.0, 11.0, 12.0)), ((0, -21, 1604), (7.0, 7.0, 14.0)),
+        ((0, -13, 1627), (15.0, 11.0, 12.0)),
+        ((0, -21, 1604), (7.0, 7.0, 14.0)),
         ((0, -22, 1646), (14.0, 11.0, 9.0)),
     )
     mixed = (Speckled(Ellipsoid(centre, semi), 0.35) for centre, semi in crossing)
@@ -216,16 +236,22 @@ def _sinuses(inner: Vault) -> Paints:
     """Venous sinuses along the inside of the skull: superior sagittal, transverse and sigmoid on both sides,
     and the straight sinus."""
     angles = np.deg2rad(np.arange(35, 196, 10))
-    over = [_on_vault(inner, (0.0, -5 + 80 * np.cos(t), 1666 + 70 * np.sin(t)), 1.0) for t in angles]
+    over = [
+        _on_vault(inner, (0.0, -5 + 80 * np.cos(t), 1666 + 70 * np.sin(t)), 1.0) for t in angles
+    ]
     yield detail(tube(over, np.linspace(1.6, 4.2, len(over))), "venous blood", ABOUT)
     yield from _transverse(inner, over[-1])
-    straight = tube([(0, -30, 1671), (0, -43, 1666), (0, -50, 1661), over[-1]], [1.2, 1.8, 2.2, 2.8])
+    straight = tube(
+        [(0, -30, 1671), (0, -43, 1666), (0, -50, 1661), over[-1]], [1.2, 1.8, 2.2, 2.8]
+    )
     yield detail(straight, "venous blood", ABOUT)
 
 
 @both_sides
 def _transverse(inner: Vault, start: Point) -> Paints:
-    around = [_on_vault(inner, at, 1.5) for at in ((28, -80, 1642), (50, -55, 1640), (58, -36, 1636))]
+    around = [
+        _on_vault(inner, at, 1.5) for at in ((28, -80, 1642), (50, -55, 1640), (58, -36, 1636))
+    ]
     sinus = tube([start, *around, (48, -30, 1618), (34, -22, 1602)], [3.5, 3.6, 3.6, 3.8, 3.8, 3.8])
     yield detail(sinus, "venous blood", (WATER, "cortical bone", "mixed marrow"))
 

@@ -89,12 +89,21 @@ def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
     a half moon, at whose ends skin meets chest.
     """
     kind, plates = rng.random(2)
-    slender, flat, blunt, flare = rng.uniform((0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)).tolist()
+    slender, flat, blunt, flare = rng.uniform(
+        (0.72, 0.62, 3.0, -0.25), (1.15, 0.9, 6.0, 0.5)
+    ).tolist()
     if kind > 0.6:
         across, long, point = rng.uniform((1.1, 0.55, 0.75), (1.4, 1.05, 1.1)).tolist()
-        half = float(np.clip(plain.half[0] * across, 55, 92)), float(np.clip(plain.half[1] * across, 55, 88))
+        half = (
+            float(np.clip(plain.half[0] * across, 55, 92)),
+            float(np.clip(plain.half[1] * across, 55, 88)),
+        )
         return replace(
-            plain, half=half, length=max(0.8 * plain.length, half[0] * long), point=point, flare=abs(flare)
+            plain,
+            half=half,
+            length=max(0.8 * plain.length, half[0] * long),
+            point=point,
+            flare=abs(flare),
         )
     if kind < 0.3:
         plain = replace(plain, power=blunt, point=1.0)
@@ -102,7 +111,10 @@ def _hung(plain: Dome, rng: np.random.Generator) -> Dome:
     across = slender * (flat if plates < 0.5 else 1.0)
     half = plain.half[0] * across, plain.half[1] * 1.12 / (flat**0.4 if plates < 0.5 else 1.0)
     return replace(
-        plain, half=half, length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)), flare=flare
+        plain,
+        half=half,
+        length=max(plain.length, min(plain.length / slender**0.8, LONGEST_MM)),
+        flare=flare,
     )
 
 
@@ -184,4 +196,6 @@ def _veins(whole: Dome, rng: np.random.Generator) -> Paints:
     way = ((-0.1, 0.8, 0.0), (0.25, 0.76, 0.3), (0.5, 0.6, 0.2), (0.75, 0.35, 0.5))
     for turn in (rng.uniform(0, 2 * np.pi) + np.arange(4) * 1.6).tolist():
         line = [whole.around_mm(t, r, turn + bend) for t, r, bend in way]
-        yield paint(tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland"))
+        yield paint(
+            tube(line, [1.8, 1.6, 1.3, 0.9]), "venous blood", Layer.CAVITY, over=("fat", "gland")
+        )

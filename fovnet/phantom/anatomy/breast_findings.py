@@ -79,7 +79,9 @@ def _place(whole: Shaped, room_mm: float, rng: np.random.Generator) -> Point:
 def _masses(whole: Shaped, rng: np.random.Generator) -> Paints:
     """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up to fourteen
     spicules each."""
-    wide, tall = (half * min(1.0, plate) for half, plate in zip(whole.half, whole.plates, strict=True))
+    wide, tall = (
+        half * min(1.0, plate) for half, plate in zip(whole.half, whole.plates, strict=True)
+    )
     room = 0.9 * min(wide, tall, whole.length / 2)
     half = min(float(np.exp(rng.uniform(np.log(5.0), np.log(30.0)))), room)
     for number in range(1 + rng.choice(3, p=[0.7, 0.2, 0.1])):

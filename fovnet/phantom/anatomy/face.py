@@ -9,30 +9,39 @@ estimated by eye.
 from __future__ import annotations
 
 from fovnet.phantom.anatomy.brain import Hemispheres, Speckled
-from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, details, limb, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    both_sides,
+    detail,
+    details,
+    limb,
+    paint,
+    paints,
+)
 from fovnet.phantom.geometry.solids import Ellipsoid, Side, tube
 from fovnet.phantom.person.traits import Person
 
 FAT = "intermuscular fat"
 
 CHEWING = (
-    ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),       # masseter
-    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),       # temporal, towards the jaw
-    ((36.0, 20.0, 1570.0), (8.5, 17.0, 29.0), (0.0, 16.0, 10.0)),       # medial pterygoid
-    ((32.0, 28.0, 1601.0), (16.0, 14.0, 10.0), (0.0, 0.0, -30.0)),       # lateral pterygoid
-    ((40.0, 58.0, 1570.0), (4.5, 24.0, 21.0), (0.0, 0.0, 22.0)),        # buccinator
-    ((36.0, 80.0, 1588.0), (13.0, 4.0, 22.0), (0.0, 0.0, -30.0)),       # levators of lip and cheek
-    ((19.0, 20.0, 1585.0), (7.0, 11.0, 15.0), (0.0, 0.0, 0.0)),         # of the palate
-    ((42.0, -2.0, 1530.0), (6.5, 20.0, 72.0), (20.0, 13.0, 0.0)),       # sternocleidomastoid
-    ((9.0, 56.0, 1531.0), (5.5, 24.0, 4.0), (8.0, 0.0, 0.0)),           # front belly of the digastric
-    ((9.0, -9.0, 1560.0), (8.0, 4.5, 44.0), (0.0, 0.0, 0.0)),           # long muscle of the neck and head
+    ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),  # masseter
+    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),  # temporal, towards the jaw
+    ((36.0, 20.0, 1570.0), (8.5, 17.0, 29.0), (0.0, 16.0, 10.0)),  # medial pterygoid
+    ((32.0, 28.0, 1601.0), (16.0, 14.0, 10.0), (0.0, 0.0, -30.0)),  # lateral pterygoid
+    ((40.0, 58.0, 1570.0), (4.5, 24.0, 21.0), (0.0, 0.0, 22.0)),  # buccinator
+    ((36.0, 80.0, 1588.0), (13.0, 4.0, 22.0), (0.0, 0.0, -30.0)),  # levators of lip and cheek
+    ((19.0, 20.0, 1585.0), (7.0, 11.0, 15.0), (0.0, 0.0, 0.0)),  # of the palate
+    ((42.0, -2.0, 1530.0), (6.5, 20.0, 72.0), (20.0, 13.0, 0.0)),  # sternocleidomastoid
+    ((9.0, 56.0, 1531.0), (5.5, 24.0, 4.0), (8.0, 0.0, 0.0)),  # front belly of the digastric
+    ((9.0, -9.0, 1560.0), (8.0, 4.5, 44.0), (0.0, 0.0, 0.0)),  # long muscle of the neck and head
 )
 """Centre, half axes and rotations of muscles of the right side."""
 
 MIDDLE = (
-    Ellipsoid((0.0, 87.0, 1566.0), (30.0, 7.0, 18.0)),                  # about the lips
-    Ellipsoid((0.0, 48.0, 1540.0), (33.0, 36.0, 5.0)),                  # floor of the mouth
-    Ellipsoid((0.0, 54.0, 1545.0), (11.0, 29.0, 7.0)),                  # from the chin to the tongue
+    Ellipsoid((0.0, 87.0, 1566.0), (30.0, 7.0, 18.0)),  # about the lips
+    Ellipsoid((0.0, 48.0, 1540.0), (33.0, 36.0, 5.0)),  # floor of the mouth
+    Ellipsoid((0.0, 54.0, 1545.0), (11.0, 29.0, 7.0)),  # from the chin to the tongue
 )
 """Muscles in the midline."""
 
@@ -42,10 +51,14 @@ TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
 
 def flesh(person: Person) -> Paints:
     """Muscles of face and throat in fat; thicker in muscular people."""
-    yield paint(Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, "muscle")
+    yield paint(
+        Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, "muscle"
+    )
     yield from _chewing(1 + 0.5 * (person.brawn - 1))
     # constrictors of the pharynx
-    about = tube([(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0])
+    about = tube(
+        [(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0]
+    )
     yield from paints((*MIDDLE, about), "muscle", Layer.SEAM, FAT)
     # fat between its fibres
     yield paint(Speckled(TONGUE, 0.22), FAT, Layer.CONTENT, "muscle")
@@ -53,7 +66,9 @@ def flesh(person: Person) -> Paints:
 
 @both_sides
 def _chewing(lean: float) -> Paints:
-    bellies = (Ellipsoid(centre, (a * lean, b * lean, c), turn) for centre, (a, b, c), turn in CHEWING)
+    bellies = (
+        Ellipsoid(centre, (a * lean, b * lean, c), turn) for centre, (a, b, c), turn in CHEWING
+    )
     # of the digastric
     back = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
     yield from paints((*bellies, back), "muscle", Layer.SEAM, FAT)
@@ -120,12 +135,18 @@ def under_the_brain(person: Person, hull: Hemispheres) -> Paints:
     """
     kept = hull.shrunk(-5.0)
     wide, airy = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
-    middle = Ellipsoid((32.0, 2.0, 1609.0), (28.0 * airy, 25.0 * airy, 15.0 * airy), (0.0, 0.0, 25.0))
+    middle = Ellipsoid(
+        (32.0, 2.0, 1609.0), (28.0 * airy, 25.0 * airy, 15.0 * airy), (0.0, 0.0, 25.0)
+    )
     yield paint(middle - kept, "mixed marrow", Layer.MARROW, "cortical bone")
     yield paint(Ellipsoid((40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
     fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side((0.0, -1.0, 0.0), -2.0)
-    yield paint(fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow"))
-    cleft = Ellipsoid((24.0, 38.0, 1618.0), (7.0 * wide, 12.0 * wide, 21.0 * wide), (0.0, 14.0, 0.0))
+    yield paint(
+        fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow")
+    )
+    cleft = Ellipsoid(
+        (24.0, 38.0, 1618.0), (7.0 * wide, 12.0 * wide, 21.0 * wide), (0.0, 14.0, 0.0)
+    )
     yield paint(cleft - kept, "fat", Layer.MARROW, ("cortical bone", "muscle"))
     apex = Ellipsoid((21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, -24.0))
     yield paint(apex - kept, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle"))

@@ -61,7 +61,9 @@ def gaps_of(person: Person) -> Gaps:
     wide = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0
     between = rng.uniform(5, 45) * (0.5 if person.age < 15 else 1.0)
     middle = float(np.clip(wide * rng.lognormal(np.log(8), 0.5), 2, 30))
-    return Gaps(rng.uniform(0.38, 0.58), between, middle, rng.uniform(1.0, 4.0), rng.uniform(-70, -5))
+    return Gaps(
+        rng.uniform(0.38, 0.58), between, middle, rng.uniform(1.0, 4.0), rng.uniform(-70, -5)
+    )
 
 
 def parts(person: Person) -> Paints:
@@ -97,5 +99,7 @@ def _before(trunk: Loft, share: float, half_mm: float) -> Loft:
     rows = []
     for at, z in enumerate(FRONT_MM):
         half = 0.0 if at in (0, len(FRONT_MM) - 1) else half_mm
-        rows.append((z, share * _beside(trunk, z) + (half if share else 0.0), 90.0, half, 110.0, 110.0))
+        rows.append(
+            (z, share * _beside(trunk, z) + (half if share else 0.0), 90.0, half, 110.0, 110.0)
+        )
     return Loft(tuple(rows), square=1.0)

@@ -29,7 +29,7 @@ KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
 
 # smoothing of a lobule's level, which keeps the walls between lobules from becoming too thin
 ROUND = 0.35
-KEPT_OUT = 3.0      # weight by which gland is less likely next to the skin and to the muscle
+KEPT_OUT = 3.0  # weight by which gland is less likely next to the skin and to the muscle
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class Gland(Filling):
         back = np.clip(1 - t, 0, 1)
         off = np.sqrt(np.square(u - self.aside[0] * back) + np.square(w - self.aside[1] * back))
         cone = -off / (self.open * back + np.float32(0.22))
-        web = np.asarray(sum(wave_of(x, y, z, wave) * wave_of(y, z, x, wave) for wave in self.lobules))
+        web = np.asarray(
+            sum(wave_of(x, y, z, wave) * wave_of(y, z, x, wave) for wave in self.lobules)
+        )
         lobules = -np.sqrt(np.square(web) + np.float32(ROUND**2))
         patches = sum(wave_of(x, y, z, wave) for wave in self.patches)
         out = np.sqrt(np.maximum(self.region.level(u, t, w), 0))
@@ -97,11 +99,14 @@ class Gland(Filling):
         muscle."""
         low, high = self.box
         lattice = np.meshgrid(
-            *(np.linspace(a, b, n) for a, b, n in zip(low, high, (29, 25, 29), strict=True)), indexing="ij"
+            *(np.linspace(a, b, n) for a, b, n in zip(low, high, (29, 25, 29), strict=True)),
+            indexing="ij",
         )
         x, y, z = (axis.ravel().astype(np.float32) for axis in lattice)
         held = self.region.inside(x, y, z) & (y > self.chest.at_mm(x, z))
-        return replace(self, least=float(np.quantile(self.field(x[held], y[held], z[held]), 1 - share)))
+        return replace(
+            self, least=float(np.quantile(self.field(x[held], y[held], z[held]), 1 - share))
+        )
 
 
 def wave_of(x: Floats, y: Floats, z: Floats, wave: Wave) -> Floats:
@@ -129,13 +134,21 @@ def gland(person: Person, side: int, chest: Front) -> Gland:
     out, up, wide, under, lobule = rng.uniform(
         (-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)
     ).tolist()
-    if name == "part":        # most often upper outer
+    if name == "part":  # most often upper outer
         turn, far = rng.normal(0.8, 1.2), rng.uniform(0.4, 0.7)
         out, up, wide = far * float(np.cos(turn)), far * float(np.sin(turn)), 0.6 * wide
     under += (1 - under) * 0.8 * both.gland_share
     made = Gland(
-        whole.shrunk(1.0), chest, both.behind_mm, (a, b / 2, c, d / 2), (side * out, up), wide, under,
-        waves_of(own, 3, rng.uniform(50, 95)), waves_of(own, 3, lobule), rng.uniform(10, 24),
+        whole.shrunk(1.0),
+        chest,
+        both.behind_mm,
+        (a, b / 2, c, d / 2),
+        (side * out, up),
+        wide,
+        under,
+        waves_of(own, 3, rng.uniform(50, 95)),
+        waves_of(own, 3, lobule),
+        rng.uniform(10, 24),
     )
     return made.filling(both.gland_share)
 

@@ -41,25 +41,27 @@ FACE = (
     (1750.0, 12.0, 12.0, 18.0),
 )
 CHIN = (
-    (1498.0, 9.0, 48.0, -36.0), (1506.0, 22.0, 64.0, -30.0), (1514.0, 30.0, 79.0, -30.0),
+    (1498.0, 9.0, 48.0, -36.0),
+    (1506.0, 22.0, 64.0, -30.0),
+    (1514.0, 30.0, 79.0, -30.0),
     (1524.0, 38.0, 89.5, -20.0),
 )
 """The first rows of a face that slopes from the throat to the chin; they replace two rows of FACE that end in
 a step."""
 
-VAULT = (71.0, 92.0, 78.0)     # outer half axes of the skull, mm
+VAULT = (71.0, 92.0, 78.0)  # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
 NAPE = (
-    ((26.0, -36.0), (28.0, 4.0), 22.0),        # trapezius
-    ((28.0, -27.5), (17.0, 6.0), 26.0),        # splenius
-    ((11.5, -31.0), (10.0, 7.5), 10.0),        # semispinalis of the head
-    ((13.0, -19.0), (9.5, 6.0), 30.0),         # semispinalis of the neck and multifidus
-    ((28.0, -17.0), (10.0, 6.5), 24.0),        # longissimus
-    ((42.0, -13.0), (9.5, 13.0), 16.0),        # levator of the shoulder blade
-    ((32.0, 4.0), (11.0, 11.0), 30.0),         # middle and posterior scalenes
-    ((20.0, 14.0), (7.0, 7.0), 0.0),           # anterior scalene
-    ((8.0, 16.5), (8.5, 4.2), 8.0),            # long muscle of the neck
-    ((11.0, 60.0), (12.0, 3.6), -12.0),        # straps before the larynx
+    ((26.0, -36.0), (28.0, 4.0), 22.0),  # trapezius
+    ((28.0, -27.5), (17.0, 6.0), 26.0),  # splenius
+    ((11.5, -31.0), (10.0, 7.5), 10.0),  # semispinalis of the head
+    ((13.0, -19.0), (9.5, 6.0), 30.0),  # semispinalis of the neck and multifidus
+    ((28.0, -17.0), (10.0, 6.5), 24.0),  # longissimus
+    ((42.0, -13.0), (9.5, 13.0), 16.0),  # levator of the shoulder blade
+    ((32.0, 4.0), (11.0, 11.0), 30.0),  # middle and posterior scalenes
+    ((20.0, 14.0), (7.0, 7.0), 0.0),  # anterior scalene
+    ((8.0, 16.5), (8.5, 4.2), 8.0),  # long muscle of the neck
+    ((11.0, 60.0), (12.0, 3.6), -12.0),  # straps before the larynx
 )
 """x, y from the middle of the vertebrae and half axes, mm, and rotation, degrees, of the muscles of the right
 side at mid-neck."""
@@ -103,7 +105,9 @@ def _cheek() -> Paints:
     masseter = Ellipsoid((56.0, 26.0, 1578.0), (8.0, 18.0, 32.0))
     parotid = Ellipsoid((59.0, -2.0, 1578.0), (10.0, 17.0, 24.0))
     seams = (
-        ((21, 22, 1578), (3.5, 13, 24)), ((41, 36, 1582), (5, 14, 20)), ((38, 10, 1574), (2.5, 20, 26)),
+        ((21, 22, 1578), (3.5, 13, 24)),
+        ((41, 36, 1582), (5, 14, 20)),
+        ((38, 10, 1574), (2.5, 20, 26)),
     )
     temporal = Ellipsoid((69.0, 18.0, 1645.0), (4.5, 26.0, 28.0))
     yield paint(ear, "skin", Layer.SKIN)
@@ -177,7 +181,9 @@ def _air(person: Person) -> Paints:
     yield detail(nose, "gas")
     yield detail(septum, "cartilage")
     for side in (1, -1):
-        turbinates = (Ellipsoid((side * 9.0, 56.0, 1612.0 + dz), (4.6, 24.0, 4.4)) for dz in (-10, 3))
+        turbinates = (
+            Ellipsoid((side * 9.0, 56.0, 1612.0 + dz), (4.6, 24.0, 4.4)) for dz in (-10, 3)
+        )
         yield from details(turbinates, "mucosa")
         antrum = Ellipsoid((side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0))
         yield detail(antrum.shrunk(-2.2), "cortical bone")
@@ -197,9 +203,14 @@ def _air(person: Person) -> Paints:
 
 def _jaw(fine: bool) -> Paints:
     half: list[Point] = [
-        (48, 4, 1596), (48, 14, 1560), (44, 38, 1543), (30, 70, 1536), (14, 84, 1533), (0, 87, 1533),
+        (48, 4, 1596),
+        (48, 14, 1560),
+        (44, 38, 1543),
+        (30, 70, 1536),
+        (14, 84, 1533),
+        (0, 87, 1533),
     ]
-    if fine:        # a chin under 8 mm of flesh
+    if fine:  # a chin under 8 mm of flesh
         half = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in half]
     arch = half + [(-x, y, z) for x, y, z in half[-2::-1]]
     yield from bone(tube(arch, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
@@ -234,14 +245,18 @@ def _throat(person: Person) -> Paints:
     yield from _nape(person)
     yield from _beside_the_throat()
     larynx = Ellipsoid((0.0, 24.0, 1507.0), (18.0, 19.0, 22.0))
-    yield paint(larynx - Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)), "cartilage", Layer.CONTENT)
+    yield paint(
+        larynx - Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)), "cartilage", Layer.CONTENT
+    )
     yield from bone(Ellipsoid((0.0, -18.0, 1584.0), (5.5, 5.5, 14.0)), 1.2)
 
 
 @both_sides
 def _beside_the_throat() -> Paints:
     flesh = ("muscle", "intermuscular fat")
-    strap = tube([(54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440)], [8, 10, 9, 6], step_mm=25)
+    strap = tube(
+        [(54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440)], [8, 10, 9, 6], step_mm=25
+    )
     yield paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, flesh)
     yield paint(strap, "muscle", Layer.SEAM, flesh)
     yield paint(Ellipsoid((17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT)

@@ -98,11 +98,13 @@ def ventricle(inner: Ellipsoid, outer: Ellipsoid, beyond_mm: float = 0.0) -> Sol
     return drawn & Side(tuple(along.tolist()), end)
 
 
-USUAL_SEMI_MM = (45.0, 32.0, 33.0)      # of the left ventricle in `thorax`
+USUAL_SEMI_MM = (45.0, 32.0, 33.0)  # of the left ventricle in `thorax`
 
 KINDS = {
-    "usual": (0.58, (0.92, 1.06), (5.5, 9.5)), "squeezed": (0.2, (0.88, 1.0), (10.0, 15.0)),
-    "dilated": (0.1, (1.06, 1.22), (5.0, 8.0)), "thick": (0.07, (0.98, 1.1), (12.0, 18.0)),
+    "usual": (0.58, (0.92, 1.06), (5.5, 9.5)),
+    "squeezed": (0.2, (0.88, 1.0), (10.0, 15.0)),
+    "dilated": (0.1, (1.06, 1.22), (5.0, 8.0)),
+    "thick": (0.07, (0.98, 1.1), (12.0, 18.0)),
     "septum": (0.05, (0.96, 1.06), (10.0, 15.0)),
 }
 """How often, relative size and thickness of the wall, mm."""
@@ -138,12 +140,12 @@ def _left(person: Person, of: Build) -> Paints:
     semi = (14.0, 0.55 * left.semi[1], 0.55 * left.semi[2])
     base = Ellipsoid(_at(left, 0.85, 0.0, 0.0), semi, left.turn_deg)
     yield paint(base, "arterial blood", Layer.VESSEL)
-    rough = 0.6 * left.semi[0]         # the inner wall is smooth in its basal third
+    rough = 0.6 * left.semi[0]  # the inner wall is smooth in its basal third
     shell = ventricle(cavity, left, -rough) - ventricle(cavity.shrunk(4.0), left, -rough)
     ridges = Sheets(shell, (26.0, 11.0, 11.0), 0.35, (rng.uniform(0, 6), rng.uniform(0, 6), 1.0))
     yield detail(ridges, "myocardium", over="arterial blood")
     yield from _columns(cavity, person.generator(901))
-    for clock in (125.0, 235.0):        # degrees from the septum: both are on the free wall
+    for clock in (125.0, 235.0):  # degrees from the septum: both are on the free wall
         yield from _papillary(cavity, np.deg2rad(clock + rng.normal(0, 9)), rng)
     valve = _at(left, 0.72, 0.0, 0.0)
     leaf = Ellipsoid(valve, (1.2, 15.0, 15.0), left.turn_deg) - Ellipsoid(valve, (6.0, 5.0, 10.0))

@@ -24,7 +24,7 @@ pairs that are fused."""
 LOWEST_MM = CREST_MM + 12.0
 """Lowest middle of a kidney."""
 
-BELOW_DOME_MM = 25.0    # least distance of an upper pole from the top of the liver
+BELOW_DOME_MM = 25.0  # least distance of an upper pole from the top of the liver
 # highest middle of a fused kidney: the inferior mesenteric artery holds its isthmus down
 FUSED_MM = 1122.0
 
@@ -44,7 +44,11 @@ def pair(person: Person, top: float) -> tuple[Kidney, Kidney, bool]:
     """The right and the left kidney of a person whose liver dome is at `top` mm, and whether they are one
     horseshoe."""
     rng = person.generator(921)
-    low, long_, fused = rng.normal(6, 11), float(np.exp(rng.normal(0, 0.07))), rng.random() < HORSESHOE
+    low, long_, fused = (
+        rng.normal(6, 11),
+        float(np.exp(rng.normal(0, 0.07))),
+        rng.random() < HORSESHOE,
+    )
     wide = 0.75 + 0.005 * person.age + 0.008 * max(person.belly_mm, 0.0)
     made = []
     for side in (1, -1):
@@ -69,10 +73,13 @@ def kidneys(person: Person, top: float, fat_mm: float) -> Paints:
             yield from _kidney(side, kidney, fat_mm, fused)
     if fused and not {"right kidney", "left kidney"} & person.missing:
         ends = [
-            (side * 50.0, column_y(k.z) + 16.0, k.z - 36.0 * k.size) for side, k in ((1, right), (-1, left))
+            (side * 50.0, column_y(k.z) + 16.0, k.z - 36.0 * k.size)
+            for side, k in ((1, right), (-1, left))
         ]
         z = min(right.z, left.z) - 42.0
-        bridge = tube([ends[0], (0.0, column_y(z) + 52.0, z), ends[1]], [15.0, 10.0, 15.0], step_mm=12)
+        bridge = tube(
+            [ends[0], (0.0, column_y(z) + 52.0, z), ends[1]], [15.0, 10.0, 15.0], step_mm=12
+        )
         yield paint(bridge, "kidney cortex", Layer.CONTENT)
 
 
@@ -80,7 +87,7 @@ def _kidney(side: int, of: Kidney, fat_mm: float, fused: bool) -> Paints:
     """One kidney: fat, most of it behind and below; pyramids around the fatty sinus, which opens medially."""
     thin, size, z = min(8.0, fat_mm), of.size, of.z
     y = column_y(z) + 2 + 0.35 * (fat_mm - thin)
-    lean = 12.0 if fused else -12.0                     # lower poles diverge, those of a horseshoe converge
+    lean = 12.0 if fused else -12.0  # lower poles diverge, those of a horseshoe converge
     turn = (-12.0, lean * side, 28.0 * side)
     capsule = Ellipsoid((side * of.x, y, z), (29 * size, 25 * size, 55 * size), turn)
     behind = replace(capsule, centre=(side * (of.x - 2), y - 0.45 * fat_mm, z - 0.35 * fat_mm))
@@ -97,7 +104,9 @@ def _kidney(side: int, of: Kidney, fat_mm: float, fused: bool) -> Paints:
             yield paint(pyramid, "kidney medulla", Layer.CONTENT, over=in_kidney)
     inwards = -side * 6.0 * size * capsule.axes[:, 0]
     centre = np.asarray(capsule.centre) + inwards
-    sinus = Ellipsoid(tuple(centre.tolist()), (10 * size * of.sinus, 8 * size * of.sinus, 27 * size), turn)
+    sinus = Ellipsoid(
+        tuple(centre.tolist()), (10 * size * of.sinus, 8 * size * of.sinus, 27 * size), turn
+    )
     lip = tube([centre, centre + 4.5 * inwards], [7.0 * size * of.sinus, 9.0 * size * of.sinus])
     yield from paints((sinus, lip), "visceral fat", Layer.VESSEL, over=in_kidney)
     yield paint(sinus.shrunk(7.0 * size * of.sinus), "urine", Layer.VESSEL)

@@ -10,7 +10,17 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, beside, bone, detail, details, on_side, paint, paints
+from fovnet.phantom.anatomy.layers import (
+    Layer,
+    Paints,
+    beside,
+    bone,
+    detail,
+    details,
+    on_side,
+    paint,
+    paints,
+)
 from fovnet.phantom.anatomy.limbs import line, oval
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.solids import Loft, Point, Side
@@ -20,22 +30,26 @@ from fovnet.phantom.person.traits import Person
 BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     # vastus medialis, the lowest belly of the thigh
     (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),
-    (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),     # vastus lateralis
-    (((80, -34, 610), (73, -37, 530), (68, -32, 476)), (22, 19, 9)),     # semimembranosus
+    (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),  # vastus lateralis
+    (((80, -34, 610), (73, -37, 530), (68, -32, 476)), (22, 19, 9)),  # semimembranosus
     (((124, -36, 610), (131, -33, 530), (133, -28, 468)), (20, 16, 7)),  # biceps
-    (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),        # sartorius
+    (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),  # sartorius
     # gastrocnemius, medial head
     (((78, -34, 526), (75, -46, 488), (73, -44, 440), (73, -42, 405)), (9, 16, 22, 25)),
     # gastrocnemius, lateral head
     (((119, -34, 520), (121, -44, 484), (121, -42, 440), (120, -42, 405)), (8, 14, 20, 23)),
-    (((112, -32, 464), (90, -34, 440), (84, -26, 410)), (6, 11, 13)),    # popliteus
-    (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),     # tibialis anterior
+    (((112, -32, 464), (90, -34, 440), (84, -26, 410)), (6, 11, 13)),  # popliteus
+    (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),  # tibialis anterior
 )
 """Muscle bellies around the knee: points and radii."""
 
 CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
-    (((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)), 3.0, "tendon"),         # semitendinosus
-    (((64, -30, 560), (58, -32, 500), (60, -8, 440)), 2.2, "tendon"),                         # gracilis
+    (
+        ((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)),
+        3.0,
+        "tendon",
+    ),  # semitendinosus
+    (((64, -30, 560), (58, -32, 500), (60, -8, 440)), 2.2, "tendon"),  # gracilis
     # medial collateral ligament
     (((55.5, -4, 507), (56.5, -4, 480), (60, -2, 440)), 2.0, "tendon"),
     # lateral collateral ligament
@@ -46,8 +60,12 @@ CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
     (((76, 40, 512), (60, 20, 506), (55, 0, 504)), 1.4, "tendon"),
     # lateral retinaculum
     (((120, 40, 512), (136, 20, 506), (141, 0, 504)), 1.4, "tendon"),
-    (((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)), 3.2, "spinal cord"),  # tibial nerve
-    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),                # peroneal nerve
+    (
+        ((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)),
+        3.2,
+        "spinal cord",
+    ),  # tibial nerve
+    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),  # peroneal nerve
     # great saphenous vein
     (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),
 )
@@ -66,9 +84,12 @@ TIBIA = (
 435) and to the back."""
 
 FEMUR = (
-    (494.0, 98.0, -6.0, 37.0, 22.0, 19.0), (505.0, 98.0, -5.0, 40.5, 26.0, 24.0),
-    (516.0, 98.0, -4.0, 40.5, 27.0, 25.0), (530.0, 98.0, -3.0, 37.0, 24.0, 22.0),
-    (546.0, 98.5, -2.0, 30.0, 21.0, 20.0), (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
+    (494.0, 98.0, -6.0, 37.0, 22.0, 19.0),
+    (505.0, 98.0, -5.0, 40.5, 26.0, 24.0),
+    (516.0, 98.0, -4.0, 40.5, 27.0, 25.0),
+    (530.0, 98.0, -3.0, 37.0, 24.0, 22.0),
+    (546.0, 98.5, -2.0, 30.0, 21.0, 20.0),
+    (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
     (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
 )
 """The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width, front,
@@ -106,7 +127,10 @@ def _around(person: Person, side: int) -> Paints:
         belly = right if side > 0 else right.mirror()
         yield paint(beside(belly, 1.5, rng) & below, "intermuscular fat", Layer.SEAM, inside)
         yield paint(belly & below, "muscle", Layer.SEAM, inside)
-    cords = (paint(line(person, points, radius), tissue, Layer.VESSEL) for points, radius, tissue in CORDS)
+    cords = (
+        paint(line(person, points, radius), tissue, Layer.VESSEL)
+        for points, radius, tissue in CORDS
+    )
     yield from on_side(cords, side)
 
 
@@ -120,8 +144,11 @@ def _bones(person: Person) -> Paints:
     joint surfaces."""
     at = partial(oval, person)
     yield from bone(Loft(_rows(person, FEMUR), square=0.35), 1.5, "yellow marrow")
-    cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))     # some is lost with age
-    for inner, reach in ((-17, 20.0), (17, 24.0)):  # the lateral lip of the groove is the higher one
+    cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
+    for inner, reach in (
+        (-17, 20.0),
+        (17, 24.0),
+    ):  # the lateral lip of the groove is the higher one
         lip = at((98 + inner, reach - 18, 512), (18, 17, 18))
         yield paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
         yield from bone(lip, 1.3, "yellow marrow")
@@ -149,7 +176,11 @@ def _worn(person: Person, side: int) -> Paints:
     (2007), Osteoarthritis Cartilage 15:A1.
     """
     at, rng = partial(oval, person), person.generator(611 + (side > 0))
-    dice, phase, size = rng.random(2), tuple(rng.uniform(0, 2 * np.pi, 3).tolist()), rng.uniform(4, 13)
+    dice, phase, size = (
+        rng.random(2),
+        tuple(rng.uniform(0, 2 * np.pi, 3).tolist()),
+        rng.uniform(4, 13),
+    )
     red = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
     if dice[0] < red:
         metaphysis = at((102, 2, 585), (40, 36, 55))
@@ -158,7 +189,12 @@ def _worn(person: Person, side: int) -> Paints:
     lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
     if lips > 1.0:
         for tip in (
-            (59, -8, 466), (137, -8, 466), (57, -6, 489), (139, -6, 489), (98, 23, 466), (98, 42, 533),
+            (59, -8, 466),
+            (137, -8, 466),
+            (57, -6, 489),
+            (139, -6, 489),
+            (98, 23, 466),
+            (98, 42, 533),
             (98, 40, 492),
         ):
             lip = at(tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips))
@@ -174,7 +210,9 @@ def _menisci(person: Person) -> Paints:
     eminence."""
     at = partial(oval, person)
     for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
-        hole = at((x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | at((x, -8, 479), (a - 1, b - 1, 7.0))
+        hole = at((x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | at(
+            (x, -8, 479), (a - 1, b - 1, 7.0)
+        )
         gap = at((x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
         ring = at((x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
         yield paint(at((x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE)
@@ -193,7 +231,9 @@ def _front(person: Person) -> Paints:
     """Patella with its cartilage, the tendons above and below it, Hoffa's fat pad, joint fluid."""
     at = partial(oval, person)
     fluid = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
-    pouch = at((98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | at((98, 26, 512), (26, 1.2 + fluid, 16))
+    pouch = at((98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | at(
+        (98, 26, 512), (26, 1.2 + fluid, 16)
+    )
     yield paint(at((98, 30, 478), (25, 15, 20)), "fat", Layer.SEAM)
     yield paint(pouch, "joint fluid", Layer.CONTENT)
     yield paint(at((98, 37, 512), (21, 9.5, 18)), "cartilage", Layer.BONE)

@@ -21,7 +21,7 @@ class Layer(IntEnum):
     SKIN = 0
     FAT = 1
     MUSCLE = 2
-    SEAM = 3          # fat between muscles
+    SEAM = 3  # fat between muscles
     CAVITY = 4
     ORGAN = 5
     CONTENT = 6
@@ -48,7 +48,9 @@ def paint(solid: Solid, tissue: str, layer: Layer, over: str | tuple[str, ...] =
     return Paint(solid, label_of(tissue), layer, tuple(map(label_of, names)))
 
 
-def paints(solids: Iterable[Solid], tissue: str, layer: Layer, over: str | tuple[str, ...] = ()) -> Paints:
+def paints(
+    solids: Iterable[Solid], tissue: str, layer: Layer, over: str | tuple[str, ...] = ()
+) -> Paints:
     """Several solids of one tissue."""
     return (paint(solid, tissue, layer, over) for solid in solids)
 
@@ -75,6 +77,7 @@ def on_side(right: Paints, side: int) -> Paints:
 
 def both_sides(right: Callable[P, Paints]) -> Callable[P, Paints]:
     """What `right` gives for the right side, then its mirror image on the left."""
+
     @wraps(right)
     def both(*args: P.args, **kwargs: P.kwargs) -> Paints:
         for side in (1, -1):

@@ -16,7 +16,7 @@ from fovnet.phantom.person.swelling import CORE
 from fovnet.phantom.person.traits import Person
 
 WET = ("muscle", "intermuscular fat", "fat")
-WET_SHARE = 0.4     # of masses: those with oedema around them
+WET_SHARE = 0.4  # of masses: those with oedema around them
 
 
 def parts(person: Person) -> Paints:

@@ -20,26 +20,50 @@ from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person
 
-SHARE = 0.25        # of people, those with a lesion (beside white matter lesions)
+SHARE = 0.25  # of people, those with a lesion (beside white matter lesions)
 BREAST_SHARE = 0.4  # of women who lie prone
-LEG_MASS_SHARE = 1 / 12     # of people; `families.small_family` makes it the reason for scans
-LARGE_MM = 60.0     # soft-tissue tumours above this are drawn as sarcomas with lobules
+LEG_MASS_SHARE = 1 / 12  # of people; `families.small_family` makes it the reason for scans
+LARGE_MM = 60.0  # soft-tissue tumours above this are drawn as sarcomas with lobules
 
 FLESH = (
-    "fat", "visceral fat", "intermuscular fat", "muscle", "tendon", "bowel wall", "gland", "skin",
-    "tumour", "watery tumour", "fluid of a lesion", "bruise",
+    "fat",
+    "visceral fat",
+    "intermuscular fat",
+    "muscle",
+    "tendon",
+    "bowel wall",
+    "gland",
+    "skin",
+    "tumour",
+    "watery tumour",
+    "fluid of a lesion",
+    "bruise",
 )
 ORGANS = (
-    "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate", "peripheral zone",
-    "myometrium", "endometrium", "gonad",
+    "liver",
+    "spleen",
+    "kidney cortex",
+    "kidney medulla",
+    "pancreas",
+    "prostate",
+    "peripheral zone",
+    "myometrium",
+    "endometrium",
+    "gonad",
 )
 BRAIN = ("grey matter", "white matter", "oedematous white matter")
 MARROW = ("red marrow", "mixed marrow", "yellow marrow", "cortical bone")
 
 PLACES: tuple[tuple[str, float, float, float], ...] = (
-    ("brain", 0.24, 8.0, 60.0), ("thigh", 0.22, 15.0, 140.0), ("pelvis", 0.12, 10.0, 90.0),
-    ("liver", 0.12, 8.0, 90.0), ("breast", 0.08, 8.0, 45.0), ("neck", 0.05, 8.0, 45.0),
-    ("chest", 0.07, 10.0, 70.0), ("calf", 0.05, 10.0, 60.0), ("belly", 0.05, 10.0, 100.0),
+    ("brain", 0.24, 8.0, 60.0),
+    ("thigh", 0.22, 15.0, 140.0),
+    ("pelvis", 0.12, 10.0, 90.0),
+    ("liver", 0.12, 8.0, 90.0),
+    ("breast", 0.08, 8.0, 45.0),
+    ("neck", 0.05, 8.0, 45.0),
+    ("chest", 0.07, 10.0, 70.0),
+    ("calf", 0.05, 10.0, 60.0),
+    ("belly", 0.05, 10.0, 100.0),
 )
 """Site, share, and the smallest and largest diameter in mm."""
 
@@ -99,7 +123,11 @@ def leg_mass(person: Person) -> tuple[str, Point, float] | None:
         return None
     name = "thigh" if rng.random() < 0.75 else "calf"
     place = _place(name, person, rng)
-    return name, place, float(np.exp(rng.uniform(np.log(30.0), np.log(150.0 if name == "thigh" else 100.0))))
+    return (
+        name,
+        place,
+        float(np.exp(rng.uniform(np.log(30.0), np.log(150.0 if name == "thigh" else 100.0)))),
+    )
 
 
 def _lesion(person: Person, rng: np.random.Generator) -> Paints:
@@ -109,7 +137,9 @@ def _lesion(person: Person, rng: np.random.Generator) -> Paints:
     yield from _mass(person, name, _place(name, person, rng), across, rng)
 
 
-def _mass(person: Person, name: str, middle: Point, across: float, rng: np.random.Generator) -> Paints:
+def _mass(
+    person: Person, name: str, middle: Point, across: float, rng: np.random.Generator
+) -> Paints:
     a, b, c = _uneven(0.5 * across, rng)
     in_a_leg = name in ("thigh", "calf")
     whole = lobed(Ellipsoid(middle, (a, b, c * (1.5 if in_a_leg else 1.0))), rng)
@@ -145,7 +175,7 @@ def _in_body(whole: Lobed, kind: str, across: float, name: str, rng: np.random.G
         yield detail(core, "fluid of a lesion", "tumour")
     if kind == "bled" and rng.random() < 0.5:
         yield detail(whole.shrunk(0.12 * across), "fluid of a lesion", "bruise")
-    if kind == "solid" and across > 25:     # a second part of another tissue, and strands through it
+    if kind == "solid" and across > 25:  # a second part of another tissue, and strands through it
         yield detail(lobed(whole.base.shrunk(0.25 * across), rng), "muscle", "tumour")
 
 
@@ -161,7 +191,8 @@ def of_a_sarcoma(whole: Lobed, across: float, rng: np.random.Generator) -> Paint
     yield detail(whole, "muscle", over)
     yield detail(inner, kinds[0], "muscle")
     for tissue, thick, of in (
-        (kinds[1], (0.1, 0.7), (0.5, 1.1)), ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
+        (kinds[1], (0.1, 0.7), (0.5, 1.1)),
+        ("fluid of a lesion", (0.0, 0.4), (0.4, 0.9)),
         ("muscle", (0.01, 0.05), (0.6, 1.2)),
     ):
         length, phase = across * rng.uniform(*of), tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
@@ -174,7 +205,8 @@ def _bulge(person: Person, whole: Lobed) -> Paints:
     midline."""
     towards, fat = -1.0 if whole.base.centre[0] > 0 else 1.0, 7.0 + 0.4 * person.fat_mm
     for mm, tissue, layer, gap in (
-        (fat + 1.8, "skin", Layer.SKIN, 0.0), (fat, "fat", Layer.FAT, 1.6),
+        (fat + 1.8, "skin", Layer.SKIN, 0.0),
+        (fat, "fat", Layer.FAT, 1.6),
         (5.0, "muscle", Layer.MUSCLE, 4.0),
     ):
         yield paint(whole.base.shrunk(-mm) & Side((towards, 0.0, 0.0), -gap), tissue, layer)
@@ -204,8 +236,10 @@ def _place(name: str, person: Person, rng: np.random.Generator) -> Point:
 
 
 ELSEWHERE = {
-    "pelvis": ((60.0, -10.0, 925.0), (55, 75, 60)), "neck": ((38.0, -10.0, 1490.0), (20, 35, 30)),
-    "chest": ((115.0, 0.0, 1330.0), (40, 95, 90)), "belly": ((70.0, 20.0, 1120.0), (70, 90, 80)),
+    "pelvis": ((60.0, -10.0, 925.0), (55, 75, 60)),
+    "neck": ((38.0, -10.0, 1490.0), (20, 35, 30)),
+    "chest": ((115.0, 0.0, 1330.0), (40, 95, 90)),
+    "belly": ((70.0, 20.0, 1120.0), (70, 90, 80)),
 }
 """Middle at the right side and largest distance from it of the other sites, mm."""
 

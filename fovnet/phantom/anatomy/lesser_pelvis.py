@@ -48,7 +48,9 @@ def _walls(person: Person) -> Paints:
     yield from paints(muscles, "muscle", Layer.SEAM)
     inner = Ellipsoid((52.0, -2.0, 903.0), (11.5 * person.brawn, 42.0, 34.0), (0.0, 8.0, -14.0))
     yield paint(inner, "muscle", Layer.ORGAN)
-    plane = Ellipsoid((74.0, -66.0, 905.0), (40.0, 5.0 + 0.1 * person.fat_mm, 42.0), (0.0, 0.0, 24.0))
+    plane = Ellipsoid(
+        (74.0, -66.0, 905.0), (40.0, 5.0 + 0.1 * person.fat_mm, 42.0), (0.0, 0.0, 24.0)
+    )
     yield seam(plane)
     sciatic = tube([(52, -66, 945), (74, -62, 890), (84, -44, 830)], 5.0)
     yield paint(sciatic, "spinal cord", Layer.SEAM)
@@ -70,15 +72,21 @@ def _floor(person: Person) -> Paints:
     """Levator ani: a thin funnel, open in front; below it the fat of the ischioanal fossae, and the anal
     canal through it."""
     between = ("muscle", "intermuscular fat")
-    outer, inner = (Ellipsoid((0.0, -6.0, 868.0), semi) for semi in ((50.0, 52.0, 18.0), (48.0, 50.0, 17.0)))
+    outer, inner = (
+        Ellipsoid((0.0, -6.0, 868.0), semi) for semi in ((50.0, 52.0, 18.0), (48.0, 50.0, 17.0))
+    )
     yield paint(outer, "fat", Layer.SEAM, over=between)
     yield paint(inner, "fat", Layer.ORGAN, over=("muscle", "visceral fat"))
     yield from _fossae(person)
     funnel = Loft(FUNNEL)
-    sling = (funnel - funnel.shrunk(3.2 * person.brawn)) - Ellipsoid((0.0, 44.0, 880.0), (13.0, 40.0, 60.0))
+    sling = (funnel - funnel.shrunk(3.2 * person.brawn)) - Ellipsoid(
+        (0.0, 44.0, 880.0), (13.0, 40.0, 60.0)
+    )
     yield paint(funnel, "visceral fat", Layer.ORGAN, over=("fat", "muscle"))
     yield paint(sling, "muscle", Layer.ORGAN)
-    canal = tube([(0, -47, 884), (0, -52, 864), (0, -62, 836), (0, -68, 822)], [14.0, 14.5, 13.0, 11.0])
+    canal = tube(
+        [(0, -47, 884), (0, -52, 864), (0, -62, 836), (0, -68, 822)], [14.0, 14.5, 13.0, 11.0]
+    )
     yield paint(canal, "muscle", Layer.CONTENT)
     yield paint(canal.shrunk(7.5), "mucosa", Layer.CONTENT)
     yield paint(canal.shrunk(11.5), "gas", Layer.CONTENT)
@@ -140,7 +148,11 @@ def _shaft(small: float) -> Paints:
     """The two corpora cavernosa side by side in the dark tunica albuginea, the corpus spongiosum below
     them."""
     way = (
-        (0.0, 36.0, 860.0), (0.0, 66.0, 876.0), (0.0, 88.0, 870.0), (0.0, 110.0, 850.0), (3.0, 116.0, 816.0),
+        (0.0, 36.0, 860.0),
+        (0.0, 66.0, 876.0),
+        (0.0, 88.0, 870.0),
+        (0.0, 110.0, 850.0),
+        (3.0, 116.0, 816.0),
     )
     where = ("gonad", "fat", "muscle")
     yield paint(tube(way, 10.5 * small), "tendon", Layer.VESSEL, over=where)
@@ -194,7 +206,10 @@ def _seat(person: Person) -> Paints:
     stout, pressed_mm = 0.4 + 0.6 * person.brawn, 3.5 + 0.3 * person.fat_mm
     way = limbs.placed(person, ((66, -74, 880), (88, -62, 836), (108, -52, 800), (128, -28, low)))
     belly = tube(way, [r * stout for r in (26.0, 24.0, 16.0, 6.0)], step_mm=20)
-    sleeve, within = belly.shrunk(-(0.8 + 0.04 * person.fat_mm)), ("muscle", "intermuscular fat", "fat")
+    sleeve, within = (
+        belly.shrunk(-(0.8 + 0.04 * person.fat_mm)),
+        ("muscle", "intermuscular fat", "fat"),
+    )
     yield from covered(belly, 0.9 * person.fat_mm, flat)
     yield seam(flat(sleeve, pressed_mm))
     yield paint(flat(belly, pressed_mm), "muscle", Layer.SEAM, within)
@@ -239,7 +254,9 @@ def _manly(person: Person) -> Paints:
 def _beside_the_prostate(gland: Ellipsoid, rng: np.random.Generator) -> Paints:
     """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
     (_, y, z), (a, b, c) = gland.centre, gland.semi
-    bundles = (Ellipsoid((0.85 * a + 4, y - 0.6 * b, z + dz), (3.0, 2.4, 3.6)) for dz in (-8.0, 0.0, 8.0))
+    bundles = (
+        Ellipsoid((0.85 * a + 4, y - 0.6 * b, z + dz), (3.0, 2.4, 3.6)) for dz in (-8.0, 0.0, 8.0)
+    )
     yield from paints(bundles, "venous blood", Layer.VESSEL)
     horn = Ellipsoid((22.0, y - 8.0, z + c + 9.0), (22.0, 6.5, 8.0), (0.0, -16.0, -18.0))
     folds = Sheets(horn, (15.0, 15.0, 15.0), 0.35, (rng.uniform(0, 6), 1.0, 2.0))
@@ -276,14 +293,16 @@ def _womanly(person: Person) -> Paints:
     for side in (1, -1) if person.age < 52 else ():
         for _ in range(5):
             dx, dy, dz = rng.uniform(-1, 1, 3) * (10.0, 6.0, 12.0)
-            follicle = Ellipsoid((side * 46.0 + dx, -8.0 + dy, 962.0 + dz), (rng.uniform(2, 5),) * 3)
+            follicle = Ellipsoid(
+                (side * 46.0 + dx, -8.0 + dy, 962.0 + dz), (rng.uniform(2, 5),) * 3
+            )
             yield paint(follicle, "urine", Layer.VESSEL, over="gonad")
 
 
 def _within_the_womb(person: Person) -> Paints:
     """The dark junctional zone around the endometrium, which thins with age, and the dark ring around the
     cervical canal."""
-    *_, rng = belly.bladder(person)         # the womb's numbers come after the bladder's
+    *_, rng = belly.bladder(person)  # the womb's numbers come after the bladder's
     size, lean = rng.uniform(0.8, 1.15), rng.uniform(-8, 12)
     thin = 1.5 if person.age > 52 or person.age < 13 else person.generator(77).uniform(2.5, 5.5)
     lining = Ellipsoid((lean / 2, -8.0, 960.0), (11 * size, thin, 20 * size), (-38.0, lean, 0.0))

@@ -70,7 +70,9 @@ def _flesh(person: Person) -> Paints:
     uneven = np.exp(person.generator(780).normal(0, 0.15, 4))
     for (*_, share), (z, cx, cy, *reaches) in zip(LEG, muscle.table, strict=True):
         # outer, inner, front, back
-        under = person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15) * person.figure.leg(z)
+        under = (
+            person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15) * person.figure.leg(z)
+        )
         fat.append((z, cx, cy, *(reaches + np.maximum(under, 2.0)).tolist()))
     layer, middle = replace(muscle, table=tuple(fat)), (-1.0, 0.0, 0.0)
     flesh = pressed(person, muscle & Side(middle, -4.0), 3.5 + 0.3 * person.fat_mm)
@@ -106,15 +108,26 @@ def outline(person: Person) -> Outline:
 def _vessels(person: Person) -> Paints:
     """Femoral vessels, continuing as popliteal and calf vessels, and the sciatic nerve; all in fat."""
     path = (
-        (84, 50, 840), (80, 34, 760), (80, 10, 660), (90, -28, 560), (98, -38, 480), (98, -22, 380),
-        (94, -18, 250), (84, -24, 100),
+        (84, 50, 840),
+        (80, 34, 760),
+        (80, 10, 660),
+        (90, -28, 560),
+        (98, -38, 480),
+        (98, -22, 380),
+        (94, -18, 250),
+        (84, -24, 100),
     )
     line = placed(person, path)
     beside = [(x + 9, y - 4, z) for x, y, z in line]
-    sleeve = tube([(x + 4, y - 2, z) for x, y, z in line], [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5])
+    sleeve = tube(
+        [(x + 4, y - 2, z) for x, y, z in line], [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5]
+    )
     nerve = placed(person, ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600)))
     around = tube([(x - 2, y - 1, z) for x, y, z in nerve], [8.0, 5.5, 5.5, 9.0])
-    artery, vein = (4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8), (5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2)
+    artery, vein = (
+        (4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8),
+        (5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2),
+    )
     yield from map(seam, (sleeve, around))
     within = ("muscle", "intermuscular fat")
     yield paint(tube(nerve, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=within)
@@ -143,7 +156,14 @@ def _thigh_bone(person: Person) -> Paints:
     """Femoral head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or a metal
     hip."""
     head, through = _hip_joint(person), partial(line, person)
-    shaft = ((131, -12, 895), (124, -4, 850), (117, 11, 740), (107, 8, 620), (100, -2, 555), (98, -6, 515))
+    shaft = (
+        (131, -12, 895),
+        (124, -4, 850),
+        (117, 11, 740),
+        (107, 8, 620),
+        (100, -2, 555),
+        (98, -6, 515),
+    )
     yield paint(Ellipsoid(head, (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)
     for solid, cortex_mm in (
         (Ellipsoid(head, (24.0, 24.0, 24.0)), 1.8),
@@ -177,11 +197,15 @@ def _knee(person: Person) -> Paints:
         condyle = oval(person, (98 + inner, -8, 499), (20.0, 31.0, 22.0))
         yield paint(condyle.shrunk(-2.8), "cartilage", Layer.BONE)
         yield from bone(condyle, 1.5, "yellow marrow")
-        yield paint(oval(person, (98 + 1.2 * inner, -6, 474), (17.0, 24.0, 4.0)), "tendon", Layer.BONE)
+        yield paint(
+            oval(person, (98 + 1.2 * inner, -6, 474), (17.0, 24.0, 4.0)), "tendon", Layer.BONE
+        )
     plateau = oval(person, (98, -8, 452), (39.0, 27.0, 18.0), square=0.5)
     yield paint(plateau.shrunk(-2.2), "cartilage", Layer.BONE)
     yield from bone(plateau, 1.6, "yellow marrow")
-    yield from bone(oval(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow")
+    yield from bone(
+        oval(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow"
+    )
     yield paint(line(person, ((98, 44, 494), (98, 36, 440)), 5.0), "tendon", Layer.BONE)
     yield paint(line(person, ((98, 40, 530), (98, 36, 590)), [6.0, 4.0]), "tendon", Layer.BONE)
     yield detail(line(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon")
@@ -190,11 +214,16 @@ def _knee(person: Person) -> Paints:
 def _shin(person: Person) -> Paints:
     # Sharp in front, flat at the medial side, which only skin and fat cover.
     rows = (
-        (82, 90, -6, 20), (110, 88, -2, 14.5), (200, 88, 9, 11.5), (320, 92, 15, 13.5), (400, 96, 7, 19),
+        (82, 90, -6, 20),
+        (110, 88, -2, 14.5),
+        (200, 88, 9, 11.5),
+        (320, 92, 15, 13.5),
+        (400, 96, 7, 19),
         (440, 98, -4, 30),
     )
     table = tuple(
-        (z, x + person.turned_out_mm(z), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r) for z, x, y, r in rows
+        (z, x + person.turned_out_mm(z), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r)
+        for z, x, y, r in rows
     )
     fibula = ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))
     yield from bone(Outline(table, (0.0, 0.2)), 4.2, "yellow marrow")
@@ -205,12 +234,21 @@ def _shin(person: Person) -> Paints:
 def _foot(person: Person) -> Paints:
     """Heel, talus, midfoot, metatarsals and toes; in a supine person the forefoot points forwards and
     down."""
-    sole = ((92, -42, 28), (92, -20, 44), (96, 30, 42), (104, 85, 28), (108, 130, 19), (108, 148, 15))
+    sole = (
+        (92, -42, 28),
+        (92, -20, 44),
+        (96, 30, 42),
+        (104, 85, 28),
+        (108, 130, 19),
+        (108, 148, 15),
+    )
     heel = line(person, sole, [28, 32, 30, 25, 17, 13])
     yield from skinned(heel, 2.0, 6.0)
     yield from bone(line(person, ((92, -46, 30), (94, 0, 38)), [18, 15]), 1.8, "yellow marrow")
     yield from bone(oval(person, (92, -2, 62), (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
-    yield from bone(oval(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow")
+    yield from bone(
+        oval(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow"
+    )
     for ray in range(5):
         x = 86 + 10.5 * ray
         way = ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))
@@ -228,7 +266,9 @@ def arms(person: Person, fine: bool = False) -> Paints:
         thick, fat = person.brawn, 0.45 * person.fat_mm * person.figure.arms
         upper = [shoulder, _between(shoulder, elbow, 0.35), _between(shoulder, elbow, 0.8), elbow]
         lower = [elbow, _between(elbow, wrist, 0.3), wrist]
-        yield from limb(tube(upper, [46 * thick, 42 * thick, 36 * thick, 36 * thick], step_mm=60), fat)
+        yield from limb(
+            tube(upper, [46 * thick, 42 * thick, 36 * thick, 36 * thick], step_mm=60), fat
+        )
         yield from limb(tube(lower, [36 * thick, 37 * thick, 23.0], step_mm=60), 0.6 * fat)
         hand = tube([wrist, palm, tips], [22.0, 21.0, 9.0]) | tube(
             [_nudged(palm, wrist, 12), _nudged(palm, tips, 30)], [21.0, 16.0]
@@ -251,19 +291,31 @@ def arm_joints(person: Person, side: int, fine: bool) -> list[Point]:
     up = person.borders.shoulders_mm
     y = rng.uniform(-18, 10)
     rest: tuple[Point, ...] = (
-        (206 + out, -8 + y, 1105 + up), (224 + out, 8 + y, 862 + up), (226 + out, 12 + y, 790 + up),
+        (206 + out, -8 + y, 1105 + up),
+        (224 + out, 8 + y, 862 + up),
+        (226 + out, 12 + y, 790 + up),
         (222 + out, 20 + y, 695 + up),
     )
     if person.arms == "raised":
         lean = rng.uniform(-20, 25)
         rest = (
-            (225 + lean, 10 + y, 1655 + up), (165 + lean, 30 + y, 1880 + up), (140 + lean, 34 + y, 1950 + up),
+            (225 + lean, 10 + y, 1655 + up),
+            (165 + lean, 30 + y, 1880 + up),
+            (140 + lean, 34 + y, 1950 + up),
             (120 + lean, 36 + y, 2040 + up),
         )
     if person.arms == "folded":
-        front = 128 + person.fat_mm + person.belly_mm + person.figure.deeper_mm(person.fat_mm) + 0.5 * wall
+        front = (
+            128
+            + person.fat_mm
+            + person.belly_mm
+            + person.figure.deeper_mm(person.fat_mm)
+            + 0.5 * wall
+        )
         rest = (
-            (206 + out, 0, 1105 + up), (98, front, 1082 + y), (58, front + 4, 1088 + y),
+            (206 + out, 0, 1105 + up),
+            (98, front, 1082 + y),
+            (58, front + 4, 1088 + y),
             (10, front + 2, 1098 + y),
         )
     shoulder = ((184.0 if fine else 168.0) * broad(person), -12.0, 1398.0 + up)

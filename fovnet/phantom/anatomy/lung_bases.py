@@ -56,6 +56,7 @@ def _inner(person: Person, wall: Loft) -> Loft:
     for z, cx, cy, a, front, back in wall.table:
         up = (z - low) / (high - low)
         side, ahead = (float(np.clip((up - ends) / (1 - ends), 0, 1)) for ends in (0.25, 0.6))
-        rows.append((z, cx, cy, a - thick * side**1.2, front - 0.7 * thick * ahead, back - thick * up**0.6))
+        rows.append(
+            (z, cx, cy, a - thick * side**1.2, front - 0.7 * thick * ahead, back - thick * up**0.6)
+        )
     return Loft(tuple(rows), square=wall.square)
-

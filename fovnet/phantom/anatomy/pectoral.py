@@ -13,9 +13,9 @@ from fovnet.phantom.geometry.solids import Bools, Filling, Floats, Loft, Point
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
 
-BESIDE_MM = (16.0, 150.0)       # from the sternum's edge to the armpit
-HEIGHTS_MM = (1245.0, 1420.0)   # from the sixth rib to the collar bone
-PLAIN_MM = 9.0                  # thickness of the muscle over the ribs without additions
+BESIDE_MM = (16.0, 150.0)  # from the sternum's edge to the armpit
+HEIGHTS_MM = (1245.0, 1420.0)  # from the sixth rib to the collar bone
+PLAIN_MM = 9.0  # thickness of the muscle over the ribs without additions
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class Front:
             np.sin(np.float32(kx) * beside + np.float32(kz) * z + np.float32(phase))
             for kx, kz, phase in self.waves
         )
-        added = self.more_mm + self.sloped_mm * (out + up - 1) + self.wavy_mm / len(self.waves) * wavy
+        added = (
+            self.more_mm + self.sloped_mm * (out + up - 1) + self.wavy_mm / len(self.waves) * wavy
+        )
         return np.asarray(fade * np.clip(added, -4, 11), dtype=np.float32)
 
     def at_mm(self, x: Floats, z: Floats) -> Floats:
@@ -72,7 +74,11 @@ class Relief(Filling):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         plain, added = self.front.plain_mm(x, z), self.front.added_mm(x, z)
-        between = (y <= plain) & (y > plain + added) if self.hollow else (y > plain) & (y <= plain + added)
+        between = (
+            (y <= plain) & (y > plain + added)
+            if self.hollow
+            else (y > plain) & (y <= plain + added)
+        )
         return between & self.region.inside(x, y, z)
 
 

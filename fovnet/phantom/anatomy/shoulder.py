@@ -37,12 +37,12 @@ HEAD: Point = (172.0, -12.0, 1402.0)
 HEAD_MM = 24.0
 BLADE: Point = (110.0, -69.0, 1366.0)
 BLADE_DEG = 40.0
-SLEEVE_MM = 1.8     # of fat around a muscle, before additions for age and weight
+SLEEVE_MM = 1.8  # of fat around a muscle, before additions for age and weight
 
 SHEETS: tuple[tuple[Point, Point], ...] = (
     # position along the scapula (outwards), in front of it, above its middle; half sizes along, across, up
-    ((2.0, 13.0, -2.0), (50.0, 10.5, 60.0)),        # subscapularis
-    ((4.0, -12.5, -14.0), (49.0, 11.0, 47.0)),      # infraspinatus
+    ((2.0, 13.0, -2.0), (50.0, 10.5, 60.0)),  # subscapularis
+    ((4.0, -12.5, -14.0), (49.0, 11.0, 47.0)),  # infraspinatus
 )
 """The two flat muscles on the faces of the scapula."""
 
@@ -94,7 +94,9 @@ def _oval(
     return Ellipsoid(girdle(person, (at,), limbs.broad(person))[0], semi, turn, square)
 
 
-def _line(person: Person, points: tuple[Point, ...], radii: ArrayLike, step_mm: float | None = None) -> Tube:
+def _line(
+    person: Person, points: tuple[Point, ...], radii: ArrayLike, step_mm: float | None = None
+) -> Tube:
     return tube(girdle(person, points, limbs.broad(person)), radii, step_mm=step_mm)
 
 
@@ -171,14 +173,18 @@ def _arm(person: Person, side: int) -> Paints:
     shoulder, elbow = np.array(limbs.arm_joints(person, side, True)[:2])
     head = np.array(_oval(person, HEAD, (HEAD_MM,) * 3).centre) * (side, 1, 1)
     down = elbow - shoulder
-    within = tube([head + share * down for share in (0, 0.14, 0.3, 0.46)], [HEAD_MM + 10.0, 31.0, 25.0, 12.0])
+    within = tube(
+        [head + share * down for share in (0, 0.14, 0.3, 0.46)], [HEAD_MM + 10.0, 31.0, 25.0, 12.0]
+    )
     thick = 0.9 + 4 * person.marbling + 0.02 * person.fat_mm
     outer = Side((-float(side), 0.0, 0.0), -(abs(float(head[0])) - 4.0))
     plane = (within.shrunk(-thick) - within) & outer
     lines = []
     # biceps, brachialis, the three heads of triceps
     for x, y in ((0, 22), (9, 9), (17, -12), (-9, -14), (2, -27)):
-        ends = [tuple((shoulder + share * down + (side * x, y, 0.0)).tolist()) for share in (0.3, 0.95)]
+        ends = [
+            tuple((shoulder + share * down + (side * x, y, 0.0)).tolist()) for share in (0.3, 0.95)
+        ]
         lines.append(tuple(sorted(ends, key=lambda point: point[2])))
     walls = Walls(tuple(lines), 0.8 * thick, 30.0)
     yield from map(seam, (plane, walls))
@@ -188,7 +194,7 @@ def blade(person: Person) -> Paints:
     """Scapula: a thin plate with thick borders, its spine rising to the acromion, and the coracoid; the
     clavicle that meets them."""
     plate = _by_the_blade(person, (-4.0, 0.0, 0.0), (50.0, 3.0, 70.0))
-    outwards, down = 0.88, -0.476          # the lateral border ends the bone
+    outwards, down = 0.88, -0.476  # the lateral border ends the bone
     x, _, z = _oval(person, (146, 0, 1380), (1, 1, 1)).centre
     wing = plate & Side((outwards, 0.0, down), float(np.dot((outwards, down), (x, z))))
     ridge = ((76, -100, 1412), (112, -80, 1424), (146, -60, 1436), (170, -44, 1440))
@@ -206,7 +212,9 @@ def blade(person: Person) -> Paints:
         yield from bone(solid, cortex_mm)
 
 
-def _between(first: tuple[Point, ...], second: tuple[Point, ...], share: float) -> tuple[Point, ...]:
+def _between(
+    first: tuple[Point, ...], second: tuple[Point, ...], share: float
+) -> tuple[Point, ...]:
     """The points a share of the way from each point of the first to that of the second."""
     return tuple(
         tuple(a + share * (b - a) for a, b in zip(one, other, strict=True))
@@ -225,7 +233,7 @@ def _joint(person: Person, side: int) -> Paints:
     socket = oval((149, -28, 1402), (11.5, 14, 19), turn, square=0.3) - around
     neck = _line(person, ((128, -50, 1398), (143, -34, 1401)), (8.0, 11.5)) - around
     lip = oval((153, -26, 1402), (5.0, 17, 22), turn) - around.shrunk(2.0)
-    away = (0.74, 0.5, -0.45)                   # away from the socket, where the head has no cartilage
+    away = (0.74, 0.5, -0.45)  # away from the socket, where the head has no cartilage
     facing = Side(away, float(np.dot(away, head.centre)) + 4.0)
     yield paint(around.shrunk(2.0 - 0.5 * fluid) & facing, "joint fluid", Layer.CONTENT)
     yield paint(oval((166, -10, 1376), (12, 14, 3 + 3 * fluid)), "joint fluid", Layer.CONTENT)

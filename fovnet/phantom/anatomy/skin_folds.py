@@ -38,7 +38,9 @@ def _rolls(person: Person, rng: np.random.Generator) -> Iterator[Ellipsoid]:
             out = out_mm * rng.uniform(0.8, 1.0)
             if out:
                 x = side * (_reach_mm(person, z, behind, side) + out - semi[0])
-                yield Ellipsoid((x, -behind, z), tuple(semi), (0.0, 0.0, side * rng.uniform(-15, 25)))
+                yield Ellipsoid(
+                    (x, -behind, z), tuple(semi), (0.0, 0.0, side * rng.uniform(-15, 25))
+                )
     z, wide, deep, tall = rng.uniform((965, 95, 40, 34), (1010, 150, 60, 60)).tolist()
     if of.apron_mm:
         _, cy, _, front, _ = under_skin(person).below(z).tolist()

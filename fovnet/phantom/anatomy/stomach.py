@@ -17,12 +17,12 @@ def parts(person: Person) -> Paints:
     rng, top = person.generator(904), dome_mm(person)
     kind = rng.choice(list(FILLINGS), p=list(FILLINGS.values()))
     room = Box((-130.0, -60.0, top - 190), (60.0, 110.0, top + 10))
-    if kind == "gas":       # in front in a supine person, at times as far as the back of the fundus
+    if kind == "gas":  # in front in a supine person, at times as far as the back of the fundus
         level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), rng.uniform(-12, 30))
         yield detail(room & level, "gas", over="stomach content")
     elif kind == "food":
         yield detail(room, "stool", over="stomach content")
-    elif kind == "folds":   # rugae are 3 to 5 mm thick where the stomach is empty
+    elif kind == "folds":  # rugae are 3 to 5 mm thick where the stomach is empty
         phase = tuple(rng.uniform(0, 6, 3).tolist())
         rugae = Sheets(room, (22.0, 18.0, 26.0), rng.uniform(0.45, 0.8), phase)
         yield detail(rugae, "bowel wall", over="stomach content")

@@ -18,14 +18,39 @@ from fovnet.phantom.person.traits import Person
 Muscles = tuple[tuple[int, int], ...]
 
 NECK: Muscles = (
-    (44, 12), (28, 26), (40, -18), (12, -44), (28, -42), (16, -60), (40, -48), (54, -34), (12, 6), (26, 4),
+    (44, 12),
+    (28, 26),
+    (40, -18),
+    (12, -44),
+    (28, -42),
+    (16, -60),
+    (40, -48),
+    (54, -34),
+    (12, 6),
+    (26, 4),
 )
 CHEST: Muscles = (
-    (100, 60), (50, 84), (120, 10), (140, -30), (120, -60), (80, -84), (40, -90), (90, -55), (60, -70),
+    (100, 60),
+    (50, 84),
+    (120, 10),
+    (140, -30),
+    (120, -60),
+    (80, -84),
+    (40, -90),
+    (90, -55),
+    (60, -70),
     (150, 20),
 )
 BUTTOCK: Muscles = (
-    (78, -96), (112, -40), (112, -8), (118, 26), (96, 56), (64, 62), (62, -70), (126, 44), (40, 40),
+    (78, -96),
+    (112, -40),
+    (112, -8),
+    (118, 26),
+    (96, 56),
+    (64, 62),
+    (62, -70),
+    (126, 44),
+    (40, 40),
     (92, -66),
 )
 """x, y in mm of muscles of the right side, from the body's middle; the walls lie half way between them."""
@@ -50,11 +75,15 @@ def _septa(person: Person, rng: np.random.Generator, fine: bool) -> Paints:
     top = 1330.0 if fine else 1430.0
     for side in (1, -1):
         for muscles, low, high, share in (
-            (BUTTOCK, 852.0, 1030.0, 1.0), (CHEST, 1180.0, top, 0.8), (NECK, 1432.0, 1532.0, 0.8),
+            (BUTTOCK, 852.0, 1030.0, 1.0),
+            (CHEST, 1180.0, top, 0.8),
+            (NECK, 1432.0, 1532.0, 0.8),
         ):
             lines = []
             for muscle in muscles:
-                (ax, ay), (bx, by) = (rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + muscle).tolist()
+                (ax, ay), (bx, by) = (
+                    rng.normal(0, 4 if high < 1500 else 2.5, (2, 2)) + muscle
+                ).tolist()
                 lines.append((mirrored((ax, ay, low), side), mirrored((bx, by, high), side)))
             walls = Walls(tuple(lines), share * thick)
             yield detail(walls, "intermuscular fat", over="muscle")

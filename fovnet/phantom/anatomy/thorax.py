@@ -57,19 +57,27 @@ def lungs(person: Person) -> Paints:
             bend = root + 0.5 * out + rng.normal(0, 8, 3)
             branch = tube([root, bend, root + out], [rng.uniform(3.5, 5.5), 2.4, 1.2], step_mm=20)
             yield paint(branch, "venous blood", Layer.ORGAN, over="lung")
-    trachea = tube([(0, 22, 1512), (0, 14, 1470), (0, -2, 1425), (0, -16, 1384)], [8.5, 8.5, 8.5, 8.0])
+    trachea = tube(
+        [(0, 22, 1512), (0, 14, 1470), (0, -2, 1425), (0, -16, 1384)], [8.5, 8.5, 8.5, 8.0]
+    )
     yield paint(trachea.shrunk(-2), "cartilage", Layer.ORGAN)
     yield paint(trachea, "gas", Layer.CONTENT)
     for side, low in ((1, 1352), (-1, 1356)):
-        bronchus = tube([(0, -16, 1386), (side * 20, -22, 1370), (side * 40, -26, low)], [7.0, 6.0, 3.5])
+        bronchus = tube(
+            [(0, -16, 1386), (side * 20, -22, 1370), (side * 40, -26, low)], [7.0, 6.0, 3.5]
+        )
         yield paint(bronchus.shrunk(-1.5), "bowel wall", Layer.ORGAN)
         yield paint(bronchus, "gas", Layer.CONTENT)
 
 
 MEDIASTINUM = Loft(
     (
-        (1180, 0, -30, 22, 26, 52), (1240, -4, -26, 22, 36, 50), (1275, -6, -10, 24, 84, 66),
-        (1330, -4, -10, 20, 86, 66), (1385, 0, -8, 22, 58, 66), (1430, 0, -8, 24, 40, 50),
+        (1180, 0, -30, 22, 26, 52),
+        (1240, -4, -26, 22, 36, 50),
+        (1275, -6, -10, 24, 84, 66),
+        (1330, -4, -10, 20, 86, 66),
+        (1385, 0, -8, 22, 58, 66),
+        (1430, 0, -8, 24, 40, 50),
         (1470, 0, -4, 24, 30, 36),
     ),
     square=0.1,
@@ -81,8 +89,14 @@ def mediastinum(person: Person) -> Paints:
     yield paint(MEDIASTINUM, "visceral fat", Layer.CAVITY)
     yield from _under_the_heart(person)
     gullet = tube(
-        [(-3, -2, 1510), (-4, -10, 1440), (-6, column_y(1350) + 26, 1350), (-14, column_y(1260) + 30, 1262)],
-        6.5, step_mm=30,
+        [
+            (-3, -2, 1510),
+            (-4, -10, 1440),
+            (-6, column_y(1350) + 26, 1350),
+            (-14, column_y(1260) + 30, 1262),
+        ],
+        6.5,
+        step_mm=30,
     )
     yield paint(gullet, "muscle", Layer.ORGAN)
     yield paint(gullet.shrunk(4.0), "mucosa", Layer.CONTENT)
@@ -123,7 +137,9 @@ def between_ribs(person: Person) -> Paints:
     """
     rows = zip(muscular_trunk(person).table, OUTLINE, strict=True)
     table = [row for row, (written, *_) in rows if 1160.0 < written < 1400.0]
-    inner = Loft(tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table))
+    inner = Loft(
+        tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table)
+    )
     chest = Loft(tuple(table), square=person.figure.square)
     yield paint(chest - inner, "muscle", Layer.CONTENT, over="lung")
 
@@ -182,8 +198,10 @@ def great_vessels(person: Person) -> Paints:
         tube([*lower, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]),
         tube([(20, 14, 1320), (22, 10, 1370), (20, 12, 1425)], 9.5),
         tube([(-16, 34, 1335), (-20, 20, 1365), (-16, -4, 1374)], 13.0),
-        *(tube([(-14, -6, 1374), (side * 24, -14, 1372), (side * 40, -20, 1368)], [10, 9, 7])
-          for side in (1, -1)),
+        *(
+            tube([(-14, -6, 1374), (side * 24, -14, 1372), (side * 40, -20, 1368)], [10, 9, 7])
+            for side in (1, -1)
+        ),
     )
     yield from paints(veins, "venous blood", Layer.VESSEL)
     yield from _from_neck_to_groin(person)
@@ -196,7 +214,9 @@ def _from_neck_to_groin(person: Person) -> Paints:
         [(8, 8, 1412), (18, 8, 1450), (26, 8, 1500), (27, 2, 1545), (24, -8, 1595)],
         [5.5, 4.0, 3.6, 3.4, 2.8],
     )
-    jugular = tube([(18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590)], [7.5, 6.5, 5.5, 4.5])
+    jugular = tube(
+        [(18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590)], [7.5, 6.5, 5.5, 4.5]
+    )
     way = girdle(person, ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385)))
     yield paint(neck, "arterial blood", Layer.VESSEL)
     yield from paints((jugular, tube(way, 5.5)), "venous blood", Layer.VESSEL)
@@ -205,7 +225,14 @@ def _from_neck_to_groin(person: Person) -> Paints:
         [7.0, 6.0, 5.0, 4.8, 4.8, 4.2],
     )
     vein = tube(
-        [(10, 0, 1050), (30, -18, 1015), (56, -4, 975), (64, 42, 932), (70, 54, 895), (76, 42, 840)],
+        [
+            (10, 0, 1050),
+            (30, -18, 1015),
+            (56, -4, 975),
+            (64, 42, 932),
+            (70, 54, 895),
+            (76, 42, 840),
+        ],
         [8.5, 7.0, 6.0, 5.5, 5.5, 4.8],
     )
     yield paint(artery, "arterial blood", Layer.VESSEL)

@@ -59,14 +59,42 @@ OUTLINE = (
 # sacrum.
 COLUMN_Z = np.array(
     [
-        905.0, 925.0, 950.0, 980.0, 1005.0, 1035.0, 1090.0, 1140.0, 1180.0, 1250.0, 1320.0, 1390.0, 1455.0,
-        1500.0, 1540.0, 1590.0,
+        905.0,
+        925.0,
+        950.0,
+        980.0,
+        1005.0,
+        1035.0,
+        1090.0,
+        1140.0,
+        1180.0,
+        1250.0,
+        1320.0,
+        1390.0,
+        1455.0,
+        1500.0,
+        1540.0,
+        1590.0,
     ]
 )
 COLUMN_Y = np.array(
     [
-        -62.0, -74.0, -82.0, -72.0, -46.0, -32.0, -24.0, -30.0, -40.0, -50.0, -54.0, -46.0, -32.0, -22.0,
-        -20.0, -28.0,
+        -62.0,
+        -74.0,
+        -82.0,
+        -72.0,
+        -46.0,
+        -32.0,
+        -24.0,
+        -30.0,
+        -40.0,
+        -50.0,
+        -54.0,
+        -46.0,
+        -32.0,
+        -22.0,
+        -20.0,
+        -28.0,
     ]
 )
 
@@ -97,16 +125,21 @@ def under_skin(person: Person, skin_mm: float = 0.0) -> Loft:
     """The trunk with its fat, and with `skin_mm` of skin on it."""
     hips, figure = 1.35 if person.female else 1.0, person.figure
     rows = []
-    for row, (z, _, _, _, sides, front, back) in zip(muscular_trunk(person).table, OUTLINE, strict=True):
+    for row, (z, _, _, _, sides, front, back) in zip(
+        muscular_trunk(person).table, OUTLINE, strict=True
+    ):
         fat = person.fat_mm * (hips if z < 1000 else 1.0)
         beside, ahead, behind = figure.trunk(z)
         share = float(np.interp(z, (870, 985, 1220, 1340), (0, 1, 1, 0)))
         right, sunk = figure.uneven_mm * share, figure.sunk_mm * share
         reaches = (
-            row[3] + fat * sides * beside, row[4] + fat * front * ahead + sunk,
+            row[3] + fat * sides * beside,
+            row[4] + fat * front * ahead + sunk,
             row[5] + fat * back * behind - sunk,
         )
-        rows.append((row[0], row[1] + right, row[2] - sunk, *(reach + skin_mm for reach in reaches)))
+        rows.append(
+            (row[0], row[1] + right, row[2] - sunk, *(reach + skin_mm for reach in reaches))
+        )
     return Loft(tuple(rows), square=figure.outside, gives_way=figure.neck)
 
 
@@ -127,7 +160,7 @@ def _behind(person: Person) -> Paints:
     fat = person.fat_mm * (1.7 if person.female else 1.2) * person.figure.buttocks
     thick = 44.0 * person.brawn * person.build.hips
     gluteus = Ellipsoid((68.0, -84.0, 900.0), (66.0, thick, 72.0), (0.0, 18.0, -25.0))
-    pressed = 5.0 + 0.3 * person.fat_mm      # mm of skin and fat between muscle and table
+    pressed = 5.0 + 0.3 * person.fat_mm  # mm of skin and fat between muscle and table
     yield from covered(gluteus, fat, partial(on_table, person))
     yield seam(gluteus.shrunk(-3.0))
     yield paint(on_table(person, gluteus, pressed), "muscle", Layer.SEAM)
@@ -186,7 +219,11 @@ def spine(person: Person) -> Paints:
     yield from _canal(person)
 
 
-PROCESSES_MM = {"cervical": (4.0, 20.0, 20.0), "thoracic": (20.0, 25.0, 30.0), "lumbar": (4.0, 30.0, 38.0)}
+PROCESSES_MM = {
+    "cervical": (4.0, 20.0, 20.0),
+    "thoracic": (20.0, 25.0, 30.0),
+    "lumbar": (4.0, 30.0, 38.0),
+}
 """How far spinous processes slant down and reach back, and how far transverse ones reach to the side."""
 
 
@@ -208,14 +245,18 @@ def _vertebra(kind: str, z: float, step: float, wide: float, deep: float) -> Pai
 @both_sides
 def _arch(z: float, wide: float, back: float, thin: float, out: float) -> Paints:
     """Pedicle, lamina and transverse process."""
-    yield from bone(tube([(wide, back, z), (13, back - 12, z - 3), (0, back - 19, z - 2)], thin * 0.85), 1.2)
+    yield from bone(
+        tube([(wide, back, z), (13, back - 12, z - 3), (0, back - 19, z - 2)], thin * 0.85), 1.2
+    )
     yield from bone(tube([(13, back - 8, z), (out, back - 10, z + 2)], thin * 0.7), 1.2)
 
 
 def _sacrum() -> Paints:
     pieces = ((1002.0, 46, 17), (978.0, 42, 15), (955.0, 33, 12), (935.0, 24, 9), (918.0, 15, 7))
     for at, (z, wide, deep) in enumerate(pieces):
-        piece = Ellipsoid((0.0, column_y(z), z), (wide, deep, 15.0), (-28.0 + 14 * at, 0.0, 0.0), square=0.5)
+        piece = Ellipsoid(
+            (0.0, column_y(z), z), (wide, deep, 15.0), (-28.0 + 14 * at, 0.0, 0.0), square=0.5
+        )
         yield from bone(piece, 1.4)
     yield from bone(tube([(0, -64, 908), (0, -52, 890), (0, -42, 880)], [5.0, 4.0, 2.5]), 1.0)
 
@@ -223,7 +264,9 @@ def _sacrum() -> Paints:
 def _canal(person: Person) -> Paints:
     """Dural sac to S2, cord to L1, then the roots of the cauda equina."""
     line = [(0.0, canal_y(z), z) for z in [1600.0, *np.arange(1580, 960, -20.0).tolist()]]
-    sac = tube(line, [9.0 if z > 1440 else 7.5 if z > 1180 else 8.5 if z > 1000 else 5.0 for *_, z in line])
+    sac = tube(
+        line, [9.0 if z > 1440 else 7.5 if z > 1180 else 8.5 if z > 1000 else 5.0 for *_, z in line]
+    )
     cord_end = person.generator(12).uniform(1140, 1175)
     cord = [point for point in line if point[2] > cord_end]
     roots = [(0.0, y - 4.0, z) for _, y, z in line if 990 < z <= cord_end]
@@ -253,7 +296,9 @@ def ribs(person: Person, fine: bool = False) -> Paints:
     """
     yield from _beside_the_sternum(person, fine)
     front = float(muscular_trunk(person).below(1360.0)[3]) + (5.0 if fine else 0.0)
-    manubrium = Ellipsoid((0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5)
+    manubrium = Ellipsoid(
+        (0.0, front - 34, 1396.0), (25.0, 7.0, 25.0), (-22.0, 0.0, 0.0), square=0.5
+    )
     body = Ellipsoid((0.0, front - 14, 1325.0), (17.0, 6.5, 52.0), (-13.0, 0.0, 0.0), square=0.5)
     yield from bone(manubrium, 1.6)
     yield from bone(body, 1.6)
@@ -309,7 +354,7 @@ def _shoulder_blade(person: Person) -> Paints:
 
 
 CREST_MM, ISCHIUM_MM = 1060.0, 830.0
-MARROW = "mixed marrow"         # of the adult pelvis
+MARROW = "mixed marrow"  # of the adult pelvis
 
 
 def pelvis(person: Person, fine: bool = False) -> Paints:
@@ -322,10 +367,14 @@ def pelvis(person: Person, fine: bool = False) -> Paints:
 @both_sides
 def _hip_bone(person: Person, fine: bool) -> Paints:
     wide = 1.06 if person.female else 1.0
-    yield from wings.wing(person, muscular_trunk(person), MARROW) if fine else _iliac_wing(person, wide)
+    yield from (
+        wings.wing(person, muscular_trunk(person), MARROW) if fine else _iliac_wing(person, wide)
+    )
     socket = Ellipsoid((84 * wide, -4, 937), (31.0, 33.0, 36.0))
     yield from bone(socket - Ellipsoid((88 * wide + 4, -2, 930), (30.0, 28.0, 28.0)), 2.0, MARROW)
-    neck = tube([(66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950)], [13, 13, 16])
+    neck = tube(
+        [(66 * wide, -50, 1010), (74 * wide, -30, 980), (84 * wide, -12, 950)], [13, 13, 16]
+    )
     yield from bone(neck, 2.0, MARROW)
     ischium = ((84 * wide, -26, 920), (72 * wide, -44, 880), (60 * wide, -46, ISCHIUM_MM + 17))
     yield from bone(tube(ischium, [18, 15, 17]), 2.0, MARROW)

@@ -35,7 +35,9 @@ def _disc(
     worn = rng.random() < 0.008 * (person.age - 8)
     rim = turned((0.0, y, z), (wide + 0.8, deep + 0.8, 0.13 * step + 0.6), square=0.8)
     core = turned((0.0, y - 0.12 * deep, z), (0.62 * wide, 0.55 * deep, 0.11 * step), square=0.5)
-    yield paint(rim - core, "tendon" if rng.random() < 0.5 else "cartilage", Layer.MARROW, over="disc")
+    yield paint(
+        rim - core, "tendon" if rng.random() < 0.5 else "cartilage", Layer.MARROW, over="disc"
+    )
     yield detail(core, "disc" if worn else "disc nucleus", over="disc")
     if not worn:
         return
@@ -43,7 +45,7 @@ def _disc(
         centre = (rng.normal(0, 4), y - deep - 1.0, z)
         bulge = Ellipsoid(centre, (0.5 * wide, rng.uniform(2, 5), 0.15 * step))
         yield detail(bulge, "disc", over=("fat", "cerebrospinal fluid", "muscle"))
-    for up in (0.27 * step, -0.27 * step):          # fatty marrow beside a degenerated disc
+    for up in (0.27 * step, -0.27 * step):  # fatty marrow beside a degenerated disc
         band = turned((0.0, y, z + up), (0.8 * wide, 0.8 * deep, 0.13 * step))
         yield detail(band, "yellow marrow", over="red marrow")
 
@@ -70,7 +72,8 @@ def _foramen(z: float, step: float, kind: str, size: tuple[float, float]) -> Pai
     hole = Ellipsoid((0.8 * wide + 4.0, y - deep - 2.0, low), (6.0, 4.5, 0.2 * step + 2.0))
     yield detail(hole, "fat", over=inside)
     way = [
-        (5, y - depth, z - 0.2 * step), (0.8 * wide + 4, y - deep - 2, low),
+        (5, y - depth, z - 0.2 * step),
+        (0.8 * wide + 4, y - deep - 2, low),
         (wide + 20, y - deep + 4, low - 14),
     ]
     yield detail(tube(way, [1.2, 2.4, 2.0]), "spinal cord", over=("fat", *inside[:2]))

@@ -37,7 +37,9 @@ def parts(person: Person) -> Paints:
     for side in (1, -1):
         within = lung(person, side).shrunk(8.0)
         (x0, y0, _), (x1, y1, _) = within.box.tolist()
-        ends = _points(within, Box((x0, y0, top - BELOW_DOME_MM), (x1, y1, apex_mm(person))), LUNG_ENDS, rng)
+        ends = _points(
+            within, Box((x0, y0, top - BELOW_DOME_MM), (x1, y1, apex_mm(person))), LUNG_ENDS, rng
+        )
         stems = forks(np.array(HILUM_MM) * (side, 1, 1), ends, rng.uniform(1.0, 1.5), rng)
         yield from paints(stems, "venous blood", Layer.CONTENT, over="lung")
     liver, room = next(lobes(person)).solid, Box((-70.0, -80.0, top - 150), (140.0, 90.0, top - 8))
@@ -68,4 +70,8 @@ def forks(
     order = np.argsort(spread @ np.linalg.svd(spread, full_matrices=False)[2][0])
     half = len(ends) // 2
     made: list[Solid] = [tube([start, fork], [radius, radius * 0.9])]
-    return made + forks(fork, ends[order[:half]], end_mm, rng) + forks(fork, ends[order[half:]], end_mm, rng)
+    return (
+        made
+        + forks(fork, ends[order[:half]], end_mm, rng)
+        + forks(fork, ends[order[half:]], end_mm, rng)
+    )

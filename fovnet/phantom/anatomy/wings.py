@@ -46,7 +46,11 @@ class Blade(Stack):
     @property
     def box(self) -> NDArray[np.float64]:
         rows = self.profile.astype(float)
-        far = abs(self.out_mm) + float(np.abs(rows[:, 5]).max() + rows[:, 4].max()) + max(self.grown, 0.0)
+        far = (
+            abs(self.out_mm)
+            + float(np.abs(rows[:, 5]).max() + rows[:, 4].max())
+            + max(self.grown, 0.0)
+        )
         across, deep = self.side * rows[:, (0, 2)], rows[:, (1, 3)]
         low = across.min() - far, deep.min() - far, self.table[0][0]
         return np.array([low, (across.max() + far, deep.max() + far, self.table[-1][0])])
@@ -57,7 +61,7 @@ class Blade(Stack):
         ex, ey = (fx - hx) / long_, (fy - hy) / long_
         dx, dy = np.float32(self.side) * x - hx, y - hy
         v = (dx * ex + dy * ey) / long_
-        apart = np.clip(4 * v * (1 - v), 0, 1)                          # 0 at both ends, 1 half way
+        apart = np.clip(4 * v * (1 - v), 0, 1)  # 0 at both ends, 1 half way
         off = dx * ey - dy * ex - bow * apart * (np.float32(3.2) * v - np.float32(0.6))
         rounded = np.clip(3 * apart, 0, 1)
         half = (thick * (1 - np.float32(0.35) * apart) + np.float32(self.grown)) * rounded / 2
@@ -99,7 +103,9 @@ def wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     for z, hx, hy, fx, fy, mm, bow in WING:
         out = flare * (z - 938.0) / 122.0
         higher = person.borders.crest_mm * float(np.interp(z, (LOW_MM, TOP_MM), (0.0, 1.0)))
-        rows.append((z + higher, (hx + out) * wide, hy, (fx + out) * wide, fy, mm * thick, bow * bent))
+        rows.append(
+            (z + higher, (hx + out) * wide, hy, (fx + out) * wide, fy, mm * thick, bow * bent)
+        )
     return tuple(rows)
 
 
@@ -113,7 +119,9 @@ def wing(person: Person, muscular: Solid, marrow: str) -> Paints:
     table, written = wing_table(person), [row[0] for row in WING]
     thin, brawn = 0.8 + 0.05 * person.fat_mm, person.brawn * person.build.hips
 
-    def beside(out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float]) -> Blade:
+    def beside(
+        out_mm: float, low: float, high: float, thick: float, ends: tuple[float, float]
+    ) -> Blade:
         rows = [row for row, z in zip(table, written, strict=True) if low <= z <= high]
         return Blade(tuple((*row[:5], thick, row[6]) for row in rows), 1, out_mm, 0.0, ends)
 

@@ -53,8 +53,15 @@ def _animal(length: float, tail: float, rng: np.random.Generator) -> Iterator[Pa
     """An animal of that length with a tail of that share of it."""
     stout, fat = rng.uniform(0.8, 1.25), length * rng.uniform(0.003, 0.02)
     rows = (
-        (-0.48, 0.02, 0.03), (-0.42, 0.09, 0.10), (-0.25, 0.14, 0.13), (-0.08, 0.14, 0.12),
-        (0.08, 0.11, 0.11), (0.22, 0.08, 0.09), (0.32, 0.085, 0.08), (0.42, 0.06, 0.055), (0.50, 0.02, 0.02),
+        (-0.48, 0.02, 0.03),
+        (-0.42, 0.09, 0.10),
+        (-0.25, 0.14, 0.13),
+        (-0.08, 0.14, 0.12),
+        (0.08, 0.11, 0.11),
+        (0.22, 0.08, 0.09),
+        (0.32, 0.085, 0.08),
+        (0.42, 0.06, 0.055),
+        (0.50, 0.02, 0.02),
     )
     grown = length * stout
     trunk = Loft(tuple((z * length, 0.0, 0.0, a * grown, b * grown, b * grown) for z, a, b in rows))
@@ -67,7 +74,9 @@ def _animal(length: float, tail: float, rng: np.random.Generator) -> Iterator[Pa
         organ = _lump(1.0, moved, np.array(semi) * length * rng.uniform(0.8, 1.15, 3))
         yield _organ(organ & room, tissue)
     for _ in range(rng.integers(8, 22)):
-        loop = _lump(length, rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10)), (0.025, 0.02, 0.02))
+        loop = _lump(
+            length, rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10)), (0.025, 0.02, 0.02)
+        )
         yield _organ(loop & room, str(rng.choice(["bowel wall", "bowel fluid", "stool"])))
     brain = _lump(length, (0.0, -0.02, 0.34), (0.05, 0.038, 0.065))
     yield _organ(brain.shrunk(-0.008 * length), "cortical bone")
@@ -84,7 +93,9 @@ def _limbs(length: float, tail: float, rng: np.random.Generator) -> Iterator[Pai
             knee = (side * rng.uniform(0.13, 0.2), rng.uniform(-0.05, 0.1), z + 0.4 * down)
             foot = (side * rng.uniform(0.14, 0.26), rng.uniform(0.02, 0.16), z + down)
             line = [(side * 0.07, 0.0, z), knee, foot]
-            yield from _covered(_tube(length, line, np.array([1.3, 1.0, 0.4]) * thick), 0.004 * length)
+            yield from _covered(
+                _tube(length, line, np.array([1.3, 1.0, 0.4]) * thick), 0.004 * length
+            )
             yield _organ(_tube(length, line, 0.2 * thick), "cortical bone")
     if tail:
         bend = rng.uniform(-0.2, 0.2)
@@ -116,7 +127,9 @@ def _finger(
     at, turned = np.array([x * (0.6 if thumb else 1.0), 0.0, -25.0 if thumb else 44.0]), 0.0
     joints = [at]
     for share in (0.45, 0.32, 0.23):
-        step = np.array([np.sin(lean) * np.cos(turned), np.sin(turned), np.cos(lean) * np.cos(turned)])
+        step = np.array(
+            [np.sin(lean) * np.cos(turned), np.sin(turned), np.cos(lean) * np.cos(turned)]
+        )
         joints.append(joints[-1] + share * long_ * step)
         turned += bent
     line = np.array(joints) * grown
@@ -143,7 +156,8 @@ def _covered(solid: Solid, fat_mm: float) -> list[Paint]:
     """Muscle under fat and skin."""
     skin = max(0.8, 0.3 * fat_mm)
     return [
-        _organ(solid.shrunk(-fat_mm - skin), "skin"), _organ(solid.shrunk(-fat_mm), "fat"),
+        _organ(solid.shrunk(-fat_mm - skin), "skin"),
+        _organ(solid.shrunk(-fat_mm), "fat"),
         _organ(solid, "muscle"),
     ]
 

@@ -14,7 +14,7 @@ from fovnet.phantom.scanner.tissues import AIR, TISSUES, Tissue
 
 PLASTIC = Tissue("plastic", 0.0, (500.0, 500.0), (0.5, 0.5), (0.3, 0.3), mottle=0.0)
 NOTHING = TISSUES[AIR]
-UNIFORM_SHARE = 0.6         # of fillings; the others have the grain of a gel
+UNIFORM_SHARE = 0.6  # of fillings; the others have the grain of a gel
 
 
 def vessel_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
@@ -39,8 +39,12 @@ def filling(rng: np.random.Generator) -> Tissue:
         t1, t2 = rng.uniform(400, 2500), log_uniform(20, 150, rng)
         return _tissue("gel", t1, t2, rng.uniform(0.85, 1.0), 0.0, mottle)
     return _tissue(
-        "oil", rng.uniform(180, 900), rng.uniform(50, 160), rng.uniform(0.8, 1.0),
-        float(rng.choice([0.0, 0.9, 1.0])), mottle,
+        "oil",
+        rng.uniform(180, 900),
+        rng.uniform(50, 160),
+        rng.uniform(0.8, 1.0),
+        float(rng.choice([0.0, 0.9, 1.0])),
+        mottle,
     )
 
 

@@ -34,7 +34,9 @@ def _citrus(x: float, half: float, long_: float, rng: np.random.Generator) -> It
     for angle in (turn + np.arange(count) * 2 * np.pi / count).tolist():
         right, ahead = on_circle(reach, angle)
         turned = (0.0, 0.0, float(np.rad2deg(angle)))
-        yield Paint(Ellipsoid((x + right, ahead, 0.0), (reach, 0.9, top), turned, square=0.5) & flesh, FIBRE)
+        yield Paint(
+            Ellipsoid((x + right, ahead, 0.0), (reach, 0.9, top), turned, square=0.5) & flesh, FIBRE
+        )
         if rng.random() < 0.5:
             right, ahead = on_circle(0.35 * half, angle + np.pi / count)
             yield Paint(Ellipsoid((x + right, ahead, 0.0), (3.0, 3.0, 6.0)), SEED)

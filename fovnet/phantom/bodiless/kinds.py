@@ -33,20 +33,37 @@ def _flesh_and_bone(rng: np.random.Generator) -> tuple[Tissue, ...]:
 
 
 TRAINING: Mapping[str, Make] = {
-    **_filled(vessel_table, {
-        "cylinder": vessels.cylinder, "ball": vessels.ball, "canister": vessels.canister,
-        "oval vessel": vessels.oval_vessel, "bottle": vessels.bottle, "bottles": vessels.bottles,
-        "loading ring": vessels.loading_ring, "layered phantom": quality.layered, "vials": quality.vials,
-        "inserts": quality.inserts, "lattice": quality.lattice,
-    }),
+    **_filled(
+        vessel_table,
+        {
+            "cylinder": vessels.cylinder,
+            "ball": vessels.ball,
+            "canister": vessels.canister,
+            "oval vessel": vessels.oval_vessel,
+            "bottle": vessels.bottle,
+            "bottles": vessels.bottles,
+            "loading ring": vessels.loading_ring,
+            "layered phantom": quality.layered,
+            "vials": quality.vials,
+            "inserts": quality.inserts,
+            "lattice": quality.lattice,
+        },
+    ),
     **_filled(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
     **_filled(_flesh_and_bone, {"rodent": animals.rodent, "hand": animals.hand}),
 }
 HELD_OUT: Mapping[str, Make] = {
-    **_filled(vessel_table, {
-        "prism": vessels.prism, "beaker": vessels.beaker, "nested vessels": vessels.nested,
-        "balls in a ball": quality.balls, "straws": quality.straws, "stairs": quality.stairs,
-    }),
+    **_filled(
+        vessel_table,
+        {
+            "prism": vessels.prism,
+            "beaker": vessels.beaker,
+            "nested vessels": vessels.nested,
+            "balls in a ball": quality.balls,
+            "straws": quality.straws,
+            "stairs": quality.stairs,
+        },
+    ),
     **_filled(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
     **_filled(_flesh_and_bone, {"rabbit": animals.rabbit}),
 }

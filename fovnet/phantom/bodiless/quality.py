@@ -131,11 +131,15 @@ def lattice(rng: np.random.Generator) -> Iterator[Paint]:
     yield from walled(inner, MAIN if dark else AIR, 4.0)
     low, high = inner.box
     size, rods = step * rng.uniform(0.12, 0.32), rng.random() < 0.4
-    along = [np.arange(a + step, b - step / 2, step).tolist() for a, b in zip(low, high, strict=True)]
+    along = [
+        np.arange(a + step, b - step / 2, step).tolist() for a, b in zip(low, high, strict=True)
+    ]
     label = WALL if dark else MAIN
     for x, y in product(*along[:2]):
         if rods:
-            yield Paint(upright(2 * size, 0.9 * float(high[2] - low[2]), at=(x, y, 0.0)) & inner, label)
+            yield Paint(
+                upright(2 * size, 0.9 * float(high[2] - low[2]), at=(x, y, 0.0)) & inner, label
+            )
             continue
         for z in along[2]:
             yield Paint(Ellipsoid((x, y, z), (size,) * 3) & inner, label)
@@ -173,5 +177,7 @@ def stairs(rng: np.random.Generator) -> Iterator[Paint]:
     for at in range(many):
         low = -high / 2 + (0.1 + 0.8 * at / many) * high
         reach = wide * (-0.4 + 0.8 * (at + 1) / many)
-        step = Box((-0.4 * wide, -0.35 * wide, low), (reach, 0.35 * wide, low + 0.75 * 0.8 * high / many))
+        step = Box(
+            (-0.4 * wide, -0.35 * wide, low), (reach, 0.35 * wide, low + 0.75 * 0.8 * high / many)
+        )
         yield Paint(step, WALL if rng.random() < 0.7 else SECOND)

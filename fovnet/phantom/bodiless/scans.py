@@ -25,14 +25,14 @@ from fovnet.volume.volume import Volume
 FOLDS = {"axial": (1, 1, 2), "coronal": (1, 2, 1), "sagittal": (2, 1, 1), "isotropic": (1, 1, 1)}
 """Label voxels along each axis that make one voxel: thick slices are means of two."""
 PLANES = tuple(FOLDS)
-CAREFUL_SHARE = 0.3                 # without flaws, in an even coil, with the contrast of physics
-STANDING, LYING = 0.5, 0.2          # shares of things upright, and along the left-right axis
-MATRIX = (80, 176)                  # voxels across a slice
+CAREFUL_SHARE = 0.3  # without flaws, in an even coil, with the contrast of physics
+STANDING, LYING = 0.5, 0.2  # shares of things upright, and along the left-right axis
+MATRIX = (80, 176)  # voxels across a slice
 SLICES = (8, 56)
-AROUND = (0.65, 2.4)                # field of view over the size of what is in it: cut off, or small within
-LEAST_MM, MOST_MM = 60.0, 480.0     # of a field of view
-TRIED, FAINT = 8, 0.004             # sequences drawn at most; signal of what is hardly seen
-STEP_MM = (1.5, 9.0)                # between slices
+AROUND = (0.65, 2.4)  # field of view over the size of what is in it: cut off, or small within
+LEAST_MM, MOST_MM = 60.0, 480.0  # of a field of view
+TRIED, FAINT = 8, 0.004  # sequences drawn at most; signal of what is hardly seen
+STEP_MM = (1.5, 9.0)  # between slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +45,18 @@ class Turned:
         """The points of the thing there, each array of the whole grid's shape."""
         shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
         a, b, c = (
-            np.broadcast_to(p * x + q * y + r * z, shape).copy() for p, q, r in self.axes.astype(np.float32)
+            np.broadcast_to(p * x + q * y + r * z, shape).copy()
+            for p, q, r in self.axes.astype(np.float32)
         )
         return a, b, c
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes of the scanner around boxes (n, 2, 3) of the thing."""
         boxes = boxes.clip(-FAR, FAR)
-        middle, half = boxes.mean(axis=1) @ self.axes, (boxes[:, 1] - boxes[:, 0]) / 2 @ np.abs(self.axes)
+        middle, half = (
+            boxes.mean(axis=1) @ self.axes,
+            (boxes[:, 1] - boxes[:, 0]) / 2 @ np.abs(self.axes),
+        )
         return np.stack([middle - half, middle + half], axis=1)
 
 
@@ -108,8 +112,10 @@ def _turn(rng: np.random.Generator) -> NDArray[np.float64]:
 def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.Generator) -> Grid:
     """The voxels: a field about the thing, not quite in its middle, cut off or with much air around."""
     low, high = thing.box_mm
-    corners = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), axis=-1).reshape(-1, 3)
-    placed = corners @ turn                             # the inverse of a rotation is its transpose
+    corners = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), axis=-1).reshape(
+        -1, 3
+    )
+    placed = corners @ turn  # the inverse of a rotation is its transpose
     size, middle = np.ptp(placed, axis=0), (placed.min(axis=0) + placed.max(axis=0)) / 2
     across = log_uniform(*AROUND, rng)
     fields = np.clip(size * across * np.exp(rng.uniform(-0.2, 0.2, 3)), LEAST_MM, MOST_MM)
@@ -138,7 +144,7 @@ def _acquisition(grid: Grid, plane: str, rng: np.random.Generator) -> Acquisitio
     if rng.random() < CAREFUL_SHARE:
         return Acquisition(field, snr=max(snr, 20.0))
     coil = fallen_off(Coil(), grid, np.zeros(3), rng)
-    if rng.random() < 0.3:                              # dielectric standing waves and what is not corrected
+    if rng.random() < 0.3:  # dielectric standing waves and what is not corrected
         coil = replace(coil, bias=rng.uniform(0.1, 0.5))
     flaws = draw_flaws(plane, rng)
     return Acquisition(field, snr=snr, coil=coil, flaws=flaws, blur=rng.uniform(0.3, 0.8))

@@ -57,7 +57,12 @@ def on_circle(radius: float, angle: float) -> tuple[float, float]:
 
 
 def upright(
-    wide_mm: float, high_mm: float, *, at: Point = MIDDLE, deep_mm: float = 0.0, square: float = 0.0,
+    wide_mm: float,
+    high_mm: float,
+    *,
+    at: Point = MIDDLE,
+    deep_mm: float = 0.0,
+    square: float = 0.0,
     top: float = 1.0,
 ) -> Loft:
     """A column about the point `at`, `deep_mm` from front to back if given: a cylinder, a box with `square`

@@ -58,7 +58,10 @@ def bottles(rng: np.random.Generator) -> Iterator[Paint]:
     many, alike, step = int(rng.integers(2, 9)), rng.random() < 0.5, rng.uniform(55, 130)
     across = many if many < 4 or (many < 6 and rng.random() < 0.4) else (many + 1) // 2
     for at in range(many):
-        x, y = (at % across - (across - 1) / 2) * step, (at // across) * step - (many > across) * step / 2
+        x, y = (
+            (at % across - (across - 1) / 2) * step,
+            (at // across) * step - (many > across) * step / 2,
+        )
         z = 0.0 if alike else rng.uniform(-40, 40)
         wide = step * (0.92 if alike else rng.uniform(0.35, 0.95))
         label = MAIN if alike else int(rng.integers(MAIN, SIXTH + 1))
@@ -122,7 +125,10 @@ def _bottle(rng: np.random.Generator, label: int, at: Point, wide_mm: float) -> 
     (x, y, z), half = at, wide_mm / 2
     high, neck = wide_mm * rng.uniform(1.6, 3.2), half * rng.uniform(0.25, 0.5)
     rows = (
-        (z - high / 2, half), (z + 0.2 * high, half), (z + 0.36 * high, 1.1 * neck), (z + high / 2, neck),
+        (z - high / 2, half),
+        (z + 0.2 * high, half),
+        (z + 0.36 * high, 1.1 * neck),
+        (z + high / 2, neck),
     )
     inner = Loft(tuple((up, x, y, a, a, a) for up, a in rows))
     cap = upright(2.4 * neck, 0.06 * high, at=(x, y, z + 0.52 * high))

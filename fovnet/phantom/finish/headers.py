@@ -16,10 +16,10 @@ from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.volume.volume import Volume
 
-TRUE_HEADERS = 0.9      # of tilted volumes; the others claim to lie along the scanner's axes
+TRUE_HEADERS = 0.9  # of tilted volumes; the others claim to lie along the scanner's axes
 # of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
 UPRIGHT = 0.5
-LATTICE = 9             # points at which heights are evaluated along each axis of a grid
+LATTICE = 9  # points at which heights are evaluated along each axis of a grid
 
 Turn = tuple[tuple[int, int], ...]
 """For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its direction;
@@ -42,7 +42,9 @@ def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
     )
     borders = np.asarray(marks.borders_mm)
     rungs = np.searchsorted(borders, z, side="right") - 1
-    counts = np.bincount(rungs[(rungs >= 0) & (rungs < len(borders) - 1)], minlength=len(borders) - 1)
+    counts = np.bincount(
+        rungs[(rungs >= 0) & (rungs < len(borders) - 1)], minlength=len(borders) - 1
+    )
     rung = int(counts.argmax())
     return rung if counts[rung] and counts[rung] >= least * counts.sum() else None
 
@@ -56,13 +58,14 @@ def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     if rng.random() < UPRIGHT:
         signs[:2], swapped = [1, 1], False
     becomes = {
-        across[0]: (int(swapped), signs[0]), across[1]: (int(not swapped), signs[1]),
+        across[0]: (int(swapped), signs[0]),
+        across[1]: (int(not swapped), signs[1]),
         slice_axis: (2, signs[2]),
     }
     return tuple(becomes[axis] for axis in range(3))
 
 
-ROWS_DOWN = 0.3         # of images stored with their first row on top; readers flip most of them
+ROWS_DOWN = 0.3  # of images stored with their first row on top; readers flip most of them
 
 
 def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
@@ -74,7 +77,8 @@ def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
     """
     first, second = [axis for axis in range(3) if axis != slice_axis]
     becomes = {
-        first: (0, -1), second: (1, -1 if rng.random() < ROWS_DOWN else 1),
+        first: (0, -1),
+        second: (1, -1 if rng.random() < ROWS_DOWN else 1),
         slice_axis: (2, int(rng.choice([-1, 1]))),
     }
     return tuple(becomes[axis] for axis in range(3))

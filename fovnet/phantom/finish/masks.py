@@ -52,7 +52,11 @@ jaw after skull stripping."""
 
 
 def shown(
-    labels: NDArray[np.integer], grid: Grid, marks: Landmarks, hides: str, stripping: Stripping | None = None
+    labels: NDArray[np.integer],
+    grid: Grid,
+    marks: Landmarks,
+    hides: str,
+    stripping: Stripping | None = None,
 ) -> NDArray[np.bool_] | None:
     """(i, j, k) which label voxels remain visible; None if all do, or hardly any would.  The grid is in mm of
     the person."""
@@ -61,7 +65,9 @@ def shown(
     if hides == BRAIN and stripping is not None:
         left = stripping.mask(labels, grid, marks)
     elif hides == BRAIN:
-        left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[labels]
+        left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[
+            labels
+        ]
     else:
         left = labels != AIR if hides == BACKGROUND else ~_face(labels, grid, marks)
     return left if np.count_nonzero(left & (labels != AIR)) >= LEAST_SHOWN else None
@@ -110,7 +116,10 @@ def _mostly(visible: NDArray[np.bool_], factors: tuple[int, int, int]) -> NDArra
 
 
 def _cropped(
-    voxels: NDArray[np.float32], affine: NDArray[np.float64], left: NDArray[np.bool_], finish: Finish
+    voxels: NDArray[np.float32],
+    affine: NDArray[np.float64],
+    left: NDArray[np.bool_],
+    finish: Finish,
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """The voxels of a box around the visible ones, and its affine; all slices are kept unless `through`."""
     affine, box = affine.copy(), []
@@ -147,8 +156,12 @@ def _added(size: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
 
 
 def along_slices(
-    heights_mm: NDArray[np.float64], area_mm2: NDArray[np.float64], visible: NDArray[np.bool_] | None,
-    factors: tuple[int, int, int], finish: Finish, spacing_mm: float,
+    heights_mm: NDArray[np.float64],
+    area_mm2: NDArray[np.float64],
+    visible: NDArray[np.bool_] | None,
+    factors: tuple[int, int, int],
+    finish: Finish,
+    spacing_mm: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Heights and body area of each slice (k,) of the finished volume, from those of all acquired slices."""
     if visible is None or not (finish.through or finish.cube_mm):
@@ -190,9 +203,15 @@ def stripped(finish: Finish, rng: np.random.Generator) -> Finish:
     cubes."""
     dice, cube = rng.random(3), float(rng.choice([256.0, 256.0, rng.uniform(190, 260)]))
     through, cubed = bool(dice[0] < 0.35), bool(dice[1] < 0.15)
-    cropped = finish.cropped if finish.cropped is not None or not through else int(rng.integers(0, 4))
+    cropped = (
+        finish.cropped if finish.cropped is not None or not through else int(rng.integers(0, 4))
+    )
     stripping = draw_stripping(rng) if dice[2] < 0.85 else None
     return replace(
-        finish, hides=BRAIN, cropped=cropped, through=through, cube_mm=cube if cubed else 0.0,
+        finish,
+        hides=BRAIN,
+        cropped=cropped,
+        through=through,
+        cube_mm=cube if cubed else 0.0,
         stripping=stripping,
     )

@@ -22,11 +22,11 @@ from fovnet.phantom.scanner.tissues import TISSUES
 
 Bools = NDArray[np.bool_]
 
-COARSE_MM = 2.0         # masks are smooth at a scale of a few millimetres; finer voxels are merged first
-DEEP_MM = 11.0          # scale at which CSF surrounded by brain counts as a ventricle
+COARSE_MM = 2.0  # masks are smooth at a scale of a few millimetres; finer voxels are merged first
+DEEP_MM = 11.0  # scale at which CSF surrounded by brain counts as a ventricle
 MATTER = np.array(["matter" in tissue.name for tissue in TISSUES])
 WATER = np.array(["cerebrospinal" in tissue.name for tissue in TISSUES])
-TENT = 0.535            # height of the tentorium's top, as a share of the way from the chin to the vertex
+TENT = 0.535  # height of the tentorium's top, as a share of the way from the chin to the vertex
 CEREBELLUM, LEFT, RIGHT = "cerebellum", "left", "right"
 
 
@@ -58,7 +58,9 @@ class Stripping:
             -self.reach_mm / self.smooth_mm
         )
         water = averaged(np.pad(WATER[labels], ends).astype(np.float32), (a, b, c)) > 0.3
-        left |= water & (gaussian_filter(matter, DEEP_MM / step, truncate=1.5, mode="nearest") > 0.5)
+        left |= water & (
+            gaussian_filter(matter, DEEP_MM / step, truncate=1.5, mode="nearest") > 0.5
+        )
         if left.any():
             left = self._spoilt(left, coarse, marks)
         i, j, k = labels.shape
@@ -78,7 +80,9 @@ class Stripping:
                 component * (values - at)
                 for component, values, at in zip(towards, (x, y, z), middle, strict=True)
             )
-            aside2 = (x - middle[0]) ** 2 + (y - middle[1]) ** 2 + (z - middle[2]) ** 2 - along * along
+            aside2 = (
+                (x - middle[0]) ** 2 + (y - middle[1]) ** 2 + (z - middle[2]) ** 2 - along * along
+            )
             beam = whole & (aside2 < 36)
             reach = float(along[beam].max(initial=0.0))
             ball = aside2 + (along - reach) ** 2 < radius * radius

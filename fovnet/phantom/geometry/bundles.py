@@ -12,8 +12,8 @@ from scipy.interpolate import PchipInterpolator
 
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
 
-FARTHEST = 1.4      # limit of the shape: far out the cubic term would let it reappear
-STEP_MM = 2.0       # along z, within which a muscle's position is constant
+FARTHEST = 1.4  # limit of the shape: far out the cubic term would let it reappear
+STEP_MM = 2.0  # along z, within which a muscle's position is constant
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,11 @@ class Outline(Stack):
     @property
     def box(self) -> NDArray[np.float64]:
         cx, cy, right, left, front, back = self.profile.T.astype(float)
-        far = 1 + 0.8 * float(np.hypot(*self.three))        # extent of the corners
+        far = 1 + 0.8 * float(np.hypot(*self.three))  # extent of the corners
         low = (cx - far * left).min(), (cy - far * back).min(), self.table[0][0]
-        return np.array([low, ((cx + far * right).max(), (cy + far * front).max(), self.table[-1][0])])
+        return np.array(
+            [low, ((cx + far * right).max(), (cy + far * front).max(), self.table[-1][0])]
+        )
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
@@ -49,7 +51,7 @@ class Outline(Stack):
         level = uu + vv
         near = level <= FARTHEST**2
         cos, sin = (np.float32(value) for value in self.three)
-        if cos or sin:      # in place, as a leg is painted over millions of voxels
+        if cos or sin:  # in place, as a leg is painted over millions of voxels
             u *= cos
             v *= sin
             vv *= 3
@@ -104,13 +106,18 @@ class Planes(Solid):
     def ovals(self) -> list[list[NDArray[np.float32]]]:
         """For every oval of every muscle (5, n): 1/a, -x/a, 1/b, -y/b and (a b)^½ every STEP_MM."""
         z = np.arange(self.heights[0], self.heights[-1] + STEP_MM, STEP_MM)
-        return [[_coefficients(self.heights, oval, z) for oval in muscle] for muscle in self.muscles]
+        return [
+            [_coefficients(self.heights, oval, z) for oval in muscle] for muscle in self.muscles
+        ]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, v = self.outline.within(x, y, z)
         u = self.side * u
         # Slightly waved: straight planes would look artificial.
-        u, v = u + np.float32(0.03) * np.sin(9 * v + z / 40), v + np.float32(0.03) * np.sin(8 * u - z / 50)
+        u, v = (
+            u + np.float32(0.03) * np.sin(9 * v + z / 40),
+            v + np.float32(0.03) * np.sin(8 * u - z / 50),
+        )
         low, high = self.heights[0], self.heights[-1]
         at = np.clip(np.rint((z - low) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1).astype(np.intp)
         shape = np.broadcast_shapes(u.shape, at.shape)

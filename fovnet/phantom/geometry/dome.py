@@ -59,15 +59,23 @@ class Dome(Solid):
         removed."""
         t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
         bent = np.square(np.clip(t, 0, 1))
-        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(1 / self.half[0])
-        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(1 / self.half[1])
+        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(
+            1 / self.half[0]
+        )
+        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(
+            1 / self.half[1]
+        )
         return u, t, w
 
     def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
         """The point (x, y, z) mm at shares of the length, the half width and the half height."""
         bent = min(max(t, 0.0), 1.0) ** 2
         x = self.base[0] + self.lean[0] * bent + u * self.half[0]
-        return x, self.base[1] + t * self.length, self.base[2] + self.lean[1] * bent + w * self.half[1]
+        return (
+            x,
+            self.base[1] + t * self.length,
+            self.base[2] + self.lean[1] * bent + w * self.half[1],
+        )
 
     def around_mm(self, t: float, r: float, turn: float) -> Point:
         """The point at a share t of the length and r of the radius, in that direction round the axis, rad."""

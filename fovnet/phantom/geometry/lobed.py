@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Floats, Solid
 
-LOBES = 0.45        # largest relative change of a lesion's level by noise
+LOBES = 0.45  # largest relative change of a lesion's level by noise
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,15 @@ class Lobed(Solid):
     @cached_property
     def reach(self) -> Ellipsoid:
         """The ellipsoid that encloses the bulges."""
-        return replace(self.base, semi=tuple(semi / (1 - self.gain) ** 0.5 for semi in self.base.semi))
+        return replace(
+            self.base, semi=tuple(semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
-        return np.asarray(self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0)
+        return np.asarray(
+            self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0
+        )
 
     def shrunk(self, mm: float) -> Lobed:
         return replace(self, base=self.base.shrunk(mm))

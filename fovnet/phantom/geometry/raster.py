@@ -127,7 +127,7 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
     shape = shape or AsWritten()
     labels = np.zeros(grid.shape, dtype=np.uint8)
     coordinates = shape.to_anatomy(*grid.coordinates())
-    empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)               # disjoint solids
+    empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)  # disjoint solids
     windows = grid.windows(shape.enclose(anatomy.boxes))
     for at in np.flatnonzero(~empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)).tolist():
         part, paint = anatomy.pairs[at]
@@ -144,7 +144,11 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
 
 
 def _paint_where(
-    allowed: NDArray[np.bool_], part: Solid, label: int, block: NDArray[np.uint8], points: list[Floats]
+    allowed: NDArray[np.bool_],
+    part: Solid,
+    label: int,
+    block: NDArray[np.uint8],
+    points: list[Floats],
 ) -> None:
     """Paint a solid whose test is expensive on the allowed voxels of a block, testing no others."""
     if allowed.any():
@@ -167,5 +171,7 @@ def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bo
 
 def _cut(values: Floats, window: tuple[slice, slice, slice]) -> Floats:
     """The part of a broadcastable array in the window; axes of length 1 stay."""
-    i, j, k = (every if size > 1 else slice(None) for every, size in zip(window, values.shape, strict=True))
+    i, j, k = (
+        every if size > 1 else slice(None) for every, size in zip(window, values.shape, strict=True)
+    )
     return values[i, j, k]

@@ -28,7 +28,7 @@ Bools = NDArray[np.bool_]
 Point = tuple[float, ...]
 """(3,) x, y, z in mm; also three sizes or angles along these axes."""
 
-FAR = 1e4     # mm: farther than any body
+FAR = 1e4  # mm: farther than any body
 EVERYWHERE = np.array([[-FAR] * 3, [FAR] * 3])
 
 
@@ -124,7 +124,9 @@ class Ellipsoid(Solid):
             inverse = (self.axes / self.semi).astype(np.float32)
             along = [dx * a + dy * b + dz * c for a, b, c in inverse.T]
         else:
-            along = [mm * np.float32(1 / semi) for mm, semi in zip((dx, dy, dz), self.semi, strict=True)]
+            along = [
+                mm * np.float32(1 / semi) for mm, semi in zip((dx, dy, dz), self.semi, strict=True)
+            ]
         u, v, w = (values * values for values in along)
         if self.square == 0.0:
             return np.asarray(u + v + w)
@@ -235,7 +237,9 @@ class Stack(Solid):
 
     def below(self, z: float) -> NDArray[np.float32]:
         """(q,) the columns at the last row up to a height."""
-        row: NDArray[np.float32] = self.profile[int(np.clip(z - self.table[0][0], 0, len(self.profile) - 1))]
+        row: NDArray[np.float32] = self.profile[
+            int(np.clip(z - self.table[0][0], 0, len(self.profile) - 1))
+        ]
         return row
 
     def beside(self, z: Floats) -> Bools:
@@ -307,7 +311,9 @@ class Side(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         # most have one
         terms = [
-            np.float32(slope) * values for slope, values in zip(self.normal, (x, y, z), strict=True) if slope
+            np.float32(slope) * values
+            for slope, values in zip(self.normal, (x, y, z), strict=True)
+            if slope
         ]
         return sum(terms[1:], start=terms[0]) <= self.offset
 

@@ -51,15 +51,20 @@ class Sheets(Filling):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         X, Y, Z = (
-            np.float32(2 * np.pi / length) * np.asarray(values, dtype=np.float32) + np.float32(phase)
+            np.float32(2 * np.pi / length) * np.asarray(values, dtype=np.float32)
+            + np.float32(phase)
             for values, length, phase in zip((x, y, z), self.wavelength_mm, self.phase, strict=True)
         )
         X, Y, Z = (
-            X + np.sin(np.float32(0.61) * Y + Z), Y + np.sin(np.float32(0.47) * X), Z + np.float32(0.4) * X,
+            X + np.sin(np.float32(0.61) * Y + Z),
+            Y + np.sin(np.float32(0.47) * X),
+            Z + np.float32(0.4) * X,
         )
         sx, sy, sz = np.sin(X), np.sin(Y), np.sin(Z)
         cx, cy, cz = (np.sin(angle + np.float32(np.pi / 2)) for angle in (X, Y, Z))
-        return np.asarray((np.abs(sx * cy + sy * cz + sz * cx) <= self.thick) & self.region.inside(x, y, z))
+        return np.asarray(
+            (np.abs(sx * cy + sy * cz + sz * cx) <= self.thick) & self.region.inside(x, y, z)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,10 @@ class Shells(Filling):
     @cached_property
     def faces(self) -> list[tuple[Loft, Loft]]:
         """The outer and the inner face of every layer."""
-        return [(self.surface.shrunk(mm), self.surface.shrunk(mm + self.thick_mm)) for mm in self.depths_mm]
+        return [
+            (self.surface.shrunk(mm), self.surface.shrunk(mm + self.thick_mm))
+            for mm in self.depths_mm
+        ]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         layers = [outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces]
@@ -106,7 +114,10 @@ class Walls(Solid):
         """(n, 2, heights) x and y of every line, every 2 mm from the lowest height."""
         low, high = self.box[:, 2]
         z = np.arange(low, high + 2.0, 2.0)
-        rows = [[np.interp(z, *np.asarray(line)[:, (2, axis)].T) for axis in (0, 1)] for line in self.lines]
+        rows = [
+            [np.interp(z, *np.asarray(line)[:, (2, axis)].T) for axis in (0, 1)]
+            for line in self.lines
+        ]
         return np.asarray(rows, dtype=np.float32)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:

@@ -28,7 +28,13 @@ MEDIAL_MM, LATERAL_MM = 20.0, 90.0
 """How far beside the middle the girdle begins to be raised, near the sternum, and is raised fully."""
 
 RAISED = (
-    (1340.0, 0.0), (1385.0, 0.8), (1412.0, 1.0), (1450.0, 1.0), (1468.0, 0.8), (1490.0, 0.4), (1520.0, 0.0),
+    (1340.0, 0.0),
+    (1385.0, 0.8),
+    (1412.0, 1.0),
+    (1450.0, 1.0),
+    (1468.0, 0.8),
+    (1490.0, 0.4),
+    (1520.0, 0.0),
 )
 """(height as written, share by which the sides and the back of the trunk rise with the shoulders)."""
 
@@ -81,7 +87,9 @@ def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float
     apex, crest, dome = (
         limited(rng, 0.0, sd, -most, most)
         for sd, most in (
-            (APEX_SD_MM, APEX_MOST_MM), (CREST_SD_MM, CREST_MOST_MM), (DOME_SD_MM, DOME_MOST_MM)
+            (APEX_SD_MM, APEX_MOST_MM),
+            (CREST_SD_MM, CREST_MOST_MM),
+            (DOME_SD_MM, DOME_MOST_MM),
         )
     )
     return Borders(shoulders, apex, crest, dome), HIP_TO_ISCHIUM_MM - hip

@@ -26,9 +26,9 @@ no room for more."""
 # from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
 BESIDE_MM = 160.0
 
-HANGS_MM, LIES_MM = 1345.0, 1308.0      # height of the middle, prone and supine
-NO_PLATE = 9.0                          # share of the half width that stands for no plate
-STEPS = 256                             # samples of the outline along the length: every 0.7 mm of the longest
+HANGS_MM, LIES_MM = 1345.0, 1308.0  # height of the middle, prone and supine
+NO_PLATE = 9.0  # share of the half width that stands for no plate
+STEPS = 256  # samples of the outline along the length: every 0.7 mm of the longest
 
 KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
     # name, share, power, point (as in Dome), length over half width, bulge
@@ -65,7 +65,9 @@ class Shaped(Dome):
     def squared(self) -> NDArray[np.float32]:
         """(STEPS + 1,) r² along the length, in units of the half width."""
         t = np.linspace(0, 1, STEPS + 1)
-        edge = (1 - t**self.power) ** self.point + self.flare * np.square(np.clip(1 - t / FLARED, 0, 1))
+        edge = (1 - t**self.power) ** self.point + self.flare * np.square(
+            np.clip(1 - t / FLARED, 0, 1)
+        )
         edge *= (1 + self.bulge * np.exp(-np.square((t - 0.66) / 0.28))) * (
             1 - self.ring * np.exp(-np.square((t - 0.16) / 0.11))
         )
@@ -79,7 +81,9 @@ class Shaped(Dome):
     @property
     def reach(self) -> tuple[float, float]:
         most = float(self.squared.max() * (1 + self.dents)) ** 0.5
-        a, c = (half * min(most, plate + 1) for half, plate in zip(self.half, self.plates, strict=True))
+        a, c = (
+            half * min(most, plate + 1) for half, plate in zip(self.half, self.plates, strict=True)
+        )
         return a + abs(self.twist) * most, c
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
@@ -87,7 +91,9 @@ class Shaped(Dome):
         return u - np.float32(self.twist / self.half[0]) * w * np.square(np.clip(t, 0, 1)), t, w
 
     def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
-        return super().within_mm(t, u + self.twist / self.half[0] * w * min(max(t, 0.0), 1.0) ** 2, w)
+        return super().within_mm(
+            t, u + self.twist / self.half[0] * w * min(max(t, 0.0), 1.0) ** 2, w
+        )
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
         """Level at shares of width, length and height: below 1 inside the skin, about the square of the share
@@ -95,23 +101,33 @@ class Shaped(Dome):
         edge = self.squared[np.clip(np.rint(t * STEPS), 0, STEPS).astype(np.intp)]
         edge = edge * (1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM)))
         across = np.sin(3 * u + 5 * t + np.float32(self.phase))
-        edge = np.maximum(edge * (1 + np.float32(self.dents) * across * np.sin(4 * w - 3 * t)), 1e-6)
+        edge = np.maximum(
+            edge * (1 + np.float32(self.dents) * across * np.sin(4 * w - 3 * t)), 1e-6
+        )
         across, up = u * u / edge, w * w / edge
-        return np.asarray((1 - self.square) * (across + up) + self.square * (across * across + up * up))
+        return np.asarray(
+            (1 - self.square) * (across + up) + self.square * (across * across + up * up)
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.within(x, y, z)
         held = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
         for share, plate in zip((u, w), self.plates, strict=True):
-            if plate < NO_PLATE:        # the base at the chest is not compressed
-                held &= np.abs(share) <= np.float32(plate) + 3 * np.square(np.clip(np.float32(0.4) - t, 0, 1))
+            if plate < NO_PLATE:  # the base at the chest is not compressed
+                held &= np.abs(share) <= np.float32(plate) + 3 * np.square(
+                    np.clip(np.float32(0.4) - t, 0, 1)
+                )
         return held
 
     def shrunk(self, mm: float) -> Shaped:
-        plates = [max(0.05, (p * half - mm) / max(0.5, half - mm)) if p < NO_PLATE else p
-                  for p, half in zip(self.plates, self.half, strict=True)]
+        plates = [
+            max(0.05, (p * half - mm) / max(0.5, half - mm)) if p < NO_PLATE else p
+            for p, half in zip(self.plates, self.half, strict=True)
+        ]
         a, c = (max(0.5, half - mm) for half in self.half)
-        return replace(self, half=(a, c), length=max(0.5, self.length - mm), plates=(plates[0], plates[1]))
+        return replace(
+            self, half=(a, c), length=max(0.5, self.length - mm), plates=(plates[0], plates[1])
+        )
 
     def millilitres(self) -> float:
         """The volume in front of the base, from a lattice of 40 000 points."""
@@ -123,7 +139,9 @@ class Shaped(Dome):
             for a, b, k in zip(low, high, n, strict=True)
         )
         points = np.meshgrid(x, y, z, indexing="ij", sparse=True)
-        return float(self.inside(*(p.astype(np.float32) for p in points)).mean() * np.prod(high - low) / 1000)
+        return float(
+            self.inside(*(p.astype(np.float32) for p in points)).mean() * np.prod(high - low) / 1000
+        )
 
 
 @dataclass(frozen=True)
@@ -181,9 +199,14 @@ def shaped(person: Person, side: int) -> Shaped:
     # a breast between plates leans to neither side
     room = 1.0 if plain.plates[0] == NO_PLATE else 0.0
     tip = (side * dx * out * room * sized.half[0], dz * low * sized.half[1])
-    at, foot = person.generator(7306).uniform(78, 96), sized.half[0] * float(sized.squared.max()) ** 0.5
+    at, foot = (
+        person.generator(7306).uniform(78, 96),
+        sized.half[0] * float(sized.squared.max()) ** 0.5,
+    )
     at = min(at, BESIDE_MM + 0.6 * person.fat_mm - foot) if person.prone else max(at, foot - 10.0)
-    return replace(sized, base=(side * at, y, z), lean=tip, twist=side * sized.twist * sized.half[0] * room)
+    return replace(
+        sized, base=(side * at, y, z), lean=tip, twist=side * sized.twist * sized.half[0] * room
+    )
 
 
 def scaled(shape: Shaped, millilitres: float) -> Shaped:
@@ -218,9 +241,19 @@ def _hanging(person: Person) -> Shaped:
     # small breasts hang less
     slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
     return Shaped(
-        (0.0, 84 + 0.5 * person.fat_mm, HANGS_MM), (100.0, 100.0 * tall), 100.0 * slender, (out, low - 0.05),
-        power, point, flare if name != "drop" else 0.2 - 0.4 * flare, square,
-        bulge * rng.uniform(0.5, 1.5), ring, twist, plates, dents if dice[2] < 0.6 else 0.0,
+        (0.0, 84 + 0.5 * person.fat_mm, HANGS_MM),
+        (100.0, 100.0 * tall),
+        100.0 * slender,
+        (out, low - 0.05),
+        power,
+        point,
+        flare if name != "drop" else 0.2 - 0.4 * flare,
+        square,
+        bulge * rng.uniform(0.5, 1.5),
+        ring,
+        twist,
+        plates,
+        dents if dice[2] < 0.6 else 0.0,
     )
 
 
@@ -234,7 +267,13 @@ def _lying(person: Person) -> Shaped:
         (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
     ).tolist()
     return Shaped(
-        (0.0, 84 + 0.5 * person.fat_mm, LIES_MM), (100.0, 100.0 * tall), 100.0 * (0.35 + 0.4 * firm),
-        (out * (1.2 - firm), low * (1.2 - firm)), 2.0, point, 0.2, rng.uniform(0, 0.4),
+        (0.0, 84 + 0.5 * person.fat_mm, LIES_MM),
+        (100.0, 100.0 * tall),
+        100.0 * (0.35 + 0.4 * firm),
+        (out * (1.2 - firm), low * (1.2 - firm)),
+        2.0,
+        point,
+        0.2,
+        rng.uniform(0, 0.4),
         dents=dents,
     )

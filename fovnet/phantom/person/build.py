@@ -52,8 +52,11 @@ class Build:
 
 
 SPREAD = {
-    "wall": (0.30, 0.45, 1.6), "front": (0.30, 0.4, 1.3), "loin": (0.16, 0.6, 1.45),
-    "back": (0.14, 0.7, 1.35), "hips": (0.12, 0.7, 1.35),
+    "wall": (0.30, 0.45, 1.6),
+    "front": (0.30, 0.4, 1.3),
+    "loin": (0.16, 0.6, 1.45),
+    "back": (0.14, 0.7, 1.35),
+    "hips": (0.12, 0.7, 1.35),
 }
 """For each, the standard deviation of its logarithm in addition to the shared part, and the smallest and
 largest factor."""
@@ -69,6 +72,10 @@ def draw_build(rng: np.random.Generator) -> Build:
     (2001), Clin Biomech 16:38).
     """
     shared = rng.normal(0, SHARED)
-    grown = {name: np.exp(shared + rng.normal(0, spread)) for name, (spread, _, _) in SPREAD.items()}
-    kept = {name: float(np.clip(grown[name], least, most)) for name, (_, least, most) in SPREAD.items()}
+    grown = {
+        name: np.exp(shared + rng.normal(0, spread)) for name, (spread, _, _) in SPREAD.items()
+    }
+    kept = {
+        name: float(np.clip(grown[name], least, most)) for name, (_, least, most) in SPREAD.items()
+    }
     return Build(**kept, waist_mm=limited(rng, 0, 5, -10, 10))

@@ -21,9 +21,9 @@ LEVELS_MM = (830.0, 900.0, 985.0, 1060.0, 1130.0, 1220.0, 1330.0)
 """Heights of the written anatomy: ischium, hips, upper sacrum, iliac crest, waist, lower ribs; all are as
 written at the first and last."""
 
-BACK_MM = -95.0     # y that stays fixed, so that the contact with the table stays flat
-FLANK_MM = 150.0    # distance from the midline at which a lens reaches 0.7 of its full effect
-EVEN = 0.35         # share of a lens's reduction of the flanks that is added in the middle
+BACK_MM = -95.0  # y that stays fixed, so that the contact with the table stays flat
+FLANK_MM = 150.0  # distance from the midline at which a lens reaches 0.7 of its full effect
+EVEN = 0.35  # share of a lens's reduction of the flanks that is added in the middle
 STEP_MM = 5.0
 
 
@@ -73,7 +73,10 @@ class CrossSections:
         first = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
         last = np.clip(np.searchsorted(heights, boxes[:, 1, 2]) + 1, first + 1, len(heights) - 1)
         rows = np.stack([first, last], axis=1).ravel()
-        smallest, largest = np.minimum.reduceat(least, rows, axis=1), np.maximum.reduceat(most, rows, axis=1)
+        smallest, largest = (
+            np.minimum.reduceat(least, rows, axis=1),
+            np.maximum.reduceat(most, rows, axis=1),
+        )
         factors = np.stack([smallest[:, ::2], largest[:, ::2]])
         fixed = np.array([0.0, BACK_MM])
         # (n, least or most, low or high, 2)
@@ -86,7 +89,7 @@ class CrossSections:
 SHARE = 0.85
 """Share of supine people whose cross-sections vary with height."""
 
-ALIKE = 0.5         # correlation of neighbouring levels
+ALIKE = 0.5  # correlation of neighbouring levels
 FLATTER, LARGER, LENS = (0.08, 0.20, -0.36, 0.52), (0.0, 0.04, -0.09, 0.09), (0.08, 0.18, -0.3, 0.5)
 """Mean, standard deviation, minimum and maximum of the logarithm of width by depth, of that of the size, and
 of the lens.
@@ -107,7 +110,9 @@ def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
         for mean, spread, least, most in (FLATTER, LARGER, LENS)
     )
     wide, deep = np.exp(larger + flatter / 2), np.exp(larger - flatter / 2)
-    return CrossSections((1.0, *wide.tolist(), 1.0), (1.0, *deep.tolist(), 1.0), (0.0, *lens.tolist(), 0.0))
+    return CrossSections(
+        (1.0, *wide.tolist(), 1.0), (1.0, *deep.tolist(), 1.0), (0.0, *lens.tolist(), 0.0)
+    )
 
 
 def _along(rng: np.random.Generator) -> NDArray[np.float64]:

@@ -22,8 +22,8 @@ LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
 """Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist,
 ribs, shoulders, neck."""
 
-MOST_WIDER_MM = 60.0        # limit of the total increase in width: a wider trunk does not fit a scanner
-PLAIN_SQUARE = 0.28         # of a trunk: an eighth more at the corners than an ellipse
+MOST_WIDER_MM = 60.0  # limit of the total increase in width: a wider trunk does not fit a scanner
+PLAIN_SQUARE = 0.28  # of a trunk: an eighth more at the corners than an ellipse
 # heights between which a round or square trunk changes to the neck, which is plain
 NECK_MM = (1395.0, 1465.0)
 
@@ -112,7 +112,7 @@ KINDS: dict[str, tuple[float, float, float, float, float, float]] = {
 }
 """Factors on the fat of a figure of that kind, fully developed."""
 
-MOST_MM = 30.0      # largest addition of a factor at the waist
+MOST_MM = 30.0  # largest addition of a factor at the waist
 
 
 def draw_figure(
@@ -126,7 +126,9 @@ def draw_figure(
     kind = list(KINDS.values())[int(rng.choice(len(KINDS), p=odds))]
     belly, flanks, back, hips, buttocks, thighs = np.asarray(kind) ** rng.uniform(0.4, 1.3)
     chest = rng.lognormal(0, 0.25)
-    breast = float(np.clip(chest, 0.6, 1.4))       # limited, as the base of the breast lies under this fat
+    breast = float(
+        np.clip(chest, 0.6, 1.4)
+    )  # limited, as the base of the breast lies under this fat
 
     def drawn(*factors: float, spread: float = 0.2, most_mm: float = MOST_MM) -> Factors:
         own, most = factors * rng.lognormal(0, spread, len(factors)), min(2.6, 1 + most_mm / fat_mm)
@@ -134,20 +136,38 @@ def draw_figure(
 
     # a rounder trunk would not contain the lungs and the iliac wings
     square = rng.uniform(0.15, 0.65)
-    rolls = rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)), rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14))
+    rolls = (
+        rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)),
+        rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14)),
+    )
     heavy = min(fat_mm / 20, 1.6)
     likely = _shares(fat_mm, belly_mm)
     handles, hang, apron, blades = (
-        float(size) if dice < share else 0.0 for dice, size, share in zip(*rolls, likely, strict=True)
+        float(size) if dice < share else 0.0
+        for dice, size, share in zip(*rolls, likely, strict=True)
     )
     return Figure(
-        sides=drawn((1 + hips) / 2, hips, (hips + flanks) / 2, flanks, (flanks + chest) / 2, chest, chest),
+        sides=drawn(
+            (1 + hips) / 2, hips, (hips + flanks) / 2, flanks, (flanks + chest) / 2, chest, chest
+        ),
         front=drawn(
-            1.0, (1 + belly) / 2, belly, belly, (belly + chest) / 2, breast, chest,
+            1.0,
+            (1 + belly) / 2,
+            belly,
+            belly,
+            (belly + chest) / 2,
+            breast,
+            chest,
             most_mm=min(MOST_MM, 500 / fat_mm),
         ),
         back=drawn(
-            (1 + buttocks) / 2, buttocks, (buttocks + back) / 2, back, back, (back + chest) / 2, chest
+            (1 + buttocks) / 2,
+            buttocks,
+            (buttocks + back) / 2,
+            back,
+            back,
+            (back + chest) / 2,
+            chest,
         ),
         thighs=drawn(*[thighs] * 4, spread=0.25),
         calves=drawn(*[np.sqrt(thighs) * rng.lognormal(0, 0.3)] * 4, spread=0.2),

@@ -24,9 +24,13 @@ ischium, iliac crest, liver dome, lung apex, chin, vertex, beyond raised hands."
 
 RISE_MM = (1470.0, 1540.0)  # along the neck the trunk's widths and direction change to the head's
 NECK_Y_MM = -20.0  # the head turns about the dens
-LATTICE_MM = 7.0  # knot spacing of the bend on a grid: interpolation errors of the bend below 0.5 mm
+LATTICE_MM = (
+    7.0  # knot spacing of the bend on a grid: interpolation errors of the bend below 0.5 mm
+)
 LEVEL_MM = 20.0
-LEVELS_MM = np.arange(-40.0, 2081.0, LEVEL_MM)  # heights at which the extent of the bend is tabulated
+LEVELS_MM = np.arange(
+    -40.0, 2081.0, LEVEL_MM
+)  # heights at which the extent of the bend is tabulated
 LIFT_MM = (60.0, 450.0, 505.0, 880.0)
 """Heights in the written anatomy between which a bent leg rises from the heel, turns at the knee and goes
 down to the hip."""
@@ -178,7 +182,9 @@ class Morph:
         """
         bend_x, bend_y = np.float32(0), np.float32(0)
         for in_x, in_y, kx, ky, kz, px, py, pz in self.waves:
-            across = np.sin(np.float32(kx) * x + np.float32(px)) * np.sin(np.float32(kz) * z + np.float32(pz))
+            across = np.sin(np.float32(kx) * x + np.float32(px)) * np.sin(
+                np.float32(kz) * z + np.float32(pz)
+            )
             deep = np.sin(np.float32(ky) * y + np.float32(py))
             wave = across * deep
             bend_x, bend_y = bend_x + np.float32(in_x) * wave, bend_y + np.float32(in_y) * wave
@@ -226,7 +232,9 @@ def _steps_mm(x: Floats, y: Floats, z: Floats) -> list[float]:
     steps = []
     for axis in range(3):
         both = [
-            np.diff(values.take([0, 1], axis), axis=axis).ravel()[0] if values.shape[axis] > 1 else 0.0
+            np.diff(values.take([0, 1], axis), axis=axis).ravel()[0]
+            if values.shape[axis] > 1
+            else 0.0
             for values in (x, y, z)
         ]
         steps.append(float(np.linalg.norm(both)))
@@ -243,9 +251,11 @@ def _between_knots(values: Floats, knots: list[NDArray[np.intp]], shape: tuple[i
     """Values (a, b, c) at the knots of three axes, linearly interpolated to every index of `shape`."""
     i, j, k = (
         # (size, knots)
-        np.stack([np.interp(np.arange(size), at, row) for row in np.eye(len(at))], axis=1).astype(np.float32)
+        np.stack([np.interp(np.arange(size), at, row) for row in np.eye(len(at))], axis=1).astype(
+            np.float32
+        )
         for size, at in zip(shape, knots, strict=True)
     )
     known = np.broadcast_to(values, (i.shape[1], j.shape[1], k.shape[1])).astype(np.float32)
     along_i = (i @ known.reshape(i.shape[1], -1)).reshape(len(i), j.shape[1], k.shape[1])
-    return (j @ along_i) @ k.T          # contiguous, which speeds up all painting on the grid
+    return (j @ along_i) @ k.T  # contiguous, which speeds up all painting on the grid

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.solids import Floats, Point
 
-CORE = 0.35         # s: width of the mass as painted in the anatomy, as a share of its width in the body
-ENDS = 4.0          # R from the axis beyond which nothing moves
+CORE = 0.35  # s: width of the mass as painted in the anatomy, as a share of its width in the body
+ENDS = 4.0  # R from the axis beyond which nothing moves
 
 # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
 SHARE = 1 / 6
@@ -35,7 +35,7 @@ mm.
 
 Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above
 10 cm all common)."""
-LONG = (1.0, 3.5)   # least and largest length over width
+LONG = (1.0, 3.5)  # least and largest length over width
 
 
 @dataclass(frozen=True)
@@ -57,28 +57,40 @@ class Swelling:
         pushed = r - np.sqrt(np.maximum(r * r - np.float32(1 - CORE**2) * radius * radius, 0))
         taper = np.clip((ENDS * radius - r) / np.maximum((ENDS - 1) * radius, 1e-3), 0, 1)
         back = np.where(r <= radius, np.float32(1 - CORE) * r, pushed * taper) / r
-        return np.asarray(x - aside * back, dtype=np.float32), np.asarray(y - ahead * back, dtype=np.float32)
+        return np.asarray(x - aside * back, dtype=np.float32), np.asarray(
+            y - ahead * back, dtype=np.float32
+        )
 
     def radius_at(self, z: Floats) -> Floats:
         """R in mm at heights of the anatomy; 0 above and below."""
-        u = (np.asarray(z, dtype=np.float32) - np.float32(self.middle[2])) / np.float32(self.half_mm)
-        return np.asarray(np.float32(self.radius_mm) * np.sqrt(np.clip(1 - u * u, 0, None)), dtype=np.float32)
+        u = (np.asarray(z, dtype=np.float32) - np.float32(self.middle[2])) / np.float32(
+            self.half_mm
+        )
+        return np.asarray(
+            np.float32(self.radius_mm) * np.sqrt(np.clip(1 - u * u, 0, None)), dtype=np.float32
+        )
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it, enlarged
         by the largest displacement."""
         reach = np.array([ENDS * self.radius_mm] * 2 + [self.half_mm])
-        near = np.all((boxes[:, 0] < self.middle + reach) & (boxes[:, 1] > self.middle - reach), axis=1)
+        near = np.all(
+            (boxes[:, 0] < self.middle + reach) & (boxes[:, 1] > self.middle - reach), axis=1
+        )
         most = near[:, None] * (1 - CORE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
         return np.stack([boxes[:, 0] - most, boxes[:, 1] + most], axis=1)
 
 
-def draw_swelling(rng: np.random.Generator, turned_out_mm: Callable[[float], float]) -> Swelling | None:
+def draw_swelling(
+    rng: np.random.Generator, turned_out_mm: Callable[[float], float]
+) -> Swelling | None:
     """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from the written
     anatomy, by height in mm."""
     if rng.random() > SHARE:
         return None
-    _, middle, spread, radii = PLACES[int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))]
+    _, middle, spread, radii = PLACES[
+        int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))
+    ]
     side = int(rng.choice([-1, 1]))
     x, y, z = (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist()
     radius = float(np.exp(rng.uniform(*np.log(radii))))

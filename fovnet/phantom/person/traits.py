@@ -98,7 +98,9 @@ class Person:
     def turned_out_mm(self, z: float) -> float:
         """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat
         thighs."""
-        return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(np.clip((900 - z) / 820, 0, 1))
+        return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(
+            np.clip((900 - z) / 820, 0, 1)
+        )
 
     def generator(self, place: int) -> np.random.Generator:
         """The random generator for the details of one place in the body, the same at every call.
@@ -113,8 +115,16 @@ class Person:
 
 
 MISSING = {
-    "right kidney": 0.015, "left kidney": 0.015, "uterus": 0.15, "prostate": 0.06, "gall bladder": 0.12,
-    "spleen": 0.02, "right hip": 0.05, "left hip": 0.05, "natural breasts": 0.07, "bowel gas": 0.3,
+    "right kidney": 0.015,
+    "left kidney": 0.015,
+    "uterus": 0.15,
+    "prostate": 0.06,
+    "gall bladder": 0.12,
+    "spleen": 0.02,
+    "right hip": 0.05,
+    "left hip": 0.05,
+    "natural breasts": 0.07,
+    "bowel gas": 0.3,
 }
 """Probability that a person lacks it; for a hip, that it is a metal one, and for the breasts, that they have
 implants.
@@ -150,7 +160,7 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         open_wall="open walls" not in without,
         placed="true places" not in without,
     )
-    flat = "builds" not in without          # lean trunks may then be so
+    flat = "builds" not in without  # lean trunks may then be so
     changes: tuple[tuple[str, Callable[[Person], Person]], ...] = (
         ("varied bodies", lambda plain: _bent(_lying(_fasted(_varied(plain))))),
         ("masses in legs", _swollen),
@@ -158,7 +168,10 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         ("fat in places", partial(_figured, flat=flat)),
         ("builds", lambda plain: replace(plain, build=draw_build(plain.generator(970)))),
         ("cross-sections", _shaped),
-        ("organs high and low", lambda one: replace(one, organs=draw_organ_heights(one.generator(972)))),
+        (
+            "organs high and low",
+            lambda one: replace(one, organs=draw_organ_heights(one.generator(972))),
+        ),
         ("kinds of breasts", _of_own_breasts),
         ("borders as measured", _bordered),
     )
@@ -196,7 +209,11 @@ def _varied(person: Person) -> Person:
     rng = person.generator(91)
     kind, (one, other) = rng.random(), rng.uniform(size=2).tolist()
     missing = {name for name, share in MISSING.items() if rng.random() < share}
-    marbling = 0.04 + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6) + 0.002 * (person.fat_mm - 12)
+    marbling = (
+        0.04
+        + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6)
+        + 0.002 * (person.fat_mm - 12)
+    )
     marbling = float(np.clip(marbling, 0.02, 0.3))
     if kind < 0.05:
         morph, age = _sample_morph(rng, person.female, 1150 + 330 * one), 6 + 8 * one
@@ -206,7 +223,9 @@ def _varied(person: Person) -> Person:
         spread = max(person.spread_mm, 8.0)
         person = replace(person, fat_mm=30 + 26 * one, belly_mm=20 + 45 * other, spread_mm=spread)
     elif kind < 0.21:
-        person = replace(person, brawn=0.68 + 0.12 * one, fat_mm=person.fat_mm * (0.5 + 0.8 * other))
+        person = replace(
+            person, brawn=0.68 + 0.12 * one, fat_mm=person.fat_mm * (0.5 + 0.8 * other)
+        )
     elif kind < 0.29:
         # visceral, not subcutaneous fat
         person = replace(person, belly_mm=25 + 25 * one, fat_mm=7 + 8 * other)

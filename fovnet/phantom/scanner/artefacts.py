@@ -71,7 +71,9 @@ def before_noise(
     for _ in range(flaws.voids):
         image = with_void(image, spacing_mm, rng)
     if flaws.uneven:
-        gains = np.exp(flaws.uneven * rng.standard_normal(image.shape[flaws.through])).astype(np.float32)
+        gains = np.exp(flaws.uneven * rng.standard_normal(image.shape[flaws.through])).astype(
+            np.float32
+        )
         image = image * _along(gains, flaws.through)
     if flaws.ball:
         image = piled_up(image, spacing_mm, flaws.ball)
@@ -95,7 +97,9 @@ def after_noise(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats
         for at in rng.integers(0, image.shape[flaws.phase], flaws.lines).tolist():
             line = np.moveaxis(image, flaws.phase, 0)[at]
             line += np.abs(rng.standard_normal(line.shape, dtype=np.float32)) * np.float32(250)
-    return ndimage.gaussian_filter(image, flaws.smear, truncate=2.5) if max(flaws.smear) > 0 else image
+    return (
+        ndimage.gaussian_filter(image, flaws.smear, truncate=2.5) if max(flaws.smear) > 0 else image
+    )
 
 
 def moved(image: Floats, voxels: float, axis: int) -> Floats:
@@ -136,7 +140,9 @@ def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
     size, whole = image.shape[axis], image
     for copy in range(1, copies):
         sign = -1.0 if copy % 2 else 1.0
-        whole = whole + np.float32(sign * strength) * np.roll(image, round(copy * size / copies), axis)
+        whole = whole + np.float32(sign * strength) * np.roll(
+            image, round(copy * size / copies), axis
+        )
     return np.abs(whole)
 
 
@@ -144,7 +150,8 @@ def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floa
     """The mean of the image at the start, middle and end of a path of `voxels`, of which the share `begun` is
     travelled at its own position."""
     return np.asarray(
-        sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0)) / np.float32(3)
+        sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0))
+        / np.float32(3)
     )
 
 
@@ -184,9 +191,14 @@ def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Flo
     place, in the corners of large fields.
     """
     half = [(size - 1) * mm / 2 for size, mm in zip(image.shape, spacing_mm, strict=True)]
-    steps = [np.linspace(-h, h, size, dtype=np.float32) for h, size in zip(half, image.shape, strict=True)]
+    steps = [
+        np.linspace(-h, h, size, dtype=np.float32)
+        for h, size in zip(half, image.shape, strict=True)
+    ]
     away = _distance(steps) / np.float32(ball * np.sqrt(sum(h * h for h in half)))
-    gain = (1 + 3 * np.exp(-(((away - 0.97) / 0.035) ** 2))) / (1 + np.exp(np.clip((away - 1) * 80, -50, 50)))
+    gain = (1 + 3 * np.exp(-(((away - 0.97) / 0.035) ** 2))) / (
+        1 + np.exp(np.clip((away - 1) * 80, -50, 50))
+    )
     return np.asarray(image * gain)
 
 
@@ -200,7 +212,10 @@ def smooth_field(
 ) -> Floats:
     """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and varies over some 12
     cm: an uncorrected bias field."""
-    coarse = [max(2, int(np.ceil(size * mm / 120)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
+    coarse = [
+        max(2, int(np.ceil(size * mm / 120)) + 1)
+        for size, mm in zip(shape, spacing_mm, strict=True)
+    ]
     field = np.exp(spread * rng.standard_normal(coarse)).astype(np.float32)
     return stretched(field, shape)
 
@@ -214,14 +229,18 @@ def missed(
     The static field is off by the 3.4 ppm between fat and water far from the isocentre and at interfaces with
     air.
     """
-    coarse = [max(3, int(np.ceil(size * mm / 80)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)]
+    coarse = [
+        max(3, int(np.ceil(size * mm / 80)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)
+    ]
     field = 0.35 * rng.standard_normal(coarse)
     slope = rng.normal(0, 1, 3)
     for axis, (size, along) in enumerate(zip(coarse, slope / np.linalg.norm(slope), strict=True)):
         field += _along(along * np.linspace(-1.5, 1.5, size), axis)
     whole = stretched(field.astype(np.float32), shape)
     edge = np.float32(np.quantile(whole[::4, ::4, ::4], 1 - share))
-    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1))
+    return np.asarray(
+        np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1)
+    )
 
 
 def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
@@ -245,7 +264,9 @@ def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Flo
     total = np.zeros((1, 1, 1), np.float32)
     for axis, size in enumerate(shape):
         turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
-        total = total + _along((2 * np.pi * turns * np.arange(size) / size).astype(np.float32), axis)
+        total = total + _along(
+            (2 * np.pi * turns * np.arange(size) / size).astype(np.float32), axis
+        )
     return np.cos(total)
 
 

@@ -65,11 +65,25 @@ UNUSUAL: tuple[Sequence, ...] = (
     Sequence("diffusion, b 1000", "spin echo", 6000, 85, fat="suppressed", b=1000),
     Sequence("apparent diffusion coefficient", "diffusion coefficient", 4000, 70, fat="suppressed"),
     Sequence("time of flight", "inflow", 23, 4, flip_deg=22),
-    Sequence("contrast-enhanced angiography", "gradient echo", 4, 1.3, flip_deg=28, contrast=True, dose=5.0),
+    Sequence(
+        "contrast-enhanced angiography",
+        "gradient echo",
+        4,
+        1.3,
+        flip_deg=28,
+        contrast=True,
+        dose=5.0,
+    ),
     Sequence("dynamic, early", "gradient echo", 5, 1.5, flip_deg=15, contrast=True, dose=2.0),
     Sequence(
-        "dynamic, late, fat suppressed", "gradient echo", 5, 1.5, flip_deg=12, fat="suppressed",
-        contrast=True, dose=1.5,
+        "dynamic, late, fat suppressed",
+        "gradient echo",
+        5,
+        1.5,
+        flip_deg=12,
+        fat="suppressed",
+        contrast=True,
+        dose=1.5,
     ),
     Sequence("T1 FLAIR", "inversion recovery", 2200, 12, ti=860),
     Sequence("T2 balanced, fat suppressed", "balanced", 4.5, 2.2, flip_deg=70, fat="suppressed"),
@@ -82,11 +96,24 @@ UNUSUAL: tuple[Sequence, ...] = (
 PREPARED: tuple[Sequence, ...] = (
     Sequence("MPRAGE", "magnetisation prepared", 2200, 3.2, ti=930, flip_deg=8, fat="half"),
     Sequence(
-        "MPRAGE, water excited", "magnetisation prepared", 2000, 3.5, ti=950, flip_deg=9, fat="suppressed"
+        "MPRAGE, water excited",
+        "magnetisation prepared",
+        2000,
+        3.5,
+        ti=950,
+        flip_deg=9,
+        fat="suppressed",
     ),
     Sequence(
-        "MPRAGE, contrast", "magnetisation prepared", 2000, 3.2, ti=950, flip_deg=9, fat="half",
-        contrast=True, dose=0.4,
+        "MPRAGE, contrast",
+        "magnetisation prepared",
+        2000,
+        3.2,
+        ti=950,
+        flip_deg=9,
+        fat="half",
+        contrast=True,
+        dose=0.4,
     ),
 )
 """The commonest image of heads: white matter 1, grey 0.6 to 0.75, CSF 0.1 to 0.25, and the scalp's fat 0.4 to
@@ -96,23 +123,32 @@ In spin-echo inversion recovery fat is at 2.7, so the brain looks dark.
 """
 
 PREPARED_ODDS = (0.6, 0.27, 0.13)
-PREPARED_SHARE = 0.75       # of the T1 inversion recoveries of heads, those replaced by one of PREPARED
+PREPARED_SHARE = 0.75  # of the T1 inversion recoveries of heads, those replaced by one of PREPARED
 
 OF_HEADS: tuple[Sequence, ...] = (
     Sequence(
-        "T1 inversion recovery, water excited", "inversion recovery", 2300, 3.5, ti=900, fat="suppressed"
+        "T1 inversion recovery, water excited",
+        "inversion recovery",
+        2300,
+        3.5,
+        ti=900,
+        fat="suppressed",
     ),
     *PREPARED[:2],
-    Sequence("T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True),
+    Sequence(
+        "T1 inversion recovery, contrast", "inversion recovery", 2000, 3.5, ti=900, contrast=True
+    ),
     Sequence("T1 gradient echo, inflow", "inflow", 22, 5, flip_deg=28),
-    Sequence("T1 gradient echo, inflow, water excited", "inflow", 15, 4, flip_deg=20, fat="water only"),
+    Sequence(
+        "T1 gradient echo, inflow, water excited", "inflow", 15, 4, flip_deg=20, fat="water only"
+    ),
     Sequence("FLAIR, fat suppressed", "inversion recovery", 9000, 95, ti=2450, fat="suppressed"),
     Sequence("susceptibility", "gradient echo", 35, 20, flip_deg=15),
 )
 """Common in archives of heads: inflowing blood is bright, or fat is dark, so that the brain is brightest."""
 
 REPLACED = "T1 inversion recovery"
-LONG_TE_MS = 60.0       # longer echo times are T2-weighted
+LONG_TE_MS = 60.0  # longer echo times are T2-weighted
 
 FADED_SHARE, FADED_WATERY, FADED_PREPARED = 0.5, 0.85, 0.15
 """Shares of heads whose grey-white contrast is lower than relaxation times give: in general, for T2 and
@@ -132,7 +168,9 @@ def freely(
     if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
         chosen = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
         move = rng.uniform(0.92, 1.08, 3)
-        sequence = replace(chosen, tr=chosen.tr * move[0], te=chosen.te * move[1], ti=chosen.ti * move[2])
+        sequence = replace(
+            chosen, tr=chosen.tr * move[0], te=chosen.te * move[1], ti=chosen.ti * move[2]
+        )
     if head and rng.random() < _faded_share(sequence):
         contrast = replace(contrast or FreeContrast(), matter=rng.uniform(-0.3, 0.9))
     return sequence, contrast

@@ -22,7 +22,7 @@ from fovnet.phantom.scanner.tissues import Tissue
 
 Floats = NDArray[np.float32]
 
-AIR_PPM = 9.4           # susceptibility of air minus that of water
+AIR_PPM = 9.4  # susceptibility of air minus that of water
 HZ_A_TESLA_PPM = 42.577
 AIRY = {"air": 1.0, "gas": 1.0, "lung": 0.75}
 """The fraction of air in a tissue."""
@@ -52,10 +52,16 @@ def air_share(tissues: Many[Tissue]) -> Floats:
 
 
 def read_out(
-    image: Floats, air: Floats, vox_to_ras: NDArray[np.float64], planar: EchoPlanar, field_strength: float
+    image: Floats,
+    air: Floats,
+    vox_to_ras: NDArray[np.float64],
+    planar: EchoPlanar,
+    field_strength: float,
 ) -> Floats:
     """The image (i, j, k) as read by an echo-planar sequence, at `field_strength` tesla along z."""
-    offset_hz = shimmed(field_ppm(air, vox_to_ras), air) * np.float32(HZ_A_TESLA_PPM * field_strength)
+    offset_hz = shimmed(field_ppm(air, vox_to_ras), air) * np.float32(
+        HZ_A_TESLA_PPM * field_strength
+    )
     if planar.te_ms:
         across_hz = np.gradient(offset_hz, axis=planar.through)
         image = image * np.abs(np.sinc(across_hz * (planar.te_ms / 1000))).astype(np.float32)
@@ -71,16 +77,18 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
     margin = [max(4, size // 4) for size in air.shape]
     wide = np.pad(air, [(m, m) for m in margin], mode="edge")
     axes = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    up = vox_to_ras[2, :3] / axes                         # the scanner's z along each axis of the grid
+    up = vox_to_ras[2, :3] / axes  # the scanner's z along each axis of the grid
     k = np.meshgrid(
         *(fft.fftfreq(n, mm) for n, mm in zip(wide.shape[:2], axes[:2], strict=True)),
-        fft.rfftfreq(wide.shape[2], axes[2]), indexing="ij", sparse=True,
+        fft.rfftfreq(wide.shape[2], axes[2]),
+        indexing="ij",
+        sparse=True,
     )
     along = sum(part * share for part, share in zip(k, up, strict=True))
     square = k[0] ** 2 + k[1] ** 2 + k[2] ** 2
     square[0, 0, 0] = 1.0
     kernel = (1 / 3 - along**2 / square).astype(np.float32)
-    kernel[0, 0, 0] = 0.0                                 # a constant offset is removed by tuning
+    kernel[0, 0, 0] = 0.0  # a constant offset is removed by tuning
     field = fft.irfftn(fft.rfftn(wide) * kernel, wide.shape)
     inner = tuple(slice(m, m + size) for m, size in zip(margin, air.shape, strict=True))
     return np.asarray(AIR_PPM * field[inner])
@@ -93,15 +101,20 @@ def shimmed(field: Floats, air: Floats) -> Floats:
     x, y, z = np.meshgrid(*along, indexing="ij", sparse=True)
     terms = [
         np.ones_like(field),
-        *(np.broadcast_to(t, field.shape) for t in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)),
+        *(
+            np.broadcast_to(t, field.shape)
+            for t in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)
+        ),
     ]
     body = np.flatnonzero(air.ravel() < 0.5)
     if len(body) <= len(terms):
         return field
-    some = body[:: max(1, len(body) // 5000)]             # enough for ten coefficients
+    some = body[:: max(1, len(body) // 5000)]  # enough for ten coefficients
     design = np.stack([term.ravel()[some] for term in terms], axis=1)
     weights = np.linalg.lstsq(design, field.ravel()[some], rcond=None)[0].astype(np.float32)
-    return np.asarray(field - sum(weight * term for weight, term in zip(weights, terms, strict=True)))
+    return np.asarray(
+        field - sum(weight * term for weight, term in zip(weights, terms, strict=True))
+    )
 
 
 def displaced(image: Floats, voxels: Floats, axis: int) -> Floats:

@@ -87,8 +87,12 @@ class Acquisition:
 
 
 def scan(
-    body: LabelVolume, sequence: Sequence, acquisition: Acquisition, rng: np.random.Generator,
-    tissues: tuple[Tissue, ...] = TISSUES, source: str = "simulated",
+    body: LabelVolume,
+    sequence: Sequence,
+    acquisition: Acquisition,
+    rng: np.random.Generator,
+    tissues: tuple[Tissue, ...] = TISSUES,
+    source: str = "simulated",
 ) -> Volume:
     """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by
     `acquisition.average`, without voxels that fold over.
@@ -97,7 +101,9 @@ def scan(
     is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill
     a voxel are dropped. Raises VolumeError "label-outside-table" for a label the table does not have.
     """
-    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(tissues):
+    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(
+        tissues
+    ):
         raise VolumeError(
             "label-outside-table",
             f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to "
@@ -123,7 +129,10 @@ def scan(
 
 
 def _received(
-    body: LabelVolume, sequence: Sequence, acquisition: Acquisition, table: tuple[Tissue, ...],
+    body: LabelVolume,
+    sequence: Sequence,
+    acquisition: Acquisition,
+    table: tuple[Tissue, ...],
     rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float64]]:
     """The signal of every voxel, and its affine; with chemical shift of fat and failed fat suppression, if
@@ -188,7 +197,8 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
     """
     spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     coarse = [
-        max(2, int(np.ceil(size * step / coil.known_mm))) for size, step in zip(shape, spacing, strict=True)
+        max(2, int(np.ceil(size * step / coil.known_mm)))
+        for size, step in zip(shape, spacing, strict=True)
     ]
     index = np.meshgrid(
         *(np.linspace(0, size - 1, n) for size, n in zip(shape, coarse, strict=True)), indexing="ij"
@@ -214,7 +224,9 @@ def _bright_level(image: Floats) -> float:
     return float(body[body >= np.median(body)].mean()) if body.size else 0.0
 
 
-def averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]) -> NDArray[np.float64]:
+def averaged_affine(
+    vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]
+) -> NDArray[np.float64]:
     """The affine of blocks of `factors` voxels."""
     n = np.asarray(factors)
     affine = vox_to_ras.copy()
@@ -223,7 +235,7 @@ def averaged_affine(vox_to_ras: NDArray[np.float64], factors: tuple[int, int, in
     return affine
 
 
-TILE, TILE_MM = 96, 2.0     # texture grains, repeating after 19 cm: more than the size of most organs
+TILE, TILE_MM = 96, 2.0  # texture grains, repeating after 19 cm: more than the size of most organs
 
 
 def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:

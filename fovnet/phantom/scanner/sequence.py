@@ -61,15 +61,21 @@ class Sequence:
 
 def spin_echo(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float) -> Floats:
     """PD (1 - 2 e^{-(TR - TE/2)/T1} + e^{-TR/T1}) e^{-TE/T2}: excitation at 0, refocusing at TE/2."""
-    return np.asarray(pd * (1 - 2 * np.exp(-(tr - te / 2) / t1) + np.exp(-tr / t1)) * np.exp(-te / t2))
+    return np.asarray(
+        pd * (1 - 2 * np.exp(-(tr - te / 2) / t1) + np.exp(-tr / t1)) * np.exp(-te / t2)
+    )
 
 
-def inversion_recovery(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, ti: float) -> Floats:
+def inversion_recovery(
+    pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, ti: float
+) -> Floats:
     """PD |1 - 2 e^{-TI/T1} + e^{-TR/T1}| e^{-TE/T2}, magnitude; nulled at TI = T1 ln 2 for long TR."""
     return np.asarray(pd * np.abs(1 - 2 * np.exp(-ti / t1) + np.exp(-tr / t1)) * np.exp(-te / t2))
 
 
-def gradient_echo(pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, flip_deg: float) -> Floats:
+def gradient_echo(
+    pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, flip_deg: float
+) -> Floats:
     """PD sin α (1 - E1) / (1 - E1 cos α) e^{-TE/T2*}, spoiled, steady state."""
     flip, e1 = np.deg2rad(flip_deg), np.exp(-tr / t1)
     return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - e1 * np.cos(flip)) * np.exp(-te / t2star))
@@ -182,8 +188,13 @@ def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
 def _fat_share(f: Floats, fat: str) -> Floats:
     """The visible share of a tissue's signal; suppression leaves a tenth of the fat, as in practice."""
     seen: dict[str, Floats] = {
-        "in phase": np.ones_like(f), "opposed phase": np.abs(1 - 2 * f), "suppressed": 1 - 0.9 * f,
-        "water only": 1 - 0.96 * f, "fat only": f, "half": 1 - 0.58 * f, "cancelling": np.abs(1 - 2 * f),
+        "in phase": np.ones_like(f),
+        "opposed phase": np.abs(1 - 2 * f),
+        "suppressed": 1 - 0.9 * f,
+        "water only": 1 - 0.96 * f,
+        "fat only": f,
+        "half": 1 - 0.58 * f,
+        "cancelling": np.abs(1 - 2 * f),
     }
     return seen[fat]
 

@@ -47,8 +47,15 @@ class Tissue:
 
 
 def _tissue(
-    name: str, pd: float, t1: tuple[float, float], t2: tuple[float, float], *, fat: float = 0.0,
-    flow: float = 0.0, uptake: float = 0.0, mottle: float = 0.05,
+    name: str,
+    pd: float,
+    t1: tuple[float, float],
+    t2: tuple[float, float],
+    *,
+    fat: float = 0.0,
+    flow: float = 0.0,
+    uptake: float = 0.0,
+    mottle: float = 0.05,
     dephasing: tuple[float, float] = (0.012, 0.024),
 ) -> Tissue:
     """A tissue whose T2* follows from T2 and R2' (`dephasing`, 1 / ms)."""
@@ -66,11 +73,27 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("tendon", 0.45, (500, 600), (8, 7), dephasing=(0.2, 0.3)),
     _tissue("cortical bone", 0.12, (250, 230), (1.0, 0.8), dephasing=(0.8, 1.2)),
     _tissue(
-        "red marrow", 0.85, (549, 586), (60, 55), fat=0.45, uptake=0.1, mottle=0.12, dephasing=(0.03, 0.06)
+        "red marrow",
+        0.85,
+        (549, 586),
+        (60, 55),
+        fat=0.45,
+        uptake=0.1,
+        mottle=0.12,
+        dephasing=(0.03, 0.06),
     ),
-    _tissue("yellow marrow", 0.95, (288, 365), (165, 133), fat=0.88, mottle=0.07, dephasing=(0.02, 0.04)),
     _tissue(
-        "mixed marrow", 0.90, (400, 460), (95, 82), fat=0.68, uptake=0.05, mottle=0.1, dephasing=(0.025, 0.05)
+        "yellow marrow", 0.95, (288, 365), (165, 133), fat=0.88, mottle=0.07, dephasing=(0.02, 0.04)
+    ),
+    _tissue(
+        "mixed marrow",
+        0.90,
+        (400, 460),
+        (95, 82),
+        fat=0.68,
+        uptake=0.05,
+        mottle=0.1,
+        dephasing=(0.025, 0.05),
     ),
     _tissue("cartilage", 0.75, (1024, 1168), (36, 32)),
     _tissue("disc", 0.85, (1050, 1250), (85, 75), mottle=0.12),
@@ -83,7 +106,16 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("arterial blood", 0.95, (1441, 1932), (290, 275), flow=1.0, uptake=0.8, mottle=0.05),
     _tissue("venous blood", 0.95, (1441, 1932), (180, 130), flow=0.6, uptake=0.8, mottle=0.05),
     _tissue("myocardium", 0.80, (1030, 1471), (44, 47), uptake=0.4),
-    _tissue("liver", 0.75, (576, 812), (46, 40), fat=0.04, uptake=0.4, mottle=0.05, dephasing=(0.02, 0.03)),
+    _tissue(
+        "liver",
+        0.75,
+        (576, 812),
+        (46, 40),
+        fat=0.04,
+        uptake=0.4,
+        mottle=0.05,
+        dephasing=(0.02, 0.03),
+    ),
     _tissue("spleen", 0.82, (1057, 1328), (79, 61), uptake=0.5),
     _tissue("kidney cortex", 0.85, (966, 1142), (87, 76), uptake=1.0),
     _tissue("kidney medulla", 0.90, (1412, 1545), (95, 85), uptake=0.5),
@@ -110,7 +142,12 @@ TISSUES: tuple[Tissue, ...] = (
     _tissue("fluid of a lesion", 0.98, (2500, 2800), (500, 420), mottle=0.08),
     _tissue("bruise", 0.90, (400, 480), (110, 85), mottle=0.2, dephasing=(0.03, 0.06)),
     _tissue(
-        "oedematous white matter", 0.88, (1250, 1600), (150, 140), uptake=0.15, mottle=0.06,
+        "oedematous white matter",
+        0.88,
+        (1250, 1600),
+        (150, 140),
+        uptake=0.15,
+        mottle=0.06,
         dephasing=(0.006, 0.008),
     ),
     _tissue("watery tumour", 0.95, (1700, 2100), (210, 180), uptake=0.6, mottle=0.2),

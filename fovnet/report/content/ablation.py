@@ -11,8 +11,11 @@ from fovnet.report.content.cells import Shown, Table
 from fovnet.report.content.wording import minus, shown
 
 ABLATED = {
-    "slice_error": "slice error", "span_f1": "F1 of spans", "exact_set": "right set of regions",
-    "border_within_10_mm": "borders within 10 mm", "border_abs_median_mm": "border error, median",
+    "slice_error": "slice error",
+    "span_f1": "F1 of spans",
+    "exact_set": "right set of regions",
+    "border_within_10_mm": "borders within 10 mm",
+    "border_abs_median_mm": "border error, median",
 }
 """Measures of the arms that the page shows; the TSV beside the evaluation has all."""
 
@@ -31,7 +34,9 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
         return None
     measured = {one.name for step in ablation.steps for one in step.measures}
     names = [name for name in ABLATED if name in measured]
-    rows = [(f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps]
+    rows = [
+        (f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps
+    ]
     left = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
     header = ("step", "what it is", *(ABLATED[name] for name in names))
     return AblationView(Table(header, rows, name="ablation"), "; ".join(left))
@@ -42,7 +47,9 @@ def _arm(step: Step, names: Sequence[str]) -> list[str | Shown]:
     values = {one.name: shown(one) for one in step.measures}
     gains = {one.measure: _gain(one) for one in step.gains}
     return [
-        Shown(values[name].value, values[name].interval, gains.get(name, "")) if name in values else "–"
+        Shown(values[name].value, values[name].interval, gains.get(name, ""))
+        if name in values
+        else "–"
         for name in names
     ]
 

@@ -70,7 +70,9 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
         words.append(f"It found exactly the regions shown in {right}")
         placed = border is not None and border.value is not None
         error = f"a mean error of {shown(border).value}"
-        words[-1] += f", and placed the borders between them that it found with {error}." if placed else "."
+        words[-1] += (
+            f", and placed the borders between them that it found with {error}." if placed else "."
+        )
     words += filter(None, [statements_sentence(whole)])
     doubted = sum(row.extents == "unsure" for row in evaluation.volumes)
     unsure = several(doubted, "volume") if doubted else "no volume"
@@ -87,7 +89,9 @@ def _people(count: int, collections: Collection[str], simulated: Collection[str]
 
 def _by_collection(evaluation: Evaluation, simulated: Collection[str]) -> str:
     """Slice error by collection, so that simulated and real subjects are not pooled in one number."""
-    groups = [group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes]
+    groups = [
+        group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes
+    ]
     if len(groups) == 1:
         made = ", which is simulated" if groups[0].value in simulated else ""
         return f"All of these volumes are from the collection {groups[0].value}{made}."
@@ -109,7 +113,11 @@ def _headlines(whole: Group) -> tuple[Headline, ...]:
     raw = shown(whole.find("slice_error", "raw"))
     distance = whole.find("border_abs_mean_mm", "decided", ALL_BORDERS)
     return (
-        Headline("slices given a wrong region", shown(whole.find("slice_error", "decided")), raw.value),
-        Headline("volumes with exactly the right regions", shown(whole.find("exact_set", "decided"))),
+        Headline(
+            "slices given a wrong region", shown(whole.find("slice_error", "decided")), raw.value
+        ),
+        Headline(
+            "volumes with exactly the right regions", shown(whole.find("exact_set", "decided"))
+        ),
         Headline("mean distance of a found border from the true one", shown(distance)),
     )

@@ -95,7 +95,9 @@ def refusal_reasons(manifest: Sequence[Listed]) -> Table:
         if one.status == "refused":
             by_code[one.code or "no code"].append(one.message)
     ordered = sorted(by_code.items(), key=lambda found: (-len(found[1]), found[0]))
-    rows = [(code, f"{len(words):,}", words[0] or "no reason was recorded") for code, words in ordered]
+    rows = [
+        (code, f"{len(words):,}", words[0] or "no reason was recorded") for code, words in ordered
+    ]
     return Table(("reason", "volumes", "for example"), rows, name="refused")
 
 

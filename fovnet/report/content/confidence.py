@@ -22,7 +22,10 @@ PRESENCE = "presence"
 """The stage of the probabilities that a region is shown."""
 
 CALIBRATED = {
-    "raw": "networks alone", "calibrated": "after calibration", "smoothed": "smoothed", "decided": "decided",
+    "raw": "networks alone",
+    "calibrated": "after calibration",
+    "smoothed": "smoothed",
+    "decided": "decided",
     PRESENCE: "that a region is shown",
 }
 """Names of the stages in the calibration figures."""
@@ -84,7 +87,9 @@ def confidence_of(evaluation: Evaluation, abstention: Abstention | None) -> Conf
     )
 
 
-def reliability_points(reliability: Mapping[str, NDArray[np.float64]]) -> tuple[ReliabilityPoint, ...]:
+def reliability_points(
+    reliability: Mapping[str, NDArray[np.float64]],
+) -> tuple[ReliabilityPoint, ...]:
     """Share of right slices against confidence by bin, from the totals (b, 3) of each stage; a bin without
     slices has no point."""
     points = []
@@ -106,8 +111,12 @@ def calibration_table(evaluation: Evaluation) -> Table:
         "log_loss_nats": "negative log-likelihood, nats",
         "set_brier": "Brier score of the whole set of regions (0 perfect, 1 worst)",
     }
-    found = [one for name in wanted for one in whole.measures if one.name == name and not one.region]
-    rows = [(f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found]
+    found = [
+        one for name in wanted for one in whole.measures if one.name == name and not one.region
+    ]
+    rows = [
+        (f"{wanted[one.name]}, {CALIBRATED.get(one.stage, one.stage)}", plain(one)) for one in found
+    ]
     return Table(("measure", "value"), rows, name="calibration")
 
 
@@ -118,7 +127,9 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     ranked = sorted(rows, key=lambda row: (-(row.confidence or 0.0), row.volume_id))
     if not ranked:
         return RiskView((), None, Table((), (), name="risk"), "")
-    slices, wrong = (np.cumsum([getattr(row, name) for row in ranked]) for name in ("slices", "wrong"))
+    slices, wrong = (
+        np.cumsum([getattr(row, name) for row in ranked]) for name in ("slices", "wrong")
+    )
     other_set = np.cumsum([not row.right for row in ranked])
     count = np.arange(1, len(ranked) + 1)
     points = tuple(
@@ -150,18 +161,28 @@ def _risk_table(ranked: Sequence[VolumeRow], evaluation: Evaluation) -> Table:
         sets, wrong = _risks(kept, evaluation)
         least, count = f"{kept[-1].confidence:.2f}", f"{len(kept):,} of {len(ranked):,}"
         rows.append((f"surest {percent(step)}", count, least, shown(wrong), shown(sets)))
-    header = ("answering the", "volumes", "confidence at least", "slices wrong", "volumes with wrong regions")
+    header = (
+        "answering the",
+        "volumes",
+        "confidence at least",
+        "slices wrong",
+        "volumes with wrong regions",
+    )
     return Table(header, rows, name="risk")
 
 
 def _risks(kept: Sequence[VolumeRow], evaluation: Evaluation) -> tuple[Measure, Measure]:
     """Share of volumes whose set of regions is wrong, and of slices that are wrong, with intervals over
     subjects."""
-    draws = Resampling([row.subject_id for row in kept], repeats=evaluation.bootstrap, seed=evaluation.seed)
+    draws = Resampling(
+        [row.subject_id for row in kept], repeats=evaluation.bootstrap, seed=evaluation.seed
+    )
     one = np.ones((len(kept), 1), dtype=np.int64)
     other = np.array([[not row.right] for row in kept], dtype=np.int64)
     sets = draws.rates("wrong_set", other, one, stage="decided")
-    wrong, slices = (np.array([[getattr(row, name)] for row in kept]) for name in ("wrong", "slices"))
+    wrong, slices = (
+        np.array([[getattr(row, name)] for row in kept]) for name in ("wrong", "slices")
+    )
     return sets[0], draws.rates("slice_error", wrong, slices, stage="decided")[0]
 
 

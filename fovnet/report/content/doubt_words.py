@@ -15,7 +15,12 @@ from fovnet.decision.statements import SOME_UNSURE
 
 
 def _refusals() -> list[Code]:
-    lines = files("fovnet.report.content").joinpath("codes.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (
+        files("fovnet.report.content")
+        .joinpath("codes.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     return [Code(**row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
 
 

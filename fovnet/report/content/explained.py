@@ -83,8 +83,14 @@ def sentences(explanation: Explanation) -> tuple[str, ...]:
     failed."""
     view = explained_view(explanation)
     told = (
-        view.ending, view.teaching, view.convergence, view.descending, view.spending, view.honesty,
-        view.mattering, view.failing,
+        view.ending,
+        view.teaching,
+        view.convergence,
+        view.descending,
+        view.spending,
+        view.honesty,
+        view.mattering,
+        view.failing,
     )
     return tuple(filter(None, told))
 
@@ -102,10 +108,14 @@ def ending(explanation: Explanation) -> str:
     elif not one.ended:
         words.append("It is running, or was interrupted: the same search command resumes it.")
     if one.more_than_asked:
-        words.append("It had continued before, with more trials requested; what follows covers all of them.")
+        words.append(
+            "It had continued before, with more trials requested; what follows covers all of them."
+        )
     if one.begun >= one.feasible:
-        chose = "begun: the method chose their order, and how long each was trained" if one.spending else (
-            "trained: the method chose their order, and nothing else"
+        chose = (
+            "begun: the method chose their order, and how long each was trained"
+            if one.spending
+            else ("trained: the method chose their order, and nothing else")
         )
         words.append(f"Every configuration that fits was {chose}.")
     if one.missing:
@@ -138,7 +148,9 @@ def convergence(explanation: Explanation) -> str:
         return "No trial has a score: there is no convergence."
     last = explanation.steps[-1]
     spread = [
-        step.score for step in explanation.steps if step.slot < explanation.initial and step.score is not None
+        step.score
+        for step in explanation.steps
+        if step.slot < explanation.initial and step.score is not None
     ]
     began = ""
     if (
@@ -161,7 +173,11 @@ def convergence(explanation: Explanation) -> str:
     ]
     if explanation.pace:
         lower, middle, upper = explanation.pace
-        half = f"; half of them {lower:.2g} to {upper:.2g} times" if f"{lower:.2g}" != f"{upper:.2g}" else ""
+        half = (
+            f"; half of them {lower:.2g} to {upper:.2g} times"
+            if f"{lower:.2g}" != f"{upper:.2g}"
+            else ""
+        )
         words.append(f"A training took {middle:.2g} times the predicted seconds (median{half}).")
     if explanation.seconds is not None:
         near, left = explanation.seconds.predicted, explanation.seconds.left
@@ -183,7 +199,11 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
     with_regret = [step for step in explanation.steps if step.expected_regret is not None]
     if with_regret:
         first, last = with_regret[0], with_regret[-1]
-        later = f", and {_gain(last.expected_regret)} before slot {last.slot}" if len(with_regret) > 1 else ""
+        later = (
+            f", and {_gain(last.expected_regret)} before slot {last.slot}"
+            if len(with_regret) > 1
+            else ""
+        )
         yield f"The expected regret was {_gain(first.expected_regret)} before slot {first.slot}{later}."
     matter = explanation.matter
     # of scores after different epochs, what is left is unknown
@@ -196,8 +216,10 @@ def _regrets(explanation: Explanation) -> Iterator[str]:
             "an upper bound of how much lower the best untried configuration is expected to be than the "
             "best one tried"
         )
-        yield f"At the end it is {_gain(matter.remaining_regret)}: {meaning}." if with_regret else (
-            f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}."
+        yield (
+            f"At the end it is {_gain(matter.remaining_regret)}: {meaning}."
+            if with_regret
+            else (f"The expected regret at the end is {_gain(matter.remaining_regret)}: {meaning}.")
         )
     yield (
         f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that fit to be "
@@ -212,7 +234,11 @@ def _slot(explanation: Explanation) -> str:
 
 
 def _since(count: int, slot: str) -> str:
-    return f"{several(count, slot)} after it found nothing better." if count else f"No {slot} came after it."
+    return (
+        f"{several(count, slot)} after it found nothing better."
+        if count
+        else f"No {slot} came after it."
+    )
 
 
 def descending(course: Descent) -> str:
@@ -223,7 +249,11 @@ def descending(course: Descent) -> str:
     if one is None:
         return " ".join([*words, "Without a score there is no centre to poll around."])
     words.append(f"The centre moved {several(course.moves, 'time')}, and is now slot {one.slot}.")
-    near = "the listed rows nearest to it" if one.listed else "its neighbours, one level or one category away"
+    near = (
+        "the listed rows nearest to it"
+        if one.listed
+        else "its neighbours, one level or one category away"
+    )
     beyond = f" ({one.beyond} more fit no limit)" if one.beyond else ""
     if one.tried == one.neighbours:
         words.append(f"All {one.neighbours} of {near}, were tried{beyond}: none is better.")
@@ -235,22 +265,25 @@ def descending(course: Descent) -> str:
 
 
 STEPS = {
-    "start": "the start", "spread": "being spread over the space", "poll": "polls around the best",
-    "search": "global search", "extended poll": "polls around a good one of another category",
-    "speculative": "going as far again", "restart":
-        "polls around others, after the smallest poll was exhausted",
+    "start": "the start",
+    "spread": "being spread over the space",
+    "poll": "polls around the best",
+    "search": "global search",
+    "extended poll": "polls around a good one of another category",
+    "speculative": "going as far again",
+    "restart": "polls around others, after the smallest poll was exhausted",
 }
 
 
-UNJUDGED = (
-    "No slot had four different scores before it, the minimum for a comparison with a Gaussian process."
-)
+UNJUDGED = "No slot had four different scores before it, the minimum for a comparison with a Gaussian process."
 
 
 def teaching(one: Taught) -> str:
     """What earlier searches taught, whether it was right, and in which slots the Gaussian process chose
     instead."""
-    names = ", ".join(f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in one.sources)
+    names = ", ".join(
+        f"{name} ({several(rows, 'configuration')} with a score)" for name, rows in one.sources
+    )
     words = [
         "It began with an order of all configurations, the most promising first, learned from "
         f"{several(len(one.sources), 'earlier search', 'earlier searches')}: {names}."
@@ -271,7 +304,11 @@ def teaching(one: Taught) -> str:
 def _guarding(one: Taught) -> Iterator[str]:
     """Sentences on who was the better judge of the scores known before each slot, and who chose."""
     last, judged = one.verdicts[-1], several(len(one.verdicts), "slot")
-    worse = [each.slot for each in one.verdicts if (each.guarded if one.guard else each.prior > each.process)]
+    worse = [
+        each.slot
+        for each in one.verdicts
+        if (each.guarded if one.guard else each.prior > each.process)
+    ]
     yield (
         f"Before each of {judged}, with four or more known scores, it was compared with a Gaussian process "
         "that predicts each score from the others: which of them orders fewer pairs of scores wrongly?"
@@ -370,9 +407,7 @@ def honesty(explanation: Explanation) -> str:
             seen = "No score was forecast: the model saw trainings of different lengths"
             return f"{seen}{final if process else ''}."
         spread = several(explanation.initial, "slot")
-        return (
-            f"No score was forecast: the model is used after the first {spread}, once a trial has a score."
-        )
+        return f"No score was forecast: the model is used after the first {spread}, once a trial has a score."
     words = []
     if forecasts.inside.total:
         measured = _shown(forecasts.inside)
@@ -419,7 +454,9 @@ def mattering(explanation: Explanation) -> str:
     )
     if pair is not None and _counts(pair.share):
         whole = percent(sum(one.share or 0.0 for one in matter.pairs))
-        words.append(f"Pairs of axes explain {whole}, above all {_both(pair)} {percent(pair.share)}.")
+        words.append(
+            f"Pairs of axes explain {whole}, above all {_both(pair)} {percent(pair.share)}."
+        )
     if _counts(matter.higher):
         words.append(f"The remaining {percent(matter.higher)} needs three axes or more.")
     if not matter.full_grid:
@@ -449,7 +486,9 @@ def _trust(matter: Matter) -> str:
 def failing(explanation: Explanation) -> str:
     """How many trials have no score, why, and their forecast chance to train."""
     if not explanation.failures:
-        return f"No {_slot(explanation)} failed." if explanation.finished else "No trial is finished."
+        return (
+            f"No {_slot(explanation)} failed." if explanation.finished else "No trial is finished."
+        )
     kinds = ", ".join(_kind(group) for group in explanation.failure_groups)
     return (
         f"{len(explanation.failures)} of {several(explanation.finished, _slot(explanation))} have no score: "
@@ -469,7 +508,12 @@ def _kind(group: FailureGroup) -> str:
 def axes_table(matter: Matter | None) -> Table:
     """One row per axis, largest share of the variance first."""
     header = (
-        "axis", "variance alone", "relevance", "lengthscale", "best level", "worst level",
+        "axis",
+        "variance alone",
+        "relevance",
+        "lengthscale",
+        "best level",
+        "worst level",
         "levels with a score",
     )
     return Table(header, list(map(_axis_cells, _ranked(matter))) if matter else (), name="axes")
@@ -489,17 +533,32 @@ def pairs_table(matter: Matter | None) -> Table:
     """The pairs with the largest joint shares of the variance, where these are defined."""
     header = ("axes", "variance together", "best levels", "worst levels")
     pairs = [pair for pair in matter.pairs if _counts(pair.share)] if matter else []
-    rows = [(_both(one), percent(one.share), *_ends(matter, one)) for one in pairs[:PAIRS]] if matter else ()
+    rows = (
+        [(_both(one), percent(one.share), *_ends(matter, one)) for one in pairs[:PAIRS]]
+        if matter
+        else ()
+    )
     return Table(header, rows, name="pairs")
 
 
 def rungs_table(spent: Spending | None) -> Table:
     """One row per rung: how many trainings ended there, and what became of them."""
-    header = ("epochs", "trained", "failed", "went on", "stopped", "epochs spent", "same order at the end")
+    header = (
+        "epochs",
+        "trained",
+        "failed",
+        "went on",
+        "stopped",
+        "epochs spent",
+        "same order at the end",
+    )
     rows = [
         (
             str(one.epochs),
-            *(f"{count:,}" for count in (one.trained, one.failed, one.went_on, one.stopped, one.spent)),
+            *(
+                f"{count:,}"
+                for count in (one.trained, one.failed, one.went_on, one.stopped, one.spent)
+            ),
             f"{percent(one.alike / one.pairs)} ({one.alike}/{one.pairs})" if one.pairs else "–",
         )
         for one in (spent.rungs if spent else ())
@@ -528,20 +587,27 @@ def failures_table(explanation: Explanation) -> Table:
         for group in explanation.failure_groups
     ]
     return Table(
-        ("ended as", "trials", "because of", "mean chance to train, forecast"), rows, name="search-failures"
+        ("ended as", "trials", "because of", "mean chance to train, forecast"),
+        rows,
+        name="search-failures",
     )
 
 
 def _every_failure(explanation: Explanation) -> Table:
     rows = [
         (
-            str(one.slot), one.status.replace("_", " "), settings(one.configuration),
-            percent(one.chance_to_train), str(one.retries), one.message,
+            str(one.slot),
+            one.status.replace("_", " "),
+            settings(one.configuration),
+            percent(one.chance_to_train),
+            str(one.retries),
+            one.message,
         )
         for one in explanation.failures
     ]
     return Table(
-        ("trial", "ended as", "configuration", "chance to train", "retries", "message"), rows,
+        ("trial", "ended as", "configuration", "chance to train", "retries", "message"),
+        rows,
         name="failed-trials",
     )
 
@@ -579,9 +645,12 @@ def _together(matter: Matter, pair: PairEffect) -> Table:
     scores = pair.scores
     if len(across.levels) > len(down.levels):
         down, across, scores = across, down, tuple(zip(*scores, strict=True))
-    rows = [(_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True)]
+    rows = [
+        (_plain(level), *map(score, row)) for level, row in zip(down.levels, scores, strict=True)
+    ]
     return Table(
-        (f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)), rows,
+        (f"{_name(down.name)} ↓  {_name(across.name)} →", *map(_plain, across.levels)),
+        rows,
         name="axes-together",
     )
 
@@ -597,9 +666,9 @@ def _ranked(matter: Matter) -> list[AxisEffect]:
 def _by_score(axis: AxisEffect) -> list[LevelEffect]:
     """The levels of an axis by ascending score."""
     return sorted(
-        (level for level in axis.levels if level.score is not None), key=lambda level: level.score or 0.0
+        (level for level in axis.levels if level.score is not None),
+        key=lambda level: level.score or 0.0,
     )
-
 
 
 def _plain(level: LevelEffect) -> str:
@@ -609,7 +678,6 @@ def _plain(level: LevelEffect) -> str:
 def _shown(share: Share) -> Shown:
     interval = f"{percent(share.low)[:-2]}–{percent(share.high)}"
     return Shown(percent(share.count / share.total), interval, f"{share.count}/{share.total}")
-
 
 
 def _counts(share: float | None) -> bool:

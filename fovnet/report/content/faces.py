@@ -22,7 +22,9 @@ the neck is flexed."""
 
 
 def covered(
-    pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], vocabulary: Vocabulary,
+    pixels: NDArray[np.uint8],
+    z_mm: NDArray[np.float64],
+    vocabulary: Vocabulary,
     shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]],
 ) -> NDArray[np.uint8]:
     """A copy of the slices (s, 128, 128) in which every slice that may show a face has the grey value COVER.
@@ -31,7 +33,9 @@ def covered(
             them gives a region with a face SUSPECTED or more, and within MARGIN_MM of such a slice.
     """
     columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
-    believed = np.stack([np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares])
+    believed = np.stack(
+        [np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares]
+    )
     heads_mm = z_mm[believed.max(axis=0) >= SUSPECTED]
     shown = pixels.copy()
     shown[(np.abs(z_mm[:, None] - heads_mm) <= MARGIN_MM).any(axis=1)] = COVER

@@ -56,14 +56,18 @@ class FailuresView:
     pictured: tuple[Failure, ...]
 
 
-def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool) -> FailuresView:
+def failures_view(
+    evaluation: Evaluation, cases: Sequence[Case], most: int, *, faces: bool
+) -> FailuresView:
     """Every failure as a row, and pictures of the first `most` of those whose pixels are available."""
     failed = [
         row
         for row in evaluation.volumes
         if row.slices and (not row.right or (row.slice_error or 0) >= WRONG_SHARE)
     ]
-    ranked = sorted(failed, key=lambda row: (not row.is_answered, -(_sure(row) or 0.0), row.volume_id))
+    ranked = sorted(
+        failed, key=lambda row: (not row.is_answered, -(_sure(row) or 0.0), row.volume_id)
+    )
     of_id = {case.volume_id: case for case in cases if case.pixels is not None}
     pictured = [row for row in ranked if row.volume_id in of_id][:most]
     vocabulary = evaluation.vocabulary
@@ -71,7 +75,9 @@ def failures_view(evaluation: Evaluation, cases: Sequence[Case], most: int, *, f
     return FailuresView(
         sentence=_sentence(ranked, counted, len(pictured)),
         table=_table(ranked, vocabulary),
-        pictured=tuple(_failure(of_id[row.volume_id], row, vocabulary, faces=faces) for row in pictured),
+        pictured=tuple(
+            _failure(of_id[row.volume_id], row, vocabulary, faces=faces) for row in pictured
+        ),
     )
 
 
@@ -113,7 +119,9 @@ def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
         true, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
         rows.append((row.volume_id, _confidence_text(row), row.status, true, predicted, share))
-    return Table(("volume", "sure", "status", "shows", "predicted", "wrong slices"), rows, name="failures")
+    return Table(
+        ("volume", "sure", "status", "shows", "predicted", "wrong slices"), rows, name="failures"
+    )
 
 
 def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
@@ -124,7 +132,7 @@ def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool)
     return Failure(
         title=f"{case.volume_id}: {what}, {_confidence_text(row)} sure",
         words=f"Predicted {run_of(row.predicted, vocabulary)}; shows {run_of(row.truth, vocabulary)}. "
-              f"{row.wrong} of {row.slices} slices "
+        f"{row.wrong} of {row.slices} slices "
         f"wrong ({percent(row.slice_error)}){beside}. Collection {case.collection}, status {case.status}.",
         spans=_spans_table(case, vocabulary),
         picture=view,
@@ -145,7 +153,9 @@ def _ends(one: Stretch) -> tuple[str, str]:
     return whole_mm(one.from_mm), whole_mm(one.to_mm)
 
 
-def _thumbnails(case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary) -> tuple[Thumbnail, ...]:
+def _thumbnails(
+    case: Case, pixels: NDArray[np.uint8], vocabulary: Vocabulary
+) -> tuple[Thumbnail, ...]:
     """Slices around the longest run of wrong ones: usually at the border with the largest error, or a region
     that is wrong throughout."""
     wrong = (case.decided != case.truth).any(axis=1)
@@ -169,4 +179,6 @@ def _thumbnail(
         for rows in (case.decided, case.truth)
     )
     verdict = f"true is {true}" if wrong else "which is right"
-    return Thumbnail(picture, f"{whole_mm(case.z_mm[row])} mm: predicted {predicted}, {verdict}", wrong)
+    return Thumbnail(
+        picture, f"{whole_mm(case.z_mm[row])} mm: predicted {predicted}, {verdict}", wrong
+    )

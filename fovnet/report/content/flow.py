@@ -64,7 +64,11 @@ def flow_table(view: FlowView) -> Table:
     for step in view.steps:
         left = "; ".join(f"{one.volumes:,} {one.why}" for one in step.left_out) or "none"
         rows.append(
-            (step.name, *(_count(value) for value in (step.volumes, step.subjects, step.slices)), left)
+            (
+                step.name,
+                *(_count(value) for value in (step.volumes, step.subjects, step.slices)),
+                left,
+            )
         )
     return Table(("step", "volumes", "subjects", "slices", "left out before"), rows, name="flow")
 
@@ -86,7 +90,9 @@ def _unlabelled(read: Sequence[Listed]) -> tuple[LeftOut, ...]:
 
 def _others(labelled: Sequence[Listed]) -> tuple[LeftOut, ...]:
     counts = Counter(one.split for one in labelled if one.split != "test")
-    return tuple(LeftOut(f"used for {SPLITS.get(split, split)}", counts[split]) for split in sorted(counts))
+    return tuple(
+        LeftOut(f"used for {SPLITS.get(split, split)}", counts[split]) for split in sorted(counts)
+    )
 
 
 def _doubted(doubted: int) -> tuple[LeftOut, ...]:

@@ -17,7 +17,8 @@ from fovnet.report.content.statements import LIMITS, REFERENCES
 from fovnet.words import listed
 
 SEEN = {
-    "neighbours": "its neighbours", "millimetres": "the same at a fixed number of millimetres a pixel",
+    "neighbours": "its neighbours",
+    "millimetres": "the same at a fixed number of millimetres a pixel",
     "sections": "the volume’s sagittal and coronal section",
 }
 """What a network is given besides the slice, by its name in `training.inputs`."""
@@ -27,7 +28,9 @@ SEARCHED = {
     "tpe": "the best found by tree-structured Parzen estimators over their shape and their training",
 }
 """How the networks were found, by `search.method`; the others are BAYESIAN."""
-BAYESIAN = "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
+BAYESIAN = (
+    "the best found by Gaussian-process Bayesian optimisation over their shape and their training"
+)
 
 PUBLISHED = ("networks", "head", "chest", "abdomen", "pelvis", "legs", "spine", "slice error")
 PUBLISHED_PERCENT = (
@@ -50,7 +53,9 @@ class Method:
     checklists: tuple[Checklist, ...]
 
 
-def method_of(evaluation: Evaluation, settings: Settings, rule: Rule, places: Collection[str]) -> Method:
+def method_of(
+    evaluation: Evaluation, settings: Settings, rule: Rule, places: Collection[str]
+) -> Method:
     """The chapter; `places` are the sections of this report."""
     updated = settings.training.begin is not None
     return Method(
@@ -123,6 +128,7 @@ def published_table(vocabulary: Vocabulary) -> Table:
     """The figures above; no rows for a vocabulary of other regions, with which they cannot be compared."""
     same = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
     rows = [
-        (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values)) for name, *values in PUBLISHED_PERCENT
+        (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values))
+        for name, *values in PUBLISHED_PERCENT
     ]
     return Table(PUBLISHED, rows if same else (), name="published")

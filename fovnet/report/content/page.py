@@ -47,9 +47,14 @@ def gather(evaluation: Evaluation, cases: Sequence[Case], run: RunRecord) -> Pag
     check_splits(run.manifest)
     settings, vocabulary = run.settings, evaluation.vocabulary
     performance = performance_of(evaluation, run.ablation, run.by_region)
-    search, reference = search_of(run, vocabulary), reference_of(vocabulary, run.labels, run.readers)
+    search, reference = (
+        search_of(run, vocabulary),
+        reference_of(vocabulary, run.labels, run.readers),
+    )
     optional = {
-        "ablation": performance.ablation, "explained": search.explained, "statements": performance.said,
+        "ablation": performance.ablation,
+        "explained": search.explained,
+        "statements": performance.said,
         "readers": reference.readers.rows or None,
     }
     places = {*SECTIONS} - {name for name, section in optional.items() if section is None}

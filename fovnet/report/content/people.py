@@ -25,7 +25,9 @@ def people_table(manifest: Sequence[Listed]) -> Table:
     volumes.
     """
     of_split = {split: [one for one in manifest if one.split == split] for split in SPLITS}
-    names = sorted({name for volumes in of_split.values() for one in volumes for name in one.attributes})
+    names = sorted(
+        {name for volumes in of_split.values() for one in volumes for name in one.attributes}
+    )
     rows = [row for name in names for row in _attribute_rows(name, of_split)]
     return Table(("attribute", "counted in", *SPLITS.values()), rows, name="people")
 

@@ -21,7 +21,11 @@ from fovnet.report.content.statement_rates import SaidView, said_view
 from fovnet.report.content.wording import percent, plain, run_of, shown
 from fovnet.words import several
 
-STAGE_NAMES = {"raw": "networks alone", "smoothed": "after smoothing", "decided": "after the decision"}
+STAGE_NAMES = {
+    "raw": "networks alone",
+    "smoothed": "after smoothing",
+    "decided": "after the decision",
+}
 
 NO_REGION = "named no region (not counted as a doubt)"
 """The code "none" in the table of doubts."""
@@ -111,7 +115,9 @@ def performance_of(
         doubts=doubts_table(evaluation),
         volumes=volumes_table(evaluation),
         subgroups=subgroups_table(evaluation),
-        too_few=tuple(group.name for group in evaluation.subgroups if group.too_few and group.volumes),
+        too_few=tuple(
+            group.name for group in evaluation.subgroups if group.too_few and group.volumes
+        ),
         said=said_view(evaluation, by_region),
         header_rates=header_rates(evaluation),
         headers=header_rows(evaluation),
@@ -147,7 +153,13 @@ def regions_table(evaluation: Evaluation) -> Table:
     kept = [key for key in wanted if key in measured]
     words = {"auroc": plain}
     rows: list[Row] = [
-        (name, *(words.get(measure, shown)(whole.find(measure, stage, name)) for measure, stage in kept))
+        (
+            name,
+            *(
+                words.get(measure, shown)(whole.find(measure, stage, name))
+                for measure, stage in kept
+            ),
+        )
         for name in vocabulary.classes
     ]
     header = ("region", *(wanted[key] for key in kept))
@@ -168,7 +180,9 @@ def stages_table(evaluation: Evaluation) -> Table:
         for stage in STAGES
     ]
     over = (
-        "slice error, all volumes", "balanced accuracy, all volumes", "slice error, answered",
+        "slice error, all volumes",
+        "balanced accuracy, all volumes",
+        "slice error, answered",
         "balanced accuracy, answered",
     )
     return Table(("stage", *over), rows, name="stages")
@@ -207,13 +221,26 @@ def _border_name(name: str) -> str:
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
     """The signed errors in mm of every border found, each kind from the feet up, then ends; a missed border
     has no error."""
-    names = [one.region for one in evaluation.everything.measures if one.name == "border_signed_median_mm"]
+    names = [
+        one.region
+        for one in evaluation.everything.measures
+        if one.name == "border_signed_median_mm"
+    ]
     rows = []
-    for name in names[1:]:                               # the first is all kinds together
-        mine = [border for border in evaluation.borders if (ENDS if border.is_end else border.kind) == name]
+    for name in names[1:]:  # the first is all kinds together
+        mine = [
+            border
+            for border in evaluation.borders
+            if (ENDS if border.is_end else border.kind) == name
+        ]
         errors = tuple(sorted(border.error_mm for border in mine if border.error_mm is not None))
         rows.append(
-            BorderDots(_border_name(name), errors, float(np.median(errors)) if errors else None, name == ENDS)
+            BorderDots(
+                _border_name(name),
+                errors,
+                float(np.median(errors)) if errors else None,
+                name == ENDS,
+            )
         )
     return tuple(rows)
 
@@ -226,15 +253,23 @@ def handling_table(evaluation: Evaluation) -> Table:
     beside = "slices with any false label, also beside a spine"
     measures = {
         "exactly the right regions": whole.find("exact_set", "decided"),
-        "the same, volumes without a doubt only": answered.find("exact_set", "decided") if answered else None,
+        "the same, volumes without a doubt only": answered.find("exact_set", "decided")
+        if answered
+        else None,
         "F1 of presence, weighted by region": whole.find("presence_f1_weighted", "decided"),
         spans: whole.find("span_f1", "decided"),
-        "a slice given a region not adjacent to the true one": whole.find("far_confusion_volumes", "decided"),
+        "a slice given a region not adjacent to the true one": whole.find(
+            "far_confusion_volumes", "decided"
+        ),
         beside: whole.find("slice_error_any_label", "decided"),
         "with a doubt about the whole volume": handled["abstained"],
         "refused": handled["refused"],
     }
-    rows = [(words, shown(one)) for words, one in measures.items() if one or words not in (spans, beside)]
+    rows = [
+        (words, shown(one))
+        for words, one in measures.items()
+        if one or words not in (spans, beside)
+    ]
     return Table(("counted in volumes, unless stated otherwise", "value"), rows, name="handling")
 
 
@@ -245,7 +280,16 @@ def volumes_table(evaluation: Evaluation) -> Table:
         key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id),
     )
     return Table(
-        ("volume", "collection", "status", "shows", "predicted", "regions", "wrong slices", "confidence"),
+        (
+            "volume",
+            "collection",
+            "status",
+            "shows",
+            "predicted",
+            "regions",
+            "wrong slices",
+            "confidence",
+        ),
         [_volume_cells(row, evaluation.vocabulary) for row in ordered],
         name="volumes",
     )
@@ -258,7 +302,13 @@ def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
     sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
     truth, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
     return (
-        row.volume_id, row.collection, row.status, truth, predicted, "right" if row.right else "wrong", share,
+        row.volume_id,
+        row.collection,
+        row.status,
+        truth,
+        predicted,
+        "right" if row.right else "wrong",
+        share,
         sure,
     )
 
@@ -275,11 +325,19 @@ def subgroups_table(evaluation: Evaluation) -> Table:
     }
     rows: list[Row] = []
     for group in evaluation.subgroups:
-        volumes = several(group.volumes, "volume") + (f", {group.refused} refused" if group.refused else "")
-        counts = Shown(several(group.subjects, "subject"), volumes, "too few" if group.too_few else "")
+        volumes = several(group.volumes, "volume") + (
+            f", {group.refused} refused" if group.refused else ""
+        )
+        counts = Shown(
+            several(group.subjects, "subject"), volumes, "too few" if group.too_few else ""
+        )
         attribute = group.attribute.replace("_", " ")
         rows.append(
-            (f"{attribute}: {group.value}", counts, *(shown(group.find(*one)) for one in wanted.values()))
+            (
+                f"{attribute}: {group.value}",
+                counts,
+                *(shown(group.find(*one)) for one in wanted.values()),
+            )
         )
     return Table(("subgroup", "rests on", *wanted), rows, name="subgroups")
 
@@ -289,7 +347,8 @@ def doubts_table(evaluation: Evaluation) -> Table:
     rows = [
         (
             NO_REGION if one.code == "none" else doubt_in_words(one.code),
-            _share(one.wrong, one.volumes), _share(one.wrong_slices, one.slices),
+            _share(one.wrong, one.volumes),
+            _share(one.wrong_slices, one.slices),
         )
         for one in evaluation.doubts
     ]
@@ -311,6 +370,8 @@ def header_rows(evaluation: Evaluation) -> Table:
     """Header, true and predicted regions, the most frequent combinations first."""
     rows: list[Row] = []
     for one in evaluation.headers[:MOST_HEADERS]:
-        regions = (run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted))
+        regions = (
+            run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted)
+        )
         rows.append((one.text, *regions, f"{one.volumes:,}"))
     return Table(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")

@@ -35,7 +35,9 @@ class VolumeView:
     guessed: bool
 
 
-def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: bool) -> tuple[VolumeView, ...]:
+def chosen_pictures(
+    evaluation: Evaluation, cases: Sequence[Case], *, faces: bool
+) -> tuple[VolumeView, ...]:
     """The best, the median and the worst volume by slice error, and the median one of every collection not
     among them."""
     of_id = {case.volume_id: case for case in cases if case.pixels is not None and len(case.z_mm)}
@@ -60,20 +62,22 @@ def chosen_pictures(evaluation: Evaluation, cases: Sequence[Case], *, faces: boo
     )
 
 
-def volume_view(case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool) -> VolumeView:
+def volume_view(
+    case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool
+) -> VolumeView:
     """One evaluated volume for its figure; without `faces`, slices that may show a head are covered."""
-    assert case.pixels is not None                       # only volumes with pixels are chosen
+    assert case.pixels is not None  # only volumes with pixels are chosen
     predicted, true = run_of(row.predicted, vocabulary), run_of(row.truth, vocabulary)
     shares = (case.truth, case.decided, case.raw, case.smoothed)
     pixels = case.pixels if faces else covered(case.pixels, case.z_mm, vocabulary, shares)
     hidden = "" if faces else " Slices that may show a face are covered."
     return VolumeView(
         why=f"{why[:1].upper()}{why[1:]}: {row.wrong} of {row.slices} slices wrong "
-            f"({percent(row.slice_error)}), "
+        f"({percent(row.slice_error)}), "
         f"{row.wrong_raw} before the decision. Collection {case.collection}, {case.status}.{hidden}",
         title=case.volume_id,
         alt=f"Coronal view of {case.volume_id} with probability curves along the body. Shows {true}; "
-            f"predicted {predicted}.",
+        f"predicted {predicted}.",
         pixels=pixels,
         z_mm=case.z_mm,
         side_mm=case.side_mm,
@@ -93,7 +97,9 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
     found = []
     for column, region in enumerate(vocabulary.classes[:-1]):
         for first, end in runs(case.truth[:, column]):
-            found.append(Stretch(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0))
+            found.append(
+                Stretch(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0)
+            )
     return tuple(sorted(found, key=lambda one: (one.from_mm, one.to_mm)))
 
 

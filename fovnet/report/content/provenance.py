@@ -20,10 +20,16 @@ class Provenance:
     configuration: str
 
 
-def provenance_of(settings: Settings, versions: Mapping[str, str], hashes: Mapping[str, str]) -> Provenance:
+def provenance_of(
+    settings: Settings, versions: Mapping[str, str], hashes: Mapping[str, str]
+) -> Provenance:
     """The chapter."""
     return Provenance(
-        versions=Table(("what", "value"), (*versions.items(), ("seed", str(settings.seed))), name="versions"),
+        versions=Table(
+            ("what", "value"), (*versions.items(), ("seed", str(settings.seed))), name="versions"
+        ),
         hashes=Table(("what", "SHA-256"), list(hashes.items()), name="hashes"),
-        configuration=yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True),
+        configuration=yaml.safe_dump(
+            settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True
+        ),
     )

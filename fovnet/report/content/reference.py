@@ -33,7 +33,8 @@ class Reference:
 
 
 def reference_of(
-    vocabulary: Vocabulary, labels: Mapping[str, tuple[int, ...]],
+    vocabulary: Vocabulary,
+    labels: Mapping[str, tuple[int, ...]],
     readers: Mapping[str, Agreements] = NOT_READ_TWICE,
 ) -> Reference:
     """The chapter; `labels` as `labelled_slices` gives them, `readers` by collection."""
@@ -48,7 +49,10 @@ def reference_of(
 def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:
     """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two classes
     counts for both."""
-    return {split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist()) for split in SPLITS}
+    return {
+        split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist())
+        for split in SPLITS
+    }
 
 
 def landmarks_table(vocabulary: Vocabulary) -> Table:
@@ -71,7 +75,10 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
         for column, name in enumerate(vocabulary.classes)
     ]
     return Table(
-        ("class", *SPLITS.values()), rows, list(map(vocabulary.colour, vocabulary.classes)), name="labels"
+        ("class", *SPLITS.values()),
+        rows,
+        list(map(vocabulary.colour, vocabulary.classes)),
+        name="labels",
     )
 
 
@@ -85,13 +92,16 @@ def readers_table(readers: Mapping[str, Agreements]) -> Table:
         for where in dict.fromkeys(one.region for one in measures)
     ]
     borders = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
-    return Table(("readers", "slices alike", "kappa", *borders) if rows else (), rows, name="readers")
+    return Table(
+        ("readers", "slices alike", "kappa", *borders) if rows else (), rows, name="readers"
+    )
 
 
 def _agreed(measures: Sequence[Measure], where: str) -> tuple[Shown, ...]:
     found = {one.name: one for one in measures if one.region == where}
     return (
-        shown(found.get("slices_alike")), plain(found.get("kappa"), 2),
+        shown(found.get("slices_alike")),
+        plain(found.get("kappa"), 2),
         *(shown(found.get(name)) for name in (NEAR, ALONE, APART)),
     )
 

@@ -103,7 +103,9 @@ class RunRecord:
 def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
     """The members that ensemble.json names, with their weights in the mean."""
     weighed = zip(facts["members"], mixing_weights, strict=True)
-    return TypeAdapter(list[Member]).validate_python([{**one, "mixing_weight": own} for one, own in weighed])
+    return TypeAdapter(list[Member]).validate_python(
+        [{**one, "mixing_weight": own} for one, own in weighed]
+    )
 
 
 def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:

@@ -23,7 +23,10 @@ from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.words import listed
 
 ANSWERS = {
-    "uncertain": "uncertain", "refused": "refused", "partly": "partly answered", "ok": "answered",
+    "uncertain": "uncertain",
+    "refused": "refused",
+    "partly": "partly answered",
+    "ok": "answered",
 }
 """The status of a volume, in words; those that need a look first."""
 GUESS_WORDS = (
@@ -62,7 +65,10 @@ def chips(made: Sequence[Statement], vocabulary: Vocabulary) -> tuple[Said, ...]
     guessed = best_guess(made)
     return tuple(
         Said(
-            one.region, one.answer, round(100 * one.probability), vocabulary.colour(one.region),
+            one.region,
+            one.answer,
+            round(100 * one.probability),
+            vocabulary.colour(one.region),
             one.region in guessed,
         )
         for one in made
@@ -99,7 +105,9 @@ def is_guess_unsure(made: Sequence[Statement]) -> bool:
     return any(one.answer == UNSURE and one.region in guessed for one in made)
 
 
-def unsure_regions(made: Sequence[Statement], regions: Sequence[str], status: str) -> tuple[str, ...]:
+def unsure_regions(
+    made: Sequence[Statement], regions: Sequence[str], status: str
+) -> tuple[str, ...]:
     """Those whose spans are drawn as guesses."""
     if made:
         return tuple(one.region for one in made if one.answer == UNSURE)
@@ -128,7 +136,8 @@ def _told(unsure: str, doubts: Sequence[Mapping[str, Any]]) -> Doubted:
     sentences = [str(doubt["sentence"]) for doubt in doubts]
     figures = [
         (doubt_in_words(str(doubt.get("code"))), str(doubt["figures"]))
-        for doubt in doubts if doubt.get("figures")
+        for doubt in doubts
+        if doubt.get("figures")
     ]
     further = [one for one in sentences if unsure != ENDS or not one.startswith(ENDS)]
     return Doubted(unsure, tuple(further), tuple(figures))

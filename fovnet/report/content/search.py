@@ -18,11 +18,19 @@ from fovnet.words import several
 SHORT_LIST = 10
 """Trials in the short list, shown first."""
 
-FURTHER = (
-    " Each continued from a network of another ensemble, with its configuration: there was no search."
-)
+FURTHER = " Each continued from a network of another ensemble, with its configuration: there was no search."
 
-HEADER = ("trial", "status", "configuration", "score", "epochs", "time", "predicted", "device", "message")
+HEADER = (
+    "trial",
+    "status",
+    "configuration",
+    "score",
+    "epochs",
+    "time",
+    "predicted",
+    "device",
+    "message",
+)
 BRIEF = 7
 """Columns of the short list, up to the predicted time."""
 
@@ -65,7 +73,9 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> Search:
     """The chapter; of networks that were trained further nothing is explained: nothing was searched for."""
     begun_with = run.settings.training.begin
     trainings = sorted(trainings_of(run.trials), key=lambda one: one.slot)
-    ranked = sorted((one for one in trainings if one.score is not None), key=lambda one: one.score or 0.0)
+    ranked = sorted(
+        (one for one in trainings if one.score is not None), key=lambda one: one.score or 0.0
+    )
     best = [_cells(one)[:BRIEF] for one in ranked[:SHORT_LIST]]
     further = f"trained further from those of another ensemble ({begun_with})"
     return Search(
@@ -76,7 +86,9 @@ def search_of(run: RunRecord, vocabulary: Vocabulary) -> Search:
         best=Table(HEADER[:BRIEF], best, name="best-trials"),
         trials=Table(HEADER, list(map(_cells, trainings)), name="trials"),
         endings=_endings(trainings),
-        explained=None if run.explanation is None or begun_with else explained_view(run.explanation),
+        explained=None
+        if run.explanation is None or begun_with
+        else explained_view(run.explanation),
         members=members_table(run.members),
         members_lacking=_lacking(len(run.members), run.settings.ensemble.members),
         rule=rule_table(run.rule, vocabulary),
@@ -115,7 +127,8 @@ def rule_table(rule: Rule, vocabulary: Vocabulary) -> Table:
     """Every setting of the decision, with its meaning."""
     values = {**vars(rule), "heights": usual_heights(rule.heights, vocabulary.chain)}
     rows = [
-        (name.replace("_", " "), MEANINGS.get(name, ""), setting(value)) for name, value in values.items()
+        (name.replace("_", " "), MEANINGS.get(name, ""), setting(value))
+        for name, value in values.items()
     ]
     return Table(("setting", "what it is", "value"), rows, name="decision")
 
@@ -151,6 +164,8 @@ def _cells(one: Training) -> tuple[str, ...]:
 def _endings(trainings: Sequence[Training]) -> Table:
     rows = []
     for status, count in Counter(one.status for one in trainings).most_common():
-        example = next((one.message for one in trainings if one.status == status and one.message), "")
+        example = next(
+            (one.message for one in trainings if one.status == status and one.message), ""
+        )
         rows.append((status.replace("_", " "), f"{count}/{len(trainings)}", example))
     return Table(("ended as", "trials", "for example"), rows, name="endings")

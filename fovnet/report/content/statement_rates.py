@@ -20,7 +20,9 @@ from fovnet.report.content.wording import ABSENT, percent, plain, shown
 from fovnet.words import several
 
 COLUMNS = {
-    "statements_decided": "decided", "yes_wrong": "wrong among the yes", "no_wrong": "wrong among the no",
+    "statements_decided": "decided",
+    "yes_wrong": "wrong among the yes",
+    "no_wrong": "wrong among the no",
     "surely_found": "surely found",
 }
 """Rates of statements (`fovnet.evaluate.statements.RATES`), as columns of the table."""
@@ -60,7 +62,9 @@ def said_view(evaluation: Evaluation, by_region: ByRegion | None) -> SaidView | 
         table=_table(evaluation),
         reliability=reliability_points({PRESENCE: evaluation.statement_bins}),
         calibration=_calibration(whole),
-        risk=tuple(StatementRisk(one["coverage"], one["risk"]) for one in evaluation.statement_curve),
+        risk=tuple(
+            StatementRisk(one["coverage"], one["risk"]) for one in evaluation.statement_curve
+        ),
         decided=decided.value,
     )
 
@@ -79,7 +83,9 @@ def statements_sentence(whole: Group) -> str:
         verb, share = "is" if wrong.numerator == 1 else "are", shown(wrong)
         words += f", and of these {_count(wrong)} {verb} wrong ({share.value}, {share.interval})"
     if found is not None and found.value is not None:
-        words += f"; {_count(found)} of {several(found.denominator, 'region')} shown are surely found"
+        words += (
+            f"; {_count(found)} of {several(found.denominator, 'region')} shown are surely found"
+        )
     return f"{words}."
 
 
@@ -119,7 +125,9 @@ def _table(evaluation: Evaluation) -> Table:
         )
         rows.append((region or "all regions", volumes, *cells))
     colours = ("transparent", *map(vocabulary.colour, vocabulary.classes[:-1]))
-    return Table(("region", "shown in volumes", *COLUMNS.values()), rows, colours, name="statements")
+    return Table(
+        ("region", "shown in volumes", *COLUMNS.values()), rows, colours, name="statements"
+    )
 
 
 def _calibration(whole: Group) -> str:

@@ -45,7 +45,9 @@ def trainings_of(trials: Sequence[Trial]) -> list[Training]:
 
 
 def _training(last: Trial, slots: Sequence[Trial]) -> Training:
-    peaks = [one.outcome.peak_memory_bytes for one in slots if one.outcome.peak_memory_bytes is not None]
+    peaks = [
+        one.outcome.peak_memory_bytes for one in slots if one.outcome.peak_memory_bytes is not None
+    ]
     return Training(
         slot=last.proposal.slot,
         is_start=slots[0].proposal.slot == 0,
@@ -65,8 +67,13 @@ def costs_table(trainings: Sequence[Training]) -> Table:
     """Recorded time and memory of the trainings; no rows without one."""
     if not trainings:
         return Table((), (), name="running")
-    seconds, ahead = [one.seconds for one in trainings], [one.predicted_seconds for one in trainings]
-    memory = [one.peak_memory_bytes / 1e6 for one in trainings if one.peak_memory_bytes]    # 0: none on a CPU
+    seconds, ahead = (
+        [one.seconds for one in trainings],
+        [one.predicted_seconds for one in trainings],
+    )
+    memory = [
+        one.peak_memory_bytes / 1e6 for one in trainings if one.peak_memory_bytes
+    ]  # 0: none on a CPU
     devices = sorted({one.device for one in trainings if one.device})
     rows = (
         ("trainings", f"{len(trainings):,}"),

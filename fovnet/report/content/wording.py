@@ -44,7 +44,9 @@ def plain(measure: Measure | None, digits: int = 3) -> Shown:
         return ABSENT
     known = measure.low is not None and measure.high is not None
     interval = (
-        f"{measure.low:.{digits}f}–{measure.high:.{digits}f}" if known else f"interval {measure.interval}"
+        f"{measure.low:.{digits}f}–{measure.high:.{digits}f}"
+        if known
+        else f"interval {measure.interval}"
     )
     return Shown(f"{measure.value:.{digits}f}", interval, counted(measure))
 
@@ -84,13 +86,17 @@ def duration(seconds: Any) -> str:
     if spent < 120:
         return f"{spent:.3g}\N{NO-BREAK SPACE}s"
     return (
-        f"{spent / 60:.0f}\N{NO-BREAK SPACE}min" if spent < 7200 else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
+        f"{spent / 60:.0f}\N{NO-BREAK SPACE}min"
+        if spent < 7200
+        else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
     )
 
 
 def settings(values: Mapping[str, Any]) -> str:
     """ "blocks 5 · convolutions 1 · separable no": a configuration on one line."""
-    return " · ".join(f"{name.replace('_', ' ')} {setting(value)}" for name, value in values.items())
+    return " · ".join(
+        f"{name.replace('_', ' ')} {setting(value)}" for name, value in values.items()
+    )
 
 
 def setting(value: Any) -> str:

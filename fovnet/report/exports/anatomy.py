@@ -16,7 +16,7 @@ from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.originals import refuse_unanswered
 
-THROUGH = 0.8       # share of the height of all spans: a spine along a head is no spine acquisition
+THROUGH = 0.8  # share of the height of all spans: a spine along a head is no spine acquisition
 BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 
 

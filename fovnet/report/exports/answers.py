@@ -70,7 +70,8 @@ class StoredAnswer:
         """What distinguishes this answer from any other on the same images: model, version, status, every
         span, and what is said of each region."""
         spans = [
-            f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}" for span in self.spans
+            f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}"
+            for span in self.spans
         ]
         said = [f"{one.region} {one.answer} {one.probability:.4f}" for one in self.statements]
         # an answer without statements keeps the UIDs that it always had
@@ -108,10 +109,17 @@ def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
     spans = stretches(facts.get("spans") or ())
     return StoredAnswer(
-        facts["volume_id"], Path(facts["path"]), facts["status"], facts["message"], tuple(spans),
+        facts["volume_id"],
+        Path(facts["path"]),
+        facts["status"],
+        facts["message"],
+        tuple(spans),
         facts["rows"][0].get("volume_confidence"),
-        images and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])),
-        facts["model"], facts["fovnet"]["version"], facts.get("file"),
+        images
+        and Images(images["axis"], tuple(images["sop_instance_uid"]), tuple(images["frame"])),
+        facts["model"],
+        facts["fovnet"]["version"],
+        facts.get("file"),
         tuple(map(stored_statement, facts.get("statements") or ())),
         facts.get("extents_sure", facts["status"] == "ok"),
     )

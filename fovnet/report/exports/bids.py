@@ -27,7 +27,9 @@ from fovnet.report.exports.answers import StoredAnswer
 
 VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
-NAMED = re.compile(r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)")
+NAMED = re.compile(
+    r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)"
+)
 IGNORED = "*_desc-fovnet_*"
 """The line of .bidsignore: the validator reports an error for a sidecar whose image is in another data set.
 
@@ -58,7 +60,9 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     linked = _linked(folder)
     links = _links(answers, folder, linked)
     described: dict[str, Any] = {
-        "Name": "fovnet: body regions", "BIDSVersion": VERSION, "DatasetType": "derivative",
+        "Name": "fovnet: body regions",
+        "BIDSVersion": VERSION,
+        "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }
     linked |= {name: _uri(root, folder) for root, name in links.items()}
@@ -67,14 +71,17 @@ def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: 
     wanted = Counter(map(sidecar, answers))
     people = {sidecar(answer).parts[0] for answer in answers if _named(answer)}
     places = [
-        sidecar(answer, alone=wanted[place] == 1 and (bool(_named(answer)) or place.parts[0] not in people))
+        sidecar(
+            answer,
+            alone=wanted[place] == 1 and (bool(_named(answer)) or place.parts[0] not in people),
+        )
         for answer in answers
         for place in [sidecar(answer)]
     ]
     for shared in (path for path, volumes in wanted.items() if volumes > 1):
         _remove_earlier(folder / shared, {answer.volume_id for answer in answers})
     _ignore_sidecars(folder / ".bidsignore")
-    if not (folder / "README").exists():                # an existing one is kept
+    if not (folder / "README").exists():  # an existing one is kept
         write_text(folder / "README", README.format(version=__version__))
     written = [
         _write(folder / path, facts(answer, vocabulary, links))
@@ -112,14 +119,18 @@ def _linked(folder: Path) -> dict[str, str]:
         return {}
 
 
-def _links(answers: Sequence[StoredAnswer], folder: Path, linked: Mapping[str, str]) -> dict[Path, str]:
+def _links(
+    answers: Sequence[StoredAnswer], folder: Path, linked: Mapping[str, str]
+) -> dict[Path, str]:
     """A name for every BIDS data set with images: its existing name, otherwise the next free one of `raw`,
     `raw2` and so on."""
     named, links = {place: name for name, place in linked.items()}, dict[Path, str]()
     for root in sorted({root for answer in answers if (root := _dataset_of(answer.path))}):
         taken = {*named.values(), *links.values()}
         free = next(
-            name for number in count(1) if (name := f"raw{number}" if number > 1 else "raw") not in taken
+            name
+            for number in count(1)
+            if (name := f"raw{number}" if number > 1 else "raw") not in taken
         )
         links[root] = named.get(_uri(root, folder), free)
     return links
@@ -141,7 +152,9 @@ def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
 
 def _refuse_other_dataset(path: Path) -> None:
     try:
-        made_by = [one["Name"] for one in read_json(path)["GeneratedBy"]] if path.exists() else ["fovnet"]
+        made_by = (
+            [one["Name"] for one in read_json(path)["GeneratedBy"]] if path.exists() else ["fovnet"]
+        )
     except (OSError, ValueError, KeyError, TypeError):
         made_by = []
     if "fovnet" not in made_by:
@@ -176,11 +189,15 @@ def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
     )
     subject, kept = Path(entities.partition("_")[0]), re.sub("_desc-[A-Za-z0-9+]+", "", entities)
     return (
-        (subject / f"ses-{session[1]}" if session else subject) / kind / f"{kept}_desc-fovnet_{suffix}.json"
+        (subject / f"ses-{session[1]}" if session else subject)
+        / kind
+        / f"{kept}_desc-fovnet_{suffix}.json"
     )
 
 
-def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]) -> dict[str, Any]:
+def facts(
+    answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]
+) -> dict[str, Any]:
     """The content of the sidecar: BodyPart if the status is ok and a term names all that is shown; always the status, every
     span, and the image as a BIDS URI by the names in `links`.
 
@@ -191,11 +208,18 @@ def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str
         term = anatomy_of(answer, vocabulary).body_part
     except ModelError:
         term = ""
-    details = [f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans]
-    said = {one.region: {"answer": one.answer, "probability": one.probability} for one in answer.statements}
-    extents = {} if answer.status == "refused" else {
-        "FovnetExtents": "sure" if answer.are_extents_sure else "unsure"
+    details = [
+        f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans
+    ]
+    said = {
+        one.region: {"answer": one.answer, "probability": one.probability}
+        for one in answer.statements
     }
+    extents = (
+        {}
+        if answer.status == "refused"
+        else {"FovnetExtents": "sure" if answer.are_extents_sure else "unsure"}
+    )
     return {
         **({"BodyPart": term} if term else {}),
         **({"BodyPartDetails": "; ".join(details)} if details else {}),
@@ -208,8 +232,12 @@ def facts(answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str
         **extents,
         "FovnetSpans": [
             {
-                "region": span.region, "first_slice": span.first_slice, "last_slice": span.last_slice,
-                "from_mm": span.from_mm, "to_mm": span.to_mm, "confidence": answer.told_confidence(span),
+                "region": span.region,
+                "first_slice": span.first_slice,
+                "last_slice": span.last_slice,
+                "from_mm": span.from_mm,
+                "to_mm": span.to_mm,
+                "confidence": answer.told_confidence(span),
             }
             for span in answer.spans
         ],

@@ -29,7 +29,12 @@ from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Term, Vocabulary
 from fovnet.report.exports.anatomy import Anatomy, anatomy_of
 from fovnet.report.exports.answers import StoredAnswer, read_answers
-from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
+from fovnet.report.exports.dicom_ownership import (
+    is_our_dicom,
+    refuse_foreign,
+    refuse_other_series,
+    withdraw,
+)
 from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.originals import (
     UTF_8,
@@ -64,8 +69,11 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
     place = Path(os.path.realpath(folder))
     for answer in read_answers(answers):
         source = Path(os.path.realpath(split_address(answer.path)[0]))
-        inside = {place, Path(os.path.realpath(folder / answer.volume_id))} & {source, *source.parents}
-        within = inside or (os.path.isdir(source) and source in place.parents)      # noqa: PTH112
+        inside = {place, Path(os.path.realpath(folder / answer.volume_id))} & {
+            source,
+            *source.parents,
+        }
+        within = inside or (os.path.isdir(source) and source in place.parents)  # noqa: PTH112
         if within and (answer.images is not None or answer.status == "refused"):
             raise ConfigError(
                 "copies-beside-sources",
@@ -76,7 +84,10 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
 
 @quietly()
 def write_copies(
-    answer: StoredAnswer, vocabulary: Vocabulary, folder: Path, tell: Callable[[str], None] = say_nothing
+    answer: StoredAnswer,
+    vocabulary: Vocabulary,
+    folder: Path,
+    tell: Callable[[str], None] = say_nothing,
 ) -> list[Path]:
     """Writes `folder/<volume_id>/0001.dcm` and on, one per source object; copies of an earlier answer are
     removed.
@@ -94,7 +105,7 @@ def write_copies(
     try:
         anatomy = anatomy_of(answer, vocabulary)
     except ModelError:
-        with suppress(ModelError):                      # copies of another volume with this name are kept
+        with suppress(ModelError):  # copies of another volume with this name are kept
             _withdraw(place, answer)
         raise
     sources = originals_of(answer)
@@ -105,7 +116,7 @@ def write_copies(
             _refuse_other_places(answer, source)
         overruled = [_overrules(answer, source, vocabulary) for source in sources]
         copies = [Copy(answer, *each, anatomy) for each in zip(sources, overruled, strict=True)]
-        uids = [copy.uid for copy in copies]            # the series is that of all of them
+        uids = [copy.uid for copy in copies]  # the series is that of all of them
         series_uid = uid_for("copy-series", *uids)
         paths = [place / f"{number:04d}.dcm" for number in range(1, len(copies) + 1)]
         for copy, path, uid in zip(copies, paths, uids, strict=True):
@@ -142,7 +153,9 @@ class Copy:
         refuse_foreign(path)
         with despite_header(self.answer, "that cannot be copied"):
             dataset = self._relabelled()
-            dataset.OriginalAttributesSequence[-1].AttributeModificationDateTime = _changed_at(path, uid)
+            dataset.OriginalAttributesSequence[-1].AttributeModificationDateTime = _changed_at(
+                path, uid
+            )
             dataset.SeriesInstanceUID, dataset.SOPInstanceUID = series_uid, uid
             dataset.file_meta.MediaStorageSOPInstanceUID = uid
             dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
@@ -200,8 +213,10 @@ def _withdraw(place: Path, answer: StoredAnswer) -> None:
 def _remove_others(place: Path, written: Collection[Path]) -> None:
     """Removes the copies in a volume's folder that are not among `written`: their headers state an earlier
     answer.  Other files stay."""
-    clear_unfinished(place, name=NUMBERED)      # they may contain the patient's name
-    for path in [path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)]:
+    clear_unfinished(place, name=NUMBERED)  # they may contain the patient's name
+    for path in [
+        path for path in place.glob(NUMBERED) if path not in written and is_our_dicom(path)
+    ]:
         path.unlink()
 
 
@@ -244,7 +259,9 @@ def _relabel(dataset: Any, anatomy: Anatomy, *, overruled: bool) -> None:
     change.SourceOfPreviousValues = ""
     change.ReasonForTheAttributeModification = "CORRECT"
     change.ModifiedAttributesSequence = Sequence([former])
-    dataset.OriginalAttributesSequence = Sequence([*dataset.get("OriginalAttributesSequence", []), change])
+    dataset.OriginalAttributesSequence = Sequence(
+        [*dataset.get("OriginalAttributesSequence", []), change]
+    )
     dataset.BodyPartExamined = anatomy.body_part
     for name in removed:
         dataset.pop(name, None)
@@ -266,7 +283,9 @@ def _anatomy_groups(dataset: Any) -> list[str]:
     none."""
     groups = ("PerFrameFunctionalGroupsSequence", "SharedFunctionalGroupsSequence")
     return [
-        name for name in groups if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])
+        name
+        for name in groups
+        if any("FrameAnatomySequence" in group for group in dataset.get(name) or [])
     ][:1]
 
 

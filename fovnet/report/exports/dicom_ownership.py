@@ -65,7 +65,9 @@ def made_from(path: Path) -> tuple[str, str] | None:
         header = dcmread(
             path,
             specific_tags=[
-                "StudyInstanceUID", "SeriesInstanceUID", "CurrentRequestedProcedureEvidenceSequence",
+                "StudyInstanceUID",
+                "SeriesInstanceUID",
+                "CurrentRequestedProcedureEvidenceSequence",
                 "OriginalAttributesSequence",
             ],
         )
@@ -98,11 +100,13 @@ def is_our_dicom(path: Path) -> bool:
     if it cannot be read."""
     try:
         with quietly():
-            header = dcmread(path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"])
+            header = dcmread(
+                path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"]
+            )
             changes = header.get("OriginalAttributesSequence") or [{}]
             report = header.get("Modality") == "SR" and header.get("Manufacturer") == "fovnet"
             return bool(report or changes[-1].get("ModifyingSystem") == "fovnet")
     except MemoryError:
         raise
-    except Exception:           # files in users' folders may have any content
+    except Exception:  # files in users' folders may have any content
         return False

@@ -26,15 +26,32 @@ from fovnet.volume.collection.body_part import read_body_part
 from fovnet.volume.dicom.header import quietly
 
 COLUMNS = (
-    "volume_id", "status", "header", "meant", "predicted", "verdict", "path", "shows", "unsure",
+    "volume_id",
+    "status",
+    "header",
+    "meant",
+    "predicted",
+    "verdict",
+    "path",
+    "shows",
+    "unsure",
 )
-FIRST = COLUMNS[:7]                     # by which a table is known, also one of an earlier version
+FIRST = COLUMNS[:7]  # by which a table is known, also one of an earlier version
 VERDICTS = (
-    "disagree", "shows none", "part", "header names no region", "header not understood", "header empty",
-    "no answer", "source gone or changed", "agree",
+    "disagree",
+    "shows none",
+    "part",
+    "header names no region",
+    "header not understood",
+    "header empty",
+    "no answer",
+    "source gone or changed",
+    "agree",
 )
-CODED = "(coded)"                       # in place of the text of a header that has codes alone
-CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")        # valid in (0018,0015); any other text may contain a name
+CODED = "(coded)"  # in place of the text of a header that has codes alone
+CODE_STRING = re.compile(
+    r"[A-Z0-9_ ]{1,16}"
+)  # valid in (0018,0015); any other text may contain a name
 
 
 @dataclass(frozen=True)
@@ -105,7 +122,9 @@ def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Com
             header = header_of(answer)
         except FovnetError as fault:
             compared.append(
-                Compared(answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]")
+                Compared(
+                    answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"
+                )
             )
             continue
         text = str(header.get("BodyPartExamined", "") or "").upper().strip()
@@ -146,7 +165,8 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
     """
     if path.exists() and not _is_table(path):
         raise ConfigError(
-            "headers-other-file", f"--out {path}: exists, and is not a table of headers; give another name."
+            "headers-other-file",
+            f"--out {path}: exists, and is not a table of headers; give another name.",
         )
     rows = [
         {
@@ -157,10 +177,14 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
             "predicted": _upwards(one.predicted, vocabulary),
             "verdict": one.verdict,
             "path": str(one.answer.path),
-            "shows": _upwards(one.answer.shows if one.answer.statements else frozenset(), vocabulary),
+            "shows": _upwards(
+                one.answer.shows if one.answer.statements else frozenset(), vocabulary
+            ),
             "unsure": _upwards(one.unsure, vocabulary),
         }
-        for one in sorted(compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id))
+        for one in sorted(
+            compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id)
+        )
     ]
     return write_tsv(path, COLUMNS, rows)
 

@@ -16,7 +16,7 @@ from pydicom.datadict import keyword_for_tag
 from pydicom.multival import MultiValue
 from pydicom.sequence import Sequence
 
-UUID_ROOT = "2.25."             # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
+UUID_ROOT = "2.25."  # UIDs made from a UUID need no registered root: DICOM PS3.5, annex B.2
 
 
 def uid_for(*identity: object) -> str:
@@ -52,7 +52,7 @@ def _value(dataset: Any, tag: Any) -> Any:
     """The value of an element as texts, a digest, or the elements of items."""
     try:
         value = dataset[tag].value
-    except Exception:                   # pydicom raises whatever the conversion of a wrong value raises
+    except Exception:  # pydicom raises whatever the conversion of a wrong value raises
         value = dataset.get_item(tag).value
     if isinstance(value, Sequence):
         return [_elements(item) for item in value]

@@ -21,13 +21,20 @@ from fovnet.volume.dicom.header import many, text
 
 # what must be present, though it may be empty (Type 2), and is often missing
 MAY_BE_EMPTY = (
-    "PatientName", "PatientID", "PatientBirthDate", "PatientSex", "StudyDate", "StudyTime", "StudyID",
-    "AccessionNumber", "ReferringPhysicianName",
+    "PatientName",
+    "PatientID",
+    "PatientBirthDate",
+    "PatientSex",
+    "StudyDate",
+    "StudyTime",
+    "StudyID",
+    "AccessionNumber",
+    "ReferringPhysicianName",
 )
 METHOD_CODES, PROCEDURE_CODES = "DeidentificationMethodCodeSequence", "ProcedureCodeSequence"
 A_CODE = ("CodeValue", "CodingSchemeDesignator", "CodeMeaning")
 OF_FRAMES = ("SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence")
-ENUMERATED = {"PatientSex": ("M", "F", "O")}        # PS3.3, C.7.1.1
+ENUMERATED = {"PatientSex": ("M", "F", "O")}  # PS3.3, C.7.1.1
 PARSERS: Mapping[str, Callable[[str], Any]] = {
     "AS": re.compile(r"\d{3}[DWMY]").fullmatch,
     "DA": DA,
@@ -60,7 +67,9 @@ def inherit(header: Any) -> tuple[str, ...]:
     ):
         header.DeidentificationMethod = "not told by the source images"
     if PROCEDURE_CODES in header:
-        whole = [code for code in header[PROCEDURE_CODES].value if all(code.get(name) for name in A_CODE)]
+        whole = [
+            code for code in header[PROCEDURE_CODES].value if all(code.get(name) for name in A_CODE)
+        ]
         if whole:
             setattr(header, PROCEDURE_CODES, whole)
         else:
@@ -74,7 +83,7 @@ def _mend(dataset: Any, tag: Any) -> bool:
     representation = dictionary_VR(tag)
     try:
         value = dataset[tag].value
-    except Exception:                   # pydicom raises whatever the conversion of a wrong value raises
+    except Exception:  # pydicom raises whatever the conversion of a wrong value raises
         value = b"\xff"
     if representation == "SQ" and isinstance(value, Sequence):
         wrong = [
@@ -87,7 +96,7 @@ def _mend(dataset: Any, tag: Any) -> bool:
             del item[each]
         return not wrong
     if _is_valid(tag, representation, value):
-        if dataset[tag].VR in representation:           # "US or SS" stands for either
+        if dataset[tag].VR in representation:  # "US or SS" stands for either
             return True
         if representation in STR_VR:
             dataset[tag] = DataElement(tag, representation, text(value))

@@ -28,7 +28,7 @@ from fovnet.volume.volume import Images
 
 # the character set with the characters of any source and any region's name: DICOM PS3.3, C.12.1.1.2
 UTF_8 = "ISO_IR 192"
-REFERENCE = ("SOPClassUID", "StudyInstanceUID", "SeriesInstanceUID")    # beside the SOP Instance UID
+REFERENCE = ("SOPClassUID", "StudyInstanceUID", "SeriesInstanceUID")  # beside the SOP Instance UID
 TAG = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
 
 
@@ -46,7 +46,9 @@ class Original:
         if images is None:
             return None
         pairs = zip(images.uids, images.frames, strict=True)
-        frames = tuple(sorted({frame for uid, frame in pairs if uid == str(self.header.SOPInstanceUID)}))
+        frames = tuple(
+            sorted({frame for uid, frame in pairs if uid == str(self.header.SOPInstanceUID)})
+        )
         return replace(self, frames=() if frames == (0,) else frames) if frames else None
 
 

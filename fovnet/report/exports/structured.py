@@ -41,7 +41,12 @@ from fovnet.evaluate.cases import Stretch
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
-from fovnet.report.exports.dicom_ownership import is_our_dicom, refuse_foreign, refuse_other_series, withdraw
+from fovnet.report.exports.dicom_ownership import (
+    is_our_dicom,
+    refuse_foreign,
+    refuse_other_series,
+    withdraw,
+)
 from fovnet.report.exports.identity import content_of, uid_for
 from fovnet.report.exports.inherited import MAY_BE_EMPTY, inherit
 from fovnet.report.exports.originals import (
@@ -65,8 +70,8 @@ MRI = CodedConcept("113091000", "SCT", "Magnetic resonance imaging")
 TIMES = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime")
 BESIDES = ("SOPInstanceUID", "SeriesInstanceUID", *TIMES)
 """What is not part of a report's UIDs: these themselves, and when it was written, which differs each time."""
-SERIES_NUMBER = 9000            # above the numbers that scanners use
-UNIDENTIFIED = uid_for("unidentified")      # until all content is there
+SERIES_NUMBER = 9000  # above the numbers that scanners use
+UNIDENTIFIED = uid_for("unidentified")  # until all content is there
 
 
 def structured_report(
@@ -92,14 +97,21 @@ def structured_report(
     _separate(content[0])
     unsure = _unsure(answer)
     report = Comprehensive3DSR(
-        [source.header for source in sources], content[0],
-        series_instance_uid=UNIDENTIFIED, series_number=SERIES_NUMBER, sop_instance_uid=UNIDENTIFIED,
-        specific_character_set=UTF_8, instance_number=1, manufacturer="fovnet", is_complete=not unsure,
-        is_final=False, is_verified=False,
+        [source.header for source in sources],
+        content[0],
+        series_instance_uid=UNIDENTIFIED,
+        series_number=SERIES_NUMBER,
+        sop_instance_uid=UNIDENTIFIED,
+        specific_character_set=UTF_8,
+        instance_number=1,
+        manufacturer="fovnet",
+        is_complete=not unsure,
+        is_final=False,
+        is_verified=False,
         series_description="fovnet: body regions" + (f" ({unsure})" if unsure else ""),
     )
     for name in emptied:
-        if name in report:                      # other modules' attributes are not copied
+        if name in report:  # other modules' attributes are not copied
             tell(f"without a valid {name}, which the report leaves out")
             if not report[name].value and name not in MAY_BE_EMPTY:
                 del report[name]
@@ -132,7 +144,10 @@ def _identify(report: Any) -> None:
 def _observed_by(answer: StoredAnswer) -> Any:
     """The observation context: fovnet as a device, with its ensemble as model."""
     device = DeviceObserverIdentifyingAttributes(
-        uid_for("device", answer.model), name="fovnet", manufacturer_name="fovnet", model_name=answer.model
+        uid_for("device", answer.model),
+        name="fovnet",
+        manufacturer_name="fovnet",
+        model_name=answer.model,
     )
     return ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device))
 
@@ -143,7 +158,9 @@ def _groups(
     """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
     algorithm = AlgorithmIdentification(
         # dcmqi keeps the first parameter alone
-        "fovnet", answer.version, parameters=(*_caution(answer), f"ensemble {answer.model}")
+        "fovnet",
+        answer.version,
+        parameters=(*_caution(answer), f"ensemble {answer.model}"),
     )
     groups = [
         _group(answer, number, span, vocabulary, sources, algorithm)
@@ -151,18 +168,25 @@ def _groups(
     ]
     groups += [
         _possible(answer, one, vocabulary, sources, algorithm)
-        for one in answer.statements if not one.is_sure
+        for one in answer.statements
+        if not one.is_sure
     ]
     return groups or [_nothing(answer, sources, algorithm)]
 
 
 def _group(
-    answer: StoredAnswer, number: int, span: Stretch, vocabulary: Vocabulary, sources: Sequence[Original],
+    answer: StoredAnswer,
+    number: int,
+    span: Stretch,
+    vocabulary: Vocabulary,
+    sources: Sequence[Original],
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
     mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
-    used = [found for source in sources if (found := source.only(answer.images_of(span))) is not None]
+    used = [
+        found for source in sources if (found := source.only(answer.images_of(span))) is not None
+    ]
     return MeasurementsAndQualitativeEvaluations(
         _tracked(f"span {number}", "span", *answer.identity(), number, *image_keys(sources)),
         **_found(answer, span.region, vocabulary),
@@ -178,7 +202,11 @@ def _group(
 
 
 def _possible(
-    answer: StoredAnswer, said: Statement, vocabulary: Vocabulary, sources: Sequence[Original], algorithm: Any
+    answer: StoredAnswer,
+    said: Statement,
+    vocabulary: Vocabulary,
+    sources: Sequence[Original],
+    algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of an unsure region, which may be shown: its probability, no heights; it refers
     to all images."""
@@ -187,7 +215,9 @@ def _possible(
         _tracked(f"possible {said.region}"[:64], "possible", *identity),
         **_found(answer, said.region, vocabulary),
         algorithm_id=algorithm,
-        measurements=[Measurement(codes.DCM.Probability, round(said.probability, 4), codes.UCUM.NoUnits)],
+        measurements=[
+            Measurement(codes.DCM.Probability, round(said.probability, 4), codes.UCUM.NoUnits)
+        ],
         qualitative_evaluations=[QualitativeEvaluation(codes.DCM.CertaintyOfFinding, POSSIBLE)],
         source_images=_images(sources),
     )
@@ -221,7 +251,8 @@ def _found(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[st
         )
     code = CodedConcept(term.sct, "SCT", term.meaning)
     return {
-        "finding_category": codes.SCT.AnatomicalStructure, "finding_type": code,
+        "finding_category": codes.SCT.AnatomicalStructure,
+        "finding_type": code,
         "finding_sites": [FindingSite(code)],
     }
 
@@ -261,7 +292,10 @@ def _caution(answer: StoredAnswer) -> tuple[str, ...]:
 
 
 def write_report(
-    answer: StoredAnswer, vocabulary: Vocabulary, folder: Path, tell: Callable[[str], None] = say_nothing
+    answer: StoredAnswer,
+    vocabulary: Vocabulary,
+    folder: Path,
+    tell: Callable[[str], None] = say_nothing,
 ) -> Path:
     """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is removed.
 
@@ -278,5 +312,5 @@ def write_report(
         report = structured_report(answer, vocabulary, tell)
         refuse_other_series(path, report)
         _date_as(path, report)
-        clear_unfinished(folder, name=escape(path.name))            # it may contain the patient's name
+        clear_unfinished(folder, name=escape(path.name))  # it may contain the patient's name
         return replace_with(path, partial(report.save_as, enforce_file_format=True))

@@ -119,8 +119,11 @@ def body_drawing(
     )
     panels = tuple(
         Panel(
-            name, jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]),
-            round(LEFT + place * (wide + GAP), 1), round(wide, 1), ends,
+            name,
+            jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]),
+            round(LEFT + place * (wide + GAP), 1),
+            round(wide, 1),
+            ends,
         )
         for place, (name, view, ends) in enumerate(views)
     )
@@ -150,14 +153,18 @@ def body_drawing(
     )
 
 
-def _boxes(spans: Sequence[Stretch], vocabulary: Vocabulary, down: Down, left: float) -> tuple[Box, ...]:
+def _boxes(
+    spans: Sequence[Stretch], vocabulary: Vocabulary, down: Down, left: float
+) -> tuple[Box, ...]:
     lanes, count = lanes_of(spans, vocabulary)
     wide = LANES / count
     boxes = []
     for span, lane in zip(spans, lanes, strict=True):
         top, bottom, colour = down(span.to_mm), down(span.from_mm), vocabulary.colour(span.region)
         across, tall = round(left + lane * wide, 1), round(max(bottom - top, 1.0), 1)
-        boxes.append(Box(span.region, across, top, round(wide - 2, 1), tall, colour, readable_on(colour)))
+        boxes.append(
+            Box(span.region, across, top, round(wide - 2, 1), tall, colour, readable_on(colour))
+        )
     return tuple(boxes)
 
 
@@ -167,13 +174,16 @@ def _band(border: DecidedBorder, down: Down, left: float) -> Box:
     return Box(words, left, top, CURVES, round(max(bottom - top, 1.0), 1), "#22303c", "#22303c")
 
 
-def _curves(smoothed: Floats, heights: Floats, vocabulary: Vocabulary, left: float) -> tuple[Curve, ...]:
+def _curves(
+    smoothed: Floats, heights: Floats, vocabulary: Vocabulary, left: float
+) -> tuple[Curve, ...]:
     across = np.round(left + CURVES * smoothed, 0).astype(int)
     curves = []
     for column, name in enumerate(vocabulary.classes):
         if smoothed[:, column].max() >= SEEN:
             points = " ".join(
-                f"{x},{y:g}" for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True)
+                f"{x},{y:g}"
+                for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True)
             )
             curves.append(Curve(name, vocabulary.colour(name), points))
     return tuple(sorted(curves, key=lambda curve: curve.name != NONE))

@@ -36,11 +36,22 @@ def confusion_figure(view: ConfusionView) -> Figure:
                 weight = "bold" if row == column and count else "normal"
                 words = f"{count}" if count else "·"
                 axis.text(
-                    column, row, words, ha="center", va="center", color=tone, fontsize=7.5, weight=weight
+                    column,
+                    row,
+                    words,
+                    ha="center",
+                    va="center",
+                    color=tone,
+                    fontsize=7.5,
+                    weight=weight,
                 )
             axis.set_title(f"{stage.name}\n{stage.error}", fontsize=8.5)
             axis.set_xticks(
-                range(len(view.classes)), view.classes, rotation=40, ha="right", rotation_mode="anchor"
+                range(len(view.classes)),
+                view.classes,
+                rotation=40,
+                ha="right",
+                rotation_mode="anchor",
             )
             axis.set_yticks(
                 range(len(view.classes)), view.classes if index == 0 else [""] * len(view.classes)
@@ -70,12 +81,21 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
             spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)
             within = np.abs(errors) <= reach
             axis.scatter(
-                errors[within], (place + spread)[within], s=13, color=ACCENT, alpha=0.6, linewidths=0
+                errors[within],
+                (place + spread)[within],
+                s=13,
+                color=ACCENT,
+                alpha=0.6,
+                linewidths=0,
             )
             for side, mark in ((-1, "<"), (1, ">")):
                 beyond = (place + spread)[~within & (np.sign(errors) == side)]
                 axis.scatter(
-                    np.full(len(beyond), 1.05 * side * reach), beyond, s=22, marker=mark, color=WARN,
+                    np.full(len(beyond), 1.05 * side * reach),
+                    beyond,
+                    s=22,
+                    marker=mark,
+                    color=WARN,
                     linewidths=0,
                 )
             # above the points, which it would otherwise hide
@@ -88,7 +108,9 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
         axis.set_xlim(-1.1 * reach, 1.1 * reach)
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
-        axis.set_xlabel("predicted minus true, mm  (left: too far towards the feet; right: towards the head)")
+        axis.set_xlabel(
+            "predicted minus true, mm  (left: too far towards the feet; right: towards the head)"
+        )
         return figure
 
 
@@ -100,11 +122,15 @@ def _reach(dots: Sequence[BorderDots]) -> float:
     """
     between = [row for row in dots if row.errors_mm and not row.are_ends] or dots
     errors = np.abs(np.concatenate([row.errors_mm for row in between])) if between else np.zeros(0)
-    return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
+    return (
+        float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
+    )
 
 
 def reliability_figure(
-    points: Sequence[ReliabilityPoint], share: str = "share of slices that are right", of: str = "slices",
+    points: Sequence[ReliabilityPoint],
+    share: str = "share of slices that are right",
+    of: str = "slices",
     against: str = "confidence",
 ) -> Figure:
     """Share of right slices against confidence, above a histogram of the confidence; or of other things, with
@@ -115,7 +141,10 @@ def reliability_figure(
         below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
         marks = {
-            "raw": (WARN, "^"), "calibrated": (INK, "v"), "smoothed": (FAINT, "s"), "decided": (ACCENT, "o"),
+            "raw": (WARN, "^"),
+            "calibrated": (INK, "v"),
+            "smoothed": (FAINT, "s"),
+            "decided": (ACCENT, "o"),
             PRESENCE: (ACCENT, "o"),
         }
         stages = [name for name in marks if any(point.stage == name for point in points)]
@@ -126,7 +155,10 @@ def reliability_figure(
             sure, right = [point.confidence for point in mine], [point.share for point in mine]
             axis.plot(sure, right, color=colour, marker=mark, markersize=4)
             axis.lines[-1].set_label(CALIBRATED[name])
-            places, slices = [point.middle + offset for point in mine], [point.slices for point in mine]
+            places, slices = (
+                [point.middle + offset for point in mine],
+                [point.slices for point in mine],
+            )
             below.bar(places, slices, width=0.95 * wide, color=colour)
         axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel=share)
         legend_above(axis, len(stages), columnspacing=1.4)
@@ -151,13 +183,20 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
         if starts:
             heights = np.array([point.score for point in starts], dtype=np.float64)
             place = [point.slot for point in starts]
-            ringed = axis.scatter(place, heights, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2)
+            ringed = axis.scatter(
+                place, heights, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2
+            )
             ringed.set_label("the start configuration")
         failed = [point.slot for point in points if point.score is None]
         if failed:
             floor = float(scores.max()) if len(scores) else 1.0
             axis.scatter(
-                failed, [floor * 1.04] * len(failed), marker="x", s=16, color=WARN, linewidths=0.9,
+                failed,
+                [floor * 1.04] * len(failed),
+                marker="x",
+                s=16,
+                color=WARN,
+                linewidths=0.9,
                 label="failed",
             )
         if len(scores) and scores.min() > 0 and scores.max() / scores.min() > 20:
@@ -171,14 +210,27 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
 def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     """The figure of one evaluated volume."""
     return volume_figure(
-        view.title, view.pixels, view.z_mm, view.side_mm, view.raw, view.smoothed, view.spans, vocabulary,
-        truth=view.truth, message=view.message, guessed=view.guessed,
+        view.title,
+        view.pixels,
+        view.z_mm,
+        view.side_mm,
+        view.raw,
+        view.smoothed,
+        view.spans,
+        vocabulary,
+        truth=view.truth,
+        message=view.message,
+        guessed=view.guessed,
     )
 
 
 def _statement_figures(said: SaidView) -> dict[str, Figure | None]:
     """The figures of what is said of each region."""
-    words = ("share of regions that are shown", "statements", "probability that the region is shown")
+    words = (
+        "share of regions that are shown",
+        "statements",
+        "probability that the region is shown",
+    )
     return {
         "statement-reliability": reliability_figure(said.reliability, *words),
         "statement-risk": statement_risk_figure(said) if said.risk else None,
@@ -189,7 +241,11 @@ def charts(page: Page) -> dict[str, str]:
     """Every figure of the page as a data: URI, by its name in the template; figures without data are left
     out."""
     performance, risk, search = page.performance, page.confidence.risk, page.search
-    borders, flow, failures = performance.border_errors, page.cohort.flow, page.cases.failures.pictured
+    borders, flow, failures = (
+        performance.border_errors,
+        page.cohort.flow,
+        page.cases.failures.pictured,
+    )
     drawn: dict[str, Figure | None] = {
         "confusion": confusion_figure(performance.confusion),
         "borders": border_figure(borders) if any(row.errors_mm for row in borders) else None,

@@ -14,8 +14,13 @@ from fovnet.drawing.scales import wide_scale
 from fovnet.search.explain.descent import Descent, Point
 
 STEPS: Mapping[str, tuple[str, str]] = {
-    "start": (INK, "s"), "spread": (INK, "s"), "poll": (ACCENT, "o"), "extended poll": ("#6aa5c9", "o"),
-    "speculative": ("#2e7d4f", "^"), "search": ("#7a4fa3", "D"), "restart": (WARN, "v"),
+    "start": (INK, "s"),
+    "spread": (INK, "s"),
+    "poll": (ACCENT, "o"),
+    "extended poll": ("#6aa5c9", "o"),
+    "speculative": ("#2e7d4f", "^"),
+    "search": ("#7a4fa3", "D"),
+    "restart": (WARN, "v"),
 }
 """The colour and the mark of each step."""
 
@@ -28,7 +33,10 @@ def descent_figure(course: Descent) -> Figure | None:
         return None
     with house_style():
         figure = Figure(figsize=(9.6, 4.8))
-        above, below = figure.add_axes((0.08, 0.40, 0.9, 0.51)), figure.add_axes((0.08, 0.10, 0.9, 0.24))
+        above, below = (
+            figure.add_axes((0.08, 0.40, 0.9, 0.51)),
+            figure.add_axes((0.08, 0.10, 0.9, 0.24)),
+        )
         _draw_scores(above, course.points)
         wide_scale(above, "y", scores)
         _draw_frames(below, [one for one in course.points if one.frame is not None])
@@ -45,18 +53,34 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
         if here:
             sizes = [34 if one.moved else 12 for one in scored]
             axis.scatter(
-                [one.begun for one in scored], [one.score for one in scored], s=sizes, color=colour,
-                marker=mark, linewidths=0, label=name, zorder=3,
+                [one.begun for one in scored],
+                [one.score for one in scored],
+                s=sizes,
+                color=colour,
+                marker=mark,
+                linewidths=0,
+                label=name,
+                zorder=3,
             )
     failed = [one.begun for one in points if one.score is None]
     if failed:
         axis.scatter(
-            failed, [0.97] * len(failed), transform=axis.get_xaxis_transform(), marker="x", s=14, color=WARN,
-            linewidths=0.9, label="failed",
+            failed,
+            [0.97] * len(failed),
+            transform=axis.get_xaxis_transform(),
+            marker="x",
+            s=14,
+            color=WARN,
+            linewidths=0.9,
+            label="failed",
         )
     known = [one for one in points if one.lowest is not None]
     axis.step(
-        [one.begun for one in known], [one.lowest for one in known], where="post", color=INK, linewidth=1.0
+        [one.begun for one in known],
+        [one.lowest for one in known],
+        where="post",
+        color=INK,
+        linewidth=1.0,
     )
     axis.set_ylabel("score")
     axis.xaxis.get_major_locator().set_params(integer=True)
@@ -65,7 +89,10 @@ def _draw_scores(axis: Any, points: tuple[Point, ...]) -> None:
 
 def _draw_frames(axis: Any, points: list[Point]) -> None:
     axis.step(
-        [one.begun for one in points], [one.frame for one in points], where="post", color=ACCENT,
+        [one.begun for one in points],
+        [one.frame for one in points],
+        where="post",
+        color=ACCENT,
         linewidth=1.2,
     )
     frames = sorted({one.frame for one in points if one.frame is not None})

@@ -31,13 +31,21 @@ LEAST = 1e-5
 def explained_figures(explanation: Explanation) -> dict[str, Figure | None]:
     """Every figure by its name in the template; None where there is nothing to draw."""
     scored = [one for one in explanation.forecasts.slots if one.score is not None]
-    axes = [axis for axis in explanation.matter.axes if len(axis.levels) > 1] if explanation.matter else []
+    axes = (
+        [axis for axis in explanation.matter.axes if len(axis.levels) > 1]
+        if explanation.matter
+        else []
+    )
     return {
-        "convergence": convergence_figure(explanation.steps) if explanation.best_slot is not None else None,
+        "convergence": convergence_figure(explanation.steps)
+        if explanation.best_slot is not None
+        else None,
         "descent": descent_figure(explanation.descent) if explanation.descent else None,
         "rungs": rungs_figure(explanation.spending) if explanation.spending else None,
         "forecasts": forecast_figure(scored) if scored else None,
-        "effects": effects_figure(explanation.matter, axes) if explanation.matter and axes else None,
+        "effects": effects_figure(explanation.matter, axes)
+        if explanation.matter and axes
+        else None,
     }
 
 
@@ -51,9 +59,16 @@ def convergence_figure(steps: Sequence[Step]) -> Figure:
         best = np.array([step.best for step in known], dtype=np.float64)
         spent = np.array([[step.seconds_spent, step.predicted_seconds_spent] for step in known]).T
         unit, name = unit_of_time(float(spent.max()))
-        left.step(spent[0] / unit, best, where="post", color=ACCENT, linewidth=1.6, label="as measured")
         left.step(
-            spent[1] / unit, best, where="post", color=FAINT, linewidth=1.2, dashes=(4, 2),
+            spent[0] / unit, best, where="post", color=ACCENT, linewidth=1.6, label="as measured"
+        )
+        left.step(
+            spent[1] / unit,
+            best,
+            where="post",
+            color=FAINT,
+            linewidth=1.2,
+            dashes=(4, 2),
             label="as predicted",
         )
         wide_scale(left, "y", best)
@@ -69,11 +84,16 @@ def _draw_regret(axis: Any, steps: Sequence[Step]) -> None:
     axis.set(xlabel="slot", ylabel="expected regret")
     axis.set_xlim(-0.5, steps[-1].slot + 0.5)
     if not points:
-        axis.text(0.5, 0.5, "no regret was forecast", transform=axis.transAxes, ha="center", color=SOFT)
+        axis.text(
+            0.5, 0.5, "no regret was forecast", transform=axis.transAxes, ha="center", color=SOFT
+        )
         axis.set_yticks([])
         return
     slots, regrets = np.array(points).T
-    slots, regrets = slots[regrets > LEAST * regrets.max()], regrets[regrets > LEAST * regrets.max()]
+    slots, regrets = (
+        slots[regrets > LEAST * regrets.max()],
+        regrets[regrets > LEAST * regrets.max()],
+    )
     axis.plot(slots, regrets, color=ACCENT, linewidth=1.2, marker="o", markersize=2.5)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     wide_scale(axis, "y", regrets)
@@ -92,7 +112,9 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
                 continue
             came, forecast, low, high = _points(chosen).T
             axis.vlines(came, low, high, color=colour, linewidth=0.7, alpha=0.45)
-            axis.scatter(came, forecast, s=14, color=colour, linewidths=0, label=f"{name}, {len(chosen)}")
+            axis.scatter(
+                came, forecast, s=14, color=colour, linewidths=0, label=f"{name}, {len(chosen)}"
+            )
         every = _points(scored)[:, [0, 1, 3]].ravel()
         for side in "xy":
             wide_scale(axis, side, every)
@@ -107,7 +129,9 @@ def forecast_figure(scored: Sequence[Prediction]) -> Figure:
 def _points(predictions: Sequence[Prediction]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """(n, 4): measured score, forecast score, and the ends of its band; an open end is set to the lowest or
     highest of all scores."""
-    values = [(one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions]
+    values = [
+        (one.score, one.forecast.score, one.forecast.low, one.forecast.high) for one in predictions
+    ]
     points = np.array(values, dtype=np.float64)
     for column, farthest in ((2, np.nanmin), (3, np.nanmax)):
         points[np.isnan(points[:, column]), column] = farthest(points[:, :2])
@@ -130,7 +154,12 @@ def effects_figure(matter: Matter, axes: Sequence[AxisEffect]) -> Figure:
         figure = Figure(figsize=(9.6, height))
         for place, effect in enumerate(axes):
             row, column = divmod(place, ACROSS)
-            box = (0.07 + column * 0.235, 1 - (0.3 + 1.55 + 2.15 * row) / height, 0.2, 1.55 / height)
+            box = (
+                0.07 + column * 0.235,
+                1 - (0.3 + 1.55 + 2.15 * row) / height,
+                0.2,
+                1.55 / height,
+            )
             axis = figure.add_axes(box)
             axis.axhline(matter.mean_score, color=FAINT, linewidth=0.7, dashes=(4, 3))
             _draw_effect(axis, effect)
@@ -147,7 +176,9 @@ def _draw_effect(axis: Any, effect: AxisEffect) -> None:
     places = [place for place, level in enumerate(effect.levels) if level.score is not None]
     scores = np.array([effect.levels[place].score for place in places], dtype=np.float64)
     if effect.levels[0].low is not None:
-        low, high = (np.array([getattr(level, end) for level in effect.levels]) for end in ("low", "high"))
+        low, high = (
+            np.array([getattr(level, end) for level in effect.levels]) for end in ("low", "high")
+        )
         if effect.kind == "ordinal":
             axis.fill_between(places, low, high, color=ACCENT, alpha=0.15, linewidth=0)
         else:

@@ -36,13 +36,23 @@ def flow_figure(view: FlowView) -> Figure:
             _box(axis, 0.1, middle, 3.5, step.name, " · ".join(known))
             if place:
                 axis.annotate(
-                    "", (1.85, middle + 0.27), (1.85, middle + 0.59),
+                    "",
+                    (1.85, middle + 0.27),
+                    (1.85, middle + 0.59),
                     arrowprops={"arrowstyle": "->", "color": INK, "lw": 0.9},
                 )
             if step.left_out:
                 top = middle + 0.43
                 axis.plot([1.85, 3.9], [top, top], color=FAINT, linewidth=0.8)
-                axis.text(4.0, top, _reasons(step.left_out), va="center", ha="left", fontsize=7.5, color=WARN)
+                axis.text(
+                    4.0,
+                    top,
+                    _reasons(step.left_out),
+                    va="center",
+                    ha="left",
+                    fontsize=7.5,
+                    color=WARN,
+                )
         return figure
 
 
@@ -62,7 +72,11 @@ def _box(axis: Any, left: float, middle: float, wide: float, title: str, words: 
 
 
 def _reasons(left_out: Sequence[LeftOut]) -> str:
-    lines = [line for one in left_out[:MOST_REASONS] for line in wrap(f"{one.volumes:,} {one.why}", 58)[:1]]
+    lines = [
+        line
+        for one in left_out[:MOST_REASONS]
+        for line in wrap(f"{one.volumes:,} {one.why}", 58)[:1]
+    ]
     return "\n".join([*lines, *(["and others"] if len(left_out) > MOST_REASONS else [])])
 
 
@@ -73,11 +87,20 @@ def risk_figure(view: RiskView) -> Figure:
         axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
         across = np.array([point.coverage for point in view.points])
         axis.step(
-            across, [point.wrong_sets for point in view.points], where="post", color=WARN, linewidth=1.3,
-            dashes=(4, 1.5), label="volumes with wrong regions",
+            across,
+            [point.wrong_sets for point in view.points],
+            where="post",
+            color=WARN,
+            linewidth=1.3,
+            dashes=(4, 1.5),
+            label="volumes with wrong regions",
         )
         axis.step(
-            across, [point.slice_error for point in view.points], where="post", color=ACCENT, linewidth=1.8,
+            across,
+            [point.slice_error for point in view.points],
+            where="post",
+            color=ACCENT,
+            linewidth=1.8,
             label="slices wrong",
         )
         _finish(axis, "share of the volumes answered, the surest first", view.answered, "answered")
@@ -90,7 +113,9 @@ def statement_risk_figure(view: SaidView) -> Figure:
         figure = Figure(figsize=(5.2, 3.6))
         axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
         across, wrong = [one.coverage for one in view.risk], [one.wrong for one in view.risk]
-        axis.step(across, wrong, where="post", color=ACCENT, linewidth=1.8, label="statements wrong")
+        axis.step(
+            across, wrong, where="post", color=ACCENT, linewidth=1.8, label="statements wrong"
+        )
         _finish(axis, "share of the statements decided, the surest first", view.decided, "decided")
         return figure
 
@@ -102,7 +127,13 @@ def _finish(axis: Axes, across: str, answered: float | None, mark: str) -> None:
         # left of 0 are the tick labels
         side, ha = (-0.01, "right") if answered > 0.08 else (0.01, "left")
         axis.text(
-            answered + side, 0.97, mark, transform=axis.get_xaxis_transform(), ha=ha, va="top", rotation=90
+            answered + side,
+            0.97,
+            mark,
+            transform=axis.get_xaxis_transform(),
+            ha=ha,
+            va="top",
+            rotation=90,
         )
     axis.set(xlim=(0, 1.01), xlabel=across, ylabel="share wrong")
     axis.set_ylim(0, None)

@@ -8,7 +8,13 @@ from textwrap import wrap
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+from matplotlib.ticker import (
+    LogFormatterSciNotation,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    ScalarFormatter,
+)
 
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
@@ -31,11 +37,19 @@ def learning_figure(
         axis = figure.add_axes((0.095, 0.13, 0.875, 0.62))
         epochs = max(len(training), len(validation), 1)
         axis.axhline(guess, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), label="guessing")
-        for losses, name, colour in ((training, "training", WARN), (validation, "validation", ACCENT)):
+        for losses, name, colour in (
+            (training, "training", WARN),
+            (validation, "validation", ACCENT),
+        ):
             finite = np.where(np.isfinite(losses), losses, np.nan)
             axis.plot(
-                np.arange(1, len(finite) + 1), finite, color=colour, linewidth=1.6, marker="o",
-                markersize=3.2, label=name,
+                np.arange(1, len(finite) + 1),
+                finite,
+                color=colour,
+                linewidth=1.6,
+                marker="o",
+                markersize=3.2,
+                label=name,
             )
         _mark_best(axis, validation)
         axis.set(xlabel="epoch", ylabel="weighted cross-entropy", xlim=(0.5, epochs + 0.5))
@@ -53,7 +67,13 @@ def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
     if len(finite) and np.isfinite(finite.min()):
         best = int(finite.argmin())
         axis.plot(
-            [best + 1], [finite[best]], color=INK, linestyle="", marker="o", markersize=7.5, fillstyle="none",
+            [best + 1],
+            [finite[best]],
+            color=INK,
+            linestyle="",
+            marker="o",
+            markersize=7.5,
+            fillstyle="none",
             label="kept",
         )
 
@@ -65,7 +85,9 @@ def _scale(axis: Axes, losses: Sequence[float]) -> None:
     if finite.min() > 0 and finite.max() > SPAN * finite.min():
         axis.set_yscale("log")
         wide = finite.max() > 1000.0 * finite.min()
-        axis.yaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
+        axis.yaxis.set_major_locator(
+            LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8)
+        )
         axis.yaxis.set_major_formatter(LogFormatterSciNotation() if wide else ScalarFormatter())
         axis.yaxis.set_minor_locator(NullLocator())
     else:

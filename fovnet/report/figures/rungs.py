@@ -36,7 +36,10 @@ def rungs_figure(spent: Spending) -> Figure | None:
     unit, name = unit_of_time(max(one.ends or 0.0 for one in timed))
     with house_style():
         figure = Figure(figsize=(9.6, 5.6))
-        above, below = figure.add_axes((0.08, 0.44, 0.9, 0.49)), figure.add_axes((0.08, 0.09, 0.9, 0.31))
+        above, below = (
+            figure.add_axes((0.08, 0.44, 0.9, 0.49)),
+            figure.add_axes((0.08, 0.09, 0.9, 0.31)),
+        )
         _draw_bars(above, timed, unit, colours)
         _draw_scores(below, timed, unit, colours)
         end = max(one.ends or 0.0 for one in timed) / unit
@@ -57,21 +60,31 @@ def rung_colours(count: int) -> list[str]:
 def _draw_bars(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequence[str]) -> None:
     count = 1 + max(one.place for one in timed)
     least = SLIVER * max(one.ends or 0.0 for one in timed)
-    for one, after in _joined(timed):                            # from a slot to the one that goes on with it
+    for one, after in _joined(timed):  # from a slot to the one that goes on with it
         axis.hlines(
-            one.place, (one.ends or 0.0) / unit, (after.begins or 0.0) / unit, color=FAINT, linewidth=0.4
+            one.place,
+            (one.ends or 0.0) / unit,
+            (after.begins or 0.0) / unit,
+            color=FAINT,
+            linewidth=0.4,
         )
     begins = np.array([one.begins for one in timed], dtype=np.float64)
     widths = np.maximum(np.array([one.ends for one in timed], dtype=np.float64) - begins, least)
     faces, height = [colours[one.rung] for one in timed], max(0.85, count / LINES)
     axis.barh(
-        [one.place for one in timed], widths / unit, left=begins / unit, height=height, color=faces,
+        [one.place for one in timed],
+        widths / unit,
+        left=begins / unit,
+        height=height,
+        color=faces,
         linewidth=0,
     )
     failed = [one for one in timed if one.score is None]
     ends = [(one.ends or 0.0) / unit for one in failed]
-    axis.scatter(ends, [one.place for one in failed], marker="x", s=14, color=WARN, linewidths=0.9, zorder=3)
-    axis.set_ylim(count - 0.25, -0.75)                           # the first at the top
+    axis.scatter(
+        ends, [one.place for one in failed], marker="x", s=14, color=WARN, linewidths=0.9, zorder=3
+    )
+    axis.set_ylim(count - 0.25, -0.75)  # the first at the top
     axis.set_ylabel("configuration, as begun")
     axis.yaxis.get_major_locator().set_params(integer=True)
 
@@ -83,17 +96,31 @@ def _draw_scores(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequ
         (one for one in timed if one.score is not None), key=lambda one: (one.ends or 0.0, one.slot)
     )
     if not scored:
-        axis.text(0.5, 0.5, "no training came to a score", transform=axis.transAxes, ha="center", color=SOFT)
+        axis.text(
+            0.5,
+            0.5,
+            "no training came to a score",
+            transform=axis.transAxes,
+            ha="center",
+            color=SOFT,
+        )
         axis.set_yticks([])
         return
     for one, after in _joined(scored):
-        axis.plot([(one.ends or 0.0) / unit, (after.ends or 0.0) / unit], [one.score, after.score],
-                  color=FAINT, linewidth=0.5, zorder=1)
+        axis.plot(
+            [(one.ends or 0.0) / unit, (after.ends or 0.0) / unit],
+            [one.score, after.score],
+            color=FAINT,
+            linewidth=0.5,
+            zorder=1,
+        )
     ends = np.array([one.ends for one in scored], dtype=np.float64) / unit
     scores = np.array([one.score for one in scored], dtype=np.float64)
     axis.step(ends, np.minimum.accumulate(scores), where="post", color=INK, linewidth=1.0, zorder=2)
     size = 16 if len(scored) < 100 else 7
-    axis.scatter(ends, scores, s=size, c=[colours[one.rung] for one in scored], linewidths=0, zorder=3)
+    axis.scatter(
+        ends, scores, s=size, c=[colours[one.rung] for one in scored], linewidths=0, zorder=3
+    )
     wide_scale(axis, "y", scores)
 
 
@@ -115,6 +142,8 @@ def _legend(axis: Any, spent: Spending, colours: Sequence[str]) -> None:
         for colour, name in zip(colours, names, strict=True)
     ]
     if any(one.score is None for one in spent.slots):
-        handles.append(Line2D([], [], color=WARN, marker="x", linewidth=0, markersize=4, label="failed"))
+        handles.append(
+            Line2D([], [], color=WARN, marker="x", linewidth=0, markersize=4, label="failed")
+        )
     handles.append(Line2D([], [], color=INK, linewidth=1.0, label="lowest score so far"))
     legend_above(axis, len(handles), -0.01, handles=handles)

@@ -42,9 +42,13 @@ def course(search: Search, trials: Sequence[Trial]) -> Course:
     scores = np.array([np.inf if trial.score is None else trial.score for trial in trials])
     lowest = np.minimum.accumulate(scores)
     kind = search.schedule.kind
-    contestant = "taught " * bool(search.prior) + search.method + (f"+{kind}" if kind != "full" else "")
+    contestant = (
+        "taught " * bool(search.prior) + search.method + (f"+{kind}" if kind != "full" else "")
+    )
     begun = len({trial.proposal.row for trial in trials})
-    return Course(contestant, search.seed, begun, spent[np.isfinite(lowest)], lowest[np.isfinite(lowest)])
+    return Course(
+        contestant, search.seed, begun, spent[np.isfinite(lowest)], lowest[np.isfinite(lowest)]
+    )
 
 
 def courses_figure(courses: Sequence[Course]) -> Figure:
@@ -60,11 +64,21 @@ def courses_figure(courses: Sequence[Course]) -> Figure:
             first = next(other for other in drawn if other.contestant == one.contestant)
             label = one.contestant if one is first else None
             axis.step(
-                one.spent, one.lowest, where="post", color=colour[one.contestant], linewidth=1.2, label=label
+                one.spent,
+                one.lowest,
+                where="post",
+                color=colour[one.contestant],
+                linewidth=1.2,
+                label=label,
             )
             axis.annotate(
-                f"seed {one.seed}", (one.spent[-1], one.lowest[-1]), (4, 0), textcoords="offset points",
-                va="center", color=colour[one.contestant], fontsize=7,
+                f"seed {one.seed}",
+                (one.spent[-1], one.lowest[-1]),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                color=colour[one.contestant],
+                fontsize=7,
             )
         axis.set(xlabel="spent, in epochs of full trainings", ylabel="lowest score so far")
         if drawn:

@@ -19,7 +19,9 @@ def extent_mm(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[floa
     for several."""
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
     low, high = float(z_mm[0]) - step / 2, float(z_mm[-1]) + step / 2
-    return min([low, *(span.from_mm for span in spans)]), max([high, *(span.to_mm for span in spans)])
+    return min([low, *(span.from_mm for span in spans)]), max(
+        [high, *(span.to_mm for span in spans)]
+    )
 
 
 def edges_within(spans: Sequence[Stretch], low_mm: float, high_mm: float) -> list[float]:
@@ -31,7 +33,9 @@ def edges_within(spans: Sequence[Stretch], low_mm: float, high_mm: float) -> lis
 def lanes_of(spans: Sequence[Stretch], vocabulary: Vocabulary) -> tuple[list[int], int]:
     """The lane of each span, from the left, and the number of lanes: the chain in one, each side region such
     as spine in its own beside it."""
-    side_regions = [name for name in vocabulary.side_regions if any(span.region == name for span in spans)]
+    side_regions = [
+        name for name in vocabulary.side_regions if any(span.region == name for span in spans)
+    ]
     chain = any(span.region in vocabulary.chain for span in spans)
     lanes = ["chain", *side_regions] if chain or not side_regions else side_regions
     return [lanes.index(span.region) if span.region in lanes else 0 for span in spans], len(lanes)

@@ -29,8 +29,12 @@ Bytes = NDArray[np.uint8]
 
 
 def thumbnail(
-    pixels: Bytes, z_mm: NDArray[np.float64], side_mm: float, spans: Sequence[Stretch],
-    unsure: Collection[str], vocabulary: Vocabulary,
+    pixels: Bytes,
+    z_mm: NDArray[np.float64],
+    side_mm: float,
+    spans: Sequence[Stretch],
+    unsure: Collection[str],
+    vocabulary: Vocabulary,
 ) -> Bytes:
     """The picture (h, w, 3) uint8 of a volume (s, 128, 128), head up, the patient's right on the left.
 
@@ -45,11 +49,15 @@ def thumbnail(
     drawn = np.zeros((tall, wide + count * (GAP + BAR), 3), dtype=np.uint8)
     drawn[:, :wide] = grey[:, :, None]
     for span, lane in zip(spans, lanes, strict=True):
-        top, bottom = (round(tall * (high - mm) / (high - low)) for mm in (span.to_mm, span.from_mm))
+        top, bottom = (
+            round(tall * (high - mm) / (high - low)) for mm in (span.to_mm, span.from_mm)
+        )
         rows = np.arange(top, max(bottom - 1, top + 1))
         rows = rows[(rows - top) // DASH % 2 == 0] if span.region in unsure else rows
         left = wide + GAP + lane * (GAP + BAR)
-        drawn[rows[rows < tall], left : left + BAR] = list(bytes.fromhex(vocabulary.colour(span.region)[1:]))
+        drawn[rows[rows < tall], left : left + BAR] = list(
+            bytes.fromhex(vocabulary.colour(span.region)[1:])
+        )
     return drawn
 
 

@@ -1,6 +1,6 @@
 """Coronal and sagittal views of a stack of axial slices.
 
-    pixels  (s, h, w) uint8, feet to head; rows run front→back and columns right→left
+pixels  (s, h, w) uint8, feet to head; rows run front→back and columns right→left
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
         return np.zeros((0, pixels.shape[3 - axis] if pixels.ndim == 3 else 0), dtype=np.uint8)
     deep = pixels.shape[axis]
     brightness = pixels.sum(axis=(0, 3 - axis), dtype=np.int64)
-    centre = float(brightness @ np.arange(deep) / brightness.sum()) if brightness.sum() else (deep - 1) / 2
+    centre = (
+        float(brightness @ np.arange(deep) / brightness.sum())
+        if brightness.sum()
+        else (deep - 1) / 2
+    )
     half = max(deep // 20, 1)
     middle = int(np.clip(round(centre), half, deep - 1 - half))
     slabs = np.convolve(brightness, np.ones(2 * half + 1), mode="valid")
@@ -47,9 +51,11 @@ def _slab(pixels: Bytes, axis: int) -> Bytes:
         .mean(axis=axis)
     )
     dark, bright = np.percentile(slab, [1.0, 99.5])
-    if bright - dark < 1.0:                                 # uniform, as when all slices are covered
+    if bright - dark < 1.0:  # uniform, as when all slices are covered
         return np.asarray(slab.round().astype(np.uint8))
-    return np.asarray(np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8)
+    return np.asarray(
+        np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8
+    )
 
 
 def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float) -> Bytes:

@@ -63,7 +63,10 @@ def volume_figure(
         columns = [width, 2.5, 0.95 if truth is None else 1.9]
         across = sum(columns) + 1.45
         why = f"uncertain: {message}" if guessed else message
-        lines, rows = (_lines(why, across), _lines(notes, across)), _rows_of_names(vocabulary, across)
+        lines, rows = (
+            (_lines(why, across), _lines(notes, across)),
+            _rows_of_names(vocabulary, across),
+        )
         foot = FOOT + ROW * (rows - 1)
         figure = Figure(figsize=(across, height + foot + 0.45 + LINE * sum(map(len, lines))))
         FigureCanvasAgg(figure)
@@ -75,7 +78,9 @@ def volume_figure(
             *([("true", truth)] if truth is not None else []),
         ]
         pale = {span.region for span in spans} if guessed else unsure
-        _show_bars(axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), pale=pale)
+        _show_bars(
+            axes[2], bars_shown, vocabulary, points_per_mm=72 * height / (high - low), pale=pale
+        )
         for axis in axes:
             axis.set_ylim(low, high)
         _show_borders(axes, edges_within(spans, low, high))
@@ -98,11 +103,11 @@ def _write_heading(
 TALLEST, WIDEST, SHORTEST = 6.4, 2.7, 1.7
 """Inches of the coronal panel: maximum height and width, and the minimum height at which curves are
 legible."""
-NAME_POINTS = 7.5       # height of a region's name in its box
+NAME_POINTS = 7.5  # height of a region's name in its box
 LINE, MOST_LINES = 0.17, 6
 """Height in inches of a line of the message, and the maximum number of lines: a path and a sentence have
 three or four."""
-PALE = 0.45             # opacity of a guess
+PALE = 0.45  # opacity of a guess
 FOOT, ROW = 0.75, 0.14
 """Inches below the panels: for the labels and the first row of the legend, and for each further row."""
 
@@ -128,8 +133,12 @@ def _columns(figure: Figure, inches: Sequence[float], height: float, foot: float
 
 
 def _show_coronal(
-    axis: Axes, coronal: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float,
-    ends: tuple[float, float], stretch: float,
+    axis: Axes,
+    coronal: NDArray[np.uint8],
+    z_mm: NDArray[np.float64],
+    side_mm: float,
+    ends: tuple[float, float],
+    stretch: float,
 ) -> None:
     """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices are as tall
     as their spacing."""
@@ -148,18 +157,32 @@ def _show_coronal(
     )
     axis.set_ylabel("height z, mm")
     axis.set_xticks([])
-    note = f"{side_mm:.0f} mm wide" + (f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else "")
+    note = f"{side_mm:.0f} mm wide" + (
+        f",\nz stretched {stretch:.1f} times" if stretch > 1.05 else ""
+    )
     axis.set_xlabel(note, color=SOFT)
     axis.spines[:].set_visible(False)
     for place, letter in ((0.04, "R"), (0.96, "L")):
         axis.text(
-            place, 0.985, letter, transform=axis.transAxes, color="white", ha="center", va="top", fontsize=8,
-            weight="bold", zorder=5, path_effects=[withStroke(linewidth=2, foreground="black")],
+            place,
+            0.985,
+            letter,
+            transform=axis.transAxes,
+            color="white",
+            ha="center",
+            va="top",
+            fontsize=8,
+            weight="bold",
+            zorder=5,
+            path_effects=[withStroke(linewidth=2, foreground="black")],
         )
 
 
 def _show_curves(
-    axis: Axes, z_mm: NDArray[np.float64], raw: NDArray[np.float64], smoothed: NDArray[np.float64],
+    axis: Axes,
+    z_mm: NDArray[np.float64],
+    raw: NDArray[np.float64],
+    smoothed: NDArray[np.float64],
     vocabulary: Vocabulary,
 ) -> None:
     """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for pale
@@ -179,11 +202,19 @@ def _show_curves(
 def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
     """A legend of all classes at the foot, in `rows` rows: a curve may belong to a region without a span."""
     chips = [
-        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name) for name in vocabulary.classes
+        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name)
+        for name in vocabulary.classes
     ]
     figure.legend(
-        handles=chips, loc="lower center", ncols=math.ceil(len(chips) / rows), fontsize=7, handlelength=0.8,
-        handleheight=0.8, columnspacing=1.0, handletextpad=0.4, borderaxespad=0.1,
+        handles=chips,
+        loc="lower center",
+        ncols=math.ceil(len(chips) / rows),
+        fontsize=7,
+        handlelength=0.8,
+        handleheight=0.8,
+        columnspacing=1.0,
+        handletextpad=0.4,
+        borderaxespad=0.1,
     )
 
 
@@ -201,7 +232,10 @@ def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
 
 
 def _show_bars(
-    axis: Axes, bars: Sequence[tuple[str, Sequence[Stretch]]], vocabulary: Vocabulary, points_per_mm: float,
+    axis: Axes,
+    bars: Sequence[tuple[str, Sequence[Stretch]]],
+    vocabulary: Vocabulary,
+    points_per_mm: float,
     pale: Collection[str],
 ) -> None:
     """One column per answer; the chain on its left, side regions such as spine on its right.  In the first,
@@ -212,7 +246,9 @@ def _show_bars(
         axis.add_patch(Rectangle((place - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
         for span, lane in zip(spans, lanes, strict=True):
             colour, is_pale = vocabulary.colour(span.region), place == 0 and span.region in pale
-            _span_box(axis, place - 0.45 + lane * width, width, span, colour, points_per_mm, is_pale)
+            _span_box(
+                axis, place - 0.45 + lane * width, width, span, colour, points_per_mm, is_pale
+            )
     axis.set_xlim(-0.5, len(bars) - 0.5)
     axis.set_xticks(range(len(bars)), [name for name, _ in bars])
     axis.tick_params(axis="both", length=0)
@@ -221,14 +257,26 @@ def _show_bars(
 
 
 def _span_box(
-    axis: Axes, left: float, width: float, span: Stretch, colour: str, points_per_mm: float, pale: bool
+    axis: Axes,
+    left: float,
+    width: float,
+    span: Stretch,
+    colour: str,
+    points_per_mm: float,
+    pale: bool,
 ) -> None:
     """A coloured box with the name of its region if that fits; the legend names the colours."""
     tall, upright = span.to_mm - span.from_mm, width > 0.6
     alpha, ink = (PALE, INK) if pale else (None, readable_on(colour))
     axis.add_patch(
         Rectangle(
-            (left, span.from_mm), width, tall, facecolor=colour, edgecolor="white", linewidth=1, alpha=alpha
+            (left, span.from_mm),
+            width,
+            tall,
+            facecolor=colour,
+            edgecolor="white",
+            linewidth=1,
+            alpha=alpha,
         )
     )
     # a letter is about 0.6 times as wide as high
@@ -236,8 +284,15 @@ def _span_box(
     if tall * points_per_mm < room:
         return
     axis.text(
-        left + width / 2, (span.from_mm + span.to_mm) / 2, span.region, ha="center", va="center", color=ink,
-        fontsize=NAME_POINTS, rotation=0 if upright else 90, clip_on=True,
+        left + width / 2,
+        (span.from_mm + span.to_mm) / 2,
+        span.region,
+        ha="center",
+        va="center",
+        color=ink,
+        fontsize=NAME_POINTS,
+        rotation=0 if upright else 90,
+        clip_on=True,
     )
 
 
@@ -248,7 +303,9 @@ def _empty_figure(title: str, message: str) -> Figure:
     tall = 0.8 + LINE * len(lines)
     figure = Figure(figsize=(across, tall))
     FigureCanvasAgg(figure)
-    figure.text(0.04, 1 - 0.32 / tall, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
+    figure.text(
+        0.04, 1 - 0.32 / tall, title, fontsize=10, fontweight="bold", va="center", parse_math=False
+    )
     figure.text(0.04, 1 - 0.52 / tall, "\n".join(lines), color=WARN, va="top", parse_math=False)
     return figure
 

@@ -23,7 +23,12 @@ class Part:
 
 def card(page: Page) -> tuple[Part, ...]:
     """The sections of the card, in order."""
-    answer, cohort, performance, confidence = page.answer, page.cohort, page.performance, page.confidence
+    answer, cohort, performance, confidence = (
+        page.answer,
+        page.cohort,
+        page.performance,
+        page.confidence,
+    )
     said = performance.said
     return (
         Part(
@@ -34,29 +39,52 @@ def card(page: Page) -> tuple[Part, ...]:
                 "extents in millimetres. Licence of the program: Apache-2.0; the weights are under the "
                 "terms of the data they were trained on.",
             ),
-            (page.search.members, page.search.rule, page.provenance.versions, page.provenance.hashes),
+            (
+                page.search.members,
+                page.search.rule,
+                page.provenance.versions,
+                page.provenance.hashes,
+            ),
         ),
         Part("Intended use", answer.intended_use),
         Part("Not for", tuple(f"Not for {one}." for one in answer.not_for)),
         Part(
             "Factors",
-            ("Figures are given by collection and by every recorded attribute; see the subgroups below.",),
+            (
+                "Figures are given by collection and by every recorded attribute; see the subgroups below.",
+            ),
             (cohort.attributes,),
         ),
-        Part("Metrics", (page.method.intervals, *page.reference.paragraphs), (page.reference.landmarks,)),
         Part(
-            "Training and evaluation data", (cohort.sentence,),
+            "Metrics",
+            (page.method.intervals, *page.reference.paragraphs),
+            (page.reference.landmarks,),
+        ),
+        Part(
+            "Training and evaluation data",
+            (cohort.sentence,),
             (cohort.by_split, cohort.flow_table, page.reference.labelled_slices),
         ),
         Part(
             "Quantitative analyses",
-            (answer.sentence, answer.by_collection, *([said.promises] if said and said.promises else [])),
             (
-                performance.handling, *([said.table] if said else []), performance.regions,
-                performance.borders, performance.subgroups,
+                answer.sentence,
+                answer.by_collection,
+                *([said.promises] if said and said.promises else []),
+            ),
+            (
+                performance.handling,
+                *([said.table] if said else []),
+                performance.regions,
+                performance.borders,
+                performance.subgroups,
             ),
         ),
-        Part("Confidence", (confidence.risk.sentence,), (confidence.calibration, confidence.risk.table)),
+        Part(
+            "Confidence",
+            (confidence.risk.sentence,),
+            (confidence.calibration, confidence.risk.table),
+        ),
         Part(
             "Ethical considerations",
             (
@@ -75,7 +103,8 @@ def card_facts(page: Page) -> dict[str, object]:
         "title": page.title,
         "parts": [
             {
-                "heading": part.heading, "paragraphs": list(part.paragraphs),
+                "heading": part.heading,
+                "paragraphs": list(part.paragraphs),
                 "tables": [table.name for table in part.tables if table.rows],
             }
             for part in card(page)
@@ -96,7 +125,11 @@ def markdown(page: Page) -> str:
 
 
 def _table(table: Table) -> str:
-    lines = [_line(table.header), _line(["---"] * len(table.header)), *(_line(row) for row in table.rows)]
+    lines = [
+        _line(table.header),
+        _line(["---"] * len(table.header)),
+        *(_line(row) for row in table.rows),
+    ]
     return "\n".join(lines)
 
 

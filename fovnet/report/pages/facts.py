@@ -23,7 +23,9 @@ DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
     """The texts and tables of the page, the numbers in its captions, the measures with all their digits."""
     return {
-        "page": _plain(page), "stated": STATED, "model_card": card_facts(page),
+        "page": _plain(page),
+        "stated": STATED,
+        "model_card": card_facts(page),
         "evaluation": measured(evaluation),
     }
 
@@ -39,7 +41,10 @@ def write_facts(
         stale.unlink()
     written = [
         write_json(
-            report_html.with_name("report.json"), report_facts(page, evaluation), settings=settings, seed=seed
+            report_html.with_name("report.json"),
+            report_facts(page, evaluation),
+            settings=settings,
+            seed=seed,
         ),
         write_text(report_html.with_name("model-card.md"), markdown(page)),
     ]
@@ -66,7 +71,8 @@ def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
     """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value, interval and
     count."""
     measured_at = [
-        any(isinstance(row[place], Shown) for row in table.rows) for place in range(len(table.header))
+        any(isinstance(row[place], Shown) for row in table.rows)
+        for place in range(len(table.header))
     ]
     columns: list[str] = []
     for name, is_measured in zip(table.header, measured_at, strict=True):
@@ -76,7 +82,11 @@ def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
         cells: dict[str, str] = {}
         for name, cell in zip(table.header, row, strict=True):
             if isinstance(cell, Shown):
-                cells |= {name: cell.value, f"{name}, interval": cell.interval, f"{name}, count": cell.count}
+                cells |= {
+                    name: cell.value,
+                    f"{name}, interval": cell.interval,
+                    f"{name}, count": cell.count,
+                }
             else:
                 cells[name] = cell
         rows.append(cells)

@@ -84,7 +84,10 @@ class IndexPage:
 
 
 def index_page(
-    volumes: Iterable[Rows], folder: Path, vocabulary: Vocabulary, series: Sequence[Mapping[str, Any]] = ()
+    volumes: Iterable[Rows],
+    folder: Path,
+    vocabulary: Vocabulary,
+    series: Sequence[Mapping[str, Any]] = (),
 ) -> IndexPage:
     """The index from what the tables hold of each volume; doubts of flagged volumes that are not told there
     are read from their JSON in `folder`.
@@ -107,7 +110,9 @@ def index_page(
     return IndexPage(
         sentence=_sentence(counted),
         statuses=_counted(
-            "answer", {words: counted[key] for key, words in ANSWERS.items() if counted[key]}, len(rows)
+            "answer",
+            {words: counted[key] for key, words in ANSWERS.items() if counted[key]},
+            len(rows),
         ),
         regions=_regions(rows, vocabulary),
         doubts=_counted("doubt", _frequent(doubts), len(rows)),
@@ -129,8 +134,14 @@ def write_index(path: Path, page: IndexPage, held: int = HELD) -> Path:
     rows = data["rows"]
     further = [rows[at : at + held] for at in range(held, len(rows), held)]
     for number, some in enumerate(further, 1):
-        write_text(path.parent / rows_name(number), f"{ROWS_OPENING}{_script_text(some)});\n", keep_same=True)
-    shown = Markup(_script_text({**data, "rows": rows[:held], "total": len(rows), "files": len(further)}))
+        write_text(
+            path.parent / rows_name(number),
+            f"{ROWS_OPENING}{_script_text(some)});\n",
+            keep_same=True,
+        )
+    shown = Markup(
+        _script_text({**data, "rows": rows[:held], "total": len(rows), "files": len(further)})
+    )
     html = rooms().get_template("index.html.jinja").render(page=page, data=shown, answers=ANSWERS)
     write_text(path, html, keep_same=True)
     clear_rows(path.parent, len(further))
@@ -153,14 +164,22 @@ def script_data(page: IndexPage) -> dict[str, Any]:
     places = {words: place for place, words in enumerate(sentences)}
     rows = [
         [
-            row.volume_id, URGENCY[row.status], places[row.sentence],
+            row.volume_id,
+            URGENCY[row.status],
+            places[row.sentence],
             None if row.confidence is None else round(row.confidence, 3),
-            row.doubt, _marks(row, page.names), _stem(row), int(bool(row.picture)),
+            row.doubt,
+            _marks(row, page.names),
+            _stem(row),
+            int(bool(row.picture)),
         ]
         for row in page.rows
     ]
     return {
-        "regions": page.names, "colours": page.colours, "answers": list(ANSWERS), "sentences": sentences,
+        "regions": page.names,
+        "colours": page.colours,
+        "answers": list(ANSWERS),
+        "sentences": sentences,
         "rows": rows,
     }
 
@@ -198,7 +217,11 @@ def _place(row: IndexRow) -> tuple[int, bool, float, str]:
 def _drawn(folder: Path) -> frozenset[str]:
     """Paths of the pages and thumbnails that are there, relative to the index."""
     place = folder / PAGES
-    return frozenset(f"{PAGES}/{path.name}" for path in place.iterdir()) if place.is_dir() else frozenset()
+    return (
+        frozenset(f"{PAGES}/{path.name}" for path in place.iterdir())
+        if place.is_dir()
+        else frozenset()
+    )
 
 
 def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -> IndexRow:
@@ -213,17 +236,24 @@ def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -
     )
     confidence = head.get("volume_confidence")
     return IndexRow(
-        name, status, sentence(made, found, status), said,
+        name,
+        status,
+        sentence(made, found, status),
+        said,
         (YES if status == "ok" else UNSURE) if bare else "",
         confidence if is_guess_sure(made, status) else None,
-        doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…", page, picture,
+        doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…",
+        page,
+        picture,
         _certainty(made, confidence),
     )
 
 
 def _is_guess_unsure(row: IndexRow) -> bool:
     """Whether a region of its best guess is unsure, by probabilities."""
-    return any(chip.is_guess and chip.answer == UNSURE and chip.percent is not None for chip in row.said)
+    return any(
+        chip.is_guess and chip.answer == UNSURE and chip.percent is not None for chip in row.said
+    )
 
 
 def _certainty(made: Sequence[Statement], confidence: float | None) -> float:
@@ -231,14 +261,18 @@ def _certainty(made: Sequence[Statement], confidence: float | None) -> float:
     to 1; 1 without any."""
     if confidence is not None:
         return confidence
-    return sum(max(one.probability, 1 - one.probability) for one in made) / len(made) if made else 1.0
+    return (
+        sum(max(one.probability, 1 - one.probability) for one in made) / len(made) if made else 1.0
+    )
 
 
 def _doubts(folder: Path, one: Rows) -> list[tuple[str, str]]:
     """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; without a
     sentence where only probabilities are unsure, which the chips show."""
     head = one.spans[0]
-    some = [(SOME_UNSURE.code, "")] if SOME_UNSURE.code in str(head.get("code") or "").split() else []
+    some = (
+        [(SOME_UNSURE.code, "")] if SOME_UNSURE.code in str(head.get("code") or "").split() else []
+    )
     extents = head.get("extents")
     if extents == "sure" or (head["status"] == "ok" and extents != "unsure"):
         return some
@@ -246,7 +280,9 @@ def _doubts(folder: Path, one: Rows) -> list[tuple[str, str]]:
     listed = [(str(code or "other"), str(words or "")) for code, words in given if code != NONE]
     if listed or some:
         return listed + some
-    code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[str(head["status"])]
+    code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[
+        str(head["status"])
+    ]
     return [(code, str(body.get("message") or ""))]
 
 
@@ -265,7 +301,8 @@ def _sentence(counted: Counter[str]) -> str:
     if not flagged:
         return f"{several(total, 'volume')}, all answered."
     named = ", ".join(
-        f"{counted[status]:,} {ANSWERS[status]}" for status in ("ok", "partly", "uncertain", "refused")
+        f"{counted[status]:,} {ANSWERS[status]}"
+        for status in ("ok", "partly", "uncertain", "refused")
         if counted[status] or status != "partly"
     )
     return f"{several(total, 'volume')}: {named}. Those that need a look ({flagged:,}) come first."
@@ -291,7 +328,9 @@ def _unread(series: Iterable[Mapping[str, Any]]) -> Table:
     rows = [row for row in series if row["kind"] != "volume"]
     rows.sort(key=lambda row: row["kind"] != "unreadable")
     header = ("path", "set aside as", "reason")
-    cells = [(row.get("path", ""), row["kind"], row.get("reason", "")) for row in rows[:LISTED_ASIDE]]
+    cells = [
+        (row.get("path", ""), row["kind"], row.get("reason", "")) for row in rows[:LISTED_ASIDE]
+    ]
     return Table(header, cells)
 
 

@@ -20,7 +20,7 @@ def rooms() -> Environment:
     made = Environment(
         loader=PackageLoader("fovnet.report.pages", "templates"),
         autoescape=True,
-        undefined=StrictUndefined,            # a renamed field raises, instead of leaving a gap in the page
+        undefined=StrictUndefined,  # a renamed field raises, instead of leaving a gap in the page
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -35,5 +35,5 @@ def pour(page: Page) -> str:
 
 def write_report(out_html: Path, page: Page) -> Path:
     """Writes the whole report as one HTML file, atomically; returns its path."""
-    clear_unfinished(out_html.parent, name=escape(out_html.name))       # it may show faces
+    clear_unfinished(out_html.parent, name=escape(out_html.name))  # it may show faces
     return write_text(out_html, pour(page))

@@ -52,7 +52,8 @@ def refuse_others(folder: Path) -> None:
     run = Results(folder.resolve().parent)
     if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
         raise ConfigError(
-            "out-foreign", f"--out {folder}: holds the decisions of a workflow run; give another folder"
+            "out-foreign",
+            f"--out {folder}: holds the decisions of a workflow run; give another folder",
         )
     for name in (TABLE, ANSWERS, "found.tsv"):
         refuse_foreign(folder / name, is_our_table)
@@ -74,8 +75,16 @@ def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
 
 
 def write(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
-    pictures: bool, pages: bool, faces: bool, model_name: str = "",
+    folder: Path,
+    one: Predicted,
+    vocabulary: Vocabulary,
+    identity: str,
+    engine: dict[str, str] | None,
+    *,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
+    model_name: str = "",
 ) -> Rows:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
     is complete.
@@ -88,7 +97,12 @@ def write(
     from fovnet.decision.answers_table import Rows
     from fovnet.decision.predict import without_answer
 
-    wanted: dict[str, Any] = {"pictures": pictures, "pages": pages, "faces": faces, "model_name": model_name}
+    wanted: dict[str, Any] = {
+        "pictures": pictures,
+        "pages": pages,
+        "faces": faces,
+        "model_name": model_name,
+    }
     try:
         return _written(folder, one, vocabulary, identity, engine, **wanted)
     except Exception as fault:
@@ -99,15 +113,23 @@ def write(
         return _written(folder, refused, vocabulary, identity, engine, **wanted)
     except OSError:
         raise
-    except Exception:                   # its JSON cannot be written: the table alone has the refusal
+    except Exception:  # its JSON cannot be written: the table alone has the refusal
         (folder / f"{one.answer.volume_id}.json").unlink(missing_ok=True)
         bare = bare_row(refused.answer)
         return Rows.of(bare | {"rows": [bare]})
 
 
 def _written(
-    folder: Path, one: Predicted, vocabulary: Vocabulary, identity: str, engine: dict[str, str] | None, *,
-    pictures: bool, pages: bool, faces: bool, model_name: str = "",
+    folder: Path,
+    one: Predicted,
+    vocabulary: Vocabulary,
+    identity: str,
+    engine: dict[str, str] | None,
+    *,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
+    model_name: str = "",
 ) -> Rows:
     """As `write`, without its guard.
 
@@ -120,7 +142,11 @@ def _written(
 
     rows = table_rows(one.answer, one.stack)
     body = facts(one.answer, one.stack, one.raw, vocabulary) | {
-        "rows": rows, "model": identity, "model_name": model_name, "engine": engine, "faces": faces,
+        "rows": rows,
+        "model": identity,
+        "model_name": model_name,
+        "engine": engine,
+        "faces": faces,
     }
     drawn = one.stack is not None and one.answer.decision is not None
     if drawn:
@@ -133,8 +159,14 @@ def _written(
 
 
 def _draw(
-    folder: Path, one: Predicted, body: dict[str, Any], vocabulary: Vocabulary, *, pictures: bool,
-    pages: bool, faces: bool,
+    folder: Path,
+    one: Predicted,
+    body: dict[str, Any],
+    vocabulary: Vocabulary,
+    *,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
 ) -> None:
     """Writes the picture of a volume, and its page with the thumbnail for the index, each if requested."""
     from fovnet.drawing.canvas import save_png
@@ -155,16 +187,31 @@ def _draw(
     unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
     if pictures:
         why = "; ".join(doubt.sentence for doubt in one.answer.doubts)
-        notes = [*body.get("notes", ()), *([] if faces else ["slices that may show a face are covered"])]
+        notes = [
+            *body.get("notes", ()),
+            *([] if faces else ["slices that may show a face are covered"]),
+        ]
         figure = volume_figure(
-            name, pixels, stack.z_mm, stack.side_mm, one.raw, decision.smoothed, spans, vocabulary,
-            message=why, guessed=one.answer.status == "uncertain", unsure=unsure, notes="; ".join(notes),
+            name,
+            pixels,
+            stack.z_mm,
+            stack.side_mm,
+            one.raw,
+            decision.smoothed,
+            spans,
+            vocabulary,
+            message=why,
+            guessed=one.answer.status == "uncertain",
+            unsure=unsure,
+            notes="; ".join(notes),
         )
         save_png(figure, folder / f"{name}.png")
     if pages:
         small = thumbnail(pixels, stack.z_mm, stack.side_mm, spans, unsure, vocabulary)
         save_thumbnail(folder / thumbnail_name(name), small)
-        write_volume_page(folder / page_name(name), volume_page(body, pixels, vocabulary, faces=faces))
+        write_volume_page(
+            folder / page_name(name), volume_page(body, pixels, vocabulary, faces=faces)
+        )
 
 
 def _refuse_gone(folder: Path, number: int) -> None:
@@ -203,8 +250,14 @@ def claimed(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], None]]
 
 
 def withdraw(
-    folder: Path, kept: Collection[str], named: Collection[str] | None, *, tables: bool, pictures: bool,
-    pages: bool, faces: bool,
+    folder: Path,
+    kept: Collection[str],
+    named: Collection[str] | None,
+    *,
+    tables: bool,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
 ) -> int:
     """Removes files of an earlier run that could be mistaken for this run's; returns how many pictures and
     pages that may show faces.
@@ -259,7 +312,7 @@ def write_found(folder: Path, series: list[dict[str, Any]], *, show_ids: bool) -
     there is none."""
     from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
 
-    if not series:                                  # those of an earlier run list other volumes
+    if not series:  # those of an earlier run list other volumes
         for name in ("found.tsv", "found.json"):
             (folder / name).unlink(missing_ok=True)
         return
@@ -279,18 +332,23 @@ def failures(
     for row in rows:
         if row["status"] == "refused":
             refused.append(row)
-        if row["path"] in paths:                            # a file may have a DICOM name and be none
+        if row["path"] in paths:  # a file may have a DICOM name and be none
             answered.add(row["path"])
     refused_paths = {row["path"] for row in refused}
     inside = [
-        row for row in unread
-        if row["path"] not in answered and row["path"].partition(", member ")[0] not in refused_paths
+        row
+        for row in unread
+        if row["path"] not in answered
+        and row["path"].partition(", member ")[0] not in refused_paths
     ]
     return refused, inside
 
 
 def write_index_of(
-    folder: Path, volumes: Iterable[Rows], vocabulary: Vocabulary, series: Iterable[Mapping[str, Any]],
+    folder: Path,
+    volumes: Iterable[Rows],
+    vocabulary: Vocabulary,
+    series: Iterable[Mapping[str, Any]],
     included: Collection[str],
 ) -> None:
     """Writes index.html: the answer for every volume, those that need review first, and the numbers of DICOM

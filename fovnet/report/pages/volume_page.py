@@ -100,7 +100,11 @@ class VolumePage:
 
 
 def volume_page(
-    body: Mapping[str, Any], pixels: NDArray[np.uint8], vocabulary: Vocabulary, *, faces: bool = True
+    body: Mapping[str, Any],
+    pixels: NDArray[np.uint8],
+    vocabulary: Vocabulary,
+    *,
+    faces: bool = True,
 ) -> VolumePage:
     """The page of a decided volume, from the facts of its JSON and its slices (s, 128, 128); what the facts
     lack is left out.
@@ -115,7 +119,9 @@ def volume_page(
     made, status = tuple(map(stored_statement, body.get("statements") or ())), str(body["status"])
     guessed, doubts = is_only_guess(made, status), doubted(body, made)
     unsure = unsure_regions(made, [str(span["region"]) for span in spans], status)
-    shown = np.unique(np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64))
+    shown = np.unique(
+        np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64)
+    )
     drawn = stretches(spans), decided_borders(boundaries) or ()
     drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
     return VolumePage(
@@ -136,7 +142,7 @@ def volume_page(
         drawing=drawing,
         sheet=jpeg_uri(contact_sheet(pixels[shown], ACROSS), SHEET_QUALITY),
         sheet_words=f"{several(len(shown), 'cut')} of {len(z_mm):,}, from the feet (top left) to the head, "
-                    "in reading order",
+        "in reading order",
         viewer=_viewer(body, z_mm, shown, drawing, vocabulary, guessed, unsure),
         faces=faces,
         guessed=guessed,
@@ -149,7 +155,10 @@ def write_volume_page(path: Path, page: VolumePage) -> Path:
     """Writes the page as one HTML file, atomically; returns `path`."""
     data = Markup(json.dumps(asdict(page.viewer), separators=(",", ":")).replace("<", "\\u003c"))
     return write_text(
-        path, rooms().get_template("volume.html.jinja").render(page=page, drawing=page.drawing, data=data),
+        path,
+        rooms()
+        .get_template("volume.html.jinja")
+        .render(page=page, drawing=page.drawing, data=data),
         keep_same=True,
     )
 
@@ -168,7 +177,9 @@ def _sentence(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     if is_unsure:
         return f"Best guess: {regions}, {_reach(body)}."
     whole = body.get("set_probability")
-    exact = f" The probability of exactly these regions is {whole:.2f}." if whole is not None else ""
+    exact = (
+        f" The probability of exactly these regions is {whole:.2f}." if whole is not None else ""
+    )
     return f"Shows: {regions}, {_reach(body)}{_sure(body, vocabulary)}.{exact}"
 
 
@@ -187,13 +198,23 @@ def _extent(body: Mapping[str, Any], guessed: bool) -> str:
 
 def _reach(body: Mapping[str, Any]) -> str:
     """From where to where the spans reach together."""
-    low, high = min(one["from_mm"] for one in body["spans"]), max(one["to_mm"] for one in body["spans"])
+    low, high = (
+        min(one["from_mm"] for one in body["spans"]),
+        max(one["to_mm"] for one in body["spans"]),
+    )
     return f"from {_mm(low)} to {_mm(high)} of {heights_of(body)} height"
 
 
 def _statements(made: Sequence[Statement], vocabulary: Vocabulary) -> Table:
     rows = [
-        (one.region, one.answer, f"{one.probability:.2f}", _end(one.lower), _end(one.upper), _why(one))
+        (
+            one.region,
+            one.answer,
+            f"{one.probability:.2f}",
+            _end(one.lower),
+            _end(one.upper),
+            _why(one),
+        )
         for one in made
     ]
     ends = ("from (90 % interval)", "to (90 % interval)")
@@ -219,12 +240,18 @@ def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:
     spine's alone."""
     regions = {str(span["region"]): float(span["confidence"]) for span in body["spans"]}
     if set(vocabulary.side_regions) & set(regions) and len(regions) > 1:
-        return ", confidence " + ", ".join(f"{sure:.2f} in {region}" for region, sure in regions.items())
+        return ", confidence " + ", ".join(
+            f"{sure:.2f} in {region}" for region, sure in regions.items()
+        )
     return f", confidence {body['confidence']:.2f}" if body.get("confidence") is not None else ""
 
 
 def _predicted_text(
-    row: NDArray[np.bool_], at: int, body: Mapping[str, Any], vocabulary: Vocabulary, unsure: Collection[str]
+    row: NDArray[np.bool_],
+    at: int,
+    body: Mapping[str, Any],
+    vocabulary: Vocabulary,
+    unsure: Collection[str],
 ) -> str:
     """The predicted classes of slice `at`; regions beside a spine have the confidence of their span, since
     the slice's is the spine's, unless they are `unsure`."""
@@ -238,7 +265,8 @@ def _predicted_text(
         }
         beside = [name for name in classes if name not in vocabulary.side_regions and name in spans]
         classes = [
-            f"{name} ({spans[name]:.2f} over its span)" if name in beside else name for name in classes
+            f"{name} ({spans[name]:.2f} over its span)" if name in beside else name
+            for name in classes
         ]
     return " and ".join(classes) or NONE
 
@@ -246,8 +274,11 @@ def _predicted_text(
 def _spans(spans: Sequence[Mapping[str, Any]], unsure: Collection[str]) -> Table:
     rows = [
         (
-            _region(one), f"{one['first_slice']} to {one['last_slice']}", _mm(one["from_mm"]),
-            _mm(one["to_mm"]), "–" if one["region"] in unsure else f"{one['confidence']:.2f}",
+            _region(one),
+            f"{one['first_slice']} to {one['last_slice']}",
+            _mm(one["from_mm"]),
+            _mm(one["to_mm"]),
+            "–" if one["region"] in unsure else f"{one['confidence']:.2f}",
         )
         for one in spans
     ]
@@ -261,14 +292,21 @@ def _region(span: Mapping[str, Any]) -> str:
 
 def _boundaries(boundaries: Sequence[Mapping[str, Any]]) -> Table:
     rows = [
-        (f"{one['below']} | {one['above']}", _mm(one["mm"]), f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}")
+        (
+            f"{one['below']} | {one['above']}",
+            _mm(one["mm"]),
+            f"{_mm(one['low_mm'])} to {_mm(one['high_mm'])}",
+        )
         for one in boundaries
     ]
     return Table(("border", "predicted at", "90 % interval"), rows)
 
 
 def _measured(body: Mapping[str, Any], z_mm: NDArray[np.float64]) -> Table:
-    rows = [("file", str(body["path"])), ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}")]
+    rows = [
+        ("file", str(body["path"])),
+        ("cuts", f"{len(z_mm):,}, from {_mm(z_mm[0])} to {_mm(z_mm[-1])}"),
+    ]
     rows += [("note", str(note)) for note in body.get("notes") or ()]
     rows += [("fovnet", __version__)]
     rows += [(words, str(body[key])) for key, words in ORIGINS.items() if body.get(key)]
@@ -286,7 +324,11 @@ def _figures(body: Mapping[str, Any], doubts: Sequence[Doubted]) -> Table:
     return Table(("what", "figure"), rows)
 
 
-ORIGINS = {"model_name": "networks", "model": "identity of the networks", "checksum": "SHA-256 of the file"}
+ORIGINS = {
+    "model_name": "networks",
+    "model": "identity of the networks",
+    "checksum": "SHA-256 of the file",
+}
 """What the answer was made by and from, by key of its JSON."""
 MEASURED = {
     "novelty": "share of validation slices at least as unusual (small: unlike anything seen)",
@@ -298,8 +340,13 @@ MEASURED = {
 
 
 def _viewer(
-    body: Mapping[str, Any], z_mm: NDArray[np.float64], shown: NDArray[np.int64], drawing: Drawing,
-    vocabulary: Vocabulary, guessed: bool, unsure: Collection[str],
+    body: Mapping[str, Any],
+    z_mm: NDArray[np.float64],
+    shown: NDArray[np.int64],
+    drawing: Drawing,
+    vocabulary: Vocabulary,
+    guessed: bool,
+    unsure: Collection[str],
 ) -> Viewer:
     """Of a volume of which all is `guessed`, or some regions are `unsure`."""
     decided = np.asarray(body["decided"], dtype=bool)[shown]
@@ -315,7 +362,9 @@ def _viewer(
         mm=np.round(z_mm[shown], 1).tolist(),
         slice=np.asarray(body["counted"])[shown].tolist(),
         predicted=predicted,
-        sure=[None if doubted else share for doubted, share in zip(is_unsure, confidence, strict=True)],
+        sure=[
+            None if doubted else share for doubted, share in zip(is_unsure, confidence, strict=True)
+        ],
         down=[drawing.heights[row] for row in shown.tolist()],
     )
 

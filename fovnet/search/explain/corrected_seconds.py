@@ -23,15 +23,17 @@ from numpy.typing import NDArray
 from fovnet.search.trial import Trial
 
 Floats = NDArray[np.float64]
-DEVICE, SLOPE, NOISE = 1.0, 0.2, 0.1        # standard deviations of w0, of w, and of the noise
-ROUNDS = 5                                  # of reweighting
+DEVICE, SLOPE, NOISE = 1.0, 0.2, 0.1  # standard deviations of w0, of w, and of the noise
+ROUNDS = 5  # of reweighting
 
 
 def seconds_of(trial: Trial) -> float | None:
     """The seconds of a completed training, which may have ended on a plateau after fewer epochs than
     predicted; None for others."""
     return (
-        trial.outcome.seconds if trial.outcome.status == "completed" and trial.outcome.seconds > 0 else None
+        trial.outcome.seconds
+        if trial.outcome.status == "completed" and trial.outcome.seconds > 0
+        else None
     )
 
 
@@ -43,7 +45,9 @@ def pace_of(trial: Trial) -> float | None:
 
 
 def refined(
-    predictions: Floats, features: Floats, trials: Sequence[Trial],
+    predictions: Floats,
+    features: Floats,
+    trials: Sequence[Trial],
     pace: Callable[[Trial], float | None] = pace_of,
 ) -> Floats:
     """Predictions (M,) corrected by the trials; unchanged if no trial has a measured value.

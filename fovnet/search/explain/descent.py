@@ -87,7 +87,10 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     last = after[-1] if after else before
     certificate = None if last is None else _certificate(search, mesh, last.centre, trials)
     return Descent(
-        tuple(counts.most_common()), sum(point.moved for point in points) - 1, tuple(points), certificate
+        tuple(counts.most_common()),
+        sum(point.moved for point in points) - 1,
+        tuple(points),
+        certificate,
     )
 
 
@@ -96,7 +99,9 @@ def _point(mesh: Mesh, trial: Trial, state: State | None, begun: int, step: str)
         return Point(trial.proposal.slot, begun, step, trial.score, None, None, None, False)
     rung = min(state.rung, mesh.last)
     moved = state.centre is trial
-    return Point(trial.proposal.slot, begun, step, trial.score, state.centre.score, rung, SIZES[rung], moved)
+    return Point(
+        trial.proposal.slot, begun, step, trial.score, state.centre.score, rung, SIZES[rung], moved
+    )
 
 
 def _certificate(search: Search, mesh: Mesh, best: Trial, trials: Sequence[Trial]) -> Certificate:
@@ -105,6 +110,10 @@ def _certificate(search: Search, mesh: Mesh, best: Trial, trials: Sequence[Trial
     within = around[search.feasible[around]]
     known = {trial.proposal.row for trial in trials}
     return Certificate(
-        best.proposal.slot, dict(best.proposal.configuration), not mesh.full, len(within),
-        sum(one in known for one in within.tolist()), len(around) - len(within),
+        best.proposal.slot,
+        dict(best.proposal.configuration),
+        not mesh.full,
+        len(within),
+        sum(one in known for one in within.tolist()),
+        len(around) - len(within),
     )

@@ -204,7 +204,9 @@ class Explanation:
     @property
     def more_than_asked(self) -> bool:
         """Whether it had run further before, when more was requested."""
-        return self.done > self.asked or (self.ends_after is not None and self.finished > self.ends_after)
+        return self.done > self.asked or (
+            self.ends_after is not None and self.finished > self.ends_after
+        )
 
     @property
     def missing(self) -> int:
@@ -213,7 +215,11 @@ class Explanation:
 
 
 def explain(
-    search: Search, trials: Sequence[Trial], *, asked: int, ends_after: int | None = None,
+    search: Search,
+    trials: Sequence[Trial],
+    *,
+    asked: int,
+    ends_after: int | None = None,
     notes: Sequence[str] = (),
 ) -> Explanation:
     """The analysis of a search from its finished trials, in the order of their slots; the search may still be
@@ -226,17 +232,35 @@ def explain(
         taught_by = taught(search, trials)
     failures = tuple(_failure(trial) for trial in trials if trial.score is None)
     return Explanation(
-        search.method, search.seed, search.workers, search.first_slots, len(search.space),
-        int(search.feasible.sum()), asked, len(trials), len(scored), tuple(notes), _pace(scored),
+        search.method,
+        search.seed,
+        search.workers,
+        search.first_slots,
+        len(search.space),
+        int(search.feasible.sum()),
+        asked,
+        len(trials),
+        len(scored),
+        tuple(notes),
+        _pace(scored),
         None if best is None else best.proposal.slot,
-        None if best is None else dict(best.proposal.configuration), _steps(search, trials),
-        _forecasts(search, trials), matter, _grouped(failures), failures,
-        _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)), ends_after,
-        what_was_spent(search, trials), descent(search, trials), taught_by,
+        None if best is None else dict(best.proposal.configuration),
+        _steps(search, trials),
+        _forecasts(search, trials),
+        matter,
+        _grouped(failures),
+        failures,
+        _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)),
+        ends_after,
+        what_was_spent(search, trials),
+        descent(search, trials),
+        taught_by,
     )
 
 
-def _epochs_left(search: Search, trials: Sequence[Trial], asked: int, ends_after: int | None) -> int:
+def _epochs_left(
+    search: Search, trials: Sequence[Trial], asked: int, ends_after: int | None
+) -> int:
     """The epochs that a search still spends; of one without a schedule, its trials to come."""
     schedule = search.schedule
     if ends_after is not None and schedule.kind == "full":
@@ -255,18 +279,32 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     for trial in trials:
         if trial.score is not None and (best is None or trial.score < best):
             best = trial.score
-        spent, predicted = spent + trial.outcome.seconds, predicted + trial.proposal.predicted_seconds
+        spent, predicted = (
+            spent + trial.outcome.seconds,
+            predicted + trial.proposal.predicted_seconds,
+        )
         slot, forecast = trial.proposal.slot, trial.proposal.forecast
         regret = None if forecast is None else forecast.expected_regret
         steps.append(
-            Step(slot, trial.outcome.status, trial.score, best, spent, predicted, ends.get(slot), regret)
+            Step(
+                slot,
+                trial.outcome.status,
+                trial.score,
+                best,
+                spent,
+                predicted,
+                ends.get(slot),
+                regret,
+            )
         )
     return tuple(steps)
 
 
 def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
     at_end = {
-        trial.proposal.row: trial.score for trial in trials if trial.proposal.rung == search.schedule.last
+        trial.proposal.row: trial.score
+        for trial in trials
+        if trial.proposal.rung == search.schedule.last
     }
     predictions = []
     for trial in trials:
@@ -294,26 +332,40 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
     ratios = [pace for trial in scored if (pace := pace_of(trial)) is not None]
     if not ratios:
         return None
-    lower, middle, upper = (float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75)))
+    lower, middle, upper = (
+        float(f"{value:.4g}") for value in np.quantile(ratios, (0.25, 0.5, 0.75))
+    )
     return lower, middle, upper
 
 
 def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
-    features, timed = search.space.unit_cube, [trial for trial in trials if seconds_of(trial) is not None]
+    features, timed = (
+        search.space.unit_cube,
+        [trial for trial in trials if seconds_of(trial) is not None],
+    )
     if not timed:
         return None
-    before = [refined(search.predicted_seconds, features, timed[:count]) for count in range(len(timed))]
+    before = [
+        refined(search.predicted_seconds, features, timed[:count]) for count in range(len(timed))
+    ]
     now = refined(search.predicted_seconds, features, timed)
-    own = {trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials}
+    own = {
+        trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials
+    }
 
     def of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
-        return float(seconds[trial.proposal.row]) * own[trial.proposal.slot] / search.schedule.epochs
+        return (
+            float(seconds[trial.proposal.row]) * own[trial.proposal.slot] / search.schedule.epochs
+        )
 
     an_epoch = sum(of_slot(now, trial) for trial in trials) / sum(own.values())
     return Seconds(
         Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
         Share.of(
-            [_near(trial, of_slot(seconds, trial)) for trial, seconds in zip(timed, before, strict=True)]
+            [
+                _near(trial, of_slot(seconds, trial))
+                for trial, seconds in zip(timed, before, strict=True)
+            ]
         ),
         float(f"{an_epoch * epochs_left / search.workers:.4g}"),
     )
@@ -327,7 +379,11 @@ def _failure(trial: Trial) -> Failure:
     proposal, outcome = trial.proposal, trial.outcome
     chance = None if proposal.forecast is None else proposal.forecast.chance_to_train
     return Failure(
-        proposal.slot, outcome.status, outcome.message, dict(proposal.configuration), chance,
+        proposal.slot,
+        outcome.status,
+        outcome.message,
+        dict(proposal.configuration),
+        chance,
         len(trial.retries),
     )
 
@@ -343,7 +399,12 @@ def _grouped(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
         ]
         mean = sum(chances) / len(chances) if chances else None
         example = next(
-            (failure.message for failure in failures if failure.status == status and failure.message), ""
+            (
+                failure.message
+                for failure in failures
+                if failure.status == status and failure.message
+            ),
+            "",
         )
         groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean, example))
     return tuple(groups)

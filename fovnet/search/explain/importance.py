@@ -124,12 +124,19 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
     higher = parts.variance - parts.main_variance.sum() - sum(parts.pair_variance.values())
     as_good = _as_good(search, belief)
     return Matter(
-        len(belief.known), search.modelling.targets, search.modelling.kernel, full_grid,
-        _explained(belief), six_digits(_noise(belief)), belief.regret(view.free),
-        as_good, six_digits(expected_draws(int(search.feasible.sum()), as_good)),
+        len(belief.known),
+        search.modelling.targets,
+        search.modelling.kernel,
+        full_grid,
+        _explained(belief),
+        six_digits(_noise(belief)),
+        belief.regret(view.free),
+        as_good,
+        six_digits(expected_draws(int(search.feasible.sum()), as_good)),
         six_digits(float(belief.target.score_of(np.array([parts.mean]))[0])),
         _share(higher, parts.variance) if full_grid else None,
-        _axes(view, belief, parts, full_grid), _pairs(search.space, belief.target, parts),
+        _axes(view, belief, parts, full_grid),
+        _pairs(search.space, belief.target, parts),
     )
 
 
@@ -138,8 +145,16 @@ def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     free = search.feasible.copy()
     free[[trial.proposal.row for trial in trials]] = False
     return View(
-        search.space, tuple(trials), (), free, len(trials), search.seed, search.initial or few(search.space),
-        search.predicted_seconds, search.memory, replace(search.modelling, fidelity="latest"),
+        search.space,
+        tuple(trials),
+        (),
+        free,
+        len(trials),
+        search.seed,
+        search.initial or few(search.space),
+        search.predicted_seconds,
+        search.memory,
+        replace(search.modelling, fidelity="latest"),
     )
 
 
@@ -154,7 +169,8 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
     for j, (axis, deviation) in enumerate(zip(space.axes, deviations, strict=True)):
         size = len(axis.levels)
         seen = [
-            np.bincount(rows[:, j], minlength=size).tolist() for rows in (tried, space.rows[belief.known])
+            np.bincount(rows[:, j], minlength=size).tolist()
+            for rows in (tried, space.rows[belief.known])
         ]
         band = (
             ((None,) * size,) * 2
@@ -167,7 +183,9 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
         levels = map(LevelEffect, axis.levels, _scores(belief.target, parts.main[j]), *band, *seen)
         share = _share(parts.main_variance[j], parts.variance)
         length, part = (
-            (None, None) if lengths[j] is None else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
+            (None, None)
+            if lengths[j] is None
+            else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
         )
         found.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
     return tuple(found)
@@ -188,7 +206,8 @@ def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
     """For each axis, the standard deviation of the mean at each level, over the mixture of the processes."""
     counts = [len(axis.levels) for axis in space.axes]
     each = [
-        deviations_of_level_means(process, belief.known, space.rows, counts) for process in belief.processes
+        deviations_of_level_means(process, belief.known, space.rows, counts)
+        for process in belief.processes
     ]
     means = (
         [effects(mean, space.rows, counts).main for mean in belief.mean]
@@ -196,7 +215,10 @@ def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
         else [parts.main]
     )
     return [
-        np.sqrt(np.mean([one[j] ** 2 for one in each], axis=0) + np.var([one[j] for one in means], axis=0))
+        np.sqrt(
+            np.mean([one[j] ** 2 for one in each], axis=0)
+            + np.var([one[j] for one in means], axis=0)
+        )
         for j in range(len(counts))
     ]
 

@@ -108,16 +108,26 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
     total = sum(cost.values())
     return Spending(
         schedule.kind,
-        tuple(_rung(search, trials, cost, at_end, rung) for rung in range(len(schedule.rungs))), len(of_row),
-        len(at_end), total, round(total / schedule.epochs, 2),
-        sum(of_row[one.proposal.row] for one in stopped), sum(of_row[one.proposal.row] for one in failed),
-        len(better), sum(better), tuple(_stopped(one) for one in _most_trained_first(stopped)),
+        tuple(_rung(search, trials, cost, at_end, rung) for rung in range(len(schedule.rungs))),
+        len(of_row),
+        len(at_end),
+        total,
+        round(total / schedule.epochs, 2),
+        sum(of_row[one.proposal.row] for one in stopped),
+        sum(of_row[one.proposal.row] for one in failed),
+        len(better),
+        sum(better),
+        tuple(_stopped(one) for one in _most_trained_first(stopped)),
         _stretches(search, trials),
     )
 
 
 def _rung(
-    search: Search, trials: Sequence[Trial], cost: Mapping[int, int], at_end: Mapping[int, float], rung: int
+    search: Search,
+    trials: Sequence[Trial],
+    cost: Mapping[int, int],
+    at_end: Mapping[int, float],
+    rung: int,
 ) -> Rung:
     here = [trial for trial in trials if trial.proposal.rung == rung]
     gone_on = {trial.proposal.continues for trial in trials if trial.outcome.status != "error"}
@@ -127,8 +137,12 @@ def _rung(
     compared = [(one.score, at_end.get(one.proposal.row)) for one in scored]
     pairs = _pairs([(here, end) for here, end in compared if here is not None and end is not None])
     return Rung(
-        search.schedule.rungs[rung], len(here), len(here) - len(scored), went_on,
-        0 if last else len(scored) - went_on, sum(cost[trial.proposal.slot] for trial in here),
+        search.schedule.rungs[rung],
+        len(here),
+        len(here) - len(scored),
+        went_on,
+        0 if last else len(scored) - went_on,
+        sum(cost[trial.proposal.slot] for trial in here),
         *((0, 0) if last else (len(pairs), sum(pairs))),
     )
 
@@ -139,11 +153,13 @@ def _pairs(scores: Sequence[tuple[float, float]]) -> list[bool]:
     return [product > 0 for product in products if product != 0]
 
 
-def _better_than_those_preferred(trials: Sequence[Trial], at_end: Mapping[int, float]) -> list[bool]:
+def _better_than_those_preferred(
+    trials: Sequence[Trial], at_end: Mapping[int, float]
+) -> list[bool]:
     """Of each row that was passed over, taken up later and ended, whether it ended better than all rows that
     had gone on from its rung meanwhile and ended too."""
     of_slot = {trial.proposal.slot: trial.proposal for trial in trials}
-    from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)         # the continuations, by slot
+    from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # the continuations, by slot
     preferred: dict[int, set[int]] = defaultdict(set)
     for trial in trials:
         before = of_slot.get(-1 if trial.proposal.continues is None else trial.proposal.continues)
@@ -166,14 +182,16 @@ def _most_trained_first(trials: Sequence[Trial]) -> list[Trial]:
 
 def _stopped(trial: Trial) -> Stopped:
     proposal = trial.proposal
-    assert trial.score is not None and proposal.epochs is not None                   # as they were chosen
+    assert trial.score is not None and proposal.epochs is not None  # as they were chosen
     return Stopped(proposal.slot, proposal.epochs, trial.score, dict(proposal.configuration))
 
 
 def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
     """The virtual time in seconds at which each slot ends, of those before the first missing one."""
     unbroken = [
-        one.proposal.predicted_seconds for slot, one in enumerate(trials) if one.proposal.slot == slot
+        one.proposal.predicted_seconds
+        for slot, one in enumerate(trials)
+        if one.proposal.slot == slot
     ]
     return dict(enumerate(search.clock.ends(unbroken)))
 
@@ -187,6 +205,13 @@ def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
         end = ends.get(slot)
         begin = None if end is None else end - trial.proposal.predicted_seconds
         found.append(
-            Stretch(slot, place.setdefault(row, len(place)), trial.proposal.rung, begin, end, trial.score)
+            Stretch(
+                slot,
+                place.setdefault(row, len(place)),
+                trial.proposal.rung,
+                begin,
+                end,
+                trial.score,
+            )
         )
     return tuple(found)

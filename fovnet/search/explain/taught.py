@@ -78,9 +78,12 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
         else np.nan
     )
     return Taught(
-        tuple((one.name, one.scored) for one in search.prior.sources), tuple(beliefs),
-        None if best is None else int(np.flatnonzero(order == best)[0]) + 1, len(order),
-        None if np.isnan(tau) else float(f"{tau:.4g}"), tuple(_verdicts(search, trials)),
+        tuple((one.name, one.scored) for one in search.prior.sources),
+        tuple(beliefs),
+        None if best is None else int(np.flatnonzero(order == best)[0]) + 1,
+        len(order),
+        None if np.isnan(tau) else float(f"{tau:.4g}"),
+        tuple(_verdicts(search, trials)),
         search.ranking.guard,
     )
 
@@ -93,13 +96,22 @@ def _verdicts(search: Search, trials: Sequence[Trial]) -> list[Verdict]:
         verdict = _judged(search, seen, trial.proposal.slot)
         if verdict:
             guarded = trial.proposal.step == GUARDED
-            found.append(Verdict(trial.proposal.slot, verdict.prior, verdict.process, verdict.pairs, guarded))
+            found.append(
+                Verdict(trial.proposal.slot, verdict.prior, verdict.process, verdict.pairs, guarded)
+            )
     return found
 
 
 def _judged(search: Search, seen: tuple[Trial, ...], slot: int) -> Judged | None:
     view = View(
-        search.space, seen, (), search.feasible, slot, search.seed, search.first_slots,
-        search.predicted_seconds, modelling=search.modelling,
+        search.space,
+        seen,
+        (),
+        search.feasible,
+        slot,
+        search.seed,
+        search.first_slots,
+        search.predicted_seconds,
+        modelling=search.modelling,
     )
     return judged(search.prior, view) if search.prior else None

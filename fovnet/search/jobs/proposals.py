@@ -24,11 +24,15 @@ def proposal_path(folder: Path, slot: int) -> Path:
     return folder / f"proposal-{slot:04d}.json"
 
 
-def write_proposal(folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int) -> Path:
+def write_proposal(
+    folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int
+) -> Path:
     """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path;
     `source` as in `steps.begin`."""
     facts = {"ends": decided} if isinstance(decided, str) else {"proposal": proposal_facts(decided)}
-    return write_json(proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed)
+    return write_json(
+        proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed
+    )
 
 
 def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposal | str:
@@ -39,10 +43,13 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
     path = proposal_path(folder, slot)
     try:
         facts = read_json(path)
-        decided: Proposal | str = str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
+        decided: Proposal | str = (
+            str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
+        )
     except FileNotFoundError:
         raise SearchError(
-            "proposal-missing", f"{path}: does not exist; `fovnet slot propose --slot {slot}` makes it."
+            "proposal-missing",
+            f"{path}: does not exist; `fovnet slot propose --slot {slot}` makes it.",
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as fault:
         raise SearchError(
@@ -108,7 +115,8 @@ def _clock(folder: Path) -> Clock:
         return Clock(header["workers"], header["first_slots"], header["lead"])
     except KeyError as fault:
         raise SearchError(
-            "journal-header", f"{folder}: search.json lacks {fault}; remove the folder to search again."
+            "journal-header",
+            f"{folder}: search.json lacks {fault}; remove the folder to search again.",
         ) from None
 
 

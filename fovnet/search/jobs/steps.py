@@ -42,7 +42,9 @@ from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
 
 
-def begin(search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None) -> None:
+def begin(
+    search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None
+) -> None:
     """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices that its
     trials depend on, `beside` writes further files to the folder, once it is known to be this search's.
 
@@ -77,7 +79,8 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     earlier = read_proposals(folder, slot, source)
     if len(earlier) < slot:
         raise SearchError(
-            "search-ended", f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}."
+            "search-ended",
+            f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.",
         )
     seen, _ = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
     trials = {before: _finished(folder, earlier[before]) for before in seen}
@@ -99,7 +102,8 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
         proposal = read_proposal(folder, slot, source_of(folder))
         if isinstance(proposal, str):
             raise SearchError(
-                "search-ended", f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train."
+                "search-ended",
+                f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train.",
             )
         book = Journal(folder, read_search(folder))
         trial = book.read(slot)
@@ -114,7 +118,10 @@ def on_record(folder: Path, slot: int) -> bool:
     counts."""
     try:
         trial = read_slot(slot_path(folder, slot))
-        return not proposal_path(folder, slot).exists() or read_proposal(folder, slot) == trial.proposal
+        return (
+            not proposal_path(folder, slot).exists()
+            or read_proposal(folder, slot) == trial.proposal
+        )
     except (OSError, ValueError, KeyError, TypeError, SearchError):
         return False
 
@@ -138,7 +145,9 @@ def source_of(folder: Path) -> str:
     return source
 
 
-def _decide(search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]) -> Proposal | str:
+def _decide(
+    search: Search, earlier: Sequence[Proposal], trials: Mapping[int, Trial]
+) -> Proposal | str:
     """The next proposal, or a sentence if no row is free."""
     try:
         return propose_slot(search, earlier, trials)
@@ -155,7 +164,8 @@ def _finished(folder: Path, proposal: Proposal) -> Trial:
         trial = read_slot(path)
     except FileNotFoundError:
         raise SearchError(
-            "slot-unfinished", f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it"
+            "slot-unfinished",
+            f"{path}: not finished; `fovnet slot train --slot {proposal.slot}` does it",
         ) from None
     except (ValueError, KeyError, TypeError) as fault:
         raise SearchError(

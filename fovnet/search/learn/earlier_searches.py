@@ -37,7 +37,9 @@ def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> Read:
     return source_of(name or str(folder), axes, scored)
 
 
-def source_of(name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[str, Any], float]]) -> Read:
+def source_of(
+    name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[str, Any], float]]
+) -> Read:
     """The source of configurations with finite losses, those of unknown axes or levels left out."""
     numbers = {axis.name: {level: i for i, level in enumerate(axis.levels)} for axis in axes}
     every = list(scored)

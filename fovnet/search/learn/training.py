@@ -64,8 +64,13 @@ class Task(NamedTuple):
 
 
 def learn(
-    sources: Sequence[EarlierSearch], axes: Sequence[Axis], lessons: Lessons, seed: int,
-    progress: Progress | None = None, *, checked: bool = True,
+    sources: Sequence[EarlierSearch],
+    axes: Sequence[Axis],
+    lessons: Lessons,
+    seed: int,
+    progress: Progress | None = None,
+    *,
+    checked: bool = True,
 ) -> Prior:
     """The prior that these sources teach, if `checked` with what the others predict of each held out.
 
@@ -141,7 +146,8 @@ def _lesson(task: Task, rng: np.random.Generator, context: bool) -> Batch:
     first = tie_starts(task.first[asked])
     c = weights("log", first)
     return Batch(
-        task.x[asked], support_of(task.x[support], tie_starts(task.first[support])),
+        task.x[asked],
+        support_of(task.x[support], tie_starts(task.first[support])),
         lambda s: LOSSES["list"](s[..., 0], c, first)[1][..., None] / len(first),
     )
 
@@ -152,9 +158,9 @@ def _held_out(
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its best row."""
     others = [task for j, task in enumerate(tasks) if j != i]
     ranker = meta_trained(others, replace(lessons, steps=_quarter(lessons)), seed, say)
-    place = rankdata(-ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1).mean(
-        axis=0
-    )
+    place = rankdata(
+        -ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1
+    ).mean(axis=0)
     tau = float(kendalltau(place, tasks[i].first).statistic)
     return {"tau": round(tau, 4), "place_of_best": int(rankdata(place)[0]), "of": len(place)}
 

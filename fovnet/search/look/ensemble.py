@@ -46,7 +46,9 @@ def believed(view: View) -> Belief:
     seen, rng = ranking.in_order(*view.scored), view.rng
     target, cube = TARGETS[view.modelling.targets](seen.losses), view.space.unit_cube
     members = Layers.drawn((cube.shape[1], *HIDDEN, 2), MEMBERS, rng)
-    batch = Batch(cube[seen.rows], cube[:0], lambda told: negative_log_likelihood(told, target.values)[1])
+    batch = Batch(
+        cube[seen.rows], cube[:0], lambda told: negative_log_likelihood(told, target.values)[1]
+    )
     train(Ranker(members), lambda: batch, EPOCHS, RATE, RATE_END)
     share = rng.dirichlet(np.ones(MEMBERS)) if view.pending else np.full(MEMBERS, 1.0 / MEMBERS)
     parts = np.split(cube, range(ranking.CHUNK, len(cube), ranking.CHUNK))
@@ -69,4 +71,6 @@ def among_seen(view: View, belief: Belief, told: Floats, row: int) -> Forecast:
     """The forecast of a row by the places of its band among what was told (n,) of the rows seen, from the
     lowest loss, as of "ranking"."""
     asked = -(belief.mean[0, row] + BAND * np.sqrt(belief.variance[0, row]))
-    return ranking.forecast(view, ranking.in_order(*view.scored), np.tile(-told, (3, 1)), asked, row)
+    return ranking.forecast(
+        view, ranking.in_order(*view.scored), np.tile(-told, (3, 1)), asked, row
+    )

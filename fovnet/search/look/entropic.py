@@ -67,7 +67,9 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
 
     rows = np.flatnonzero(view.free)
     bound = averaged(entropy.at_most_on_the_lowest, rows)
-    return chances.best(rows, bound, lambda some: averaged(entropy.log_information_on_the_lowest, some))
+    return chances.best(
+        rows, bound, lambda some: averaged(entropy.log_information_on_the_lowest, some)
+    )
 
 
 def entropy_search(view: View) -> Choice:
@@ -106,20 +108,28 @@ def _most_informative(view: View, belief: Belief, chances: Chances, rows: Intege
     """Of these rows, those of greatest log information on which row is the lowest, weighted by their
     probability to train."""
     if len(rows) > FINALISTS:
-        rows = np.sort(rows[np.argsort(-_information(view, belief, rows, GLANCE), kind="stable")[:FINALISTS]])
+        rows = np.sort(
+            rows[np.argsort(-_information(view, belief, rows, GLANCE), kind="stable")[:FINALISTS]]
+        )
     return chances.best(rows, np.log(np.maximum(_information(view, belief, rows, DRAWS), LEAST)))
 
 
 def _information(view: View, belief: Belief, rows: Integers, draws: int) -> Floats:
     """Information (m,) on which row is the lowest, the mean over the processes."""
-    candidates, pending, rng = _candidates(view, belief), np.array(view.pending, dtype=np.int64), _rng(view)
+    candidates, pending, rng = (
+        _candidates(view, belief),
+        np.array(view.pending, dtype=np.int64),
+        _rng(view),
+    )
     told = np.zeros(len(rows))
     for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
         bound = lower_confidence_bound(mean[candidates], variance[candidates])
         points = np.union1d(candidates[np.argsort(-bound, kind="stable")[:CONTENDERS]], rows)
         covariance = process.covariance(belief.observed, pending, points)
         asked = np.searchsorted(points, rows)
-        told += entropy.information_on_the_place(mean[points], covariance, process.noise, asked, rng, draws)
+        told += entropy.information_on_the_place(
+            mean[points], covariance, process.noise, asked, rng, draws
+        )
     return told / len(belief.processes)
 
 

@@ -77,7 +77,9 @@ class Chances:
             if promise[part[0]] < highest:
                 break
             sure = (
-                promise[part] if exact is None else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
+                promise[part]
+                if exact is None
+                else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
             )
             values.append(sure + WARINESS * self._log_trains(rows[part]))
             found.append(rows[part])
@@ -116,14 +118,19 @@ class Chances:
         Gaussian); the product with expected improvement: Gelbart et al., *Bayesian optimization with unknown
         constraints* (2014), eq. 5.
         """
-        tried, trained = self.view.outcomes        # by slot: new observations are appended at the end
+        tried, trained = self.view.outcomes  # by slot: new observations are appended at the end
         if trained.all():
             return np.zeros(len(rows))
         below_one = np.where(trained, 0.0, -2.0)
         space, kernel = self.view.space, self.view.modelling.kernel
         theta = fitted(space, tried, below_one, None, kernel)
         mean, variance = gp.posterior(
-            space.unit_cube[rows], space.unit_cube[tried], below_one, theta, space.scales, KERNELS[kernel]
+            space.unit_cube[rows],
+            space.unit_cube[tried],
+            below_one,
+            theta,
+            space.scales,
+            KERNELS[kernel],
         )
         chance = ndtr((1.0 + mean) / np.sqrt(variance + np.exp(theta[-1])))
         return np.asarray(np.log((1.0 - LAPSE) * chance + 0.5 * LAPSE))

@@ -69,7 +69,11 @@ class Belief:
         each = []
         for mean, variance in zip(self.mean, self.variance, strict=True):
             best = self.known[mean[self.known].argmin()]
-            each.append(expected_regret(mean[free], variance[free], float(mean[best]), float(variance[best])))
+            each.append(
+                expected_regret(
+                    mean[free], variance[free], float(mean[best]), float(variance[best])
+                )
+            )
         return six_digits(float(np.mean(each)) * self.target.unit)
 
 
@@ -93,7 +97,9 @@ def believe(view: View) -> Belief:
         thetas = fitting.sampled(space, rows, scores, how.targets, how.kernel, view.seed)
     else:
         thetas = fitting.fitted(space, rows, scores, how.targets, how.kernel)[None]
-    processes = _processes(space, thetas, how.kernel, fitting.milestone(len(observed)), len(view.space))
+    processes = _processes(
+        space, thetas, how.kernel, fitting.milestone(len(observed)), len(view.space)
+    )
     pairs = [process.posterior(observed, target.values, pending) for process in processes]
     mean = np.stack([mean for mean, _ in pairs])
     best = mean.mean(axis=0)[known] if along else target.values
@@ -106,8 +112,12 @@ def with_rungs(space: Space, rungs: int) -> Space:
     """The space with the rung of a training as one axis more: first its M rows on the last rung, then on the
     one below, and so on."""
     places = tuple(rung / max(1, rungs - 1) for rung in range(rungs))
-    rows = [np.column_stack([space.rows, np.full(len(space), rung)]) for rung in reversed(range(rungs))]
-    return Space((*space.axes, Axis("rung", tuple(range(rungs)), places=places)), np.concatenate(rows))
+    rows = [
+        np.column_stack([space.rows, np.full(len(space), rung)]) for rung in reversed(range(rungs))
+    ]
+    return Space(
+        (*space.axes, Axis("rung", tuple(range(rungs)), places=places)), np.concatenate(rows)
+    )
 
 
 _KEPT: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
@@ -115,7 +125,9 @@ _KEPT: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
 before new ones are made."""
 
 
-def _processes(space: Space, thetas: Floats, kernel: str, settled: int, asked: int) -> tuple[Growing, ...]:
+def _processes(
+    space: Space, thetas: Floats, kernel: str, settled: int, asked: int
+) -> tuple[Growing, ...]:
     key = (space, thetas.tobytes(), kernel, settled, asked)
     if key not in _KEPT:
         _KEPT.clear()
@@ -218,7 +230,10 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
 
 
 def chosen(
-    view: View, best: Best, believed: Callable[[View], Belief] = believe, told: Foretold | None = None
+    view: View,
+    best: Best,
+    believed: Callable[[View], Belief] = believe,
+    told: Foretold | None = None,
 ) -> Choice:
     """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
     most likely to train.  `believed` and `told` are those of another model."""
@@ -251,7 +266,11 @@ def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast
 
 def _end(target: Target, value: float) -> float | None:
     """The score at an end of a band, None if the band is open there."""
-    return six_digits(float(target.score_of(np.array(value)))) if target.is_within_reach(value) else None
+    return (
+        six_digits(float(target.score_of(np.array(value))))
+        if target.is_within_reach(value)
+        else None
+    )
 
 
 def mixed(belief: Belief) -> tuple[Floats, Floats]:

@@ -62,7 +62,9 @@ def raw_places(prior: Prior, x: Floats) -> Floats:
     """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search is
     known."""
     return np.asarray(
-        rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(axis=0)
+        rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(
+            axis=0
+        )
     )
 
 

@@ -57,7 +57,9 @@ def fit_subset(y: Floats, most: int = 150) -> Integers:
     return np.sort(np.concatenate([best, spread_out]))
 
 
-def fitted(space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str) -> Floats:
+def fitted(
+    space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str
+) -> Floats:
     """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
     return np.frombuffer(_fitted(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
@@ -81,12 +83,16 @@ def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kerne
     half = len(rows) // NUMBER // 2
     near = None
     if half >= 8:
-        near = np.frombuffer(_fitted(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel))
+        near = np.frombuffer(
+            _fitted(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel)
+        )
     return gp.fit(X, y, space.scales, KERNELS[kernel], near).tobytes()
 
 
 @lru_cache(maxsize=4)
-def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int) -> bytes:
+def _sampled(
+    space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int
+) -> bytes:
     X, y = _observed(space, rows, values, targets)
     gaps = gp.squared_gaps(X)
     mean, width = gp.prior_of(space.scales)
@@ -100,12 +106,20 @@ def _sampled(space: Space, rows: bytes, values: bytes, targets: str | None, kern
 
     start = np.frombuffer(_fitted(space, rows, values, targets, kernel))
     rng = np.random.default_rng([seed, len(y)])
-    return elliptical_slices(log_likelihood, start, mean, width, count=SAMPLES, apart=4, rng=rng).tobytes()
+    return elliptical_slices(
+        log_likelihood, start, mean, width, count=SAMPLES, apart=4, rng=rng
+    ).tobytes()
 
 
-def _observed(space: Space, rows: bytes, values: bytes, targets: str | None) -> tuple[Floats, Floats]:
+def _observed(
+    space: Space, rows: bytes, values: bytes, targets: str | None
+) -> tuple[Floats, Floats]:
     latest = dict(
-        zip(np.frombuffer(rows, dtype=np.int64).tolist(), np.frombuffer(values).tolist(), strict=True)
+        zip(
+            np.frombuffer(rows, dtype=np.int64).tolist(),
+            np.frombuffer(values).tolist(),
+            strict=True,
+        )
     )
     X, y = space.unit_cube[list(latest)], np.array(list(latest.values()))
     y = y if targets is None else TARGETS[targets](y).values

@@ -101,7 +101,7 @@ def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[St
 
 
 def _lower(one: Trial, other: Trial) -> bool:
-    assert one.score is not None and other.score is not None             # both completed
+    assert one.score is not None and other.score is not None  # both completed
     return one.score < other.score
 
 
@@ -115,7 +115,7 @@ def mads(view: View) -> Choice:
         return spread(view)._replace(step="spread")
     mesh = mesh_of(view.space, view.polling, view.seed)
     state = fold(mesh, view.seen, len(view.pending))
-    assert state is not None                                             # a trial has a score
+    assert state is not None  # a trial has a score
     steps = ((step, rows) for step, rows in _steps(mesh, state, ranked, view.free) if len(rows))
     step, rows = next(steps, ("", None))
     if rows is None:
@@ -161,7 +161,10 @@ def _steps(mesh: Mesh, state: State, ranked: Ranked, free: Mask) -> Iterator[tup
     if state.beside:
         close = _close(mesh, centre, ranked)
         if close is not None:
-            yield "extended poll", mesh.land(mesh.poll(close, state.rung - 1), close, state.rung - 1, free)
+            yield (
+                "extended poll",
+                mesh.land(mesh.poll(close, state.rung - 1), close, state.rung - 1, free),
+            )
     for rung in range(state.rung, mesh.last + 1):
         points = np.vstack([mesh.poll(centre, rung), mesh.neighbours(centre)])
         yield f"poll {rung}", mesh.land(points, centre, rung, free)
@@ -180,7 +183,9 @@ def _close(mesh: Mesh, centre: int, ranked: Ranked) -> int | None:
     """The best row that differs from the centre in exactly one category, if it is among the best quarter."""
     categorical = [a for a, axis in enumerate(mesh.space.axes) if axis.kind == "categorical"]
     near = ranked.best[: math.ceil(mesh.polling.extended * len(ranked.best))]
-    differ = (mesh.space.rows[near][:, categorical] != mesh.space.rows[centre][categorical]).sum(axis=1)
+    differ = (mesh.space.rows[near][:, categorical] != mesh.space.rows[centre][categorical]).sum(
+        axis=1
+    )
     return next(iter(near[differ == 1].tolist()), None)
 
 

@@ -46,7 +46,9 @@ class Mesh:
     def ordinal(self) -> list[int]:
         """The axes along which polls go."""
         return [
-            a for a, axis in enumerate(self.space.axes) if axis.kind == "ordinal" and len(axis.levels) > 1
+            a
+            for a, axis in enumerate(self.space.axes)
+            if axis.kind == "ordinal" and len(axis.levels) > 1
         ]
 
     @cached_property
@@ -77,8 +79,10 @@ class Mesh:
     def neighbours(self, centre: int) -> Integers:
         """The points that differ by category, or as the settings say."""
         levels = self.space.rows[centre]
-        return np.array([moved for axis in range(len(levels)) for moved in self._moves(levels, axis)],
-                        dtype=np.int64).reshape(-1, len(levels))
+        return np.array(
+            [moved for axis in range(len(levels)) for moved in self._moves(levels, axis)],
+            dtype=np.int64,
+        ).reshape(-1, len(levels))
 
     def land(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
         """The free rows that the points become, each once, in their order.
@@ -118,7 +122,9 @@ class Mesh:
                 else []
             )
         else:
-            to = {"all": [*range(count)], "next": [(own + 1) % count], "steps": [own - 1, own + 1]}[rule.to]
+            to = {"all": [*range(count)], "next": [(own + 1) % count], "steps": [own - 1, own + 1]}[
+                rule.to
+            ]
         made = []
         for level in to:
             if 0 <= level < count and level != own:
@@ -150,7 +156,9 @@ class Mesh:
         for gap, own in zip(gaps, to_centre, strict=True):
             tied = rows[gap == gap.min()] if len(gap) and gap.min() < own else []
             found.append(
-                int(np.random.default_rng([self.seed, centre, rung]).choice(tied)) if len(tied) else -1
+                int(np.random.default_rng([self.seed, centre, rung]).choice(tied))
+                if len(tied)
+                else -1
             )
         return np.array(found, dtype=np.int64)
 
@@ -170,7 +178,9 @@ class Mesh:
     def _row_at(self) -> Integers:
         """(M,) of a full grid: the row at each place of the grid whose last axis varies fastest."""
         rows = np.empty(len(self.space), dtype=np.int64)
-        rows[np.ravel_multi_index(tuple(self.space.rows.T), self._shape)] = np.arange(len(self.space))
+        rows[np.ravel_multi_index(tuple(self.space.rows.T), self._shape)] = np.arange(
+            len(self.space)
+        )
         return rows
 
     @cached_property
@@ -200,7 +210,7 @@ class Mesh:
                 continue
             here = places[levels[a]]
             there = np.flatnonzero(places > here if z > 0 else places < here)
-            if len(there):                                                       # else it is at an end
+            if len(there):  # else it is at an end
                 levels[a] = there[np.argmin(np.round(np.abs(places[there] - here - step), 12))]
         return np.asarray(levels)
 
@@ -221,12 +231,14 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
         for name, level in rule.reset:
             if name == rule.axis:
                 raise ConfigError(
-                    "config-invalid", f"{where}.reset: {name} is the axis in which these differ; reset "
-                                      "other axes"
+                    "config-invalid",
+                    f"{where}.reset: {name} is the axis in which these differ; reset other axes",
                 )
             if level not in (levels := known(name, f"{where}.reset")):
                 wanted = f"its levels are {', '.join(map(str, levels))}"
-                raise ConfigError("config-invalid", f"{where}.reset: {name} has no level {level}; {wanted}")
+                raise ConfigError(
+                    "config-invalid", f"{where}.reset: {name} has no level {level}; {wanted}"
+                )
 
 
 @lru_cache(maxsize=4)

@@ -66,7 +66,12 @@ def best_ranked(view: View) -> Choice:
     rows, seen = chances.likely(rows), in_order(*view.scored)
     if view.prior is None and len(np.unique(seen.losses)) < 2:
         return spread_among(view, rows)
-    if view.prior and view.ranking.guard and (verdict := judged(view.prior, view)) and verdict.misleads:
+    if (
+        view.prior
+        and view.ranking.guard
+        and (verdict := judged(view.prior, view))
+        and verdict.misleads
+    ):
         return expected_improvement(view)._replace(step=GUARDED)
     members = fitted(view.space, seen.key, view.ranking, view.seed, view.slot, view.prior)
     support = support_of(view.space.unit_cube[seen.rows], tie_starts(seen.losses))
@@ -104,13 +109,20 @@ def in_order(rows: Integers, losses: Floats) -> Seen:
 
 @lru_cache(maxsize=8)
 def fitted(
-    space: Space, key: tuple[bytes, bytes], how: Ranking, seed: int, slot: int, prior: Prior | None = None
+    space: Space,
+    key: tuple[bytes, bytes],
+    how: Ranking,
+    seed: int,
+    slot: int,
+    prior: Prior | None = None,
 ) -> Ranker:
     """The members, fitted to the list of a key: from starts that seed and slot determine, or from the prior's
     networks, which stay as they are while no two rows differ."""
     rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
     x, rng = space.unit_cube[rows], np.random.default_rng([seed, slot])
-    ranker = prior.ranker.copy() if prior else Ranker.drawn(x.shape[1], how.hidden, how.members, rng)
+    ranker = (
+        prior.ranker.copy() if prior else Ranker.drawn(x.shape[1], how.hidden, how.members, rng)
+    )
     listed = np.arange(len(rows))
 
     def batch() -> Batch:
@@ -118,7 +130,9 @@ def fitted(
         known = asked if ranker.task is None else _known(asked, rng)
         asked = asked if ranker.task is None or len(asked) < 5 else np.setdiff1d(asked, known)
         return Batch(
-            x[asked], support_of(x[known], tie_starts(first[known])), _slope(how, tie_starts(first[asked]))
+            x[asked],
+            support_of(x[known], tie_starts(first[known])),
+            _slope(how, tie_starts(first[asked])),
         )
 
     if len(np.unique(first)) > 1:
@@ -128,7 +142,11 @@ def fitted(
 
 def _training(how: Ranking, n: int, prior: Prior | None) -> tuple[int, float, float]:
     """Epochs of a fit to n rows, and the rates at which it begins and ends."""
-    return (how.epochs, how.rate, how.rate_end) if prior is None else (min(AN_EPOCH * n, how.epochs), *FINE)
+    return (
+        (how.epochs, how.rate, how.rate_end)
+        if prior is None
+        else (min(AN_EPOCH * n, how.epochs), *FINE)
+    )
 
 
 def _known(asked: Integers, rng: np.random.Generator) -> Integers:
@@ -152,7 +170,11 @@ def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
 
     def within(s: Floats) -> Floats:
         bent = np.tanh(0.01 * s)
-        return loss(k * bent[..., 0], c, first)[1][..., None] * (0.01 * k * (1.0 - bent**2)) / len(first)
+        return (
+            loss(k * bent[..., 0], c, first)[1][..., None]
+            * (0.01 * k * (1.0 - bent**2))
+            / len(first)
+        )
 
     return within
 
@@ -160,7 +182,9 @@ def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
 def scored(members: Ranker, cube: Floats, rows: Integers, support: Floats) -> Floats:
     """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
     parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
-    return np.round(np.concatenate([members.scores(cube[part], support) for part in parts], axis=1), DIGITS)
+    return np.round(
+        np.concatenate([members.scores(cube[part], support) for part in parts], axis=1), DIGITS
+    )
 
 
 def promises(s: Floats, view: View) -> Floats:
@@ -207,7 +231,9 @@ def forecast(view: View, seen: Seen, known: Floats, asked: Floats, row: int) -> 
     open. No regret: ranks know no distances.
     """
     n = len(seen.rows)
-    among = 0.5 + 0.5 * ((known > asked[:, None]).sum(axis=1) + (known >= asked[:, None]).sum(axis=1))
+    among = 0.5 + 0.5 * (
+        (known > asked[:, None]).sum(axis=1) + (known >= asked[:, None]).sum(axis=1)
+    )
     faults = misplaced(view.trials)
     wide = n * float(np.quantile(faults, 0.95)) if len(faults) >= ENOUGH_FORECASTS else 0.0
     low, middle, high = np.quantile(among, [0.025, 0.5, 0.975])
@@ -230,7 +256,9 @@ def misplaced(trials: tuple[Trial, ...]) -> Floats:
     found = []
     for one in trials:
         if one.proposal.forecast is not None and one.score is not None:
-            then = np.array([loss for slot in one.proposal.seen if (loss := losses.get(slot)) is not None])
+            then = np.array(
+                [loss for slot in one.proposal.seen if (loss := losses.get(slot)) is not None]
+            )
             said, taken = (
                 ((then < at).mean() + (then <= at).mean()) / 2
                 for at in (one.proposal.forecast.score, one.score)

@@ -23,7 +23,14 @@ from fovnet.maths.warping import TARGETS
 from fovnet.search.look import ranking
 from fovnet.search.look.ensemble import among_seen
 from fovnet.search.look.feasibility import Chances
-from fovnet.search.look.gaussian import Belief, believe, chosen, expected_improvement, improving, mixed
+from fovnet.search.look.gaussian import (
+    Belief,
+    believe,
+    chosen,
+    expected_improvement,
+    improving,
+    mixed,
+)
 from fovnet.search.look.guard import left_out, wrong_pairs
 from fovnet.search.look.hyperparameters import fit_subset
 from fovnet.search.look.view import Choice, View
@@ -66,7 +73,7 @@ def weights(said: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
     would else outweigh it by luck.
     """
     n = len(losses)
-    counts = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)             # (S, n)
+    counts = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)  # (S, n)
     wrong = np.stack([((counts @ wrong_pairs(one, losses)) * counts).sum(axis=1) for one in said])
     out = np.median(wrong[:-1], axis=1) > np.quantile(wrong[-1], 0.95)
     wrong[:-1][out] = np.inf
@@ -75,7 +82,9 @@ def weights(said: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
 
 
 @lru_cache(maxsize=32)
-def source_posterior(source: EarlierSearch, space: Space, targets: str, kernel: str) -> tuple[Floats, Floats]:
+def source_posterior(
+    source: EarlierSearch, space: Space, targets: str, kernel: str
+) -> tuple[Floats, Floats]:
     """Mean and variance (M,) of every row, given an earlier search alone, warped as the scores are.
 
     For 300 rows and 34,300 to ask about 0.6 s with the fit, once for a search or a job.

@@ -46,7 +46,9 @@ def parzen(view: View) -> Choice:
     if view.candidates == "all":
         rows = chances.likely(np.flatnonzero(view.free))
         levels = view.space.rows[rows]
-        promise = np.sum([_log_ratio(view, axis, *pairs[axis])[levels[:, axis]] for axis in axes], axis=0)
+        promise = np.sum(
+            [_log_ratio(view, axis, *pairs[axis])[levels[:, axis]] for axis in axes], axis=0
+        )
         return Choice(int(rng.choice(rows[promise == promise.max()])))
     point = np.array([_best_of(*pair, rng) for pair in pairs])
     return Choice(int(rng.choice(_nearest(view, chances, distances(view.space, places, point)))))
@@ -62,7 +64,9 @@ def _nearest(view: View, chances: Chances, gap: Floats) -> Integers:
     free = free[np.argsort(gap[free], kind="stable")]
     first = 0
     while first < len(free):
-        last = int(np.searchsorted(gap[free], gap[free[min(first + CHUNK, len(free)) - 1]], side="right"))
+        last = int(
+            np.searchsorted(gap[free], gap[free[min(first + CHUNK, len(free)) - 1]], side="right")
+        )
         good = free[first:last][chances.log_chance(free[first:last]) >= np.log(0.5)]
         if len(good):
             return np.sort(good[gap[good] == gap[good].min()])
@@ -95,7 +99,9 @@ def _estimate(view: View, places: Floats, rows: Integers, axis: int) -> Estimate
 def _log_ratio(view: View, axis: int, good: Estimate, others: Estimate) -> Floats:
     """(L,) the log ratio of the masses of each level of an axis."""
     one = view.space.axes[axis]
-    values = one.columns[:, 0] if one.kind == "ordinal" else np.arange(len(one.levels), dtype=np.float64)
+    values = (
+        one.columns[:, 0] if one.kind == "ordinal" else np.arange(len(one.levels), dtype=np.float64)
+    )
     return good.log_mass(values) - others.log_mass(values)
 
 

@@ -92,7 +92,9 @@ class Polling:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Polling:
         """The polling from its JSON form."""
-        rules = tuple(Neighbour(axis, to, tuple(reset.items())) for axis, to, reset in facts["neighbours"])
+        rules = tuple(
+            Neighbour(axis, to, tuple(reset.items())) for axis, to, reset in facts["neighbours"]
+        )
         return cls(**{**facts, "neighbours": rules})
 
 
@@ -236,8 +238,12 @@ class View:
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they have
         one."""
-        informative = [trial for trial in self.seen if trial.score is not None or self._is_failure(trial)]
-        return _rows(informative), np.array([trial.score is not None for trial in informative], dtype=bool)
+        informative = [
+            trial for trial in self.seen if trial.score is not None or self._is_failure(trial)
+        ]
+        return _rows(informative), np.array(
+            [trial.score is not None for trial in informative], dtype=bool
+        )
 
     def _is_failure(self, trial: Trial) -> bool:
         explained = self.memory is not None and trial.outcome.status == "out_of_memory"

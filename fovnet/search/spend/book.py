@@ -57,13 +57,22 @@ class Book:
 
     @classmethod
     def of(
-        cls, schedule: Schedule, earlier: Iterable[Proposal], scores: Mapping[int, float | None], *,
+        cls,
+        schedule: Schedule,
+        earlier: Iterable[Proposal],
+        scores: Mapping[int, float | None],
+        *,
         free: bool,
     ) -> Book:
         """The book of all earlier proposals; `scores` has those of the seen slots."""
         entries = (
             Entry(
-                one.slot, one.row, one.bracket, one.rung, one.continues, one.slot in scores,
+                one.slot,
+                one.row,
+                one.bracket,
+                one.rung,
+                one.continues,
+                one.slot in scores,
                 scores.get(one.slot),
             )
             for one in earlier

@@ -32,5 +32,7 @@ class Envelope:
             return {}
         losses = leading[0].outcome.validation_loss
         return (
-            {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones} if losses else {}
+            {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones}
+            if losses
+            else {}
         )

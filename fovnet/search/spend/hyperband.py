@@ -26,7 +26,12 @@ def hyperband(book: Book) -> Move | None:
         if move is not None:
             return move
     return next(
-        (move for bracket in range(book.newest + 1) for move in _promotions(book, bracket, waits=False)), None
+        (
+            move
+            for bracket in range(book.newest + 1)
+            for move in _promotions(book, bracket, waits=False)
+        ),
+        None,
     )
 
 
@@ -41,7 +46,9 @@ def _reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
         return []
     running = {entry.bracket for entry in book.entries if not entry.seen}
     return [
-        one for one in book.paused if one.rung < rung and one.bracket < bracket and one.bracket not in running
+        one
+        for one in book.paused
+        if one.rung < rung and one.bracket < bracket and one.bracket not in running
     ]
 
 
@@ -66,7 +73,7 @@ def _complete(book: Book, bracket: int, waits: bool) -> list[int]:
     """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`, all
     seen."""
     complete: list[int] = []
-    wanted = 1                                          # of the first rung whatever has begun: it is full
+    wanted = 1  # of the first rung whatever has begun: it is full
     for rung in range(_first_rung(book.schedule, bracket), book.schedule.last):
         members = book.rungs.get((bracket, rung), ())
         if len(members) < wanted or (waits and not all(entry.seen for entry in members)):

@@ -41,7 +41,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.eta < 2:
             raise SearchError(
-                "search-schedule", f"eta {self.eta}: give 2 or more; one of eta trainings continues."
+                "search-schedule",
+                f"eta {self.eta}: give 2 or more; one of eta trainings continues.",
             )
         if not 1 <= self.least <= self.epochs:
             raise SearchError(

@@ -22,16 +22,38 @@ from fovnet.volume.sources.grids import nifti_grid
 from fovnet.volume.unpacking import regular
 
 SUFFIXES = (
-    "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio", "MP2RAGE", "MEGRE",
-    "MESE", "VFA", "IRT1", "MTS", "MTR", "MPM", "UNIT1", "FLASH", "PD", "T2star",
+    "T1w",
+    "T2w",
+    "PDw",
+    "T2starw",
+    "FLAIR",
+    "inplaneT1",
+    "inplaneT2",
+    "PDT2",
+    "angio",
+    "MP2RAGE",
+    "MEGRE",
+    "MESE",
+    "VFA",
+    "IRT1",
+    "MTS",
+    "MTR",
+    "MPM",
+    "UNIT1",
+    "FLASH",
+    "PD",
+    "T2star",
 )
 OF_PARTICIPANT = ("site", "sex", "scanner")
 OF_SIDECAR = {
-    "Manufacturer": "manufacturer", "MagneticFieldStrength": "field_strength", "InstitutionName": "site",
+    "Manufacturer": "manufacturer",
+    "MagneticFieldStrength": "field_strength",
+    "InstitutionName": "site",
 }
 NOT_RAW = ("derivatives", "sourcedata", "code")
 PARTS = {
-    "part-phase": "a phase image", "part-real": "the real part of a complex image",
+    "part-phase": "a phase image",
+    "part-real": "the real part of a complex image",
     "part-imag": "the imaginary part",
 }
 
@@ -46,13 +68,15 @@ def gather_bids(tree: Path) -> Gathered:
     except (OSError, ValueError) as fault:
         people = {}
         gathered.leave(
-            table, f"{table}: not a readable UTF-8 table ({fault}); volumes are taken without site and sex",
+            table,
+            f"{table}: not a readable UTF-8 table ({fault}); volumes are taken without site and sex",
             BROKEN,
         )
     for name in NOT_RAW:
         if (tree / name).is_dir():
             gathered.leave(
-                tree / name, "not raw data of this data set; name a data set inside it to collect that"
+                tree / name,
+                "not raw data of this data set; name a data set inside it to collect that",
             )
     for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
         if people and subject.name not in people:
@@ -62,22 +86,32 @@ def gather_bids(tree: Path) -> Gathered:
             )
         for session in (subject, *sorted(path for path in subject.glob("ses-*") if path.is_dir())):
             for folder in sorted(
-                path for path in session.iterdir() if path.is_dir() and not path.name.startswith("ses-")
+                path
+                for path in session.iterdir()
+                if path.is_dir() and not path.name.startswith("ses-")
             ):
                 if folder.name == "anat":
                     _add_folder(gathered, tree, folder, people.get(subject.name, {}), unreadable)
                 else:
-                    gathered.leave(folder, f"{folder.name}: only anatomical images (anat) are taken")
+                    gathered.leave(
+                        folder, f"{folder.name}: only anatomical images (anat) are taken"
+                    )
     gathered.aside += unreadable.values()
     return gathered
 
 
 def _add_folder(
-    gathered: Gathered, tree: Path, folder: Path, person: dict[str, str], unreadable: dict[Path, Aside]
+    gathered: Gathered,
+    tree: Path,
+    folder: Path,
+    person: dict[str, str],
+    unreadable: dict[Path, Aside],
 ) -> None:
     """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may be that of
     every image of a data set."""
-    for path in sorted(path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))):
+    for path in sorted(
+        path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
+    ):
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
         *entities, suffix = stem.split("_")
         subject = entities[0] if entities else ""
@@ -85,9 +119,7 @@ def _add_folder(
         if suffix not in SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not folder.is_relative_to(tree / subject):
-            reason = (
-                f"its name says {subject or 'no subject'}, but it is in {folder.relative_to(tree).parts[0]}"
-            )
+            reason = f"its name says {subject or 'no subject'}, but it is in {folder.relative_to(tree).parts[0]}"
         if reason:
             gathered.leave(path, reason)
             continue
@@ -102,7 +134,9 @@ def _add_folder(
         gathered.add(VolumeRow(stem, subject, path, attributes=attributes))
 
 
-def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[dict[str, str], list[Aside]]:
+def _sidecar(
+    tree: Path, path: Path, entities: list[str], suffix: str
+) -> tuple[dict[str, str], list[Aside]]:
     """(attributes from the sidecars, the sidecars that cannot be read)."""
     facts: dict[str, Any] = {}
     faults = []
@@ -120,11 +154,17 @@ def _sidecar(tree: Path, path: Path, entities: list[str], suffix: str) -> tuple[
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
                 faults.append(
                     Aside(
-                        sidecar, BROKEN,
-                        f"{sidecar}: not a readable JSON ({fault}); images are taken without it", "sidecar",
+                        sidecar,
+                        BROKEN,
+                        f"{sidecar}: not a readable JSON ({fault}); images are taken without it",
+                        "sidecar",
                     )
                 )
-    about = {name: _text(facts[key]) for key, name in OF_SIDECAR.items() if facts.get(key) not in (None, "")}
+    about = {
+        name: _text(facts[key])
+        for key, name in OF_SIDECAR.items()
+        if facts.get(key) not in (None, "")
+    }
     return about, faults
 
 
@@ -139,6 +179,8 @@ def _people(table: Path) -> dict[str, dict[str, str]]:
     people = {}
     for row in read_tsv(table):
         person = row.get("participant_id", "")
-        known = {name: row[name] for name in OF_PARTICIPANT if row.get(name) not in (None, "", "n/a")}
+        known = {
+            name: row[name] for name in OF_PARTICIPANT if row.get(name) not in (None, "", "n/a")
+        }
         people[person if person.startswith("sub-") else f"sub-{person}"] = known
     return people

@@ -17,7 +17,8 @@ from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
 from fovnet.volume.collection.tables import VolumeRow
 
 SERIES = {
-    "T1DUAL/DICOM_anon/InPhase": "T1-in", "T1DUAL/DICOM_anon/OutPhase": "T1-out",
+    "T1DUAL/DICOM_anon/InPhase": "T1-in",
+    "T1DUAL/DICOM_anon/OutPhase": "T1-out",
     "T2SPIR/DICOM_anon": "T2-SPIR",
 }
 
@@ -40,13 +41,17 @@ def _add_subject(gathered: Gathered, subject: Path) -> None:
     for place, sequence in SERIES.items():
         series = subject / place
         images = (
-            [path for path in series.glob("*") if path.suffix.lower() == ".dcm"] if series.is_dir() else []
+            [path for path in series.glob("*") if path.suffix.lower() == ".dcm"]
+            if series.is_dir()
+            else []
         )
         if not images:
             gathered.leave(series, "no DICOM files in it, though every subject has this series")
             continue
         row = VolumeRow(
-            f"{subject.name}_{sequence}", subject.name, series,
+            f"{subject.name}_{sequence}",
+            subject.name,
+            series,
             attributes={"sequence": sequence, "plane": "axial"},
         )
         gathered.add(row)

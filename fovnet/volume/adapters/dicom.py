@@ -28,7 +28,7 @@ from fovnet.volume.dicom.survey import Advance, series_called, survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
 
-GAUSS = 100.0           # a field strength above it is in gauss, as older GE scanners write it (15000)
+GAUSS = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
 def gather_dicom(
@@ -97,16 +97,22 @@ def _add(gathered: Gathered, taken: Sequence[tuple[Mapping[str, Any], Frame]]) -
         if series in subjects.notes:
             gathered.notes.append(Aside(path, NOTE, subjects.notes[series], "patient-id"))
         if subject is None:
-            gathered.leave(path, "its PatientID is that of several people, and it may be of any of them")
+            gathered.leave(
+                path, "its PatientID is that of several people, and it may be of any of them"
+            )
         else:
-            gathered.add(VolumeRow(f"{subject}-{series}", subject, path, attributes=_attributes(frame)))
+            gathered.add(
+                VolumeRow(f"{subject}-{series}", subject, path, attributes=_attributes(frame))
+            )
 
 
 def _first_image(path: Path, series: str) -> Frame:
     """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
     named = series_called(split_address(path)[0], series)
     if named is None:
-        raise VolumeError("volume-series", f"{path}: the series {series} no longer exists. Collect again.")
+        raise VolumeError(
+            "volume-series", f"{path}: the series {series} no longer exists. Collect again."
+        )
     return named.frames[0]
 
 

@@ -10,7 +10,13 @@ from typing import Any
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.records import tsv_text, write_together, write_tsv
-from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS, RegionRow, VolumeRow, names_a_file
+from fovnet.volume.collection.tables import (
+    REGION_COLUMNS,
+    VOLUME_COLUMNS,
+    RegionRow,
+    VolumeRow,
+    names_a_file,
+)
 
 BROKEN, LEFT_OUT, NOT_LABELLED, NOTE = "broken", "left out", "not labelled", "note"
 # in this order, where any volume has them
@@ -60,7 +66,8 @@ class Gathered:
             self.leave(volume.path, f"{named} cannot be a file name; rename it")
         elif key in self.taken:
             self.leave(
-                volume.path, f"{named} is that of {self.taken[key]}: a duplicate, or it needs another name"
+                volume.path,
+                f"{named} is that of {self.taken[key]}: a duplicate, or it needs another name",
             )
         else:
             self.taken[key] = volume.path
@@ -77,7 +84,9 @@ class Gathered:
         self.aside.append(Aside(path, kind, reason))
 
 
-def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, replace: bool = False) -> Path:
+def write_tables(
+    out: Path, gathered: Gathered, tree: Path | None = None, *, replace: bool = False
+) -> Path:
     """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and
     aside.tsv if anything was found.
 
@@ -113,7 +122,9 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
     further = [name for name in ATTRIBUTES if name in used] + sorted(used - set(ATTRIBUTES))
     volumes = [
         {
-            **row.attributes, "volume_id": row.volume_id, "subject_id": row.subject_id,
+            **row.attributes,
+            "volume_id": row.volume_id,
+            "subject_id": row.subject_id,
             "path": written(row.path, out),
         }
         for row in gathered.volumes
@@ -124,13 +135,15 @@ def write_tables(out: Path, gathered: Gathered, tree: Path | None = None, *, rep
         texts[labels] = tsv_text(columns, map(_label, gathered.regions))
     write_together(texts | {table: tsv_text((*VOLUME_COLUMNS, *further), volumes)})
     if labels not in texts:
-        labels.unlink(missing_ok=True)          # of an earlier run that found labels
+        labels.unlink(missing_ok=True)  # of an earlier run that found labels
     return table
 
 
 def _label(row: RegionRow) -> dict[str, Any]:
     return {
-        "volume_id": row.volume_id, "region": row.region, "first_slice": int(row.first),
+        "volume_id": row.volume_id,
+        "region": row.region,
+        "first_slice": int(row.first),
         "last_slice": int(row.last),
     }
 

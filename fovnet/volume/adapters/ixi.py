@@ -31,7 +31,9 @@ HEAD_ONLY = ("T1", "T2", "PD", "MRA")
 def gather_ixi(tree: Path) -> Gathered:
     """Every structural image and angiogram, labelled head from its first to its last slice with tissue."""
     gathered = Gathered()
-    for path in sorted(path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))):
+    for path in sorted(
+        path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))
+    ):
         name = volume_name(path)
         match = NAME.fullmatch(name)
         if not match:
@@ -42,7 +44,8 @@ def gather_ixi(tree: Path) -> Gathered:
             )
         elif match["sequence"] not in HEAD_ONLY or match["rest"]:
             gathered.leave(
-                path, f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken"
+                path,
+                f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken",
             )
         else:
             _add(gathered, path, match)

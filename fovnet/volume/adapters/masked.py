@@ -58,7 +58,9 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
         for name in names.values():
             _leave_misspelt(gathered, labels, name)
     for case in cases(tree):
-        images = [path for path in sorted(case.iterdir()) if _is_image(path) and path.name not in NUMBERED]
+        images = [
+            path for path in sorted(case.iterdir()) if _is_image(path) and path.name not in NUMBERED
+        ]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
             listed = ", ".join(path.name for path in images) or "none"
@@ -68,8 +70,10 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
             )
             continue
         add_case(
-            gathered, VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]),
-            case, names,
+            gathered,
+            VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]),
+            case,
+            names,
         )
     leave_unmasked(gathered, tree)
     return gathered
@@ -124,7 +128,10 @@ def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[i
     first, last = body_slices(image)
     # far from the coil the body is as dark as air, but may have a mask
     seen = [one for one in organs.values() if one]
-    first, last = min([first, *(one.first for one in seen)]), max([last, *(one.last for one in seen)])
+    first, last = (
+        min([first, *(one.first for one in seen)]),
+        max([last, *(one.last for one in seen)]),
+    )
     rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
         for rung in sorted(set(rungs.tolist()))
@@ -145,10 +152,14 @@ def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
     meant."""
     near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
     if near:
-        gathered.leave(path, f"{name!r} is not an organ that marks a region; is {SPELLED[near[0]]!r} meant?")
+        gathered.leave(
+            path, f"{name!r} is not an organ that marks a region; is {SPELLED[near[0]]!r} meant?"
+        )
 
 
-def _organs(case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered) -> dict[str, Extent | None]:
+def _organs(
+    case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
+) -> dict[str, Extent | None]:
     """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar name are
     set aside."""
     if (case / FOLDER).is_dir():
@@ -210,7 +221,8 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
         # a damaged file: nibabel passes on any exception of the libraries it uses
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
     raise VolumeError(
-        "mask-frames", f"{path}: {frames} frames, but a mask has one. Save one frame, or one mask per organ."
+        "mask-frames",
+        f"{path}: {frames} frames, but a mask has one. Save one frame, or one mask per organ.",
     )
 
 
@@ -220,7 +232,8 @@ def _label_names(table: Path) -> dict[int, str]:
         text = regular(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(
-            "collect-labels", f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name."
+            "collect-labels",
+            f"{table}: cannot be read ({fault}). Give a UTF-8 table: number, tab, name.",
         ) from fault
     names = {}
     for line in csv.reader(text.splitlines(), delimiter="\t" if "\t" in text else ","):

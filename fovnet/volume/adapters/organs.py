@@ -37,8 +37,8 @@ from scipy import ndimage
 
 from fovnet.volume.adapters.body import runs_of
 
-END_MM = 10.0           # distance from its end within which an organ must not touch the sides of the volume
-ISLAND = 0.1            # of the largest component
+END_MM = 10.0  # distance from its end within which an organ must not touch the sides of the volume
+ISLAND = 0.1  # of the largest component
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,14 @@ class Limit:
 
 HIPS = ("hip_left", "hip_right", "hip")
 LUNGS = (
-    "lung_left", "lung_right", "lung", "lung_upper_lobe_left", "lung_lower_lobe_left",
-    "lung_upper_lobe_right", "lung_middle_lobe_right", "lung_lower_lobe_right",
+    "lung_left",
+    "lung_right",
+    "lung",
+    "lung_upper_lobe_left",
+    "lung_lower_lobe_left",
+    "lung_upper_lobe_right",
+    "lung_middle_lobe_right",
+    "lung_lower_lobe_right",
 )
 LIMITS = (
     Limit(0, HIPS, False, 250.0),
@@ -78,12 +84,18 @@ LIMITS = (
     Limit(3, LUNGS, True, 150.0),
 )
 WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
-    **dict.fromkeys(("tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet"), (0, 0)),
+    **dict.fromkeys(
+        ("tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet"), (0, 0)
+    ),
     **dict.fromkeys(("femur_left", "femur_right", "femur"), (0, 1)),
     **dict.fromkeys(("sacrum", "vertebrae_S1", "prostate"), (1, 1)),
     **dict.fromkeys(
         (
-            "kidney_left", "kidney_right", "pancreas", "gallbladder", "adrenal_gland_left",
+            "kidney_left",
+            "kidney_right",
+            "pancreas",
+            "gallbladder",
+            "adrenal_gland_left",
             "adrenal_gland_right",
         ),
         (2, 2),
@@ -111,7 +123,9 @@ def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent |
     first, last, slices = int(shown[0]), int(shown[-1]), mask.shape[2]
     near = max(1, round(END_MM / float(spacing_mm[2])))
     low_seen = first > 0 and not _touches_a_side(large[:, :, first : first + near])
-    high_seen = last < slices - 1 and not _touches_a_side(large[:, :, max(0, last - near + 1) : last + 1])
+    high_seen = last < slices - 1 and not _touches_a_side(
+        large[:, :, max(0, last - near + 1) : last + 1]
+    )
     return Extent(first, last, low_seen, high_seen)
 
 
@@ -138,7 +152,10 @@ def regions_of(
         found = organs.get(name)
         if found is not None:
             open_ = ~sure & (np.arange(slices) >= found.first) & (np.arange(slices) <= found.last)
-            low[open_], high[open_] = np.maximum(low[open_], lowest), np.minimum(high[open_], highest)
+            low[open_], high[open_] = (
+                np.maximum(low[open_], lowest),
+                np.minimum(high[open_], highest),
+            )
     _settle(low, high, absent)
     nowhere = np.zeros(0, dtype=np.int64)
     if (low > high).any():
@@ -165,11 +182,19 @@ def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -
     enough to show them (rule 2)."""
     searched = list(_that_limit(limit, organs))
     both = any("left" in name for name in searched) == any("right" in name for name in searched)
-    return bool(searched) and both and not any(organs[name] for name in searched) and wide_mm >= limit.wide_mm
+    return (
+        bool(searched)
+        and both
+        and not any(organs[name] for name in searched)
+        and wide_mm >= limit.wide_mm
+    )
 
 
 def _bound(
-    limit: Limit, searched: Mapping[str, Extent | None], low: NDArray[np.int64], high: NDArray[np.int64]
+    limit: Limit,
+    searched: Mapping[str, Extent | None],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
 ) -> None:
     """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung still possible for each
     slice."""
@@ -177,7 +202,7 @@ def _bound(
     if not found:
         return
     sides = [[one for name, one in searched.items() if side in name] for side in ("left", "right")]
-    paired = any(sides[0]) == any(sides[1])         # both sides, or a mask of neither side in particular
+    paired = any(sides[0]) == any(sides[1])  # both sides, or a mask of neither side in particular
     if limit.highest:
         last = max(one.last for one in found)
         high[: last + 1] = np.minimum(high[: last + 1], limit.below)
@@ -201,7 +226,9 @@ def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool])
                 np.maximum(low, limit.below + 1, out=low)
             if is_absent and (high <= limit.below).any():
                 np.minimum(high, limit.below, out=high)
-        for (lower, lower_absent), (upper, upper_absent) in pairwise(zip(LIMITS, absent, strict=True)):
+        for (lower, lower_absent), (upper, upper_absent) in pairwise(
+            zip(LIMITS, absent, strict=True)
+        ):
             # the region between two ends of one organ
             if lower_absent and upper_absent and lower.organs == upper.organs:
                 low[low == upper.below] += 1
@@ -211,4 +238,6 @@ def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool])
 
 
 def _slices(flags: NDArray[np.bool_]) -> str:
-    return ", ".join(f"{first} to {last}" if last > first else f"{first}" for first, last in runs_of(flags))
+    return ", ".join(
+        f"{first} to {last}" if last > first else f"{first}" for first, last in runs_of(flags)
+    )

@@ -50,6 +50,9 @@ def gather_spider(tree: Path) -> Gathered:
             )
             continue
         attributes = {"sequence": match["sequence"], "plane": grid.plane}
-        rows = [RegionRow(path.stem, side_region, 0, grid.slices - 1) for side_region in DEFAULT.side_regions]
+        rows = [
+            RegionRow(path.stem, side_region, 0, grid.slices - 1)
+            for side_region in DEFAULT.side_regions
+        ]
         gathered.add(VolumeRow(path.stem, match["subject"], path, attributes=attributes), rows)
     return gathered

@@ -48,7 +48,9 @@ def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
     for together in grouped(volumes, map(_claim, volumes)).values():
         people, unclear = _people(together)
         for number, own in enumerate(people):
-            others = [volume for index, other in enumerate(people) if index != number for volume in other]
+            others = [
+                volume for index, other in enumerate(people) if index != number for volume in other
+            ]
             subject = _subject_id(own, [*others, *unclear])
             subjects.subject_of |= {volume.series: subject for volume in own}
         note = _note(together, people, unclear)
@@ -57,7 +59,9 @@ def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
     nameless = [volume for volume in volumes if _claim(volume)[0] in ("study", "series")]
     claims = len({_claim(volume) for volume in nameless})
     if claims > 1:
-        note = f"a missing PatientID in {claims} studies, without name and birth date: a subject each"
+        note = (
+            f"a missing PatientID in {claims} studies, without name and birth date: a subject each"
+        )
         subjects.notes.setdefault(nameless[0].series, note)
     return subjects
 
@@ -87,7 +91,7 @@ def _people(volumes: Sequence[Portrayed]) -> tuple[list[list[Portrayed]], list[P
         agreeing = [own for own in people if any(not person.contradictions(other) for other in own)]
         if len(agreeing) < 2:
             (agreeing[0] if agreeing else _begin(people)).append(person)
-        elif person.told == most:           # nothing is missing: they may all be one person, by their ages
+        elif person.told == most:  # nothing is missing: they may all be one person, by their ages
             merged = [other for own in agreeing for other in own]
             people = [own for own in people if own not in agreeing] + [[*merged, person]]
         else:
@@ -96,7 +100,9 @@ def _people(volumes: Sequence[Portrayed]) -> tuple[list[list[Portrayed]], list[P
     volumes_of = [[volume for person in own for volume in by_person[person]] for own in people]
     torn: list[Portrayed] = []
     for volume in (volume for person in unclear for volume in by_person[person]):
-        same_study = [own for own in volumes_of if volume.study in {other.study for other in own} - {""}]
+        same_study = [
+            own for own in volumes_of if volume.study in {other.study for other in own} - {""}
+        ]
         (same_study[0] if len(same_study) == 1 else torn).append(volume)
     return sorted(volumes_of, key=lambda own: min(order[volume.series] for volume in own)), torn
 
@@ -117,19 +123,27 @@ def _subject_id(own: Sequence[Portrayed], others: Sequence[Portrayed]) -> str:
 
 
 def _note(
-    volumes: Sequence[Portrayed], people: Sequence[Sequence[Portrayed]], unclear: Sequence[Portrayed]
+    volumes: Sequence[Portrayed],
+    people: Sequence[Sequence[Portrayed]],
+    unclear: Sequence[Portrayed],
 ) -> str:
     studies = len({volume.study for volume in volumes})
     first = volumes[0]
-    label = f"the PatientID with the hash {first.patient}" if first.patient else "a missing PatientID"
+    label = (
+        f"the PatientID with the hash {first.patient}" if first.patient else "a missing PatientID"
+    )
     if len(people) > 1 and len({volume.patient for volume in volumes}) < len(people):
         differing = _differing(people)
         note = f"{label} is that of {several(len(people), 'person', 'people')}, by {', '.join(differing)}"
         note += f": {len(people)} subjects"
-        return f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
+        return (
+            f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
+        )
     if len(people) > 1 and _differing(people) == ["PatientID"]:
         others = several(len(people) - 1, "other")
-        return f"{label} is like that of {others}; they may be of one person: {len(people)} subjects"
+        return (
+            f"{label} is like that of {others}; they may be of one person: {len(people)} subjects"
+        )
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
         return f"{label} is written in several ways (leading zeros, case, blanks, punctuation): one subject"
     if len(people) == 1 and first.patient and first.person.is_placeholder and studies > 1:
@@ -141,7 +155,8 @@ def _note(
 def _differing(people: Sequence[Sequence[Portrayed]]) -> list[str]:
     """The attributes that tell them apart; a hundred of the people show them all."""
     found = {
-        attribute for first, second in combinations([own[0].person for own in people[:100]], 2)
+        attribute
+        for first, second in combinations([own[0].person for own in people[:100]], 2)
         for attribute in first.contradictions(second)
     }
     return [attribute for attribute in ATTRIBUTES if attribute in found]

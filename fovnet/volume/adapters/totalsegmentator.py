@@ -20,8 +20,12 @@ from fovnet.volume.collection.tables import VolumeRow
 
 IMAGE, META = "mri.nii.gz", "meta.csv"
 TAKEN = {
-    "institute": "site", "manufacturer": "manufacturer", "field_strength": "field_strength",
-    "scanner_model": "scanner_model", "source": "source", "split": "published_split",
+    "institute": "site",
+    "manufacturer": "manufacturer",
+    "field_strength": "field_strength",
+    "scanner_model": "scanner_model",
+    "source": "source",
+    "split": "published_split",
 }
 
 
@@ -33,12 +37,19 @@ def gather_totalsegmentator(tree: Path) -> Gathered:
             gathered.leave(case, f"no folder {FOLDER} in it")
         elif not (case / IMAGE).exists():
             gathered.leave(
-                case, f"no {IMAGE} beside its masks" + (": a CT" if (case / "ct.nii.gz").exists() else "")
+                case,
+                f"no {IMAGE} beside its masks"
+                + (": a CT" if (case / "ct.nii.gz").exists() else ""),
             )
         else:
             about = facts.get(case.name, {})
             attributes = {name: (about.get(column) or "").strip() for column, name in TAKEN.items()}
-            add_case(gathered, VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes), case, {})
+            add_case(
+                gathered,
+                VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes),
+                case,
+                {},
+            )
     if not facts:
         gathered.leave(tree / META, "missing or empty, so sites and scanners are unknown")
     return gathered
@@ -50,4 +61,7 @@ def _facts(table: Path) -> dict[str, dict[str, str]]:
         return {}
     lines = table.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     delimiter = ";" if lines and ";" in lines[0] else ","
-    return {(row.get("image_id") or "").strip(): row for row in csv.DictReader(lines, delimiter=delimiter)}
+    return {
+        (row.get("image_id") or "").strip(): row
+        for row in csv.DictReader(lines, delimiter=delimiter)
+    }

@@ -29,9 +29,9 @@ DASH = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
 PART_WORD = "OF"
 UNBORN = frozenset({"FETAL", "FETALE", "FETO", "FETUS", "FOETAL", "FOETUS"})
 """A fetus lies in its mother's abdomen or pelvis, whatever part of it is meant."""
-LONGEST_PHRASE = 4              # words: LOWER EXTREMITY, CHEST TO PELVIS
-SHORTEST_PART = 3               # letters, of a word written together with others
-CUT = 15                        # characters: scanners cut texts to the 16 of a code string, or to 15
+LONGEST_PHRASE = 4  # words: LOWER EXTREMITY, CHEST TO PELVIS
+SHORTEST_PART = 3  # letters, of a word written together with others
+CUT = 15  # characters: scanners cut texts to the 16 of a code string, or to 15
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,9 @@ def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> Reading:
     parts = [meaning for meaning in named if meaning is not None]
     together = frozenset().union(*parts)
     regions = tuple(name for name in vocabulary.classes if name in together) if parts else None
-    return Reading(regions, is_one_reading and all(phrase.meaning is not None for phrase in phrases))
+    return Reading(
+        regions, is_one_reading and all(phrase.meaning is not None for phrase in phrases)
+    )
 
 
 def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
@@ -90,7 +92,9 @@ def body_part(text: str) -> str:
     regions = regions_named(text)
     if regions is None:
         return OTHER
-    return " ".join(region.body_part for region in DEFAULT.regions if region.name in regions) or OTHER
+    return (
+        " ".join(region.body_part for region in DEFAULT.regions if region.name in regions) or OTHER
+    )
 
 
 Meaning = frozenset[str]
@@ -137,7 +141,7 @@ def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
         if term in RANGE_WORDS:
             meaning = SAYS_NOTHING
         end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
-        if not meaning and term in far_ends:        # a vocabulary may have a region of that name
+        if not meaning and term in far_ends:  # a vocabulary may have a region of that name
             meaning, end = frozenset(), far_ends[term]
         phrases.append(Phrase(term, pairs[start][0], meaning, end))
         start = stop
@@ -213,7 +217,9 @@ def _parted(word: str, vocabulary: Vocabulary) -> Meaning | None:
 def _completed(beginning: str, vocabulary: Vocabulary) -> Meaning | None:
     """What all words with this beginning that name a region have in common; None if that is nothing."""
     words = _known_words(vocabulary)
-    meanings = [words[word] for word in words if word.startswith(beginning) and words[word] != SAYS_NOTHING]
+    meanings = [
+        words[word] for word in words if word.startswith(beginning) and words[word] != SAYS_NOTHING
+    ]
     return frozenset.intersection(*meanings) or None if meanings else None
 
 

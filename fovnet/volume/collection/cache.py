@@ -25,7 +25,9 @@ from fovnet.records import Array
 SEAL_BYTES = 32
 ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
 LEFT_OVER = re.compile(r"\.[0-9a-f]{64}\.npz\.\d+\.part")
-ABANDONED_SECONDS = 3600.0      # a half-written entry of a killed run; writing one takes less than a second
+ABANDONED_SECONDS = (
+    3600.0  # a half-written entry of a killed run; writing one takes less than a second
+)
 
 
 def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
@@ -60,7 +62,10 @@ def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
     """
     kept, removed, freed = {path.name for path in used}, 0, 0
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        old = bool(LEFT_OVER.fullmatch(path.name)) and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
+        old = (
+            bool(LEFT_OVER.fullmatch(path.name))
+            and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
+        )
         if old or (ENTRY.fullmatch(path.name) and path.name not in kept):
             freed += path.stat().st_size
             path.unlink(missing_ok=True)

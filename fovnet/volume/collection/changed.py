@@ -16,7 +16,14 @@ from fovnet.volume.dicom.address import split_address
 
 HEADERS = (".hdr", ".hdr.gz", ".img", ".img.gz", ".nhdr", ".mhd")
 BESIDE = (".hdr", ".hdr.gz", ".img", ".img.gz", ".mat", ".raw", ".raw.gz", ".zraw")
-SPELLINGS = (*BESIDE, *(suffix.upper() for suffix in BESIDE), ".HDR.gz", ".IMG.gz", ".hdr.GZ", ".img.GZ")
+SPELLINGS = (
+    *BESIDE,
+    *(suffix.upper() for suffix in BESIDE),
+    ".HDR.gz",
+    ".IMG.gz",
+    ".hdr.GZ",
+    ".img.GZ",
+)
 """Suffixes tried for the other file of a pair: SCAN.IMG beside SCAN.HDR, SCAN.IMG.gz beside SCAN.HDR.gz."""
 
 
@@ -31,9 +38,13 @@ def stamp_of_volumes(tables: Iterable[Path]) -> str:
     files; slicing reports it.
     """
     tables = list(tables)
-    contents = [_content(path) for table in tables for path in (table, table.parent / "regions.tsv")]
+    contents = [
+        _content(path) for table in tables for path in (table, table.parent / "regions.tsv")
+    ]
     named = dict.fromkeys(place for table in tables for place in _named_in(table))
-    return digest([contents, [[str(part), *_stamp(part)] for place in named for part in _parts_of(place)]])
+    return digest(
+        [contents, [[str(part), *_stamp(part)] for place in named for part in _parts_of(place)]]
+    )
 
 
 def _content(path: Path) -> str:
@@ -45,7 +56,11 @@ def _content(path: Path) -> str:
 
 def _named_in(table: Path) -> list[Path]:
     try:
-        return [split_address(table.parent / row["path"])[0] for row in read_tsv(table) if row.get("path")]
+        return [
+            split_address(table.parent / row["path"])[0]
+            for row in read_tsv(table)
+            if row.get("path")
+        ]
     except (OSError, ValueError):
         return []
 
@@ -54,12 +69,13 @@ def _parts_of(place: Path) -> Iterator[Path]:
     """The file or folder itself, all subfolders, and for a header the files of the same stem; a data file of
     another name is not found."""
     yield place
-    if os.path.isdir(place):            # noqa: PTH112  (is_dir raises in a closed folder)
+    if os.path.isdir(place):  # noqa: PTH112  (is_dir raises in a closed folder)
         for parent, folders, _ in os.walk(place):
             folders.sort()
             yield from (Path(parent, name) for name in folders)
     elif name := next(
-        (str(place)[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)), ""
+        (str(place)[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)),
+        "",
     ):
         yield from (
             Path(half)
@@ -71,7 +87,11 @@ def _parts_of(place: Path) -> Iterator[Path]:
 def _stamp(place: Path) -> tuple[int, ...]:
     try:
         facts = place.stat()
-        return _of_files(place, facts.st_mtime_ns) if place.is_dir() else (facts.st_size, facts.st_mtime_ns)
+        return (
+            _of_files(place, facts.st_mtime_ns)
+            if place.is_dir()
+            else (facts.st_size, facts.st_mtime_ns)
+        )
     except (OSError, ValueError):
         return -1, -1
 
@@ -82,6 +102,8 @@ def _of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
     with os.scandir(folder) as entries:
         files = [entry.stat() for entry in entries if entry.is_file()]
     return (
-        changed_ns, len(files), sum(facts.st_size for facts in files),
+        changed_ns,
+        len(files),
+        sum(facts.st_size for facts in files),
         max((facts.st_mtime_ns for facts in files), default=0),
     )

@@ -17,6 +17,6 @@ def folds_of(shows: Mapping[str, str], seed: int, folds: int = FOLDS) -> list[fr
     """
     order = np.random.default_rng([seed, len(shows)]).permutation(len(shows))
     mixed = [sorted(shows)[index] for index in order]
-    dealt = sorted(mixed, key=lambda subject: shows[subject])           # stable: at random among alike ones
+    dealt = sorted(mixed, key=lambda subject: shows[subject])  # stable: at random among alike ones
     count = min(folds, len(dealt))
     return [frozenset(dealt[first::count]) for first in range(count)]

@@ -22,7 +22,7 @@ from pathlib import Path
 from fovnet.errors import ConfigError
 from fovnet.volume.dicom.address import split_address
 
-DIGITS = 12             # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
+DIGITS = 12  # 48 bits: a collision among 100 000 subjects has a probability of 2e-5
 KEY_FILE = "identifiers.key"
 
 

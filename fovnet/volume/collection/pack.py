@@ -1,12 +1,12 @@
 """A sliced collection on disk: all slices of all volumes in one memory-mapped array.
 
-    pixels.npy     (n, 128, 128) uint8, all volumes one after another, feet to head
-    slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False
-                   where not labelled
-    volumes.json   a record for each volume, refused ones included; classes; settings
-    manifest.tsv   the same records, for a spreadsheet
-    cache/         the slices of each volume by the file's checksum and the settings, so that a killed run can
-                   be resumed. May be deleted at any time.
+pixels.npy     (n, 128, 128) uint8, all volumes one after another, feet to head
+slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False
+               where not labelled
+volumes.json   a record for each volume, refused ones included; classes; settings
+manifest.tsv   the same records, for a spreadsheet
+cache/         the slices of each volume by the file's checksum and the settings, so that a killed run can
+               be resumed. May be deleted at any time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ from fovnet.unforeseen import internal, is_disk_full
 from fovnet.volume.collection import cache
 from fovnet.volume.collection.identity import Identifiers, scrubbed
 from fovnet.volume.collection.split import FRACTIONS, split_subjects
-from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection, refuse_shared_names, truth
+from fovnet.volume.collection.tables import (
+    RegionRow,
+    VolumeRow,
+    read_collection,
+    refuse_shared_names,
+    truth,
+)
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
 from fovnet.volume.slices.stack import ALGORITHM, SliceStack, Slicing, slice_format, slice_volume
@@ -41,8 +47,17 @@ from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
 
 COLUMNS = (
-    "volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices", "code",
-    "message", "shown_id",
+    "volume_id",
+    "subject_id",
+    "collection",
+    "split",
+    "labelled",
+    "status",
+    "path",
+    "slices",
+    "code",
+    "message",
+    "shown_id",
 )
 
 
@@ -131,7 +146,9 @@ class Pack:
     def rows(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` in a split, ascending."""
         wanted = np.asarray([record.split == split for record in self.records], dtype=bool)
-        return np.flatnonzero(wanted[self.volume]) if len(self.volume) else np.zeros(0, dtype=np.int64)
+        return (
+            np.flatnonzero(wanted[self.volume]) if len(self.volume) else np.zeros(0, dtype=np.int64)
+        )
 
     def stack(self, index: int) -> SliceStack:
         """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its VolumeError
@@ -141,9 +158,16 @@ class Pack:
             raise VolumeError(record.code, record.message)
         rows = slice(record.first_row, record.first_row + record.slices)
         return SliceStack(
-            self.pixels[rows], self.z_mm[rows], self.covers[rows], record.side_mm,
-            np.asarray(record.vox_to_ras), record.path, record.checksum, record.notes,
-            None if record.counted is None else np.asarray(record.counted), record.counted_slices,
+            self.pixels[rows],
+            self.z_mm[rows],
+            self.covers[rows],
+            record.side_mm,
+            np.asarray(record.vox_to_ras),
+            record.path,
+            record.checksum,
+            record.notes,
+            None if record.counted is None else np.asarray(record.counted),
+            record.counted_slices,
             record.images,
         )
 
@@ -208,7 +232,8 @@ def slice_collections(
     (out / "cache").mkdir(parents=True, exist_ok=True)
     jobs = [
         (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
-        for name, table in tables.items() for row in table.volumes
+        for name, table in tables.items()
+        for row in table.volumes
     ]
     results = _cut(jobs, workers, progress, log)
     _refuse_shared_scans(results)
@@ -216,22 +241,30 @@ def slice_collections(
     pruned = cache.prune(out / "cache", used) if prune_cache else None
     if log:
         log(_cache_use(results, pruned))
-    split = _splits(results, {name: table.volumes for name, table in tables.items()}, seed, fractions)
+    split = _splits(
+        results, {name: table.volumes for name, table in tables.items()}, seed, fractions
+    )
     _write(out, _placed(results, split, identifiers), vocabulary, slicing, seed)
     return load_pack(out)
 
 
 def _cut(
-    jobs: Sequence[tuple[str, Job]], workers: int, progress: Callable[[int, int], None] | None,
+    jobs: Sequence[tuple[str, Job]],
+    workers: int,
+    progress: Callable[[int, int], None] | None,
     log: Callable[[str], None] | None,
 ) -> list[Sliced]:
     """The result of every (collection, job), in order."""
     results: list[Sliced] = []
-    sliced = in_order(_slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES)
+    sliced = in_order(
+        _slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES
+    )
     for (name, job), result in zip(jobs, sliced, strict=True):
         results.append(replace(result, record=replace(result.record, collection=name)))
         if log and result.use == "remade":
-            log(f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume")
+            log(
+                f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume"
+            )
         if progress:
             progress(len(results), len(jobs))
     return results
@@ -248,12 +281,20 @@ def load_pack(folder: Path) -> Pack:
         pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
         known = {column.name for column in fields(VolumeRecord)}
         volumes = tuple(
-            _record({name: value for name, value in row.items() if name in known}) for row in facts["volumes"]
+            _record({name: value for name, value in row.items() if name in known})
+            for row in facts["volumes"]
         )
         classes = tuple(facts["classes"])
         pack = Pack(
-            folder, classes, pixels, arrays["volume"], arrays["z_mm"], arrays["covers"], arrays["truth"],
-            volumes, facts["looks"],
+            folder,
+            classes,
+            pixels,
+            arrays["volume"],
+            arrays["z_mm"],
+            arrays["covers"],
+            arrays["truth"],
+            volumes,
+            facts["looks"],
         )
     except FileNotFoundError as fault:
         raise CollectionError(
@@ -264,12 +305,21 @@ def load_pack(folder: Path) -> Pack:
             "pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again."
         ) from fault
     shapes = {
-        len(pack.pixels), len(pack.z_mm), len(pack.covers), len(pack.truth),
-        sum(record.slices for record in volumes), rows,
+        len(pack.pixels),
+        len(pack.z_mm),
+        len(pack.covers),
+        len(pack.truth),
+        sum(record.slices for record in volumes),
+        rows,
     }
-    if len(shapes) != 1 or pack.pixels.shape[1:] != (SIDE, SIDE) or pack.truth.shape[1] != len(pack.classes):
+    if (
+        len(shapes) != 1
+        or pack.pixels.shape[1:] != (SIDE, SIDE)
+        or pack.truth.shape[1] != len(pack.classes)
+    ):
         raise CollectionError(
-            "pack-damaged", f"{folder}: its files belong to different runs ({shapes} slices). Slice it again."
+            "pack-damaged",
+            f"{folder}: its files belong to different runs ({shapes} slices). Slice it again.",
         )
     return pack
 
@@ -279,8 +329,11 @@ def _record(row: dict[str, Any]) -> VolumeRecord:
     affine = row.get("vox_to_ras")
     counted = row.get("counted")
     images = row.get("images")
-    plain = {"notes": tuple(row.get("notes", ())), "counted": None if counted is None else tuple(counted),
-             "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"]))}
+    plain = {
+        "notes": tuple(row.get("notes", ())),
+        "counted": None if counted is None else tuple(counted),
+        "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"])),
+    }
     return VolumeRecord(**{**row, **plain, "vox_to_ras": affine and tuple(map(tuple, affine))})
 
 
@@ -310,7 +363,7 @@ def _slice(job: Job) -> Sliced:
     except MemoryError:
         return _refused(record, short_of_memory(job.row.path, "slice it"))
     except Exception as fault:
-        if is_disk_full(fault):         # of the cache: no volume is to blame
+        if is_disk_full(fault):  # of the cache: no volume is to blame
             raise
         return _refused(record, internal(job.row.path, fault))
     affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
@@ -318,9 +371,15 @@ def _slice(job: Job) -> Sliced:
         cached,
         shown,
         replace(
-            record, slices=len(stack.pixels), side_mm=stack.side_mm, vox_to_ras=affine,
-            checksum=stack.checksum, notes=stack.notes, counted_slices=stack.counted_slices,
-            counted=None if stack.counted is None else tuple(stack.counted.tolist()), images=stack.images,
+            record,
+            slices=len(stack.pixels),
+            side_mm=stack.side_mm,
+            vox_to_ras=affine,
+            checksum=stack.checksum,
+            notes=stack.notes,
+            counted_slices=stack.counted_slices,
+            counted=None if stack.counted is None else tuple(stack.counted.tolist()),
+            images=stack.images,
         ),
         use,
         hashlib.sha256(stack.pixels.tobytes()).hexdigest(),
@@ -328,7 +387,9 @@ def _slice(job: Job) -> Sliced:
 
 
 def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
-    return Sliced(None, None, replace(record, status="refused", code=fault.code, message=fault.sentence))
+    return Sliced(
+        None, None, replace(record, status="refused", code=fault.code, message=fault.sentence)
+    )
 
 
 def _crashed(job: Job) -> Sliced:
@@ -345,7 +406,13 @@ def _began(job: Job) -> VolumeRecord:
     row = job.row
     path = row.path.as_posix()
     return VolumeRecord(
-        row.volume_id, row.subject_id, "", path, bool(job.labels), "ok", attributes=dict(row.attributes)
+        row.volume_id,
+        row.subject_id,
+        "",
+        path,
+        bool(job.labels),
+        "ok",
+        attributes=dict(row.attributes),
     )
 
 
@@ -354,7 +421,7 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     replaced."""
     source = source_of(job.row.path)
     checksum = source.checksum
-    beside = source.beside          # affects the notes, but not the checksum of the series' own files
+    beside = source.beside  # affects the notes, but not the checksum of the series' own files
     facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
     cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:
@@ -365,14 +432,19 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
         use = "remade"
     stack = slice_volume(source, job.slicing)
     arrays: dict[str, Any] = {
-        "pixels": stack.pixels, "z_mm": stack.z_mm, "covers": stack.covers, "side_mm": stack.side_mm,
-        "vox_to_ras": stack.vox_to_ras, "notes": np.asarray(stack.notes, dtype=np.str_),
+        "pixels": stack.pixels,
+        "z_mm": stack.z_mm,
+        "covers": stack.covers,
+        "side_mm": stack.side_mm,
+        "vox_to_ras": stack.vox_to_ras,
+        "notes": np.asarray(stack.notes, dtype=np.str_),
     }
     if stack.counted is not None:
         arrays |= {"counted": stack.counted, "counted_slices": stack.counted_slices}
     if stack.images is not None:
         arrays |= {
-            "images_axis": stack.images.axis, "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
+            "images_axis": stack.images.axis,
+            "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
             "images_frames": stack.images.frames,
         }
     cache.write(cached, arrays)
@@ -387,8 +459,17 @@ def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
         uids, frames = map(str, arrays["images_uids"]), map(int, arrays["images_frames"])
         images = Images(int(arrays["images_axis"]), tuple(uids), tuple(frames))
     return SliceStack(
-        arrays["pixels"], arrays["z_mm"], arrays["covers"], float(arrays["side_mm"]), arrays["vox_to_ras"],
-        str(path), checksum, tuple(map(str, arrays["notes"])), arrays.get("counted"), counted_slices, images,
+        arrays["pixels"],
+        arrays["z_mm"],
+        arrays["covers"],
+        float(arrays["side_mm"]),
+        arrays["vox_to_ras"],
+        str(path),
+        checksum,
+        tuple(map(str, arrays["notes"])),
+        arrays.get("counted"),
+        counted_slices,
+        images,
     )
 
 
@@ -420,7 +501,9 @@ def _sealed(cached: Path) -> dict[str, records.Array]:
 
 
 def _splits(
-    results: Sequence[Sliced], tables: Mapping[str, Sequence[VolumeRow]], seed: int,
+    results: Sequence[Sliced],
+    tables: Mapping[str, Sequence[VolumeRow]],
+    seed: int,
     fractions: Sequence[float],
 ) -> dict[tuple[str, str], str]:
     """The split of each (collection, subject) with a labelled volume that was not refused, or a split in its
@@ -444,7 +527,9 @@ def _placed(
     for result in results:
         one = result.record
         record = replace(
-            one, first_row=row, subject_id=identifiers.shown(one.subject_id),
+            one,
+            first_row=row,
+            subject_id=identifiers.shown(one.subject_id),
             split=split.get((one.collection, one.subject_id), "") if one.labelled else "",
             shown_id=identifiers.shown(one.volume_id),
         )
@@ -453,7 +538,9 @@ def _placed(
     return placed
 
 
-def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int) -> None:
+def _write(
+    out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int
+) -> None:
     """Writes the four files of the pack; volumes.json last, so that an unfinished pack has none.
 
     If the contents of all four are unchanged, their modification times are kept: otherwise a workflow would,
@@ -480,14 +567,21 @@ def _write(out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing
 
     records.clear_unfinished(out)
     records.replace_with(out / "pixels.npy", write_pixels)
-    volume = np.repeat(np.arange(len(results)), [result.record.slices for result in results]).astype(np.int64)
+    volume = np.repeat(
+        np.arange(len(results)), [result.record.slices for result in results]
+    ).astype(np.int64)
     records.write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=shown)
     volumes = [asdict(result.record) for result in results]
     attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
-    table = [{**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in volumes]
+    table = [
+        {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"}
+        for row in volumes
+    ]
     records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
     facts = {
-        "classes": vocabulary.classes, "slicing": asdict(slicing), "looks": slice_format(slicing),
+        "classes": vocabulary.classes,
+        "slicing": asdict(slicing),
+        "looks": slice_format(slicing),
         "volumes": volumes,
     }
     records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)

@@ -20,7 +20,12 @@ gap."""
 def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """The regions that no volume is labelled with.  That is allowed: they are never learned, and predicted
     only between two others (`is_inner`)."""
-    known = {row.region for table in collections.values() for rows in table.regions.values() for row in rows}
+    known = {
+        row.region
+        for table in collections.values()
+        for rows in table.regions.values()
+        for row in rows
+    }
     return [region for region in vocabulary.classes[:-1] if region not in known]
 
 
@@ -29,7 +34,11 @@ def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name
     prediction of both includes it."""
     away = unlabelled(collections, vocabulary)
     known = [rung for rung, region in enumerate(vocabulary.chain) if region not in away]
-    return name in vocabulary.chain and bool(known) and known[0] < vocabulary.chain.index(name) < known[-1]
+    return (
+        name in vocabulary.chain
+        and bool(known)
+        and known[0] < vocabulary.chain.index(name) < known[-1]
+    )
 
 
 def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
@@ -42,14 +51,19 @@ def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> li
         for rows in table.regions.values():
             rungs = sorted({rung_of[row.region] for row in rows if row.region in rung_of})
             skipped |= {
-                vocabulary.chain[rung] for low, high in pairwise(rungs) for rung in range(low + 1, high)
+                vocabulary.chain[rung]
+                for low, high in pairwise(rungs)
+                for rung in range(low + 1, high)
             }
     return [name for name in missing if name in skipped]
 
 
 def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
     """A sentence on the regions `between` others, if there are any, or if every row is `none`; else empty."""
-    names, rows = between(collections, vocabulary), any(table.regions for table in collections.values())
+    names, rows = (
+        between(collections, vocabulary),
+        any(table.regions for table in collections.values()),
+    )
     if rows and len(unlabelled(collections, vocabulary)) == len(vocabulary.classes) - 1:
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
     return (
@@ -64,7 +78,10 @@ def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabula
 
 
 def unlearned(
-    collections: Mapping[str, Collection], vocabulary: Vocabulary, *, seed: int,
+    collections: Mapping[str, Collection],
+    vocabulary: Vocabulary,
+    *,
+    seed: int,
     fractions: Sequence[float] = FRACTIONS,
 ) -> list[str]:
     """For each split a sentence on the regions that are labelled, but in none of its subjects: not learned,
@@ -77,7 +94,9 @@ def unlearned(
             for region in {row.region for row in rows} & seen.keys():
                 seen[region][places[owners[volume_id]]] += 1
     consequence = {
-        "train": "never learned", "validation": "nothing is tuned for them", "test": "not evaluated",
+        "train": "never learned",
+        "validation": "nothing is tuned for them",
+        "test": "not evaluated",
     }
     return [
         f"no {split} subject is labelled with {', '.join(names)}: {why}"
@@ -96,7 +115,8 @@ def gaps(
     for table in collections.values():
         for volume_id, rows in table.regions.items():
             ordered = sorted(
-                (row for row in rows if row.region in (*vocabulary.chain, NONE)), key=lambda row: row.first
+                (row for row in rows if row.region in (*vocabulary.chain, NONE)),
+                key=lambda row: row.first,
             )
             for below, above in pairwise(ordered):
                 step, most = (0, THICKEST_MM) if above.in_mm else (1, 0)
@@ -134,7 +154,9 @@ def people(
     )
 
 
-def _places(table: Collection, name: str, seed: int, fractions: Sequence[float]) -> Mapping[str, str]:
+def _places(
+    table: Collection, name: str, seed: int, fractions: Sequence[float]
+) -> Mapping[str, str]:
     """The split of every labelled subject, as `slice_collections` will draw it if no volume is refused."""
     labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
     given = {row.subject_id: row.split for row in table.volumes if row.split}

@@ -17,7 +17,10 @@ FRACTIONS = (0.5, 0.25, 0.25)
 
 
 def split_subjects(
-    subjects: Iterable[str], collection: str, seed: int, given: Mapping[str, str] | None = None,
+    subjects: Iterable[str],
+    collection: str,
+    seed: int,
+    given: Mapping[str, str] | None = None,
     fractions: Sequence[float] = FRACTIONS,
 ) -> dict[str, str]:
     """The split of each subject of one collection.
@@ -27,7 +30,11 @@ def split_subjects(
     of rows nor another collection matters.
     """
     everyone = sorted(set(subjects))
-    given = {subject: split for subject, split in (given or {}).items() if split and subject in set(everyone)}
+    given = {
+        subject: split
+        for subject, split in (given or {}).items()
+        if split and subject in set(everyone)
+    }
     free = [subject for subject in everyone if subject not in given]
     taken = [sum(split == name for split in given.values()) for name in SPLITS]
     name_number = int.from_bytes(hashlib.sha256(collection.encode()).digest()[:8])
@@ -36,7 +43,9 @@ def split_subjects(
     return given | {free[index]: str(place) for index, place in zip(shuffled, places, strict=True)}
 
 
-def shares(free: int, taken: Iterable[int] = (0, 0, 0), fractions: Sequence[float] = FRACTIONS) -> list[int]:
+def shares(
+    free: int, taken: Iterable[int] = (0, 0, 0), fractions: Sequence[float] = FRACTIONS
+) -> list[int]:
     """How many of `free` subjects go to train, validation, test, if these already have `taken` subjects.
 
     Largest remainders (Hamilton's method): each split gets the integer part of its quota, the rest go to the

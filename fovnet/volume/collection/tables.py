@@ -104,7 +104,8 @@ class Line:
     def fault(self, column: str, what: str) -> Fault:
         """A fault in `column` of this line, with the value seen."""
         return Fault(
-            self.number, f"{self.file}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}"
+            self.number,
+            f"{self.file}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}",
         )
 
 
@@ -141,13 +142,16 @@ def read_collection(path: Path, vocabulary: Vocabulary = DEFAULT) -> Collection:
     if faults:
         listed = "\n  ".join(fault.sentence for fault in faults)
         raise CollectionError(
-            "collection-invalid", f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {listed}"
+            "collection-invalid",
+            f"{table.parent}: {several(len(faults), 'fault')} in the tables\n  {listed}",
         )
     regions: dict[str, list[RegionRow]] = {}
     for _, label in labelled:
         regions.setdefault(label.volume_id, []).append(label)
     return Collection(
-        table, tuple(volumes), MappingProxyType({name: tuple(found) for name, found in regions.items()})
+        table,
+        tuple(volumes),
+        MappingProxyType({name: tuple(found) for name, found in regions.items()}),
     )
 
 
@@ -172,7 +176,10 @@ def truth(
 
 
 def truth_at(
-    z_mm: NDArray[np.float64], middle: NDArray[np.int64], slices: int, rows: Iterable[RegionRow],
+    z_mm: NDArray[np.float64],
+    middle: NDArray[np.int64],
+    slices: int,
+    rows: Iterable[RegionRow],
     vocabulary: Vocabulary = DEFAULT,
 ) -> NDArray[np.bool_]:
     """`truth` for cuts at heights z_mm (s,) with middle slices `middle` (s,), of a volume of `slices`
@@ -182,7 +189,10 @@ def truth_at(
     for row in rows:
         refuse_beyond(row, slices)
         if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
-            given, actual = f"{row.first:g} to {row.last:g} mm", f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm"
+            given, actual = (
+                f"{row.first:g} to {row.last:g} mm",
+                f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm",
+            )
             raise CollectionError(
                 "collection-extent",
                 f"{row.volume_id}: {row.region} is labelled from {given}, but the volume extends from "
@@ -212,7 +222,9 @@ def nearest_name(path: Path, *, folder: bool = False) -> str:
     """ "did you mean 'data/mine'?" for a missing path whose parent folder contains a similar name (with
     `folder`, that of a folder); else empty."""
     try:
-        names = sorted(beside.name for beside in path.parent.iterdir() if not folder or beside.is_dir())
+        names = sorted(
+            beside.name for beside in path.parent.iterdir() if not folder or beside.is_dir()
+        )
     except OSError:
         return ""
     near = near_spelling(path.name, names)
@@ -234,7 +246,9 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
     A fault is added for each of those lines, and one for missing required columns; the other columns are
     still read.
     """
-    records = [(number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()]
+    records = [
+        (number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()
+    ]
     first, heading = records[0] if records else (1, "")
     header = _cells(heading) or []
     missing = [column for column in columns if column not in header]
@@ -247,19 +261,23 @@ def _table(path: Path, columns: Sequence[str], faults: list[Fault]) -> tuple[lis
         faults.append(Fault.of(path, first, f"{among}. {hint}"))
     twice = sorted({column for column in header if column and header.count(column) > 1})
     if twice:
-        faults.append(Fault.of(path, first, f"column {', '.join(twice)} appears twice. Rename one."))
+        faults.append(
+            Fault.of(path, first, f"column {', '.join(twice)} appears twice. Rename one.")
+        )
     if missing == list(columns) or twice:
         return [], set()
     lines: list[Line] = []
     astray: set[str] = set()
     for number, line in records[1:]:
         cells = _cells(line)
-        if cells is not None and not any(cells[len(header):]):
+        if cells is not None and not any(cells[len(header) :]):
             if any(cells):
                 padded = [*cells, *[""] * len(header)]
                 lines.append(Line(path, number, dict(zip(header, padded, strict=False))))
             continue
-        what = "a quotation mark that opens a cell is not closed in that line. Remove it, or close it."
+        what = (
+            "a quotation mark that opens a cell is not closed in that line. Remove it, or close it."
+        )
         if cells is not None:
             what = f"{len(cells)} cells under {len(header)} columns. Is there an extra tab?"
         faults.append(Fault.of(path, number, what))
@@ -288,7 +306,7 @@ def _cells(line: str) -> list[str] | None:
         (cells,) = csv.reader([line], delimiter="\t", strict=True)
     except csv.Error as fault:
         if "unexpected end of data" in str(fault):
-            return None                     # csv would otherwise append the following lines to the cell
+            return None  # csv would otherwise append the following lines to the cell
         (cells,) = csv.reader([line], delimiter="\t")
     return [as_named(cell.strip()) for cell in cells]
 
@@ -306,11 +324,13 @@ def _text_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as fault:
         number = fault.object[: fault.start].count(b"\n") + 1
         raise CollectionError(
-            "collection-unreadable", f"{path}, line {number}: not a UTF-8 table ({fault}). Save it as UTF-8."
+            "collection-unreadable",
+            f"{path}, line {number}: not a UTF-8 table ({fault}). Save it as UTF-8.",
         ) from fault
     except OSError as fault:
         raise CollectionError(
-            "collection-unreadable", f"{path}: cannot be read ({fault.strerror}). Check it and its folder."
+            "collection-unreadable",
+            f"{path}: cannot be read ({fault.strerror}). Check it and its folder.",
         ) from fault
     return [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
 
@@ -321,7 +341,11 @@ def names_a_file(volume_id: str) -> bool:
 
 
 def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
-    found = [line.fault(column, "must be given") for column in VOLUME_COLUMNS if line.cells.get(column) == ""]
+    found = [
+        line.fault(column, "must be given")
+        for column in VOLUME_COLUMNS
+        if line.cells.get(column) == ""
+    ]
     if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
         valid = f"at most {LONGEST} bytes, no slash, no dot at the start"
         found.append(line.fault("volume_id", f"becomes a file name: {valid}"))
@@ -334,10 +358,15 @@ def _volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
     if found or not line.cells.keys() >= set(VOLUME_COLUMNS):
         return None
     attributes = {
-        name: cell for name, cell in line.cells.items() if name not in (*VOLUME_COLUMNS, "split") and name
+        name: cell
+        for name, cell in line.cells.items()
+        if name not in (*VOLUME_COLUMNS, "split") and name
     }
     return VolumeRow(
-        line.cells["volume_id"], line.cells["subject_id"], line.file.parent / line.cells["path"], split,
+        line.cells["volume_id"],
+        line.cells["subject_id"],
+        line.file.parent / line.cells["path"],
+        split,
         attributes,
     )
 
@@ -352,7 +381,9 @@ def _region_row(
     if volume_id == "":
         found.append(line.fault("volume_id", "must be given"))
     elif volume_id is not None and known is not None and volume_id not in known:
-        found.append(line.fault("volume_id", "is not in volumes.tsv" + _did_you_mean(volume_id, known)))
+        found.append(
+            line.fault("volume_id", "is not in volumes.tsv" + _did_you_mean(volume_id, known))
+        )
     region = None if region_text is None else region_named(region_text, vocabulary)
     if region_text == "":
         found.append(line.fault("region", "must be given"))
@@ -397,7 +428,7 @@ def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float 
     """The number in a cell: any finite one for millimetres, a whole one from 0 for slices; None after adding
     a fault."""
     cell = line.cells.get(column, "")
-    written = NUMBER if in_mm else WHOLE        # float() and int() also read 1_000, ٣ and nan
+    written = NUMBER if in_mm else WHOLE  # float() and int() also read 1_000, ٣ and nan
     value = float(cell) if written.fullmatch(cell) else float("nan")
     if np.isfinite(value):
         return value
@@ -415,7 +446,9 @@ def _repeated(lines: Sequence[Line]) -> Iterator[Fault]:
     for line in lines:
         name = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
         if name and first.setdefault(name, line.number) != line.number:
-            yield line.fault("volume_id", f"is in line {first[name]} already; give every volume its own name")
+            yield line.fault(
+                "volume_id", f"is in line {first[name]} already; give every volume its own name"
+            )
 
 
 def _split_subjects(lines: Sequence[Line]) -> Iterator[Fault]:
@@ -493,7 +526,8 @@ def _conflicts(rows: Sequence[Labelled], vocabulary: Vocabulary) -> Iterator[Fau
                 given = f"line {first.number} gives {' and '.join(RANGES[unit])}"
                 yield line.fault(RANGES[row.in_mm][0], f"{given}; use one unit per volume")
         together = sorted(
-            (pair for pair in every if pair[1].in_mm == unit), key=lambda pair: (pair[1].first, pair[1].last)
+            (pair for pair in every if pair[1].in_mm == unit),
+            key=lambda pair: (pair[1].first, pair[1].last),
         )
         yield from _overlaps(together)
         yield from _upside_down([pair for pair in together if pair[1].region in order], order)
@@ -524,10 +558,13 @@ def _overlaps(together: Sequence[Labelled]) -> Iterator[Fault]:
     furthest: dict[str, RegionRow] = {}
     for line, upper in together:
         lower = max(
-            (row for name, row in furthest.items() if name != upper.region), key=lambda row: row.last,
+            (row for name, row in furthest.items() if name != upper.region),
+            key=lambda row: row.last,
             default=None,
         )
-        furthest[upper.region] = max(upper, furthest.get(upper.region, upper), key=lambda row: row.last)
+        furthest[upper.region] = max(
+            upper, furthest.get(upper.region, upper), key=lambda row: row.last
+        )
         if lower is not None and _reaches(lower, upper):
             seen = f"overlaps {lower.region} ({lower.first:g} to {lower.last:g})"
             yield line.fault("region", f"{seen}; correct one of them")

@@ -1,12 +1,12 @@
 """From DICOM objects in files, folders and archives to volumes.
 
-    reading  one volume
-    survey   the series of a place, from headers alone
-    address  of one series in a place
-    header   of an object, without its pixels
-    pixels   intensities, decoded and rescaled
-    decoding  of compressed pixels, and which transfer syntaxes are read
-    source   objects in files, folders and archives
-    table    the series found, a row each
-    triage   which kinds of series there are, and which are read
+reading  one volume
+survey   the series of a place, from headers alone
+address  of one series in a place
+header   of an object, without its pixels
+pixels   intensities, decoded and rescaled
+decoding  of compressed pixels, and which transfer syntaxes are read
+source   objects in files, folders and archives
+table    the series found, a row each
+triage   which kinds of series there are, and which are read
 """

@@ -70,7 +70,9 @@ def is_animal(get: Callable[[str], Any]) -> bool:
         return False
     if codes - NO_CODES:
         return True
-    return any(ANIMAL_WORDS.search(words) or STRAIN.fullmatch(words) for words in _descriptions(get))
+    return any(
+        ANIMAL_WORDS.search(words) or STRAIN.fullmatch(words) for words in _descriptions(get)
+    )
 
 
 def has_unclear_species(get: Callable[[str], Any]) -> bool:

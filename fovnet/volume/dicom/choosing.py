@@ -16,11 +16,17 @@ from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.volume.dicom.uids import why_apart
 from fovnet.words import several
 
-LISTED = 6                      # most series listed in a message
+LISTED = 6  # most series listed in a message
 CODES = {
-    "no-pixels": "volume-no-pixels", "colour": "volume-rgb", "screenshot": "volume-screenshot",
-    "localizer": "volume-localizer", "derived": "volume-derived", "phase": "volume-phase",
-    "single": "volume-single", "modality": "volume-modality", "repeat": "volume-repeat",
+    "no-pixels": "volume-no-pixels",
+    "colour": "volume-rgb",
+    "screenshot": "volume-screenshot",
+    "localizer": "volume-localizer",
+    "derived": "volume-derived",
+    "phase": "volume-phase",
+    "single": "volume-single",
+    "modality": "volume-modality",
+    "repeat": "volume-repeat",
     "animal": "volume-animal",
 }
 
@@ -50,7 +56,11 @@ class Chosen:
     @property
     def unused(self) -> tuple[str, ...]:
         """A note on the unread objects, if there are any."""
-        return (f"{several(self.unread, 'object')} beside it could not be used",) if self.unread else ()
+        return (
+            (f"{several(self.unread, 'object')} beside it could not be used",)
+            if self.unread
+            else ()
+        )
 
 
 def chosen(path: Path) -> Chosen:
@@ -98,15 +108,22 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
         document = "" if place.is_dir() else kind_of_document(place)
         what = "folder" if place.is_dir() else "archive"
         packed = (
-            next((path for path in files_under(place) if is_packed(path)), None) if place.is_dir() else None
+            next((path for path in files_under(place) if is_packed(path)), None)
+            if place.is_dir()
+            else None
         )
         if packed:
-            return VolumeError("volume-format", f"{packed}: a DICOM file packed with gzip. {GUNZIP}")
+            return VolumeError(
+                "volume-format", f"{packed}: a DICOM file packed with gzip. {GUNZIP}"
+            )
         seen = (
-            f"this is {document}, not an archive of images" if document else f"no DICOM image in this {what}"
+            f"this is {document}, not an archive of images"
+            if document
+            else f"no DICOM image in this {what}"
         )
         return VolumeError(
-            "volume-no-dicom", f"{place}: {seen}. Name a volume, or the folder that holds the series."
+            "volume-no-dicom",
+            f"{place}: {seen}. Name a volume, or the folder that holds the series.",
         )
     codes = {_code(series) for series in found.series}
     remedy = "Give an MR series of several images."
@@ -118,8 +135,10 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     firsts = [series.frames[0] for series in found.series]
     series_uids = {first.facts.series_uid for first in firsts}
     study_uids = {first.facts.study_uid for first in firsts}
-    if codes == {"volume-single"} and len(firsts) >= LEAST and len(firsts) in (
-        len(series_uids), len(study_uids)
+    if (
+        codes == {"volume-single"}
+        and len(firsts) >= LEAST
+        and len(firsts) in (len(series_uids), len(study_uids))
     ):
         level = "series" if len(series_uids) == len(firsts) else "study"
         remedy = (
@@ -134,9 +153,13 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
                 len(found.series) > 1
                 and len({series.frames[0].position for series in found.series} | {None}) == 2
             ):
-                remedy = "Frames of one position over time are not a volume; give a stack of slices."
+                remedy = (
+                    "Frames of one position over time are not a volume; give a stack of slices."
+                )
     code = codes.pop() if len(codes) == 1 else "volume-set-aside"
-    return VolumeError(code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}")
+    return VolumeError(
+        code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}"
+    )
 
 
 def _names(unread: Sequence[Unread]) -> str:
@@ -157,9 +180,7 @@ def _listing(place: Path, found: Survey) -> str:
     """The series of a place, listed for a message, and the number of objects that could not be used."""
     lines = []
     for series in found.series[:LISTED]:
-        size = (
-            f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
-        )
+        size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
         lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
     more = len(found.series) - LISTED
     listed = (
@@ -167,4 +188,6 @@ def _listing(place: Path, found: Survey) -> str:
         if lines
         else "There is none."
     )
-    return listed + (f" {several(len(found.unread), 'object')} could not be used." if found.unread else "")
+    return listed + (
+        f" {several(len(found.unread), 'object')} could not be used." if found.unread else ""
+    )

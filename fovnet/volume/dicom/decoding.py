@@ -40,9 +40,11 @@ if TYPE_CHECKING:
 ENDED = "the decoder ended"
 UNSUPPORTED = "no decoder"
 DECOMPRESS = "Decompress the series with its archive's tools, or gdcmconv --raw."
-PACKAGES = Path(__file__).resolve().parents[3]      # where fovnet lies
-CONTAINERS = (8, 16, 32)        # bits that a decoded pixel may take
-LACKING = re.compile(r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*")
+PACKAGES = Path(__file__).resolve().parents[3]  # where fovnet lies
+CONTAINERS = (8, 16, 32)  # bits that a decoded pixel may take
+LACKING = re.compile(
+    r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*"
+)
 """What pydicom's plugins say of data that they do not try to decode."""
 DAMAGE = re.compile(
     rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]"
@@ -64,7 +66,11 @@ class Decoder:
         """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
-        request = {"path": str(item.path.absolute()), "member": item.member, "indices": list(indices)}
+        request = {
+            "path": str(item.path.absolute()),
+            "member": item.member,
+            "indices": list(indices),
+        }
         try:
             child.stdin.write(json.dumps(request).encode() + b"\n")
             child.stdin.flush()
@@ -77,7 +83,9 @@ class Decoder:
                 planes.append(stored.reshape(answer["shape"]))
         except (ValueError, OSError) as fault:
             ended = isinstance(fault, OSError) or str(fault) == ENDED
-            starved = (ended and _ended_by(child) == -signal.SIGKILL) or str(fault) == MemoryError.__name__
+            starved = (ended and _ended_by(child) == -signal.SIGKILL) or str(
+                fault
+            ) == MemoryError.__name__
             self.close()
             if starved:
                 raise MemoryError(str(fault)) from fault
@@ -88,7 +96,9 @@ class Decoder:
                     f"{DECOMPRESS}",
                 ) from fault
             why = (
-                str(fault) if isinstance(fault, ValueError) and len(str(fault)) < 60 else type(fault).__name__
+                str(fault)
+                if isinstance(fault, ValueError) and len(str(fault)) < 60
+                else type(fault).__name__
             )
             raise VolumeError(
                 "volume-corrupt",
@@ -105,8 +115,10 @@ class Decoder:
             *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
         ]
         self._child = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-m", __name__], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [sys.executable, "-P", "-W", "ignore", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
         )
         return self._child
@@ -117,7 +129,7 @@ class Decoder:
         if child is not None:
             child.kill()
             for stream in filter(None, (child.stdin, child.stdout)):
-                with suppress(OSError):     # unwritten data for a dead child
+                with suppress(OSError):  # unwritten data for a dead child
                     stream.close()
             child.wait()
 
@@ -152,14 +164,18 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
             with quietly():
                 dataset = dataset or dataset_of(Item(Path(job["path"]), job["member"]), pixels=True)
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
-        except Exception as fault:          # decoders raise any exception for data they cannot decode
+        except Exception as fault:  # decoders raise any exception for data they cannot decode
             responses.write(
-                json.dumps({"why": UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__}).encode()
+                json.dumps(
+                    {"why": UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__}
+                ).encode()
                 + b"\n"
             )
             return
         if DAMAGE.search(os.pread(2, 1 << 16, before)):
-            responses.write(json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n")
+            responses.write(
+                json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n"
+            )
             return
         facts = {"shape": stored.shape, "dtype": stored.dtype.str, "bytes": stored.nbytes}
         responses.write(json.dumps(facts).encode() + b"\n" + stored.tobytes())
@@ -185,7 +201,9 @@ def add_plugins() -> None:
     from pydicom.pixels.decoders import base
 
     for decoder in (
-        base.JPEGExtended12BitDecoder, base.HTJ2KLosslessDecoder, base.HTJ2KLosslessRPCLDecoder,
+        base.JPEGExtended12BitDecoder,
+        base.HTJ2KLosslessDecoder,
+        base.HTJ2KLosslessRPCLDecoder,
         base.HTJ2KDecoder,
     ):
         if is_available(decoder.UID):
@@ -204,10 +222,12 @@ def decodable_syntaxes() -> list[UID]:
     add_plugins()
     syntaxes: list[UID] = []
     for syntax in AllTransferSyntaxes:
-        with suppress(NotImplementedError):         # pydicom knows of no decoder for it
+        with suppress(NotImplementedError):  # pydicom knows of no decoder for it
             if get_decoder(syntax).is_available and not syntax.is_deflated:
                 syntaxes.append(syntax)
-    return sorted(syntaxes, key=lambda syntax: (syntax.is_compressed, syntax != ExplicitVRLittleEndian))
+    return sorted(
+        syntaxes, key=lambda syntax: (syntax.is_compressed, syntax != ExplicitVRLittleEndian)
+    )
 
 
 def is_available(syntax: str) -> bool:
@@ -250,8 +270,10 @@ def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
     )
     syntax = gdcm.TransferSyntax.GetTSType(str.__str__(runner.transfer_syntax))
     image.SetTransferSyntax(gdcm.TransferSyntax(syntax))
-    image.SetPixelFormat(gdcm.PixelFormat(1, allocated, stored, stored - 1, runner.pixel_representation))
-    return bytes(image.GetBuffer().encode("utf-8", "surrogateescape"))      # GDCM gives char* as str
+    image.SetPixelFormat(
+        gdcm.PixelFormat(1, allocated, stored, stored - 1, runner.pixel_representation)
+    )
+    return bytes(image.GetBuffer().encode("utf-8", "surrogateescape"))  # GDCM gives char* as str
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ DAYS_A_YEAR = 365.25
 AGE_UNITS = {"Y": 1.0, "M": 1 / 12, "W": 7 / DAYS_A_YEAR, "D": 1 / DAYS_A_YEAR}
 # an age in whole years leaves a year open, and some are rounded up
 SAME_BIRTH_YEARS = 2.0
-UNDATED_YEARS = 15.0            # between two ages of one person whose studies have no dates
+UNDATED_YEARS = 15.0  # between two ages of one person whose studies have no dates
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,13 @@ class Demographics:
         born = year - age if age is not None and year is not None else None
         sex = facts.sex if facts.sex in ("M", "F") else ""
         return cls(
-            facts.patient_id, facts.name, facts.birthday, sex, born, age, facts.born_on_new_year,
+            facts.patient_id,
+            facts.name,
+            facts.birthday,
+            sex,
+            born,
+            age,
+            facts.born_on_new_year,
         )
 
     @property
@@ -64,7 +70,12 @@ class Demographics:
         same_birthday = bool(self.birthday) and self.birthday == other.birthday
         is_other_name = not (self.name <= other.name or other.name <= self.name)
         # a name changes with a marriage; under a PatientID for all, the birth date may be one for all too
-        if self.name and other.name and is_other_name and (not same_birthday or self.is_placeholder):
+        if (
+            self.name
+            and other.name
+            and is_other_name
+            and (not same_birthday or self.is_placeholder)
+        ):
             found.append("name")
         # a month and day that were removed are 1 January, and a date that was is 19000101
         is_rounded = not self.is_placeholder and (self.on_new_year or other.on_new_year)

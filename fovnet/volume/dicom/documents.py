@@ -11,16 +11,19 @@ import re
 from collections.abc import Collection
 from pathlib import PurePath
 
-MEMBERS = tuple((re.compile(names), kind) for names, kind in (
-    (r"\[Content_Types\]\.xml|_rels/\.rels", "an Office document"),
-    (r"(base/manifest/)?AndroidManifest\.xml", "an Android package"),
-    (r"META-INF/(MANIFEST\.MF)?", "a Java archive"),
-    (r"mimetype", "an OpenDocument or EPUB document"),
-    (r"[^/]+\.dist-info/WHEEL|EGG-INFO/PKG-INFO", "a Python package"),
-    (r"Payload/[^/]+\.app/.*", "an iOS package"),
-    (r"Index/Document\.iwa|Index\.zip", "an iWork document"),
-    (r"[^/]+\.kml", "a map"),
-))
+MEMBERS = tuple(
+    (re.compile(names), kind)
+    for names, kind in (
+        (r"\[Content_Types\]\.xml|_rels/\.rels", "an Office document"),
+        (r"(base/manifest/)?AndroidManifest\.xml", "an Android package"),
+        (r"META-INF/(MANIFEST\.MF)?", "a Java archive"),
+        (r"mimetype", "an OpenDocument or EPUB document"),
+        (r"[^/]+\.dist-info/WHEEL|EGG-INFO/PKG-INFO", "a Python package"),
+        (r"Payload/[^/]+\.app/.*", "an iOS package"),
+        (r"Index/Document\.iwa|Index\.zip", "an iWork document"),
+        (r"[^/]+\.kml", "a map"),
+    )
+)
 CALLED = re.compile(
     r"\.(doc[xm]|dot[xm]|xls[xmb]|xlt[xm]|pp[ts][xm]|pot[xm]|vsdx|o?xps|od[tspgfb]|ot[tsp]|epub|pages|numbers|key|[jwe]ar|aar|aab|apks?|xapk"
     r"|ipa|whl|egg|xpi|crx|vsix|nupkg|npz|kmz|pth?|ckpt|keras|3mf|sketch|[ms]lx|cbz|kra|ora|h5p)",

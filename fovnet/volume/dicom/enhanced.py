@@ -32,9 +32,14 @@ GROUPS = (
     "CardiacSynchronizationSequence",
     "TemporalPositionSequence",
 )
-WITHIN = ("DiffusionGradientDirectionSequence",)            # nested in a group, with one item as well
+WITHIN = ("DiffusionGradientDirectionSequence",)  # nested in a group, with one item as well
 OF_ALL = (
-    "SOPInstanceUID", "SOPClassUID", "Rows", "Columns", "ImageType", "InstanceNumber",
+    "SOPInstanceUID",
+    "SOPClassUID",
+    "Rows",
+    "Columns",
+    "ImageType",
+    "InstanceNumber",
     "ComplexImageComponent",
 )
 CALLED_ELSEWHERE = {  # enhanced keyword to the classic keyword of the same attribute
@@ -73,7 +78,9 @@ def _flat(groups: Any) -> dict[str, Any]:
     later groups take precedence."""
     found: dict[str, Any] = {}
     items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
-    for item in items + [sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))]:
+    for item in items + [
+        sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))
+    ]:
         restore_types(item)
         get = getter(item)
         for key in (element.keyword for element in item):

@@ -31,11 +31,24 @@ from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_f
 from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
 from fovnet.volume.dicom.source import Item
 
-MR_IMAGES = ("1.2.840.10008.5.1.4.1.1.4", "1.2.840.10008.5.1.4.1.1.4.1", "1.2.840.10008.5.1.4.1.1.4.4")
+MR_IMAGES = (
+    "1.2.840.10008.5.1.4.1.1.4",
+    "1.2.840.10008.5.1.4.1.1.4.1",
+    "1.2.840.10008.5.1.4.1.1.4.4",
+)
 MANUFACTURERS = {
-    "SIEMENS": "Siemens", "PHILIPS": "Philips", "GE": "GE", "GENERAL": "GE", "TOSHIBA": "Toshiba",
-    "CANON": "Canon", "HITACHI": "Hitachi", "FUJIFILM": "Fujifilm", "UIH": "United Imaging",
-    "UNITED": "United Imaging", "BRUKER": "Bruker", "ESAOTE": "Esaote",
+    "SIEMENS": "Siemens",
+    "PHILIPS": "Philips",
+    "GE": "GE",
+    "GENERAL": "GE",
+    "TOSHIBA": "Toshiba",
+    "CANON": "Canon",
+    "HITACHI": "Hitachi",
+    "FUJIFILM": "Fujifilm",
+    "UIH": "United Imaging",
+    "UNITED": "United Imaging",
+    "BRUKER": "Bruker",
+    "ESAOTE": "Esaote",
 }
 """The first word of a manufacturer's name, in capitals, to its name in tables."""
 
@@ -58,7 +71,9 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
             )
         number = whole(get("NumberOfFrames"))
         if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
-            raise VolumeError("volume-corrupt", f"{item}: {number} frames are impossible. Export it again.")
+            raise VolumeError(
+                "volume-corrupt", f"{item}: {number} frames are impossible. Export it again."
+            )
         if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
             return enhanced_frames(item, dataset, facts)
         frame = frame_from(item, facts, get, 1 if number > 1 else 0)
@@ -77,22 +92,39 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
 
 def _facts(get: Callable[[str], Any]) -> Facts:
     photometric = text(get("PhotometricInterpretation")).upper()
-    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (0, 1)
-    words = " ".join(text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")).upper()
+    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (
+        0,
+        1,
+    )
+    words = " ".join(
+        text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")
+    ).upper()
     has_pixels = get("Rows") is not None or get("Columns") is not None
     return Facts(
-        text(get("PatientID")), text(get("StudyInstanceUID")), text(get("SeriesInstanceUID")),
-        text(get("SeriesNumber")), text(get("Modality")).upper(), text(get("SOPClassUID")), has_pixels,
-        "" if grey else photometric or "several samples", text(get("BurnedInAnnotation")).upper() == "YES",
-        _is_captured(get), words,
+        text(get("PatientID")),
+        text(get("StudyInstanceUID")),
+        text(get("SeriesInstanceUID")),
+        text(get("SeriesNumber")),
+        text(get("Modality")).upper(),
+        text(get("SOPClassUID")),
+        has_pixels,
+        "" if grey else photometric or "several samples",
+        text(get("BurnedInAnnotation")).upper() == "YES",
+        _is_captured(get),
+        words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""),
-        real(get("MagneticFieldStrength")), text(get("BodyPartExamined")),
-        birthday_of(text(get("PatientBirthDate"))), name_of(text(get("PatientName"))),
+        real(get("MagneticFieldStrength")),
+        text(get("BodyPartExamined")),
+        birthday_of(text(get("PatientBirthDate"))),
+        name_of(text(get("PatientName"))),
         tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL),
-        tuple(text(get(key)) for key in TIMES), is_animal(get),
-        text(get("PatientSex")).upper(), text(get("PatientAge")),
+        tuple(text(get(key)) for key in TIMES),
+        is_animal(get),
+        text(get("PatientSex")).upper(),
+        text(get("PatientAge")),
         text(get("StudyDate")) or text(get("SeriesDate")) or text(get("AcquisitionDate")),
-        has_unclear_species(get), is_new_year(text(get("PatientBirthDate"))),
+        has_unclear_species(get),
+        is_new_year(text(get("PatientBirthDate"))),
     )
 
 
@@ -104,6 +136,8 @@ def _is_captured(get: Callable[[str], Any]) -> bool:
     """
     if not text(get("ConversionType")):
         return False
-    placed = get("PerFrameFunctionalGroupsSequence") is not None or vector(get("ImagePositionPatient"), 3)
+    placed = get("PerFrameFunctionalGroupsSequence") is not None or vector(
+        get("ImagePositionPatient"), 3
+    )
     burned_in = text(get("BurnedInAnnotation")).upper() == "YES"
     return text(get("SOPClassUID")) not in MR_IMAGES or not placed or burned_in

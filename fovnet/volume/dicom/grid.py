@@ -24,11 +24,13 @@ from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import EVEN, MAX_GAP, SAME_PLACE_MM, position_labels
 from fovnet.volume.grid import LPS_TO_RAS
 
-SAME_LINE_PX = 0.1              # largest shift in the plane that is ignored
-MAX_GANTRY_TILT_DEG = 45.0      # between the line through the images and the normal; gantries tilt to 30°
+SAME_LINE_PX = 0.1  # largest shift in the plane that is ignored
+MAX_GANTRY_TILT_DEG = (
+    45.0  # between the line through the images and the normal; gantries tilt to 30°
+)
 # largest field of view that shifted images may cover together, in fields of view of one
 MAX_SPREAD = 2.0
-UNIT = 0.02                     # tolerance of a direction's length, and of the cosine between the two
+UNIT = 0.02  # tolerance of a direction's length, and of the cosine between the two
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,9 @@ class Stand:
     order: NDArray[np.int64]
     along: NDArray[np.float64]
     across: NDArray[np.float64]
-    axes: NDArray[np.float64]           # (3, 3) rows: direction of growing column, of growing row, normal
-    origin: NDArray[np.float64]         # (3,) of the first image in that order
-    spacing_mm: tuple[float, float]     # between rows, between columns
+    axes: NDArray[np.float64]  # (3, 3) rows: direction of growing column, of growing row, normal
+    origin: NDArray[np.float64]  # (3,) of the first image in that order
+    spacing_mm: tuple[float, float]  # between rows, between columns
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,13 @@ def stand_of(source: str, frames: Sequence[Frame]) -> Stand:
     spacing = frames[0].spacing_mm
     if spacing is None or min(spacing) <= 0:
         seen = (
-            "no PixelSpacing" if spacing is None else f"a PixelSpacing of {spacing[0]:g} × {spacing[1]:g} mm"
+            "no PixelSpacing"
+            if spacing is None
+            else f"a PixelSpacing of {spacing[0]:g} × {spacing[1]:g} mm"
         )
         raise VolumeError(
-            "volume-geometry", f"{source}: {seen}; two numbers above 0 are wanted. Export the series again."
+            "volume-geometry",
+            f"{source}: {seen}; two numbers above 0 are wanted. Export the series again.",
         )
     positions = np.asarray([frame.position for frame in frames], dtype=np.float64)
     along = positions @ axes[2]
@@ -108,7 +113,9 @@ def grid_of(source: str, planes: NDArray[np.float32], stand: Stand) -> Grid:
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = stand.axes.T * [stand.spacing_mm[1], stand.spacing_mm[0], step_mm]
     vox_to_lps[:3, 3] = stand.origin + start @ stand.axes[:2]
-    return Grid(planes.transpose(2, 1, 0), LPS_TO_RAS @ vox_to_lps + 0.0, nearest, tilt_notes + gap_notes)
+    return Grid(
+        planes.transpose(2, 1, 0), LPS_TO_RAS @ vox_to_lps + 0.0, nearest, tilt_notes + gap_notes
+    )
 
 
 def _axes(source: str, frame: Frame) -> NDArray[np.float64]:
@@ -164,7 +171,12 @@ def _upright(
     upright = np.stack(
         [
             ndimage.affine_transform(
-                plane, np.ones(2), (low - offset)[::-1], tuple(size[::-1]), order=1, mode="constant",
+                plane,
+                np.ones(2),
+                (low - offset)[::-1],
+                tuple(size[::-1]),
+                order=1,
+                mode="constant",
                 cval=fill,
             )
             for plane, offset in zip(planes, moved, strict=True)
@@ -184,16 +196,27 @@ def _even(
     about the median distance."""
     count = len(along)
     if count == 1:
-        return planes, 1.0, np.zeros(1, dtype=np.int64), ("a single image: 1 mm is taken for its thickness",)
+        return (
+            planes,
+            1.0,
+            np.zeros(1, dtype=np.int64),
+            ("a single image: 1 mm is taken for its thickness",),
+        )
     mean_mm = float(along[-1] - along[0]) / (count - 1)
     off_mm = float(np.abs(along - along[0] - mean_mm * np.arange(count)).max())
     if off_mm <= EVEN * mean_mm:
-        notes = (f"positions off a regular grid by up to {off_mm:.2f} mm",) if off_mm > 0.01 * mean_mm else ()
+        notes = (
+            (f"positions off a regular grid by up to {off_mm:.2f} mm",)
+            if off_mm > 0.01 * mean_mm
+            else ()
+        )
         return planes, mean_mm, np.arange(count), notes
     gaps = np.diff(along)
     usual, widest = float(np.median(gaps)), int(gaps.argmax())
     if gaps[widest] > MAX_GAP * usual or count < 4:
-        apart = f"images {widest + 1} and {widest + 2} along the normal lie {gaps[widest]:.2f} mm apart"
+        apart = (
+            f"images {widest + 1} and {widest + 2} along the normal lie {gaps[widest]:.2f} mm apart"
+        )
         raise VolumeError(
             "volume-gaps",
             f"{source}: {apart}, the others usually {usual:.2f} mm (limit {MAX_GAP:g} times that, of four "

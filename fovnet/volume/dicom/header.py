@@ -25,21 +25,60 @@ from fovnet.volume.unpacking import has_preamble
 Vector = tuple[float, ...]
 
 TOP = (
-    "SOPClassUID", "SOPInstanceUID", "Modality", "PatientID", "StudyInstanceUID", "SeriesInstanceUID",
-    "SeriesNumber", "InstanceNumber", "ImageType", "SeriesDescription", "ProtocolName", "SequenceName",
-    "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel", "PhotometricInterpretation", "BitsAllocated",
-    "BurnedInAnnotation", "ConversionType", "ComplexImageComponent", "SharedFunctionalGroupsSequence",
-    "PerFrameFunctionalGroupsSequence", "PatientPosition", "SpacingBetweenSlices", "Manufacturer",
-    "MagneticFieldStrength", "BodyPartExamined", "PatientName", "PatientBirthDate", "PatientSex",
-    "PatientAge", "StudyDate", "SeriesDate", "AnatomicalOrientationType", "PatientSpeciesDescription",
-    "PatientSpeciesCodeSequence", "PatientBreedDescription", "PatientBreedCodeSequence",
+    "SOPClassUID",
+    "SOPInstanceUID",
+    "Modality",
+    "PatientID",
+    "StudyInstanceUID",
+    "SeriesInstanceUID",
+    "SeriesNumber",
+    "InstanceNumber",
+    "ImageType",
+    "SeriesDescription",
+    "ProtocolName",
+    "SequenceName",
+    "Rows",
+    "Columns",
+    "NumberOfFrames",
+    "SamplesPerPixel",
+    "PhotometricInterpretation",
+    "BitsAllocated",
+    "BurnedInAnnotation",
+    "ConversionType",
+    "ComplexImageComponent",
+    "SharedFunctionalGroupsSequence",
+    "PerFrameFunctionalGroupsSequence",
+    "PatientPosition",
+    "SpacingBetweenSlices",
+    "Manufacturer",
+    "MagneticFieldStrength",
+    "BodyPartExamined",
+    "PatientName",
+    "PatientBirthDate",
+    "PatientSex",
+    "PatientAge",
+    "StudyDate",
+    "SeriesDate",
+    "AnatomicalOrientationType",
+    "PatientSpeciesDescription",
+    "PatientSpeciesCodeSequence",
+    "PatientBreedDescription",
+    "PatientBreedCodeSequence",
 )
 PROTOCOL = (
-    "FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant", "ContrastBolusAgent",
+    "FrameOfReferenceUID",
+    "RepetitionTime",
+    "ScanningSequence",
+    "SequenceVariant",
+    "ContrastBolusAgent",
 )
 TIMES = ("AcquisitionDateTime", "AcquisitionDate", "AcquisitionTime", "SeriesTime", "ContentTime")
 PLACED = (
-    "ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope", "RescaleIntercept",
+    "ImagePositionPatient",
+    "ImageOrientationPatient",
+    "PixelSpacing",
+    "RescaleSlope",
+    "RescaleIntercept",
 )
 APART = (  # images that differ in one of these are never in one volume
     ("image type", "ImageType"),
@@ -51,26 +90,39 @@ APART = (  # images that differ in one of these are never in one volume
 )
 # compared in turn if two images lie at one position; slices of one 2-D volume may differ in some
 PERHAPS = (
-    ("echo time", "EchoTime"), ("acquisition number", "AcquisitionNumber"), ("trigger time", "TriggerTime"),
-    ("inversion time", "InversionTime"), ("flip angle", "FlipAngle"),
-    ("gradient direction", "DiffusionGradientOrientation"), ("acquisition time", "AcquisitionTime"),
-    ("content time", "ContentTime"), ("coil", "ReceiveCoilName"),
+    ("echo time", "EchoTime"),
+    ("acquisition number", "AcquisitionNumber"),
+    ("trigger time", "TriggerTime"),
+    ("inversion time", "InversionTime"),
+    ("flip angle", "FlipAngle"),
+    ("gradient direction", "DiffusionGradientOrientation"),
+    ("acquisition time", "AcquisitionTime"),
+    ("content time", "ContentTime"),
+    ("coil", "ReceiveCoilName"),
 )
 # vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaics
 PRIVATE = {
-    "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"), "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
-    "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"), "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
-    "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"), "uih_slices": (0x0065, 0x51, "IMAGE PRIVATE HEADER"),
+    "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"),
+    "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
+    "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"),
+    "ge_component": (0x0043, 0x2F, "GEMS_PARM_01"),
+    "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
+    "uih_slices": (0x0065, 0x51, "IMAGE PRIVATE HEADER"),
 }
 """(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F
 (DICOM PS3.5, 7.8.1)."""
-BLOCKS = range(0x10, 0x20)      # the standard allows 240; scanners and archives use a few
-SHORT = 64                      # bytes of an attribute that names a volume
+BLOCKS = range(0x10, 0x20)  # the standard allows 240; scanners and archives use a few
+SHORT = 64  # bytes of an attribute that names a volume
 # struct formats of binary elements that are stored as raw bytes (UN)
 NUMBERS = {"philips_b": "f", "ge_component": "h"}
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {
-    "P": "PHASE", "PHASE": "PHASE", "PHASE MAP": "PHASE", "R": "REAL", "REAL": "REAL", "I": "IMAGINARY",
+    "P": "PHASE",
+    "PHASE": "PHASE",
+    "PHASE MAP": "PHASE",
+    "R": "REAL",
+    "REAL": "REAL",
+    "I": "IMAGINARY",
     "IMAGINARY": "IMAGINARY",
 }
 
@@ -185,7 +237,9 @@ def short_values(item: Item) -> dict[int, bytes]:
         values = [(element.tag, element.value) for element in whole_header(item).values()]
     except (VolumeError, OSError):
         return {}
-    return {int(tag): value for tag, value in values if isinstance(value, bytes) and len(value) <= SHORT}
+    return {
+        int(tag): value for tag, value in values if isinstance(value, bytes) and len(value) <= SHORT
+    }
 
 
 def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
@@ -201,30 +255,37 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
         file.seek(0)
         try:
             tags = None if pixels or every else _wanted()
-            dataset = pydicom.dcmread(file, stop_before_pixels=not pixels, specific_tags=tags, force=force)
+            dataset = pydicom.dcmread(
+                file, stop_before_pixels=not pixels, specific_tags=tags, force=force
+            )
             restore_types(dataset)
         except InvalidDicomError as fault:
-            raise VolumeError("volume-format", f"{item}: not a DICOM file. Name the image itself.") from fault
+            raise VolumeError(
+                "volume-format", f"{item}: not a DICOM file. Name the image itself."
+            ) from fault
         except EOFError as fault:
             raise VolumeError(
                 "volume-truncated", f"{item}: the file ends too early. Copy it again."
             ) from fault
-        except RecursionError as fault:     # pydicom descends by three calls a level, Python to 1,000
+        except RecursionError as fault:  # pydicom descends by three calls a level, Python to 1,000
             raise VolumeError(
                 "volume-nested",
                 f"{item}: sequences within sequences, some hundred levels deep; headers of scanners have "
                 "fewer than ten. Remove the sequence, a private one most likely (dcmodify -ea TAG).",
             ) from fault
-        except Exception as fault:      # damaged data: pydicom may raise any exception
+        except Exception as fault:  # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
             raise VolumeError(
-                "volume-corrupt", f"{item}: damaged DICOM ({type(fault).__name__}). Export it again."
+                "volume-corrupt",
+                f"{item}: damaged DICOM ({type(fault).__name__}). Export it again.",
             ) from fault
     if "SOPClassUID" not in dataset and "Rows" not in dataset:
         # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
         if pixels:
-            raise VolumeError("volume-truncated", f"{item}: the file ends too early. Copy it again.")
+            raise VolumeError(
+                "volume-truncated", f"{item}: the file ends too early. Copy it again."
+            )
         raise VolumeError(
             "volume-format",
             f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it again, "
@@ -238,16 +299,26 @@ def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int)
     image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
     component = component_of(get, image_type)
     values = {
-        "ComplexImageComponent": component, "DiffusionBValue": _b_value(get),
+        "ComplexImageComponent": component,
+        "DiffusionBValue": _b_value(get),
         "ImageType": "\\".join(image_type),
     }
     return Frame(
-        item, facts, text(get("SOPInstanceUID")), number, whole(get("Rows")), whole(get("Columns")),
-        vector(get("ImageOrientationPatient"), 6), vector(get("ImagePositionPatient"), 3),
-        vector(get("PixelSpacing"), 2), image_type,
+        item,
+        facts,
+        text(get("SOPInstanceUID")),
+        number,
+        whole(get("Rows")),
+        whole(get("Columns")),
+        vector(get("ImageOrientationPatient"), 6),
+        vector(get("ImagePositionPatient"), 3),
+        vector(get("PixelSpacing"), 2),
+        image_type,
         tuple((name, values[key] if key in values else _value(get(key))) for name, key in APART),
-        tuple((name, _value(get(key))) for name, key in PERHAPS), whole(get("InstanceNumber")),
-        _scale(get("RescaleSlope"), 1.0), _scale(get("RescaleIntercept"), 0.0),
+        tuple((name, _value(get(key))) for name, key in PERHAPS),
+        whole(get("InstanceNumber")),
+        _scale(get("RescaleSlope"), 1.0),
+        _scale(get("RescaleIntercept"), 0.0),
     )
 
 
@@ -266,11 +337,12 @@ def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
 def getter(*layers: Any) -> Callable[[str], Any]:
     """A look-up by keyword that returns the first value found in these datasets or mappings, None if there is
     none."""
+
     def get(keyword: str) -> Any:
         for layer in layers:
             try:
                 found = _private(layer, keyword) if keyword in PRIVATE else layer.get(keyword)
-            except Exception:           # an element whose value pydicom cannot convert counts as missing
+            except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
             if found is not None and found != "":
                 return found
@@ -373,7 +445,7 @@ def _b_value(get: Callable[[str], Any]) -> str:
     for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
         number = real(get(key))
         if number is not None:
-            return f"{number % 1e5:.0f}"            # GE adds a multiple of 10^5 to some
+            return f"{number % 1e5:.0f}"  # GE adds a multiple of 10^5 to some
     return ""
 
 
@@ -385,9 +457,17 @@ def _wanted() -> list[Any]:
     keywords = (*TOP, *PROTOCOL, *TIMES, *PLACED, *(key for _, key in APART + PERHAPS))
     known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
     # pydicom finds VRs by them
-    claims = [group << 16 | block for group in {group for group, *_ in PRIVATE.values()} for block in BLOCKS]
+    claims = [
+        group << 16 | block
+        for group in {group for group, *_ in PRIVATE.values()}
+        for block in BLOCKS
+    ]
     return (
         known
         + claims
-        + [group << 16 | block << 8 | place for group, place, _ in PRIVATE.values() for block in BLOCKS]
+        + [
+            group << 16 | block << 8 | place
+            for group, place, _ in PRIVATE.values()
+            for block in BLOCKS
+        ]
     )

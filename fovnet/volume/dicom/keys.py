@@ -28,7 +28,7 @@ MOST_DIRECTIONS = 256
 SAME_DIRECTION = 0.01
 SIZE = ("matrix size", "pixel spacing", "orientation")
 NAMES = (*SIZE, *(name for name, _ in APART), "series number")
-COUNTED = ("echo", "temporal position")     # some programs write the slice number there
+COUNTED = ("echo", "temporal position")  # some programs write the slice number there
 PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))
 """Attributes that may tell slices acquired together from the others of their volume."""
 OVER_TIME = ("echo", "stack", "temporal position", "b-value")
@@ -67,7 +67,9 @@ def series_number(frame: Frame) -> str:
 def _apart(frame: Frame, directions: list[Frame]) -> Key:
     """The values of an image, without the number of its series; `directions` collects the orientations found
     so far."""
-    spacing = "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
+    spacing = (
+        "none" if frame.spacing_mm is None else "\\".join(f"{mm:.4g}" for mm in frame.spacing_mm)
+    )
     turned = "none"
     if frame.orientation is not None:
         known = (number for number, one in enumerate(directions) if same_direction(one, frame))
@@ -131,7 +133,9 @@ def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int
     """Blanks in place an echo or temporal position that numbers the slices of a stack."""
     for indices in _alike(keys, counts):
         counting = [
-            place for place in counts if len({keys[index][place] for index in indices}) == len(indices)
+            place
+            for place in counts
+            if len({keys[index][place] for index in indices}) == len(indices)
         ]
         if counting and is_stack([frames[index] for index in indices]):
             for index in indices:

@@ -31,13 +31,13 @@ from fovnet.volume.dicom.positions import (
     position_labels,
 )
 
-MOST_STACKS = 4                 # in one mixture; a number that recurs more often counts nothing
+MOST_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
 # as `EVEN`, where places alone tell stacks apart: scanners write them to 0.1 %, and coarse grids lie in noise
 SAME_GRID = 0.02
-LEAST_BY_PLACES = 4             # images of a stack then: three of six odd places are even by chance
-MOST_TRIED = 4                  # longest progressions from the first image that are tried
-LONGEST_PERIOD = 8              # gaps, after which the gaps of a mixture of grids repeat
-LEAST_PERIODS = 3               # fewer may be chance
+LEAST_BY_PLACES = 4  # images of a stack then: three of six odd places are even by chance
+MOST_TRIED = 4  # longest progressions from the first image that are tried
+LONGEST_PERIOD = 8  # gaps, after which the gaps of a mixture of grids repeat
+LEAST_PERIODS = 3  # fewer may be chance
 
 
 def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
@@ -150,7 +150,8 @@ def _alternates(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
         return False
     periods = range(2, min(LONGEST_PERIOD, len(woven) // LEAST_PERIODS) + 1)
     return any(
-        np.count_nonzero(woven[period:] != woven[:-period]) <= MISSING * len(woven) for period in periods
+        np.count_nonzero(woven[period:] != woven[:-period]) <= MISSING * len(woven)
+        for period in periods
     )
 
 
@@ -216,8 +217,12 @@ class _Search:
         return stack
 
     def _nearest(
-        self, indices: Sequence[int], along: NDArray[np.float64], wanted: NDArray[np.float64],
-        within_mm: float, numbers: set[int],
+        self,
+        indices: Sequence[int],
+        along: NDArray[np.float64],
+        wanted: NDArray[np.float64],
+        within_mm: float,
+        numbers: set[int],
     ) -> int | None:
         """The image nearest to a place, of another number than these; None if none is so near."""
         low, high = np.searchsorted(along, [wanted[2] - within_mm, wanted[2] + within_mm])

@@ -40,7 +40,12 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """
     slices, normal = _csa(frame, dataset)
     step_mm = real(getter(dataset)("SpacingBetweenSlices")) or 0.0
-    if frame.orientation is None or frame.position is None or frame.spacing_mm is None or step_mm <= 0:
+    if (
+        frame.orientation is None
+        or frame.position is None
+        or frame.spacing_mm is None
+        or step_mm <= 0
+    ):
         raise VolumeError(
             "volume-mosaic",
             f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing between "
@@ -51,16 +56,23 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     along_row, along_column = np.asarray(frame.orientation[:3]), np.asarray(frame.orientation[3:])
     spare = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
     first = np.asarray(frame.position) + along_row * spare[1] + along_column * spare[0]
-    note = f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
+    note = (
+        f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
+    )
     return _cut(
-        frame, rows, columns,
-        [tuple(map(float, first + index * step_mm * normal)) for index in range(slices)], note,
+        frame,
+        rows,
+        columns,
+        [tuple(map(float, first + index * step_mm * normal)) for index in range(slices)],
+        note,
     )
 
 
 def is_grid(frame: Frame, dataset: Any) -> bool:
     """Whether it is a UIH grid, perhaps one that has lost its private sequence."""
-    return len(_items(dataset)) > 1 or (frame.position is None and bool(GRID & set(frame.image_type)))
+    return len(_items(dataset)) > 1 or (
+        frame.position is None and bool(GRID & set(frame.image_type))
+    )
 
 
 def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
@@ -77,9 +89,14 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
             f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) that places "
             "its slices. Export it with its private attributes, or convert the original with dcm2niix.",
         )
-    rows, columns = _tile(frame, len(known), math.ceil(len(known) / math.ceil(math.sqrt(len(known)))))
+    rows, columns = _tile(
+        frame, len(known), math.ceil(len(known) / math.ceil(math.sqrt(len(known))))
+    )
     return _cut(
-        frame, rows, columns, known,
+        frame,
+        rows,
+        columns,
+        known,
         f"grid of {len(known)} slices, placed by private attributes of United Imaging",
     )
 
@@ -105,12 +122,21 @@ def _cut(frame: Frame, rows: int, columns: int, places: Sequence[Vector], note: 
     """A Frame for each tile, row by row."""
     # every mosaic is a volume of its own: a series of them is a time series
     apart = tuple(
-        (name, frame.sop_uid if name == "temporal position" else value) for name, value in frame.apart
+        (name, frame.sop_uid if name == "temporal position" else value)
+        for name, value in frame.apart
     )
     across = frame.columns // columns
     return [
-        replace(frame, apart=apart, rows=rows, columns=columns, number=0, position=place, notes=(note,),
-                tile=(index // across * rows, index % across * columns))
+        replace(
+            frame,
+            apart=apart,
+            rows=rows,
+            columns=columns,
+            number=0,
+            position=place,
+            notes=(note,),
+            tile=(index // across * rows, index % across * columns),
+        )
         for index, place in enumerate(places)
     ]
 
@@ -133,7 +159,11 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
             f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "
             "how many slices it holds. Export it from the scanner again.",
         ) from fault
-    if not 1 <= slices <= 4096 or normal.shape != (3,) or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2:
+    if (
+        not 1 <= slices <= 4096
+        or normal.shape != (3,)
+        or not abs(float(np.linalg.norm(normal)) - 1) < 1e-2
+    ):
         raise VolumeError(
             "volume-mosaic",
             f"{frame.item}: {slices} slices along {np.round(normal, 3)} are impossible. Export it again.",

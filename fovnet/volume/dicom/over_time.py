@@ -18,7 +18,11 @@ from fovnet.volume.dicom.repeats import same_slices, some_slices
 from fovnet.volume.dicom.series import Series
 
 CHANGING = (
-    "temporal position", "acquisition number", "trigger time", "acquisition time", "content time",
+    "temporal position",
+    "acquisition number",
+    "trigger time",
+    "acquisition time",
+    "content time",
     "gradient direction",
 )
 REASON = "the same slices once more, of another time point under a series UID of its own"
@@ -28,7 +32,7 @@ def repeats_over_time(found: Sequence[Series]) -> list[Series]:
     """The series; of time points with a series UID each, all but the first get the kind "repeat", and count
     as of its family."""
     kept: dict[tuple[Hashable, ...], list[Series]] = {}
-    first: dict[str, Series] = {}                       # by the id of a later time point
+    first: dict[str, Series] = {}  # by the id of a later time point
     for series in sorted((one for one in found if not one.kind), key=_moment):
         alike = kept.setdefault(_acquisition(series.frames[0]), [])
         earlier = next((other for other in alike if _is_repeat(series, other, same_slices)), None)
@@ -36,7 +40,7 @@ def repeats_over_time(found: Sequence[Series]) -> list[Series]:
             alike.append(series)
         else:
             first[series.id] = earlier
-    for alike in kept.values():                         # a time point that was broken off may be the first
+    for alike in kept.values():  # a time point that was broken off may be the first
         for series in alike:
             wholes = [other for other in alike if _is_repeat(series, other, some_slices)]
             if wholes:
@@ -53,7 +57,9 @@ def _is_repeat(
 
 def _told(series: Series, earlier: Series | None, others: int) -> Series:
     if earlier is not None:
-        return replace(series, kind="repeat", reason=REASON, family=earlier.family, whose=earlier.whose)
+        return replace(
+            series, kind="repeat", reason=REASON, family=earlier.family, whose=earlier.whose
+        )
     note = f"the first of {others + 1} time points, each with a series UID of its own"
     return replace(series, notes=(*series.notes, note)) if others else series
 
@@ -63,8 +69,15 @@ def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
     same = tuple(pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING)
     return (
-        facts.study_uid, spelling_of(facts.patient_id), facts.birthday, facts.name, series_number(frame),
-        facts.sop_class, facts.words, facts.protocol, same,
+        facts.study_uid,
+        spelling_of(facts.patient_id),
+        facts.birthday,
+        facts.name,
+        series_number(frame),
+        facts.sop_class,
+        facts.words,
+        facts.protocol,
+        same,
     )
 
 
@@ -72,7 +85,12 @@ def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], in
     """(temporal position, times, other attributes that change over time, image number) of the first image."""
     first = series.frames[0]
     others = tuple(value for name, value in (*first.apart, *first.perhaps) if name in CHANGING)
-    return real(dict(first.apart)["temporal position"]) or 0.0, first.facts.times, others, first.instance
+    return (
+        real(dict(first.apart)["temporal position"]) or 0.0,
+        first.facts.times,
+        others,
+        first.instance,
+    )
 
 
 def _is_another_moment(series: Series, earlier: Series) -> bool:

@@ -87,7 +87,10 @@ def _above_each_other(frames: list[Frame]) -> list[Part]:
         or not (_number_on(stacks) or _differ_in_one(stacks))
     ):
         return [((), (), frames)]
-    return [((f"stack {index}",), ("place along the normal",), stack) for index, stack in enumerate(stacks)]
+    return [
+        ((f"stack {index}",), ("place along the normal",), stack)
+        for index, stack in enumerate(stacks)
+    ]
 
 
 def _mixed(frames: list[Frame]) -> list[Part]:
@@ -112,9 +115,13 @@ def _run(numbers: list[int]) -> bool:
 def _differ_in_one(stacks: list[list[Frame]]) -> bool:
     """Whether some attribute has one value in each stack, and a different one in every stack."""
     values = [
-        [{frame.perhaps[index][1] for frame in stack} for stack in stacks] for index in range(len(PERHAPS))
+        [{frame.perhaps[index][1] for frame in stack} for stack in stacks]
+        for index in range(len(PERHAPS))
     ]
-    return any(all(len(own) == 1 for own in each) and len(set.union(*each)) == len(stacks) for each in values)
+    return any(
+        all(len(own) == 1 for own in each) and len(set.union(*each)) == len(stacks)
+        for each in values
+    )
 
 
 def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
@@ -141,7 +148,9 @@ def _doubled(frames: list[Frame], names: tuple[str, ...]) -> Iterator[Part]:
         return
     tag, told = _by_any_attribute(frames)
     if told:
-        yield from _further({f"part {number}": one for number, one in enumerate(told)}, (*names, tag))
+        yield from _further(
+            {f"part {number}": one for number, one in enumerate(told)}, (*names, tag)
+        )
     elif turns := _turns(frames, most):
         order = (*names, "order of the images at each position")
         yield from (((f"turn {index}",), order, turn) for index, turn in enumerate(turns))
@@ -165,7 +174,8 @@ def _stations(frames: list[Frame], parts: list[list[Frame]]) -> bool:
     labels = dict(zip(map(id, frames), position_labels(along).tolist(), strict=True))
     places = [{labels[id(frame)] for frame in part} for part in parts]
     return all(
-        len(part) == len(own) == max(own) - min(own) + 1 for part, own in zip(parts, places, strict=True)
+        len(part) == len(own) == max(own) - min(own) + 1
+        for part, own in zip(parts, places, strict=True)
     )
 
 
@@ -197,7 +207,11 @@ def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     failed.
     """
     along = positions_along(frames)
-    if along is None or not spans(frames, evenly=True) or any(frame.number or frame.tile for frame in frames):
+    if (
+        along is None
+        or not spans(frames, evenly=True)
+        or any(frame.number or frame.tile for frame in frames)
+    ):
         return "", []
     labels = position_labels(along)
     places = labels.max() + 1
@@ -205,7 +219,9 @@ def _by_any_attribute(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     for tag in sorted(set.intersection(*map(set, headers))):
         parts = grouped(range(len(frames)), (header[tag] for header in headers))
         even = 1 < len(parts) <= len(frames) // places
-        if even and all(np.ptp(np.bincount(labels[own], minlength=places)) == 0 for own in parts.values()):
+        if even and all(
+            np.ptp(np.bincount(labels[own], minlength=places)) == 0 for own in parts.values()
+        ):
             return f"attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})", [
                 [frames[index] for index in own] for own in parts.values()
             ]
@@ -247,6 +263,7 @@ def _time(frame: Frame, name: str) -> float:
 
 
 ORDERS: tuple[Callable[[Frame], float], ...] = (
-    lambda frame: frame.instance, lambda frame: _time(frame, "acquisition time"),
+    lambda frame: frame.instance,
+    lambda frame: _time(frame, "acquisition time"),
     lambda frame: _time(frame, "content time"),
 )

@@ -47,7 +47,9 @@ def name_of(written: str) -> frozenset[str]:
     initials are left out if there are longer words, unless those stand for a name that was removed
     (Anonymous^A)."""
     plain = "".join(
-        letter for letter in unicodedata.normalize("NFKD", written) if not unicodedata.combining(letter)
+        letter
+        for letter in unicodedata.normalize("NFKD", written)
+        if not unicodedata.combining(letter)
     ).casefold()
     plain = plain.translate(LETTERS)
     words = re.findall(r"[^\W_]+", plain)
@@ -82,7 +84,8 @@ def differing(frames: Sequence[Frame]) -> list[str]:
 def _only(index: int, person: Person) -> Person:
     """The person by one attribute alone."""
     return (
-        person[0] if index == 0 else "", person[1] if index == 1 else "",
+        person[0] if index == 0 else "",
+        person[1] if index == 1 else "",
         person[2] if index == 2 else frozenset(),
     )
 
@@ -122,7 +125,11 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     people: list[tuple[Person, list[Frame]]] = []
     unclear: list[tuple[Person, list[Frame]]] = []
     friends = {one: [other for other in images if _agree(one, other)] for one in images}
-    torn = {one for one, alike in friends.items() if not all(_agree(*two) for two in combinations(alike, 2))}
+    torn = {
+        one
+        for one, alike in friends.items()
+        if not all(_agree(*two) for two in combinations(alike, 2))
+    }
     for one in sorted(
         images, key=lambda one: (-sum(map(bool, one)), -len(one[2]), one[0], one[1], sorted(one[2]))
     ):
@@ -167,7 +174,9 @@ def _person(facts: Facts) -> Person:
 def _agree(one: Person, other: Person) -> bool:
     """Whether all attributes given in both agree."""
     mine, others = (spelling_of(one[0]), one[1]), (spelling_of(other[0]), other[1])
-    same = all(not mine[index] or not others[index] or mine[index] == others[index] for index in (0, 1))
+    same = all(
+        not mine[index] or not others[index] or mine[index] == others[index] for index in (0, 1)
+    )
     return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
 
 
@@ -201,4 +210,6 @@ same numbers."""
 
 def _collide(taken: Numbers, numbers: Numbers) -> bool:
     """Whether a number occurs in both with no UID in common, so that the images are not copies."""
-    return any(number in taken and not (taken[number] & uids) - {""} for number, uids in numbers.items())
+    return any(
+        number in taken and not (taken[number] & uids) - {""} for number, uids in numbers.items()
+    )

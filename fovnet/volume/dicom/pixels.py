@@ -39,10 +39,14 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
         for item, indices in by_item.items():
             dataset = dataset_of(item, pixels=True)
             _refuse_pixels(item, dataset)
-            inverted[indices] = text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
+            inverted[indices] = (
+                text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
+            )
             limits = _padding(dataset)
             for index, stored in zip(
-                indices, _stored(item, dataset, [frames[index] for index in indices], decoder), strict=True
+                indices,
+                _stored(item, dataset, [frames[index] for index in indices], decoder),
+                strict=True,
             ):
                 planes[index] = _rescaled(stored, frames[index])
                 if limits:
@@ -82,11 +86,19 @@ def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
 def _refuse_pixels(item: Item, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = getter(dataset)
-    bits, stored, high = whole(get("BitsAllocated")), whole(get("BitsStored")), whole(get("HighBit"))
-    photometric, samples = text(get("PhotometricInterpretation")).upper(), whole(get("SamplesPerPixel"))
+    bits, stored, high = (
+        whole(get("BitsAllocated")),
+        whole(get("BitsStored")),
+        whole(get("HighBit")),
+    )
+    photometric, samples = (
+        text(get("PhotometricInterpretation")).upper(),
+        whole(get("SamplesPerPixel")),
+    )
     if not any(key in dataset for key in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")):
         raise VolumeError(
-            "volume-truncated", f"{item}: a header without pixel data. Copy it again from its origin."
+            "volume-truncated",
+            f"{item}: a header without pixel data. Copy it again from its origin.",
         )
     if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples != 1:
         raise VolumeError(
@@ -94,7 +106,9 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
             f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). Give the "
             "series the colours were made from.",
         )
-    if "PixelData" in dataset and (bits not in BITS or not 1 < stored <= bits or high != stored - 1):
+    if "PixelData" in dataset and (
+        bits not in BITS or not 1 < stored <= bits or high != stored - 1
+    ):
         raise VolumeError(
             "volume-bits",
             f"{item}: {stored} bits stored of {bits} allocated, highest {high}; 8, 16 or 32 allocated with "
@@ -102,11 +116,13 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
         )
 
 
-def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder) -> list[NDArray[Any]]:
+def _stored(
+    item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder
+) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
     indices = [frame.number - 1 if frame.number else None for frame in frames]
-    if frames[0].tile is not None:          # all tiles are cut from one large image
+    if frames[0].tile is not None:  # all tiles are cut from one large image
         indices = [None]
     if "PixelData" in dataset:
         refuse = _refuse_unbelievable if syntax.is_compressed else _refuse_length
@@ -118,7 +134,8 @@ def _stored(item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder)
     if frames[0].tile is not None:
         found = [
             found[0][
-                frame.tile[0] : frame.tile[0] + frame.rows, frame.tile[1] : frame.tile[1] + frame.columns
+                frame.tile[0] : frame.tile[0] + frame.rows,
+                frame.tile[1] : frame.tile[1] + frame.columns,
             ]
             for frame in frames
             if frame.tile is not None
@@ -161,10 +178,11 @@ def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
             return pixel_array(dataset, index=index, raw=True)
     except MemoryError:
         raise
-    except Exception as fault:              # damaged data: pydicom may raise any exception
+    except Exception as fault:  # damaged data: pydicom may raise any exception
         why = f"the pixel data cannot be decoded ({type(fault).__name__})"
         raise VolumeError(
-            "volume-corrupt", f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw)."
+            "volume-corrupt",
+            f"{item}: {why}. Copy it again, or decompress it elsewhere (gdcmconv --raw).",
         ) from fault
 
 
@@ -205,7 +223,11 @@ def with_transfer_syntax(dataset: Any) -> None:
         implicit, little = dataset.original_encoding
         dataset.file_meta = FileMetaDataset()
         dataset.file_meta.TransferSyntaxUID = (
-            ImplicitVRLittleEndian if implicit else ExplicitVRLittleEndian if little else ExplicitVRBigEndian
+            ImplicitVRLittleEndian
+            if implicit
+            else ExplicitVRLittleEndian
+            if little
+            else ExplicitVRBigEndian
         )
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fovnet.volume.dicom.header import Frame
 
-SAME_PLACE_MM = 0.01            # positions are written to 1e-4 mm or better
-REPEATED_MM = 0.5               # repetitions of a slice in one series lie nearer than this along the normal
+SAME_PLACE_MM = 0.01  # positions are written to 1e-4 mm or better
+REPEATED_MM = 0.5  # repetitions of a slice in one series lie nearer than this along the normal
 # times the median distance: up to two consecutive missing images are interpolated
 MAX_GAP = 3.5
 # largest deviation of an image from its place in an evenly spaced stack, as a share of the spacing
@@ -37,7 +37,9 @@ def placed_by(frames: Sequence[Frame]) -> NDArray[np.float64] | None:
     if axes is None or any(frame.position is None for frame in frames):
         return None
     rows, columns = np.asarray(axes[:3]), np.asarray(axes[3:])
-    positions: NDArray[np.float64] = np.asarray([frame.position for frame in frames], dtype=np.float64)
+    positions: NDArray[np.float64] = np.asarray(
+        [frame.position for frame in frames], dtype=np.float64
+    )
     placed: NDArray[np.float64] = positions @ np.stack([rows, columns, np.cross(rows, columns)]).T
     return placed
 

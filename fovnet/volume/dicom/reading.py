@@ -80,7 +80,8 @@ def _stacked(source: str, series: Series) -> Volume:
     shape = (frames[0].columns, frames[0].rows, len(frames))
     if min(shape) < 1:
         raise VolumeError(
-            "volume-shape", f"{source}: images of {times(shape[:2])} pixels. Export the series again."
+            "volume-shape",
+            f"{source}: images of {times(shape[:2])} pixels. Export the series again.",
         )
     refuse_size(source, shape)
     stand = stand_of(source, frames)

@@ -40,11 +40,15 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
     after = np.clip(np.searchsorted(others[:, 2], mine[:, 2]), 1, len(others) - 1)
     is_before = mine[:, 2] - others[after - 1, 2] < others[after, 2] - mine[:, 2]
     nearest = after - is_before
-    return len(set(nearest.tolist())) == len(group) and _lie_together(mine, others[nearest], group[0])
+    return len(set(nearest.tolist())) == len(group) and _lie_together(
+        mine, others[nearest], group[0]
+    )
 
 
 def _look_alike(mine: Frame, other: Frame) -> bool:
-    looks = [tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, other)]
+    looks = [
+        tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, other)
+    ]
     sizes = [(frame.rows, frame.columns, frame.spacing_mm) for frame in (mine, other)]
     return looks[0] == looks[1] and sizes[0] == sizes[1] and same_direction(mine, other)
 

@@ -19,7 +19,14 @@ from fovnet.volume.dicom.groups import grouped
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import NAMES, Key, keys_of, series_number
 from fovnet.volume.dicom.parting import parted
-from fovnet.volume.dicom.people import differing, digest_of, folder_of, named, shares_of, spelling_of
+from fovnet.volume.dicom.people import (
+    differing,
+    digest_of,
+    folder_of,
+    named,
+    shares_of,
+    spelling_of,
+)
 from fovnet.volume.dicom.repeats import LOOKS, same_slices, some_slices
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import kind_of
@@ -74,17 +81,17 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
     return sorted(
         found,
         key=lambda series: (
-            int(_digits(series.frames[0].facts.series_number)), series.frames[0].facts.series_uid,
-            series.frames[0].instance, series.id,
+            int(_digits(series.frames[0].facts.series_number)),
+            series.frames[0].facts.series_uid,
+            series.frames[0].instance,
+            series.id,
         ),
     )
 
 
 SHARED = "its series UID is that of another patient's images too"
 SPELT = "its PatientID is written in several ways (leading zeros, case, blanks)"
-UNIDENTIFIED = (
-    "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
-)
+UNIDENTIFIED = "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
 
 
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
@@ -104,7 +111,9 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
         ((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]
     ):
         spellings = {frame.facts.patient_id for frame in own} - {""}
-        spelt = (SPELT,) if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1 else ()
+        spelt = (
+            (SPELT,) if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1 else ()
+        )
         found += _volumes(own, Share(whose, len(shares) > 1, (*notes, *spelt)), taken)
     return found
 
@@ -150,8 +159,16 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
         shorter = tuple(item for item in lost if item in cut)
         found.append(
             Series(
-                digits, tuple(group), kind, reason, lost, shorter,
-                (*animal, *notes, *group[0].notes), tuple(beside), share.whose, _family(frames[0], key),
+                digits,
+                tuple(group),
+                kind,
+                reason,
+                lost,
+                shorter,
+                (*animal, *notes, *group[0].notes),
+                tuple(beside),
+                share.whose,
+                _family(frames[0], key),
             )
         )
     for key, (_, *others) in versions.items():
@@ -161,7 +178,14 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
             digits, *_ = _ids(group[0], key, (VERSION,), replace(share, of_several=False), taken)
             taken.add(digits)
             found.append(
-                Series(digits, tuple(group), kind, reason, whose=share.whose, family=_family(frames[0], key))
+                Series(
+                    digits,
+                    tuple(group),
+                    kind,
+                    reason,
+                    whose=share.whose,
+                    family=_family(frames[0], key),
+                )
             )
     return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
 
@@ -203,10 +227,14 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
         reason = ""
         if not series.kind:
             family = series.family
-            if any(family == other.family and same_slices(series.frames, other.frames) for other in kept):
+            if any(
+                family == other.family and same_slices(series.frames, other.frames)
+                for other in kept
+            ):
                 reason = f"the same slices once more, {another}"
             elif any(
-                family == other.family and some_slices(series.frames, other.frames) for other in readable
+                family == other.family and some_slices(series.frames, other.frames)
+                for other in readable
             ):
                 reason = f"some of the same slices once more, {another}: broken off"
             else:
@@ -222,7 +250,9 @@ def _image(frame: Frame) -> ImageId:
     return frame.sop_uid, frame.number, frame.tile
 
 
-def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, list[Item]], set[Item]]:
+def _without_copies(
+    frames: list[Frame],
+) -> tuple[list[Frame], dict[ImageId, list[Item]], set[Item]]:
     """(images without copies, the objects with the copies of each, those that are shorter): files of one UID
     are copies if the shorter is the beginning of the other.
 
@@ -233,11 +263,13 @@ def _without_copies(frames: list[Frame]) -> tuple[list[Frame], dict[ImageId, lis
     kept: list[Frame] = []
     copies: dict[ImageId, list[Item]] = {}
     cut: set[Item] = set()
-    agree = functools.cache(_agree)                 # an object with a thousand frames is read once
+    agree = functools.cache(_agree)  # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
         before = seen.setdefault(_image(frame), {}) if frame.sop_uid else {}
-        same = next((item for item in before if item == frame.item or agree(item, frame.item)), None)
+        same = next(
+            (item for item in before if item == frame.item or agree(item, frame.item)), None
+        )
         if same is None:
             before[frame.item] = len(kept)
             kept.append(frame)
@@ -271,7 +303,9 @@ def _ids(first: Frame, key: Key, own: Key, share: Share, taken: Collection[str])
     *values, number = key
     numbers = ([number],) if number else ([], [series_number(first)])
     people = ([share.whose],) if share.of_several else ([], [share.whose])
-    return [_id(first, (*values, *own, *which, *whose), taken) for which in numbers for whose in people]
+    return [
+        _id(first, (*values, *own, *which, *whose), taken) for which in numbers for whose in people
+    ]
 
 
 def _id(frame: Frame, key: tuple[str, ...], taken: Collection[str]) -> str:

@@ -21,26 +21,38 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.documents import document_kind, is_called_document, is_document
 from fovnet.volume.unpacking import has_preamble, unpacked_opening
 
-MAX_MEMBERS = 50_000            # a whole-body study has about 5 000 images
-MAX_UNPACKED = 16 * 2**30       # bytes of all members, as declared by the archive's directory
-MAX_OBJECT = 2 * 2**30          # bytes of one member: the largest enhanced objects seen take 1 GB
-MAX_DEFLATED = 2**29            # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
+MAX_MEMBERS = 50_000  # a whole-body study has about 5 000 images
+MAX_UNPACKED = 16 * 2**30  # bytes of all members, as declared by the archive's directory
+MAX_OBJECT = 2 * 2**30  # bytes of one member: the largest enhanced objects seen take 1 GB
+MAX_DEFLATED = 2**29  # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
 MAX_RATIO, ANY_RATIO = 100, 2**26
-AT_ONCE = 2**26                 # bytes up to which a member is unpacked for its header, too
+AT_ONCE = 2**26  # bytes up to which a member is unpacked for its header, too
 PIECE = 2**20
 SUFFIXES = (".dcm", ".ima")
-HALVES = (".img", ".img.gz")         # of an .hdr
+HALVES = (".img", ".img.gz")  # of an .hdr
 OTHER_VOLUMES = (
-    ".nii", ".nii.gz", ".hdr", ".hdr.gz", *HALVES, ".mgh", ".mgh.gz", ".mgz", ".nrrd", ".nhdr", ".mha",
-    ".mhd", ".gipl", ".gipl.gz",
+    ".nii",
+    ".nii.gz",
+    ".hdr",
+    ".hdr.gz",
+    *HALVES,
+    ".mgh",
+    ".mgh.gz",
+    ".mgz",
+    ".nrrd",
+    ".nhdr",
+    ".mha",
+    ".mhd",
+    ".gipl",
+    ".gipl.gz",
 )
 ZIP_MAGIC = b"PK"
 ENCRYPTED, LINK = 1, 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
-DIRECTORY = b"1.2.840.10008.1.3.10"             # the SOP class of a DICOMDIR
+DIRECTORY = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
 GUNZIP = "Unpack it with gunzip, a folder of such files with gunzip -r."
-OPENING = 1024                  # bytes that hold the file meta information: about 350 are usual
+OPENING = 1024  # bytes that hold the file meta information: about 350 are usual
 # VRs with two reserved bytes and a length of four
 WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
 
@@ -111,7 +123,9 @@ def files_under(
     """
     for parent, folders, names in os.walk(folder):
         if hidden is not None:
-            hidden += [Path(parent, name) for name in sorted([*folders, *names]) if name.startswith(".")]
+            hidden += [
+                Path(parent, name) for name in sorted([*folders, *names]) if name.startswith(".")
+            ]
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if links is not None:
             links += [Path(parent, name) for name in folders if Path(parent, name).is_symlink()]
@@ -153,7 +167,9 @@ def opened(item: Item, *, whole: bool = True) -> BinaryIO:
     if item.member:
         return _unpacked(item, whole)
     if not stat.S_ISREG(item.path.stat().st_mode):
-        raise VolumeError("volume-format", f"{item.path}: neither a file nor a folder. Name a file.")
+        raise VolumeError(
+            "volume-format", f"{item.path}: neither a file nor a folder. Name a file."
+        )
     file = item.path.open("rb")
     opening = file.read(OPENING)
     file.seek(0)
@@ -231,7 +247,7 @@ def _archive(path: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except OSError:
         raise
-    except MemoryError as fault:        # a directory that claims gigabytes
+    except MemoryError as fault:  # a directory that claims gigabytes
         raise VolumeError(
             "volume-archive-size",
             f"{path}: its table of contents does not fit into memory. Unpack it, and name the folder.",
@@ -239,7 +255,8 @@ def _archive(path: Path) -> zipfile.ZipFile:
     except Exception as fault:
         # zipfile may raise any exception: IndexError for an empty name, for example
         raise VolumeError(
-            "volume-corrupt", f"{path}: a damaged zip archive ({fault}). Copy it again from its origin."
+            "volume-corrupt",
+            f"{path}: a damaged zip archive ({fault}). Copy it again from its origin.",
         ) from fault
 
 
@@ -278,7 +295,9 @@ def kind_of_document(path: Path) -> str:
 def _looked_at(path: Path) -> Iterator[Item | Unread]:
     with _archive(path) as archive:
         members = [
-            member for member in archive.infolist() if member.filename and not member.filename.endswith("/")
+            member
+            for member in archive.infolist()
+            if member.filename and not member.filename.endswith("/")
         ]
         _refuse_archive(path, members)
         named = Counter(member.filename for member in members)
@@ -304,7 +323,7 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: Item) -> It
     try:
         with archive.open(member) as file:
             opening = file.read(OPENING)
-    except Exception as fault:          # zipfile may raise any exception
+    except Exception as fault:  # zipfile may raise any exception
         return Unread(item, _damaged(item, fault))
     if begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
         return item
@@ -344,7 +363,11 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
                 f"{path}: the archive is encrypted. Unpack it with its password first.",
             )
         parts = PurePosixPath(member.filename.replace("\\", "/"))
-        if parts.is_absolute() or ".." in parts.parts or member.external_attr >> 16 & 0o170000 == LINK:
+        if (
+            parts.is_absolute()
+            or ".." in parts.parts
+            or member.external_attr >> 16 & 0o170000 == LINK
+        ):
             raise VolumeError(
                 "volume-archive-path",
                 f"{path}: a member is a link, or its name {member.filename!r} leads outside the archive. "
@@ -372,7 +395,7 @@ def _unpacked(item: Item, whole: bool) -> BinaryIO:
             return _kept(file)
     except (VolumeError, OSError):
         raise
-    except Exception as fault:          # zipfile may raise any exception
+    except Exception as fault:  # zipfile may raise any exception
         raise _damaged(item, fault) from fault
 
 
@@ -387,5 +410,6 @@ def _kept(file: IO[bytes]) -> BinaryIO:
 
 def _damaged(item: Item, fault: Exception) -> VolumeError:
     return VolumeError(
-        "volume-corrupt", f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin."
+        "volume-corrupt",
+        f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin.",
     )

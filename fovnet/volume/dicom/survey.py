@@ -79,9 +79,13 @@ def series_called(place: Path, digits: str) -> Series | None:
     place = Path(place)
     remembered = _REMEMBERED.get(place)
     series = remembered.by_digits.get(digits) if remembered else None
-    if remembered and series and all(
-        _stamp(path) == remembered.stamps.get(path)
-        for path in (*remembered.folders, *(str(item.path) for item in series.items))
+    if (
+        remembered
+        and series
+        and all(
+            _stamp(path) == remembered.stamps.get(path)
+            for path in (*remembered.folders, *(str(item.path) for item in series.items))
+        )
     ):
         return series
     found = survey(place)
@@ -108,7 +112,7 @@ def survey_of(items: Sequence[Item | Unread], progress: Advance | None = None) -
         if isinstance(item, Item):
             try:
                 frames += frames_of(item)
-            except Exception as fault:      # invalid header values may raise any exception
+            except Exception as fault:  # invalid header values may raise any exception
                 unread.append(Unread(item, _refusal(item, fault)))
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
@@ -144,10 +148,13 @@ def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
         together = grouped(frames, (frame.facts.series_uid for frame in frames))
         if len(together) < 2:
             return [], [
-                Unread(item, internal(item, fault)) for item in dict.fromkeys(frame.item for frame in frames)
+                Unread(item, internal(item, fault))
+                for item in dict.fromkeys(frame.item for frame in frames)
             ]
     parts = [_grouped(own) for own in together.values()]
-    return [one for series, _ in parts for one in series], [one for _, refused in parts for one in refused]
+    return [one for series, _ in parts for one in series], [
+        one for _, refused in parts for one in refused
+    ]
 
 
 Stamp = tuple[int, int, int]
@@ -168,12 +175,16 @@ class _Remembered:
     @cached_property
     def by_digits(self) -> dict[str, Series]:
         """The series by the digits of their addresses; as in a search, the first that is called so."""
-        named = [(digits, series) for series in self.survey.series for digits in (series.id, *series.beside)]
+        named = [
+            (digits, series)
+            for series in self.survey.series
+            for digits in (series.id, *series.beside)
+        ]
         return dict(reversed(named))
 
 
 _REMEMBERED: OrderedDict[Path, _Remembered] = OrderedDict()
-_LOCK = Lock()                  # volumes are read by threads
+_LOCK = Lock()  # volumes are read by threads
 
 
 def _stamps_under(place: Path) -> dict[str, Stamp]:
@@ -182,7 +193,7 @@ def _stamps_under(place: Path) -> dict[str, Stamp]:
     for parent, folders, names in os.walk(place):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in (*folders, *(name for name in names if not name.startswith("."))):
-            path = os.path.join(parent, name)       # noqa: PTH118  (a Path takes ten times as long)
+            path = os.path.join(parent, name)  # noqa: PTH118  (a Path takes ten times as long)
             stamps[path] = _stamp(path)
     return stamps
 
@@ -190,7 +201,7 @@ def _stamps_under(place: Path) -> dict[str, Stamp]:
 def _stamp(path: str) -> Stamp:
     """Mode, size and modification time in ns; of a file, folder or archive that cannot be asked, -1."""
     try:
-        facts = os.stat(path)                       # noqa: PTH116
+        facts = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):
         return -1, -1, -1
     return facts.st_mode, facts.st_size, facts.st_mtime_ns

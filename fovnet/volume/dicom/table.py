@@ -17,8 +17,18 @@ from fovnet.volume.dicom.source import Unread
 from fovnet.volume.dicom.triage import MODALITIES, NO_IMAGES
 
 COLUMNS = (
-    "patient", "study", "series_number", "series", "kind", "images", "copies", "rows", "columns", "modality",
-    "reason", "path",
+    "patient",
+    "study",
+    "series_number",
+    "series",
+    "kind",
+    "images",
+    "copies",
+    "rows",
+    "columns",
+    "modality",
+    "reason",
+    "path",
 )
 ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 """Columns of the original ids, written only on request (`show_ids`)."""
@@ -29,12 +39,18 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
     copies left out."""
     frame, facts = series.frames[0], series.frames[0].facts
     row = {
-        "patient": short_hash(facts.patient_id), "study": short_hash(facts.study_uid),
-        "series_number": facts.series_number if facts.series_number.isdigit() else "", "series": series.id,
-        "kind": series.kind or "volume", "images": len(series.frames), "copies": len(series.copies),
-        "rows": frame.rows, "columns": frame.columns,
+        "patient": short_hash(facts.patient_id),
+        "study": short_hash(facts.study_uid),
+        "series_number": facts.series_number if facts.series_number.isdigit() else "",
+        "series": series.id,
+        "kind": series.kind or "volume",
+        "images": len(series.frames),
+        "copies": len(series.copies),
+        "rows": frame.rows,
+        "columns": frame.columns,
         "modality": facts.modality if facts.modality in ("MR", *MODALITIES, *NO_IMAGES) else "",
-        "reason": series.reason or "; ".join(series.notes), "path": str(path),
+        "reason": series.reason or "; ".join(series.notes),
+        "path": str(path),
     }
     ids = (facts.patient_id, facts.study_uid, facts.series_uid)
     return row | dict(zip(ID_COLUMNS, ids, strict=True)) if show_ids else row
@@ -44,7 +60,10 @@ def unread_row(unread: Unread) -> dict[str, Any]:
     """The row of an object that could not be used; the code is also at the end of the reason, since COLUMNS
     has none for it."""
     return {
-        "kind": "unreadable", "images": 0, "reason": str(unread.fault), "code": unread.fault.code,
+        "kind": "unreadable",
+        "images": 0,
+        "reason": str(unread.fault),
+        "code": unread.fault.code,
         "path": str(unread.item),
     }
 

@@ -17,26 +17,110 @@ groups."""
 MR_CLASSES = "1.2.840.10008.5.1.4.1.1.4"
 CAPTURES = "1.2.840.10008.5.1.4.1.1.7"
 NO_IMAGES = (
-    "SR", "PR", "KO", "SEG", "REG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "FID", "RWV", "AU", "ECG",
-    "HD", "DOC", "PLAN",
+    "SR",
+    "PR",
+    "KO",
+    "SEG",
+    "REG",
+    "RTSTRUCT",
+    "RTPLAN",
+    "RTDOSE",
+    "RTRECORD",
+    "FID",
+    "RWV",
+    "AU",
+    "ECG",
+    "HD",
+    "DOC",
+    "PLAN",
 )
 MODALITIES = (
-    "CT", "PT", "NM", "US", "CR", "DX", "DR", "MG", "XA", "RF", "RG", "OT", "SC", "ES", "SM", "GM", "OP",
-    "OPT", "XC", "IO", "PX", "BI", "BMD", "TG", "IVUS", "IVOCT",
+    "CT",
+    "PT",
+    "NM",
+    "US",
+    "CR",
+    "DX",
+    "DR",
+    "MG",
+    "XA",
+    "RF",
+    "RG",
+    "OT",
+    "SC",
+    "ES",
+    "SM",
+    "GM",
+    "OP",
+    "OPT",
+    "XC",
+    "IO",
+    "PX",
+    "BI",
+    "BMD",
+    "TG",
+    "IVUS",
+    "IVOCT",
 )
 COLOURS = (
-    "RGB", "PALETTE COLOR", "YBR_FULL", "YBR_FULL_422", "YBR_PARTIAL_420", "YBR_ICT", "YBR_RCT", "ARGB",
-    "HSV", "CMYK",
+    "RGB",
+    "PALETTE COLOR",
+    "YBR_FULL",
+    "YBR_FULL_422",
+    "YBR_PARTIAL_420",
+    "YBR_ICT",
+    "YBR_RCT",
+    "ARGB",
+    "HSV",
+    "CMYK",
 )
 SCREEN = {"SCREEN SAVE", "SCREENSHOT", "SCREEN CAPTURE", "CAPTURE"}
 MAPS = {
-    "ADC", "EADC", "EXP_ADC", "FA", "RA", "VR", "MD", "RD", "AD", "TENSOR", "MIP", "MINIP", "MIN IP",
-    "MIN_IP", "MAX IP", "MAX_IP", "PROJECTION IMAGE", "QUANTITY", "STD_DEVIATION", "STDDEV", "DIVISION",
-    "SUBTRACT", "SUBTRACTION", "SUB", "CBF", "CBV", "RELCBF", "RELCBV", "MTT", "TTP", "TMAX", "T1 MAP",
-    "T2 MAP", "T2_STAR MAP", "R2_STAR MAP", "R2 MAP", "T1_MAP", "T2_MAP", "FIELD_MAP", "B0 MAP", "B1 MAP",
-    "VELOCITY", "KTRANS",
+    "ADC",
+    "EADC",
+    "EXP_ADC",
+    "FA",
+    "RA",
+    "VR",
+    "MD",
+    "RD",
+    "AD",
+    "TENSOR",
+    "MIP",
+    "MINIP",
+    "MIN IP",
+    "MIN_IP",
+    "MAX IP",
+    "MAX_IP",
+    "PROJECTION IMAGE",
+    "QUANTITY",
+    "STD_DEVIATION",
+    "STDDEV",
+    "DIVISION",
+    "SUBTRACT",
+    "SUBTRACTION",
+    "SUB",
+    "CBF",
+    "CBV",
+    "RELCBF",
+    "RELCBV",
+    "MTT",
+    "TTP",
+    "TMAX",
+    "T1 MAP",
+    "T2 MAP",
+    "T2_STAR MAP",
+    "R2_STAR MAP",
+    "R2 MAP",
+    "T1_MAP",
+    "T2_MAP",
+    "FIELD_MAP",
+    "B0 MAP",
+    "B1 MAP",
+    "VELOCITY",
+    "KTRANS",
 }
-ACQUIRED = {"PERFUSION", "FMRI"}        # a map if the image is DERIVED; the purpose of an ORIGINAL image
+ACQUIRED = {"PERFUSION", "FMRI"}  # a map if the image is DERIVED; the purpose of an ORIGINAL image
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
 SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"
 MAP_DESCRIPTIONS = re.compile(
@@ -46,7 +130,9 @@ MAP_DESCRIPTIONS = re.compile(
 LOCALISERS = re.compile(
     r"LOCALI[SZ]ERS?\b|LOKALI[SZ]ER|REPERAGE|\b(SCOUTS?|PLAN ?SCAN)\b|^(\d+ )?LOC\b|\bLOC$"
 )
-OVERVIEWS = re.compile(r"\b((?<!BONE )(?<!SKELETAL )(?<!MYELOMA )SURVEY|(3|THREE|TRI) ?(PLANE|PL))\b")
+OVERVIEWS = re.compile(
+    r"\b((?<!BONE )(?<!SKELETAL )(?<!MYELOMA )SURVEY|(3|THREE|TRI) ?(PLANE|PL))\b"
+)
 # most images of one plane: diagnostic series are called "survey" and "3 plane" too, overviews have 3 to 15
 OVERVIEW_IMAGES = 25
 
@@ -85,9 +171,15 @@ def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
             "no-pixels",
             f"{facts.modality if facts.modality in NO_IMAGES else 'an object'} without MR images in it",
         )
-    if facts.modality != "MR" and (facts.modality or not facts.sop_class.startswith((MR_CLASSES, CAPTURES))):
+    if facts.modality != "MR" and (
+        facts.modality or not facts.sop_class.startswith((MR_CLASSES, CAPTURES))
+    ):
         name = (
-            facts.modality if facts.modality in MODALITIES else "not known" if facts.modality else "not said"
+            facts.modality
+            if facts.modality in MODALITIES
+            else "not known"
+            if facts.modality
+            else "not said"
         )
         return "modality", f"modality {name}, not MR"
     if facts.colour:
@@ -109,4 +201,8 @@ def _computed(first: Frame, description: str) -> tuple[str, str] | None:
     if match:
         return "derived", f"a derived image ({match[0]})"
     component = dict(first.apart)["component"]
-    return None if component == "MAGNITUDE" else ("phase", f"the {component.lower()} part of a complex image")
+    return (
+        None
+        if component == "MAGNITUDE"
+        else ("phase", f"the {component.lower()} part of a complex image")
+    )

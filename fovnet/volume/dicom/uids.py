@@ -58,7 +58,9 @@ def joined_by(frames: Sequence[Frame]) -> str:
         return f"joined from {uids} series of one position each: every slice has a series UID of its own"
     own = " and ".join(name for name, count in counts.items() if count > 1)
     places = max(counts.values())
-    return f"joined from {places} images of one position each: every slice has UIDs of its own ({own})"
+    return (
+        f"joined from {places} images of one position each: every slice has UIDs of its own ({own})"
+    )
 
 
 def why_apart(frames: Sequence[Frame]) -> str:
@@ -114,8 +116,17 @@ def _without_uids(frame: Frame) -> tuple[Hashable, ...]:
     """As `_stack`, whatever the study and the frame of reference, the first of `header.PROTOCOL`."""
     facts = frame.facts
     return (
-        *_kind(frame), spelling_of(facts.patient_id), facts.birthday, facts.name, series_number(frame),
-        facts.words, facts.protocol[1:], frame.rows, frame.columns, frame.spacing_mm, _direction(frame),
+        *_kind(frame),
+        spelling_of(facts.patient_id),
+        facts.birthday,
+        facts.name,
+        series_number(frame),
+        facts.words,
+        facts.protocol[1:],
+        frame.rows,
+        frame.columns,
+        frame.spacing_mm,
+        _direction(frame),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-LONG_TEXT = ("UT", "LT", "ST", "UC", "UR")          # a backslash in them separates nothing
+LONG_TEXT = ("UT", "LT", "ST", "UC", "UR")  # a backslash in them separates nothing
 WORDS = ("AE", "AS", "CS", "DA", "DT", "LO", "PN", "SH", "TM", "UI")
 DECIMAL, WHOLE = "DS", ("IS", "US", "SS", "UL", "SL")
 BYTES = ("OB", "OW", "OD", "OF", "OL", "UN")
@@ -41,7 +41,9 @@ def _restore(dataset: Any, element: Any, wanted: str) -> None:
     if wanted in (DECIMAL, "IS") and (is_text or is_bytes):
         # a DS reads the whole numbers of an IS too
         dataset[element.tag] = element._replace(VR=DECIMAL)
-    elif (wanted in BINARY and is_bytes) or (wanted in WORDS and (is_bytes or element.VR in LONG_TEXT)):
+    elif (wanted in BINARY and is_bytes) or (
+        wanted in WORDS and (is_bytes or element.VR in LONG_TEXT)
+    ):
         dataset[element.tag] = element._replace(VR=wanted)
     elif wanted in BINARY and is_text:
         _set_numbers(dataset, element, wanted)

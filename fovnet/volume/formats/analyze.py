@@ -25,10 +25,11 @@ from fovnet.volume.volume import Volume
 # SPM's additions from 130
 TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 130: "i1", 132: "u2", 136: "u4"}
 REFUSED = {
-    1: ("volume-labels", "one bit a voxel, a mask"), 32: ("volume-complex", "complex"),
+    1: ("volume-labels", "one bit a voxel, a mask"),
+    32: ("volume-complex", "complex"),
     128: ("volume-rgb", "colours"),
 }
-MAX_MAT = 1 << 20               # SPM's hold one or a few 4 × 4 matrices
+MAX_MAT = 1 << 20  # SPM's hold one or a few 4 × 4 matrices
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -132,11 +133,13 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
         )
     try:
         matrices = loadmat(io.BytesIO(mat.read_bytes()), variable_names=["mat", "M"])
-        found = np.asarray(matrices["mat"] if "mat" in matrices else matrices["M"], dtype=np.float64)
+        found = np.asarray(
+            matrices["mat"] if "mat" in matrices else matrices["M"], dtype=np.float64
+        )
         affine = (found if found.ndim == 2 else found[:, :, 0]).reshape(4, 4)
     except (MemoryError, OSError):
         raise
-    except Exception as fault:      # scipy may raise any exception for a file that is not a MATLAB file
+    except Exception as fault:  # scipy may raise any exception for a file that is not a MATLAB file
         raise VolumeError(
             "volume-corrupt",
             f"{path}: the .mat beside it holds no 4 × 4 matrix mat or M ({fault}). Export it again.",

@@ -18,16 +18,26 @@ from fovnet.volume.volume import Volume
 
 HEADER = np.dtype(
     [
-        ("sizes", ">u2", 4), ("type", ">u2"), ("spacing", ">f4", 4), ("line", "S80"), ("matrix", ">f4", 20),
-        ("flags", "u1", 2), ("range", ">f8", 2), ("origin", ">f8", 4), ("offset_scale", ">f4", 2),
-        ("user", ">f4", 2), ("magic", ">u4"),
+        ("sizes", ">u2", 4),
+        ("type", ">u2"),
+        ("spacing", ">f4", 4),
+        ("line", "S80"),
+        ("matrix", ">f4", 20),
+        ("flags", "u1", 2),
+        ("range", ">f8", 2),
+        ("origin", ">f8", 4),
+        ("offset_scale", ">f4", 2),
+        ("user", ">f4", 2),
+        ("magic", ">u4"),
     ]
 )
 MAGICS = (719555000, 4026526128)
 TYPES = {7: "i1", 8: "u1", 15: ">i2", 16: ">u2", 31: ">u4", 32: ">i4", 64: ">f4", 65: ">f8"}
 REFUSED = {
-    1: ("volume-labels", "one bit a voxel, a mask"), 144: ("volume-complex", "complex"),
-    160: ("volume-complex", "complex"), 192: ("volume-complex", "complex"),
+    1: ("volume-labels", "one bit a voxel, a mask"),
+    144: ("volume-complex", "complex"),
+    160: ("volume-complex", "complex"),
+    192: ("volume-complex", "complex"),
     193: ("volume-complex", "complex"),
 }
 NOTE = (

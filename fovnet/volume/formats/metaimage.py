@@ -34,9 +34,18 @@ from fovnet.volume.volume import Volume
 
 OPENINGS = (b"ObjectType", b"NDims", b"Comment")
 TYPES = {
-    "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4",
-    "MET_UINT": "u4", "MET_LONG": "i4", "MET_ULONG": "u4", "MET_LONG_LONG": "i8", "MET_ULONG_LONG": "u8",
-    "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
+    "MET_CHAR": "i1",
+    "MET_UCHAR": "u1",
+    "MET_SHORT": "i2",
+    "MET_USHORT": "u2",
+    "MET_INT": "i4",
+    "MET_UINT": "u4",
+    "MET_LONG": "i4",
+    "MET_ULONG": "u4",
+    "MET_LONG_LONG": "i8",
+    "MET_ULONG_LONG": "u8",
+    "MET_FLOAT": "f4",
+    "MET_DOUBLE": "f8",
 }
 MATRIX = ("transformmatrix", "rotation", "orientation")
 ORIGIN = ("offset", "position", "origin")
@@ -115,10 +124,13 @@ def _grid(path: Path, fields: dict[str, str]) -> Grid:
         raise corrupt(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
     if len(sizes) < 3:
         raise VolumeError(
-            "volume-shape", f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume."
+            "volume-shape",
+            f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.",
         )
     kind = _field(path, fields, "ElementType")
-    channels = whole_numbers(path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1"))
+    channels = whole_numbers(
+        path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1")
+    )
     if channels != (1,) or kind.endswith("_ARRAY"):
         colours = channels in ((3,), (4,)) and kind.startswith(("MET_UCHAR", "MET_USHORT"))
         raise VolumeError(
@@ -134,7 +146,9 @@ def _grid(path: Path, fields: dict[str, str]) -> Grid:
         float(real_numbers(path, name, fields.get(name.lower(), value), 1)[0])
         for name, value in usual.items()
     )
-    return Grid(sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=slope, intercept=intercept)
+    return Grid(
+        sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=slope, intercept=intercept
+    )
 
 
 def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64]:
@@ -184,7 +198,9 @@ def _at_voxels(
         # ITK counts HeaderSize from the beginning of the file, the header itself included
         behind = file.tell()
         if skipped < behind:
-            raise corrupt(path, "HeaderSize", str(skipped), f"{behind} or more, where the header ends")
+            raise corrupt(
+                path, "HeaderSize", str(skipped), f"{behind} or more, where the header ends"
+            )
         skipped -= behind
     skip(path, file, skipped)
     return unpacked(file, "zlib" if packed else "raw")

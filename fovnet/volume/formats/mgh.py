@@ -21,10 +21,13 @@ from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
 from fovnet.volume.unpacking import opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
-LITTLE_ENDIAN = b"\x01\x00\x00\x00"    # version 1 in the other byte order
-DATA_BEGIN = 284                # the header's fields take 90 bytes, the rest is reserved
+LITTLE_ENDIAN = b"\x01\x00\x00\x00"  # version 1 in the other byte order
+DATA_BEGIN = 284  # the header's fields take 90 bytes, the rest is reserved
 TYPES = {0: "u1", 1: ">i4", 3: ">f4", 4: ">i2", 10: ">u2"}
-REFUSED = {5: ("volume-labels", "one bit a voxel, a mask"), 6: ("volume-shape", "a tensor at each voxel")}
+REFUSED = {
+    5: ("volume-labels", "one bit a voxel, a mask"),
+    6: ("volume-shape", "a tensor at each voxel"),
+}
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -46,7 +49,9 @@ def read(path: Path) -> Volume:
         skip(path, file, DATA_BEGIN - header.nbytes)
         refuse_grid(path, grid, plain_bytes(file))
         affine = _affine(path, header)
-        return read_grid(path, file, grid, affine, tagged=True)     # tags of any length follow the voxels
+        return read_grid(
+            path, file, grid, affine, tagged=True
+        )  # tags of any length follow the voxels
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
@@ -63,7 +68,8 @@ def _header(path: Path, file: BinaryIO) -> Any:
     start = file.read(header_dtype.itemsize)
     if len(start) < header_dtype.itemsize:
         raise VolumeError(
-            "volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin."
+            "volume-truncated",
+            f"{path}: the file ends within its header. Copy it again from its origin.",
         )
     little = start.startswith(LITTLE_ENDIAN)
     return np.frombuffer(start, header_dtype.newbyteorder("<" if little else ">"))[0]

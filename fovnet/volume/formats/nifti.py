@@ -23,15 +23,19 @@ from fovnet.volume.grid import Grid, read_grid, refuse_grid
 from fovnet.volume.unpacking import opened, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
-SAME_PLACE_MM = 1.0             # sform and qform agree if they differ by at most this at every corner
+SAME_PLACE_MM = 1.0  # sform and qform agree if they differ by at most this at every corner
 # if an axis differs by more between sform and qform, it is flipped or exchanged in one of them
 OTHER_WAY_DEG = 45.0
 # factor: registration to a template scales an adult's brain by up to 1.3; outdated forms are off by 2
 OTHER_SIZE = 1.5
-SAME_SPACING = 0.05             # pixdim and sform spacings agree within 5 %
+SAME_SPACING = 0.05  # pixdim and sform spacings agree within 5 %
 # code of a form: coordinates of the scanner; 2 is those of another image of the person
 SCANNER = 1
-TEMPLATES = {3: "Talairach and Tournoux", 4: "MNI 152", 5: "a template"}    # codes: coordinates of no person
+TEMPLATES = {
+    3: "Talairach and Tournoux",
+    4: "MNI 152",
+    5: "a template",
+}  # codes: coordinates of no person
 TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alone"
 QUATERNION = ("quatern_b", "quatern_c", "quatern_d")
 # length of (b, c, d) of a half turn written with four decimals: up to 1.000087; with two, up to 1.0087
@@ -40,13 +44,14 @@ LONGEST_QUATERNION, LONGEST_TO_COMPARE = 1.0001, 1.01
 NEARLY_ONES = 1e-3
 ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
 ONES_NOTES = (
-    f"{ONES} the qform is used", f"{ONES} the sizes are pixdim's, directions and offset the sform's",
+    f"{ONES} the qform is used",
+    f"{ONES} the sizes are pixdim's, directions and offset the sform's",
 )
 # nibabel corrects small header faults, and would log that on stderr
 _QUIET = logging.Logger("fovnet.nifti", logging.CRITICAL + 1)
-SPACE_BITS = 0x07               # of xyzt_units; the others are of time, or unused
-UNITS = {1: ("meter", 1000.0), 3: ("micron", 0.001)}        # and what they are in millimetres
-NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not MR intensities
+SPACE_BITS = 0x07  # of xyzt_units; the others are of time, or unused
+UNITS = {1: ("meter", 1000.0), 3: ("micron", 0.001)}  # and what they are in millimetres
+NOT_AN_IMAGE = {  # intent codes of NIfTI-1 whose values are not MR intensities
     1002: ("volume-labels", "a label map"),
     1003: ("volume-labels", "a map of NeuroNames"),
     1004: ("volume-shape", "a matrix at each voxel"),
@@ -61,7 +66,7 @@ NOT_AN_IMAGE = {                # intent codes of NIfTI-1 whose values are not M
     **dict.fromkeys((2007, 2008, 2009, 2016, 2017), ("volume-map", "coefficients of FSL")),
     2018: ("volume-map", "a field in Hz"),
 }
-STATISTICS = range(2, 25)       # intent codes: a correlation, t, F, z, ... a p value or its logarithm
+STATISTICS = range(2, 25)  # intent codes: a correlation, t, F, z, ... a p value or its logarithm
 # how SPM and SnPM begin the description of statistics, contrasts and estimates: "SPM contrast - 1: ..." to
 # SPM 8, "Contrast 1: ..." in SPM 12 (spm_contrasts.m, revision 7738)
 SPM_MAP = re.compile(
@@ -69,7 +74,7 @@ SPM_MAP = re.compile(
     rb"(Cond\. |Posterior mean of )?[Bb]eta \(\d+\)"
 )
 VECTOR = 1007
-NOT_A_NUMBER = {                # data types other than one number of up to 64 bits
+NOT_A_NUMBER = {  # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
     32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
     128: ("volume-rgb", "colours (3 channels)", "Give the series the colours were made from."),
@@ -152,7 +157,9 @@ def header_opening(path: Path, opening: bytes) -> bytes:
 
 def _partner(path: Path, suffix: str) -> Path:
     """The .hdr or .img of a pair, with .gz if `path` has it."""
-    name, packed = (path.name[:-3], path.name[-3:]) if path.name.lower().endswith(".gz") else (path.name, "")
+    name, packed = (
+        (path.name[:-3], path.name[-3:]) if path.name.lower().endswith(".gz") else (path.name, "")
+    )
     if name.lower().endswith(suffix):
         return path
     return path.with_name(name[:-4] + (suffix.upper() if name[-4:].isupper() else suffix) + packed)
@@ -160,7 +167,7 @@ def _partner(path: Path, suffix: str) -> Path:
 
 def _header(path: Path, block: bytes, pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
-    second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")      # 540, in either byte order
+    second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")  # 540, in either byte order
     length = 540 if second else 348
     if len(block) < length:
         raise VolumeError(
@@ -208,11 +215,13 @@ def _qform_directions(header: Any) -> NDArray[np.float64]:
     a = np.sqrt(max(0.0, 1.0 - squared_length))
     if squared_length > 1.0:
         b, c, d = bcd / np.sqrt(squared_length)
-    directions = np.array([
-        [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
-        [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
-        [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - c * c - b * b],
-    ])
+    directions = np.array(
+        [
+            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - c * c - b * b],
+        ]
+    )
     directions[:, 2] *= header["pixdim"][0]
     return directions
 
@@ -272,7 +281,8 @@ def _grid(path: Path, header: Any) -> Grid:
         )
     slope, intercept = header.get_slope_inter()
     grid = Grid(
-        (*shape, 1, 1)[: max(3, len(shape))], header.get_data_dtype(),
+        (*shape, 1, 1)[: max(3, len(shape))],
+        header.get_data_dtype(),
         slope=1.0 if slope is None else float(slope),
         intercept=0.0 if intercept is None else float(intercept),
     )
@@ -305,8 +315,10 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     if not sform:
         _refuse_pixdim(path, stored)
         _refuse_quaternion(path, header)
-    vox_to_ras = scale @ np.asarray(header.get_sform() if sform else header.get_qform(), dtype=np.float64)
-    refuse_affine(str(path), vox_to_ras)        # here, before gigabytes of voxels are read in vain
+    vox_to_ras = scale @ np.asarray(
+        header.get_sform() if sform else header.get_qform(), dtype=np.float64
+    )
+    refuse_affine(str(path), vox_to_ras)  # here, before gigabytes of voxels are read in vain
     if sform and _is_of_ones(stored, header):
         vox_to_ras, note = _instead_of_ones(path, stored, header, scale, qform)
         refuse_affine(str(path), vox_to_ras)
@@ -314,7 +326,12 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     if sform and qform:
         other = _qform(header, scale)
         compared = _compared(path, stored, header, pixdim_mm, vox_to_ras, other)
-        if sform in TEMPLATES and qform == SCANNER and np.isfinite(other).all() and _is_set(_pixdim(stored)):
+        if (
+            sform in TEMPLATES
+            and qform == SCANNER
+            and np.isfinite(other).all()
+            and _is_set(_pixdim(stored))
+        ):
             refuse_affine(str(path), other)
             compared = (
                 f"the sform is in coordinates of {TEMPLATES[sform]}; the qform, in the scanner's, is used",
@@ -401,18 +418,24 @@ def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
     """The (4, 4) affine of a qform in millimetres; NaN if its quaternion is not valid."""
     try:
         return np.asarray(scale @ header.get_qform())
-    except Exception:           # nibabel may raise any exception
+    except Exception:  # nibabel may raise any exception
         return np.full((4, 4), np.nan)
 
 
 def _compared(
-    path: Path, stored: Any, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64],
+    path: Path,
+    stored: Any,
+    header: Any,
+    pixdim_mm: NDArray[np.float64],
+    chosen: NDArray[np.float64],
     qform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
     Raises VolumeError if the direction of an axis or a voxel size differs too much (OTHER_WAY_DEG,
     `_refuse_size`): each is compared although the other part of the qform may be invalid."""
-    corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1)
+    corners = np.indices((2, 2, 2)).reshape(3, 8).T * (
+        np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1
+    )
     apart = chosen - qform
     apart_mm = float(np.linalg.norm(corners @ apart[:3, :3].T + apart[:3, 3], axis=1).max())
     _refuse_other_way(path, chosen, _qform_directions(header), apart_mm)
@@ -426,7 +449,10 @@ def _compared(
 
 
 def _refuse_other_way(
-    path: Path, sform: NDArray[np.float64], directions: NDArray[np.float64], apart_mm: float = np.nan
+    path: Path,
+    sform: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    apart_mm: float = np.nan,
 ) -> None:
     """Raises VolumeError "volume-geometry" if an axis of the sform (4, 4) and of the qform's directions
     (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.  `apart_mm` is at most at a corner."""
@@ -443,13 +469,21 @@ def _refuse_other_way(
 
 
 def _refuse_size(
-    path: Path, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64], beside: str
+    path: Path,
+    header: Any,
+    pixdim_mm: NDArray[np.float64],
+    chosen: NDArray[np.float64],
+    beside: str,
 ) -> None:
     """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5
     along an axis of two voxels or more, or by 5 % if the sform is of ones, as is left where another axis has
     no pixdim.  A pixdim of 0 or NaN is ignored.  `beside` names the pixdim's owner."""
     spacing = np.linalg.norm(chosen[:3, :3], axis=0)
-    valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
+    valid = (
+        np.isfinite(pixdim_mm)
+        & (pixdim_mm > 0)
+        & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
+    )
     factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
     times_apart = float(np.maximum(factors, 1 / factors).max())
     limit = 1 + SAME_SPACING if _has_unit_voxels(header) else OTHER_SIZE
@@ -464,7 +498,11 @@ def _refuse_size(
 
 
 def _other_spacing(
-    path: Path, stored: Any, header: Any, pixdim_mm: NDArray[np.float64], chosen: NDArray[np.float64]
+    path: Path,
+    stored: Any,
+    header: Any,
+    pixdim_mm: NDArray[np.float64],
+    chosen: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
     `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set the sform

@@ -41,17 +41,25 @@ TYPES = {
     "i4": ("int", "signed int", "int32", "int32_t"),
     "u4": ("uint", "unsigned int", "uint32", "uint32_t"),
     "i8": (
-        "longlong", "long long", "long long int", "signed long long", "signed long long int", "int64",
+        "longlong",
+        "long long",
+        "long long int",
+        "signed long long",
+        "signed long long int",
+        "int64",
         "int64_t",
     ),
     "u8": ("ulonglong", "unsigned long long", "unsigned long long int", "uint64", "uint64_t"),
     "f4": ("float",),
     "f8": ("double",),
 }
-SPACES = {                      # name of the space, and the sign of each of its axes in RAS
-    "left-posterior-superior": (-1, -1, 1), "lps": (-1, -1, 1),
-    "right-anterior-superior": (1, 1, 1), "ras": (1, 1, 1),
-    "left-anterior-superior": (-1, 1, 1), "las": (-1, 1, 1),
+SPACES = {  # name of the space, and the sign of each of its axes in RAS
+    "left-posterior-superior": (-1, -1, 1),
+    "lps": (-1, -1, 1),
+    "right-anterior-superior": (1, 1, 1),
+    "ras": (1, 1, 1),
+    "left-anterior-superior": (-1, 1, 1),
+    "las": (-1, 1, 1),
 }
 UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
@@ -65,7 +73,13 @@ NOT_FRAMES = {
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
     **dict.fromkeys(
         (
-            "vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal",
+            "vector",
+            "covariant-vector",
+            "normal",
+            "2-vector",
+            "3-vector",
+            "3-gradient",
+            "3-normal",
             "4-vector",
         ),
         "volume-shape",
@@ -130,7 +144,7 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 def _header(path: Path, file: BinaryIO) -> Header:
     fields: dict[str, str] = {}
     key_values: dict[str, str] = {}
-    header_line(path, file)                                             # the magic
+    header_line(path, file)  # the magic
     while line := _line(path, file, fields):
         if line.startswith("#"):
             continue
@@ -228,7 +242,9 @@ def _dimension(path: Path, header: Header) -> int:
 def _dtype(path: Path, header: Header) -> np.dtype[Any]:
     seen = " ".join(_field(path, header, "type").lower().split())
     if seen == "block":
-        raise VolumeError("volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again.")
+        raise VolumeError(
+            "volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again."
+        )
     kind = next((np.dtype(code) for code, names in TYPES.items() if seen in names), None)
     if kind is None:
         raise corrupt(path, "type", seen, "a type of the NRRD format")
@@ -266,8 +282,9 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     return [None if step is None or np.isnan(step).all() else step for step in steps]
 
 
-
-def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> NDArray[np.float64]:
+def _affine(
+    path: Path, header: Header, directions: list[NDArray[np.float64] | None]
+) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an origin, or as
     `refuse_affine`."""
     origin = header.fields.get("space origin")
@@ -280,7 +297,10 @@ def _affine(path: Path, header: Header, directions: list[NDArray[np.float64] | N
     units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", '"mm"').lower())) - {""}
     if len(units) != 1 or not units <= UNITS_TO_MM.keys():
         raise corrupt(
-            path, "space units", header.fields["space units"], f"one of {', '.join(UNITS_TO_MM)} for all axes"
+            path,
+            "space units",
+            header.fields["space units"],
+            f"one of {', '.join(UNITS_TO_MM)} for all axes",
         )
     scale = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
@@ -310,7 +330,7 @@ def _at_voxels(
         for name in ("line skip", "byte skip")
     )
     for _ in range(lines):
-        header_line(path, file)                             # raises at the end of the file, or at 1 MiB
+        header_line(path, file)  # raises at the end of the file, or at 1 MiB
     if skipped == -1 and stored is not None:
         file.seek(-grid.bytes, 2)
         skipped = 0

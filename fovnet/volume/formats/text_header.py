@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 
-MAX_HEADER = 1 << 20            # a DICOM header copied into key/value lines takes 100 KiB
+MAX_HEADER = 1 << 20  # a DICOM header copied into key/value lines takes 100 KiB
 
 
 def header_line(path: Path, file: BinaryIO) -> str:
@@ -21,11 +21,13 @@ def header_line(path: Path, file: BinaryIO) -> str:
     line = file.readline(MAX_HEADER)
     if file.tell() >= MAX_HEADER:
         raise VolumeError(
-            "volume-corrupt", f"{path}: the header is longer than {MAX_HEADER:,} bytes. Export it again."
+            "volume-corrupt",
+            f"{path}: the header is longer than {MAX_HEADER:,} bytes. Export it again.",
         )
     if not line:
         raise VolumeError(
-            "volume-truncated", f"{path}: the file ends within its header. Copy it again from its origin."
+            "volume-truncated",
+            f"{path}: the file ends within its header. Copy it again from its origin.",
         )
     return line.decode("utf-8", "replace").strip()
 
@@ -70,7 +72,8 @@ def one_of(path: Path, field: str, text: str, known: Sequence[str]) -> str:
 def corrupt(path: Path, field: str, seen: str, wanted: str) -> VolumeError:
     """The refusal of a field with an invalid value."""
     return VolumeError(
-        "volume-corrupt", f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again."
+        "volume-corrupt",
+        f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again.",
     )
 
 
@@ -100,7 +103,9 @@ def beside(path: Path, field: str, name: str) -> Path:
         raise corrupt(path, field, name, "the name of a file")
     plain = path.parent / name
     return (
-        path.parent.joinpath(*PureWindowsPath(name).parts) if "\\" in name and not plain.exists() else plain
+        path.parent.joinpath(*PureWindowsPath(name).parts)
+        if "\\" in name and not plain.exists()
+        else plain
     )
 
 

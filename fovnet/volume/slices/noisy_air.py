@@ -33,12 +33,12 @@ from fovnet.volume.volume import Volume
 
 NOTE = "noise around the body, as bright as the body, made black"
 STEP_MM = 2.0
-NEAR = 5                    # voxels across: what is "near" a voxel, and the smallest patch of noise
+NEAR = 5  # voxels across: what is "near" a voxel, and the smallest patch of noise
 COARSE, ACROSS = 0.25, 0.3  # uniform noise from black to white has a grain of 0.58
 # shares of the window: what is darker than DIM is no bright noise; than DARK, air of a magnitude image,
 # padding
 DIM, DARK = 0.2, 0.04
-RIM = 0.03                  # of each side of the rectangle that holds all voxels that are not dark
+RIM = 0.03  # of each side of the rectangle that holds all voxels that are not dark
 LEAST_RIM, LEAST_BODY, MOST_DARK = 0.3, 0.02, 0.1
 """Share of the rim that is noise; share of the rectangle that shows something else, since noise alone
 surrounds nothing; and share of it that is dark, as air is where noise is not bright."""
@@ -56,8 +56,12 @@ def surrounds(volume: Volume, black: float, white: float) -> bool:
     planes = _within(_shares(volume.voxels[:, :, chosen], black, white))
     if min(planes.shape[:2]) < 2 * BLOCK or (_blocks(planes) < DARK).mean() > MOST_DARK:
         return False
-    found = np.stack([noise(planes[:, :, at], volume.spacing_mm) for at in range(planes.shape[2])], axis=2)
-    inner_i, inner_j = (slice(math.ceil(RIM * side), -math.ceil(RIM * side)) for side in found.shape[:2])
+    found = np.stack(
+        [noise(planes[:, :, at], volume.spacing_mm) for at in range(planes.shape[2])], axis=2
+    )
+    inner_i, inner_j = (
+        slice(math.ceil(RIM * side), -math.ceil(RIM * side)) for side in found.shape[:2]
+    )
     rim = np.ones(found.shape[:2], dtype=bool)
     rim[inner_i, inner_j] = False
     return bool(found[rim].mean() >= LEAST_RIM and ((planes >= DARK) & ~found).mean() >= LEAST_BODY)
@@ -90,7 +94,9 @@ def _differences(plane: Floats32, axis: int, spacing_mm: float) -> Floats32:
     STEP_MM."""
     length = plane.shape[axis]
     step = min(max(1, round(STEP_MM / spacing_mm)), length - 1)
-    padded = np.pad(plane, [(step, step) if axis == at else (0, 0) for at in (0, 1)], mode="reflect")
+    padded = np.pad(
+        plane, [(step, step) if axis == at else (0, 0) for at in (0, 1)], mode="reflect"
+    )
     below, above = (np.take(padded, range(start, start + length), axis) for start in (0, 2 * step))
     return np.asarray(np.abs(below - 2 * plane + above))
 
@@ -99,14 +105,19 @@ def _within(planes: Floats32) -> Floats32:
     """The rectangle of slices (i, j, s) beyond which all is dark; empty if all is."""
     lit = planes.max(axis=2) >= DARK
     rows, columns = (np.flatnonzero(lit.any(axis=axis)) for axis in (1, 0))
-    return planes[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] if len(rows) else planes[:0, :0]
+    return (
+        planes[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        if len(rows)
+        else planes[:0, :0]
+    )
 
 
 def _shares(voxels: Floats32, black: float, white: float) -> Floats32:
     """Intensities as shares of a window, from 0 (black, or darker) to 1 (white, or brighter)."""
-    with np.errstate(over="ignore"):            # a voxel 1e35 times the window is white, not a warning
+    with np.errstate(over="ignore"):  # a voxel 1e35 times the window is white, not a warning
         return np.asarray(
-            np.clip((voxels - np.float32(black)) / np.float32(white - black), 0, 1), dtype=np.float32
+            np.clip((voxels - np.float32(black)) / np.float32(white - black), 0, 1),
+            dtype=np.float32,
         )
 
 
@@ -118,4 +129,6 @@ def _near(values: Floats32) -> Floats32:
 def _blocks(planes: Floats32) -> Floats32:
     """The means over BLOCK × BLOCK voxels of slices (i, j, s)."""
     i, j = planes.shape[0] // BLOCK, planes.shape[1] // BLOCK
-    return np.asarray(planes[: i * BLOCK, : j * BLOCK].reshape(i, BLOCK, j, BLOCK, -1).mean(axis=(1, 3)))
+    return np.asarray(
+        planes[: i * BLOCK, : j * BLOCK].reshape(i, BLOCK, j, BLOCK, -1).mean(axis=(1, 3))
+    )

@@ -20,9 +20,9 @@ from fovnet.volume.slices.stack import SliceStack
 PLACES = (0.3, 0.5, 0.7)
 """Position of each plane along its normal: the share of the total brightness that lies before it."""
 PICTURES = (3, len(PLACES), SIDE, SIDE)
-THICK_MM = 12.0             # averaged across each plane, so that noise of one cut is not taken for an edge
-LEAST_MM = 50.0             # along each axis: a volume of less than a third of a head shows no outline
-SLACK = 0.01                # of a voxel: headers are in single precision
+THICK_MM = 12.0  # averaged across each plane, so that noise of one cut is not taken for an edge
+LEAST_MM = 50.0  # along each axis: a volume of less than a third of a head shows no outline
+SLACK = 0.01  # of a voxel: headers are in single precision
 
 Floats32 = NDArray[np.float32]
 
@@ -34,14 +34,22 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
         slices, along = _about_the_body(stack), _rows(stack)
         across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
         half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
-        profiles = along @ slices.mean(axis=(1, 2)), slices.mean(axis=(0, 1)), slices.mean(axis=(0, 2))
+        profiles = (
+            along @ slices.mean(axis=(1, 2)),
+            slices.mean(axis=(0, 1)),
+            slices.mean(axis=(0, 2)),
+        )
         up, left, back = (_places(profile) for profile in profiles)
         axial = [
-            across @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1) @ across.T
+            across
+            @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1)
+            @ across.T
             for at in up
         ]
         sagittal = [
-            _upright(along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T)
+            _upright(
+                along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T
+            )
             for at in left
         ]
         coronal = [
@@ -58,7 +66,8 @@ def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
     lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
     high_mm = np.diff(stack.edges_mm)[lit.any(axis=(1, 2))].sum()
     return (
-        float(lit.any(axis=(0, 1)).sum() * pixel_mm), float(lit.any(axis=(0, 2)).sum() * pixel_mm),
+        float(lit.any(axis=(0, 1)).sum() * pixel_mm),
+        float(lit.any(axis=(0, 2)).sum() * pixel_mm),
         float(high_mm),
     )
 
@@ -83,7 +92,8 @@ def states_axes(stack: SliceStack) -> bool:
     )
     first = abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
     corner = (
-        first and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
+        first
+        and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
     )
     return not (centred or corner)
 
@@ -111,7 +121,9 @@ def _rows(stack: SliceStack) -> Floats32:
     if len(along) <= SIDE:
         return along
     profile = along @ stack.pixels.mean(axis=(1, 2), dtype=np.float32)
-    centre = float(profile @ np.arange(len(profile), dtype=np.float32)) / max(float(profile.sum()), 1e-9)
+    centre = float(profile @ np.arange(len(profile), dtype=np.float32)) / max(
+        float(profile.sum()), 1e-9
+    )
     first = min(max(0, round(centre) - SIDE // 2), len(along) - SIDE)
     return along[first : first + SIDE]
 

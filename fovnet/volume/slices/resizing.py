@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 SIDE = 128
 """Pixels along each side of a slice."""
 
-BAND = 16       # rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
+BAND = 16  # rows of weights per matrix product: fewer rows have fewer zeros, but need more calls
 
 
 def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
@@ -24,7 +24,9 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
     padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))
     at_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
     wanted_at_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * wanted_mm
-    weights = np.maximum(0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm))
+    weights = np.maximum(
+        0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm)
+    )
     weights /= weights.sum(axis=1, keepdims=True)
     return weights[:, padding : padding + pixels].astype(np.float32)
 
@@ -41,7 +43,8 @@ class Resize:
     def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
         self._down = _bands(down)
         self._across = [
-            (rows, needed, np.ascontiguousarray(weights.T)) for rows, needed, weights in _bands(across)
+            (rows, needed, np.ascontiguousarray(weights.T))
+            for rows, needed, weights in _bands(across)
         ]
         self._half, self._whole = (
             np.zeros((len(down), across.shape[1]), np.float32),

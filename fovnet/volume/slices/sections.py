@@ -46,7 +46,9 @@ def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     n, made, total = len(placing.volume), [np.zeros((2, 0, SIDE), np.uint8)], 0
     row, low, high = (np.zeros(n, np.int64) for _ in range(3))
     for first, end in placing.runs.tolist():
-        one, rows = _of_a_volume(pixels[first:end], placing.z_mm[first:end], float(placing.sides_mm[first]))
+        one, rows = _of_a_volume(
+            pixels[first:end], placing.z_mm[first:end], float(placing.sides_mm[first])
+        )
         made.append(one)
         row[first:end], low[first:end], high[first:end] = total + rows, total, total + one.shape[1]
         total += one.shape[1]
@@ -59,7 +61,9 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
     runs = placing.runs
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
     read = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
-    found = sections(pixels[read], Placing(placing.sides_mm[read], placing.volume[read], placing.z_mm[read]))
+    found = sections(
+        pixels[read], Placing(placing.sides_mm[read], placing.volume[read], placing.z_mm[read])
+    )
     at = np.searchsorted(read, rows)
     return Sections(found.pixels, found.row[at], found.low[at], found.high[at])
 
@@ -83,7 +87,9 @@ def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
     picture = pixels.mean(axis=0, dtype=np.float32)
     total = float(picture.sum())
     at = np.arange(SIDE, dtype=np.float32)
-    y, x = (float((picture.sum(axis=axis) * at).sum()) / total if total else SIDE / 2 for axis in (1, 0))
+    y, x = (
+        float((picture.sum(axis=axis) * at).sum()) / total if total else SIDE / 2 for axis in (1, 0)
+    )
     return round(y), round(x)
 
 
@@ -100,6 +106,10 @@ def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
     rows = max(1, round((z_mm[-1] + step / 2 - bottom) / PIXEL_MM))
     heights = bottom + (np.arange(rows) + 0.5) * PIXEL_MM
     at = np.interp(heights, z_mm, np.arange(len(z_mm)))
-    weights = np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(len(z_mm))) / max(1.0, PIXEL_MM / step))
+    weights = np.maximum(
+        0.0, 1.0 - np.abs(at[:, None] - np.arange(len(z_mm))) / max(1.0, PIXEL_MM / step)
+    )
     weights /= weights.sum(axis=1, keepdims=True)
-    return weights.astype(np.float32), np.clip((z_mm - bottom) // PIXEL_MM, 0, rows - 1).astype(np.int64)
+    return weights.astype(np.float32), np.clip((z_mm - bottom) // PIXEL_MM, 0, rows - 1).astype(
+        np.int64
+    )

@@ -26,7 +26,9 @@ ALGORITHM = 1
 """Incremented when the same file and settings give different slices: old cache entries are then remade, and
 old networks refused."""
 
-SLACK = 0.1     # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
+SLACK = (
+    0.1  # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ class SliceStack:
     def placing(self) -> Placing:
         """The size and heights of the slices, all of volume 0."""
         return Placing(
-            np.full(len(self.pixels), self.side_mm), np.zeros(len(self.pixels), dtype=np.int64), self.z_mm
+            np.full(len(self.pixels), self.side_mm),
+            np.zeros(len(self.pixels), dtype=np.int64),
+            self.z_mm,
         )
 
 
@@ -131,13 +135,19 @@ def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> Slice
     volume = to_ras(read(source), slicing.max_tilt_deg)
     refuse_plane(volume)
     return cut(
-        volume, target_spacing_mm=slicing.target_spacing_mm, checksum=source.checksum,
+        volume,
+        target_spacing_mm=slicing.target_spacing_mm,
+        checksum=source.checksum,
         blacken_noise=slicing.blacken_noise,
     )
 
 
 def cut(
-    volume: Volume, *, target_spacing_mm: float = 3.0, checksum: str = "", blacken_noise: bool = True
+    volume: Volume,
+    *,
+    target_spacing_mm: float = 3.0,
+    checksum: str = "",
+    blacken_noise: bool = True,
 ) -> SliceStack:
     """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres, resized
     to 128 × 128, windowed.
@@ -158,7 +168,9 @@ def cut(
     across = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[::-1]
     down = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
     grey = np.float32(255.0 / (white - black))
-    floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(0.5)
+    floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(
+        0.5
+    )
     resize = Resize(down * grey, across)
     pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
     # a voxel 1e35 times the window is white, not a warning
@@ -169,12 +181,22 @@ def cut(
     heights = volume.slice_heights_mm()
     z_mm = (heights[covers[:, 0]] + heights[covers[:, 1]]) / 2
     counted = (
-        None if volume.counted_z_mm is None else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
+        None
+        if volume.counted_z_mm is None
+        else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
     )
     return SliceStack(
-        pixels, z_mm, covers, side_mm, volume.vox_to_ras, volume.source, checksum,
-        volume.notes + _grouping_note(covers), counted,
-        None if volume.counted_z_mm is None else len(volume.counted_z_mm), volume.images,
+        pixels,
+        z_mm,
+        covers,
+        side_mm,
+        volume.vox_to_ras,
+        volume.source,
+        checksum,
+        volume.notes + _grouping_note(covers),
+        counted,
+        None if volume.counted_z_mm is None else len(volume.counted_z_mm),
+        volume.images,
     )
 
 
@@ -203,12 +225,14 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
     return np.stack([first, last], axis=1)
 
 
-def _mean_planes(voxels: NDArray[np.float32], covers: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
+def _mean_planes(
+    voxels: NDArray[np.float32], covers: NDArray[np.int64]
+) -> Iterator[NDArray[np.float32]]:
     """The mean plane (j, i) of each group, summed slice by slice, so that the result does not depend on the
     memory layout."""
     for first, last in covers.tolist():
         block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
-        plane = block[0].copy()                     # the block may be a view of the volume, as for NIfTI
+        plane = block[0].copy()  # the block may be a view of the volume, as for NIfTI
         for further in block[1:]:
             plane += further
         plane /= np.float32(len(block))

@@ -50,7 +50,7 @@ TAKEN = ("found",)  # found.json lists the DICOM series
 # hidden folders of programs, which keep copies of what is seen, and how many files of any other are looked at
 OF_PROGRAMS = (".git", ".datalad", ".snakemake", ".svn", ".hg", ".cache", ".Trashes")
 LOOKED_INTO = 100
-ENDINGS = 5         # kinds of files that the refusal of a folder counts
+ENDINGS = 5  # kinds of files that the refusal of a folder counts
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,10 @@ class Found:
 
 
 def find(
-    paths: Sequence[Path], include: Collection[str] = (), *, show_ids: bool = False,
+    paths: Sequence[Path],
+    include: Collection[str] = (),
+    *,
+    show_ids: bool = False,
     progress: Advance | None = None,
 ) -> Found:
     """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
@@ -99,18 +102,18 @@ def find(
     given = set(paths)
     files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
     kinds = {path: _kind(path) for path in files}
-    beside: dict[Path, dict[Path, None]] = {}           # DICOM files named one by one, by folder
+    beside: dict[Path, dict[Path, None]] = {}  # DICOM files named one by one, by folder
     for path, kind in kinds.items():
         if kind == "DICOM":
             beside.setdefault(path.parent, {})[path] = None
     for path in paths:
         named = beside.get(path.parent, {})
-        if os.path.isdir(path) and not is_closed(path):      # noqa: PTH112
+        if os.path.isdir(path) and not is_closed(path):  # noqa: PTH112
             some, more, others = _under(path, include, show_ids, progress)
             passed.update(dict.fromkeys(others))
         elif path in named and len(named) > 1:
             if path != next(iter(named)):
-                continue                                # handled with the first file of its folder
+                continue  # handled with the first file of its folder
             some, more = _series_under(path.parent, include, show_ids, named, progress)
         elif path in named or kinds.get(path) == "archive":
             some, more = _series_under(path, include, show_ids, (), progress)
@@ -118,7 +121,10 @@ def find(
             some, more = [path], []
         held |= {Path(row["path"]): row.pop("held") for row in more if "held" in row}
         rows.update(
-            {tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row for row in more}
+            {
+                tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row
+                for row in more
+            }
         )
         found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))  # noqa: PTH112  (refused by name)
         empty += [] if some or path in found or given.intersection(path.parents) else [path]
@@ -207,7 +213,7 @@ def _hides_volumes(hidden: Path) -> bool:
     one.  What macOS writes beside each file on foreign disks (`._scan.nii`) is none."""
     if hidden.name.startswith("._") or hidden.name in OF_PROGRAMS:
         return False
-    if not os.path.isdir(hidden) or hidden.is_symlink():    # noqa: PTH112
+    if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
         return hidden.name.lower().endswith(SUFFIXES)
     within = (Path(parent, name) for parent, _, names in os.walk(hidden) for name in names)
     return any(_kind(path) for path in islice(within, LOOKED_INTO))
@@ -217,7 +223,7 @@ def _once(paths: Iterable[Path]) -> list[Path]:
     """Each path once, in its first spelling; a link is a path of its own."""
     first: dict[str, Path] = {}
     for path in paths:
-        first.setdefault(os.path.abspath(path), path)           # noqa: PTH100  (resolve would follow links)
+        first.setdefault(os.path.abspath(path), path)  # noqa: PTH100  (resolve would follow links)
     return list(first.values())
 
 
@@ -260,7 +266,7 @@ def _under(
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
     if not any(split_address(path)[0] == folder for path in wanted):
-        forget(folder)                      # a large tree whose series lie in folders of their own
+        forget(folder)  # a large tree whose series lie in folders of their own
     called = {(path.parent, volume_name(path)) for path in found}
     passed = [
         path
@@ -290,14 +296,17 @@ def _kind(path: Path) -> str:
 
 
 def _series_under(
-    place: Path, include: Collection[str], show_ids: bool, only: Collection[Path] = (),
+    place: Path,
+    include: Collection[str],
+    show_ids: bool,
+    only: Collection[Path] = (),
     progress: Advance | None = None,
 ) -> tuple[list[Path], list[dict[str, Any]]]:
     """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be
     opened is returned as one path."""
     try:
         held = survey(place, None, progress)
-    except Exception:                   # a damaged archive may raise any: it is refused when it is read
+    except Exception:  # a damaged archive may raise any: it is refused when it is read
         return [place], []
     if not only:
         return _listed(held.series, held.unread, place, include, show_ids)
@@ -306,8 +315,12 @@ def _series_under(
 
 
 def _listed(
-    series: Iterable[Series], unread: Iterable[Unread], place: Path | None, include: Collection[str],
-    show_ids: bool, only: Collection[Path] = (),
+    series: Iterable[Series],
+    unread: Iterable[Unread],
+    place: Path | None,
+    include: Collection[str],
+    show_ids: bool,
+    only: Collection[Path] = (),
 ) -> tuple[list[Path], list[dict[str, Any]]]:
     """(paths to read, rows) of these series, each path within `place`, else within the folder or file that
     contains all of the series.
@@ -324,12 +337,14 @@ def _listed(
         if only and not named:
             continue
         home = place or places[one.family, one.whose]
-        if named:                                       # these may be copies of files elsewhere
+        if named:  # these may be copies of files elsewhere
             home = named[0] if len(one.items) == 1 else named[0].parent
         path = home if homes.get(home) == {one.id} else address(home, one.id)
         wanted = not one.kind or one.kind in include
         paths += [path] if wanted else named[:1]
-        rows.append(series_row(one, path, show_ids=show_ids) | ({"held": _held(one)} if wanted else {}))
+        rows.append(
+            series_row(one, path, show_ids=show_ids) | ({"held": _held(one)} if wanted else {})
+        )
     return paths, rows + [unread_row(one) for one in unread if not _is_of_another_format(one)]
 
 
@@ -375,7 +390,9 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
             continue
         files = _files(one)
         for home in files | {
-            above for folder in {path.parent for path in files} for above in (folder, *folder.parents)
+            above
+            for folder in {path.parent for path in files}
+            for above in (folder, *folder.parents)
         }:
             if not one.kind or (one.family, one.whose) not in repeated.get(home, ()):
                 homes.setdefault(home, set()).add(one.id)
@@ -384,7 +401,9 @@ def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
     return homes
 
 
-def name_volumes(paths: Sequence[Path], known: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+def name_volumes(
+    paths: Sequence[Path], known: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the
     same name.
 
@@ -432,7 +451,7 @@ def _looks_like_a_volume(path: Path) -> bool:
         return False
     if path.name.lower().endswith(SUFFIXES):
         return True
-    if path.suffix and not path.suffix[1:].isdigit():          # 1.2.840.113 has a "suffix" too
+    if path.suffix and not path.suffix[1:].isdigit():  # 1.2.840.113 has a "suffix" too
         return False
     if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
         return False

@@ -13,7 +13,7 @@ from fovnet.volume.orient import closest_axes
 
 # largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
 THICKER = 1.5
-SAME_PLACE_MM = 0.1     # two grids are the same if no pair of corners lies farther apart
+SAME_PLACE_MM = 0.1  # two grids are the same if no pair of corners lies farther apart
 PLANES = ("sagittal", "coronal", "axial")
 
 

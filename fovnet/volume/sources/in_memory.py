@@ -21,9 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from fovnet.errors import VolumeError
 
 NAME = "image"
-MOST_CHANNELS = 16      # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
+MOST_CHANNELS = (
+    16  # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
+)
 WANTED = "give a path, a nibabel image, or a numpy array (i, j, k) with its affine"
-SCANNER = 1             # code of an affine: coordinates of the scanner
+SCANNER = 1  # code of an affine: coordinates of the scanner
 
 
 @contextmanager
@@ -42,7 +44,9 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="fovnet-") as folder:
         path = Path(folder) / f"{NAME}.nii"
         try:
-            nibabel.save(volume if isinstance(volume, SpatialImage) else _image(volume, affine), path)
+            nibabel.save(
+                volume if isinstance(volume, SpatialImage) else _image(volume, affine), path
+            )
         except (HeaderDataError, ImageFileError, TypeError, ValueError) as fault:
             held = f"the image given: no NIfTI file can hold it ({fault})"
             raise VolumeError("volume-type", f"{held}; give an array of real numbers.") from fault
@@ -56,7 +60,8 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
     if affine is None:
         placed = "give affine=, the (4, 4) from indices to scanner millimetres, RAS+"
         raise VolumeError(
-            "volume-geometry", f"the array {array.shape} has no affine, which says which way is up; {placed}."
+            "volume-geometry",
+            f"the array {array.shape} has no affine, which says which way is up; {placed}.",
         )
     matrix = np.asarray(affine, dtype=np.float64)
     if matrix.shape != (4, 4):
@@ -84,7 +89,7 @@ def _refuse_channels_first(volume: Any) -> None:
     array or image whose first axis seems to count channels."""
     shape = tuple(getattr(volume, "shape", ()))
     index = f"[{', '.join('0' * (len(shape) - 3))}]" if _has_channels_first(shape) else ""
-    if hasattr(volume, "detach"):                   # torch.Tensor, and MetaTensor of MONAI
+    if hasattr(volume, "detach"):  # torch.Tensor, and MetaTensor of MONAI
         array = f"volume{index}.detach().cpu().numpy()"
         raise VolumeError(
             "volume-format",

@@ -34,15 +34,18 @@ MOST_VOXELS = MOST_BYTES // VOXEL_BYTES
 BYTES_PER_VOXEL = 18
 # of the voxels of a resampled grid beyond TWICE the volume's own: float32, once more if noise is made black
 STRAIGHT_TO_BYTES = 10
-TWICE = 2                   # a grid oblique by 34° has 1.9 times the voxels of the volume
-HEADER_OF = {                       # of the formats that can be oblique, besides DICOM
-    "NIfTI": nifti.header_of, "NRRD": nrrd.header_of, "MetaImage": metaimage.header_of, "MGH": mgh.header_of,
+TWICE = 2  # a grid oblique by 34° has 1.9 times the voxels of the volume
+HEADER_OF = {  # of the formats that can be oblique, besides DICOM
+    "NIfTI": nifti.header_of,
+    "NRRD": nrrd.header_of,
+    "MetaImage": metaimage.header_of,
+    "MGH": mgh.header_of,
     "Analyze": analyze.header_of,
 }
 # per byte of a compressed file of unknown grid: int16 unpacks about threefold, and its 2 bytes take 18
 PACKED_TO_BYTES = 27
-PLAIN_TO_BYTES = 18         # per byte of an uncompressed file: voxels of one byte, the smallest
-LEAST_BYTES = 2**22         # 200 slices of 128 × 128, a decoded header, buffers
+PLAIN_TO_BYTES = 18  # per byte of an uncompressed file: voxels of one byte, the smallest
+LEAST_BYTES = 2**22  # 200 slices of 128 × 128, a decoded header, buffers
 
 BUDGET_BYTES = 2**32
 """Memory for all volumes of a batch that are being read or wait to be used; a larger volume is read alone."""
@@ -64,7 +67,11 @@ def bytes_to_read(source: Source) -> int:
             else {series: _bytes_of_file(source, place, series)}
         )
         wanted = sizes.get(series, 0)
-    except (OSError, ValueError, VolumeError):      # a null byte in the name; a file that no reader claims
+    except (
+        OSError,
+        ValueError,
+        VolumeError,
+    ):  # a null byte in the name; a file that no reader claims
         wanted = 0
     except Exception:
         # reading it will raise it too, and refuse the volume; until then it is alone
@@ -80,7 +87,9 @@ def _taken_in(folder: Path, changed_ns: int) -> dict[str, int]:
     for series in survey(folder).series:
         on_disk = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
         own, straight = _counted(partial(_series_header, series))
-        taken = max(PACKED_TO_BYTES * on_disk, BYTES_PER_VOXEL * own) + _straight_bytes(own, straight)
+        taken = max(PACKED_TO_BYTES * on_disk, BYTES_PER_VOXEL * own) + _straight_bytes(
+            own, straight
+        )
         sizes |= {**dict.fromkeys((series.id, *series.beside), taken), "": sizes[""] + taken}
     return sizes
 
@@ -93,19 +102,26 @@ def _bytes_of_file(source: Source, place: Path, series: str) -> int:
         meant = survey(place).series if named is None else (named,)
         grids = [_counted(partial(_series_header, one)) for one in meant]
     else:
-        grids = [_counted(partial(HEADER_OF[format_of], source.path))] if format_of in HEADER_OF else []
+        grids = (
+            [_counted(partial(HEADER_OF[format_of], source.path))] if format_of in HEADER_OF else []
+        )
     own = BYTES_PER_VOXEL * sum(voxels for voxels, _ in grids)
     straight = sum(_straight_bytes(*grid) for grid in grids)
     if format_of == "NIfTI":
         return own + straight
     with regular(place).open("rb") as file:
         packed = file.read(2) in (GZIP, b"PK")
-    return max(own, place.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)) + straight
+    return (
+        max(own, place.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)) + straight
+    )
 
 
 def _series_header(series: Series) -> Header:
     """The shape (columns, rows, images) and the affine of a series as if it were evenly spaced."""
-    stand, (columns, rows) = stand_of("", series.frames), (series.frames[0].columns, series.frames[0].rows)
+    stand, (columns, rows) = (
+        stand_of("", series.frames),
+        (series.frames[0].columns, series.frames[0].rows),
+    )
     apart = np.ptp(stand.along) / max(1, len(stand.along) - 1)
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = stand.axes.T * [stand.spacing_mm[1], stand.spacing_mm[0], apart or 1.0]
@@ -118,7 +134,7 @@ def _counted(header: Callable[[], Header]) -> tuple[int, int]:
     try:
         sizes, vox_to_ras = header()
         return math.prod(sizes[:3]), straight_voxels(vox_to_ras, sizes[:3])
-    except Exception:                   # for invalid numbers the libraries may raise any exception
+    except Exception:  # for invalid numbers the libraries may raise any exception
         return 0, 0
 
 

@@ -21,15 +21,36 @@ BRUKER = (
     "images and parameters of Bruker ParaVision",
     "Export the study as DICOM in ParaVision, or convert its folder to NIfTI (brkraw, bruker2nifti).",
 )
-BRUKER_EXPORT = ".pvdatasets"       # of ParaVision: a zip archive of a study
+BRUKER_EXPORT = ".pvdatasets"  # of ParaVision: a zip archive of a study
 BRUKER_NAMES = ("2dseq", "fid", "ser", "acqp", "method", "reco", "visu_pars", "rawdata.job0")
 BRUKER_HEADER = b"##TITLE=Parameter List, ParaVision"
 ANNEX = "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"
 # a pointer begins with the path of its key; where links became text files, with the way to .git
 ANNEX_POINTER = re.compile(rb"(\.{1,2}/|/)*(\.git/)?annex/objects/")
 SUFFIXES = (
-    ".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc", ".tar", ".tgz", ".bz2", ".tbz", ".tbz2",
-    ".tb2", ".xz", ".txz", ".lzma", ".lz", ".zst", ".tzst", ".7z", ".rar", ".npy", BRUKER_EXPORT,
+    ".gz",
+    ".par",
+    ".rec",
+    ".xml",
+    ".head",
+    ".brik",
+    ".mnc",
+    ".tar",
+    ".tgz",
+    ".bz2",
+    ".tbz",
+    ".tbz2",
+    ".tb2",
+    ".xz",
+    ".txz",
+    ".lzma",
+    ".lz",
+    ".zst",
+    ".tzst",
+    ".7z",
+    ".rar",
+    ".npy",
+    BRUKER_EXPORT,
 )
 NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip")
 
@@ -39,7 +60,7 @@ def unread_image(path: Path) -> tuple[str, str] | None:
     read; None for any other."""
     if path.is_symlink() and is_annexed(str(path.readlink())) and not path.exists():
         return ANNEX
-    has_number = path.suffix[1:].isdigit()          # 1.2.840.113 has a "suffix" too
+    has_number = path.suffix[1:].isdigit()  # 1.2.840.113 has a "suffix" too
     if path.suffix and not has_number and not path.name.lower().endswith(SUFFIXES):
         return None
     try:
@@ -69,14 +90,18 @@ def other_format(path: Path, opening: bytes) -> tuple[str, str]:
     if ANNEX_POINTER.match(opening):
         return ANNEX
     is_export = name.endswith(BRUKER_EXPORT) and opening.startswith(ZIP_MAGIC)
-    if is_export or opening.startswith(BRUKER_HEADER) or (name in BRUKER_NAMES and _is_beside_bruker(path)):
+    if (
+        is_export
+        or opening.startswith(BRUKER_HEADER)
+        or (name in BRUKER_NAMES and _is_beside_bruker(path))
+    ):
         return BRUKER
     if PACKED_TAR.fullmatch(name) and opening.startswith(PACKERS):
         return TAR
     for magic, kind, remedy in MAGICS:
         if opening.lstrip().startswith(magic):
             return kind, remedy
-    if begins_like_dicom(opening):          # the DICOM reader does not claim it, so it is compressed
+    if begins_like_dicom(opening):  # the DICOM reader does not claim it, so it is compressed
         return PACKED
     if opening[257:262] == b"ustar":
         return TAR
@@ -100,16 +125,32 @@ def _is_beside_bruker(path: Path) -> bool:
 SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
 MAGICS = (
     (b"# === DATA DESCRIPTION FILE", *PHILIPS),
-    (b"<PRIDE_V5", "one of a Philips XML/REC pair", "Export the series as DICOM, NIfTI or PAR/REC."),
+    (
+        b"<PRIDE_V5",
+        "one of a Philips XML/REC pair",
+        "Export the series as DICOM, NIfTI or PAR/REC.",
+    ),
     (b"NRRD", "a damaged NRRD file", SAVE),
     (b"ObjectType", "a damaged MetaImage file", SAVE),
     (b"NDims", "a damaged MetaImage file", SAVE),
     (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
     (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
-    (b"\x89PNG", "a PNG picture", "Name the volume it was made from: a picture has no millimetres."),
-    (b"\xff\xd8\xff", "a JPEG picture", "Name the volume it was made from: a picture has no millimetres."),
+    (
+        b"\x89PNG",
+        "a PNG picture",
+        "Name the volume it was made from: a picture has no millimetres.",
+    ),
+    (
+        b"\xff\xd8\xff",
+        "a JPEG picture",
+        "Name the volume it was made from: a picture has no millimetres.",
+    ),
     (b"%PDF", "a PDF document", "Name the image itself."),
-    (b"\x93NUMPY", "a NumPy array", "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."),
+    (
+        b"\x93NUMPY",
+        "a NumPy array",
+        "Save it as NIfTI together with its affine (nibabel.Nifti1Image).",
+    ),
     (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
     (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
     (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),

@@ -28,7 +28,7 @@ from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
 
-OPENING_BYTES = 1024            # enough for the magic of every format below; NIfTI-2's header is 540 bytes
+OPENING_BYTES = 1024  # enough for the magic of every format below; NIfTI-2's header is 540 bytes
 SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hdr", ".img")
 
 
@@ -46,7 +46,9 @@ class Reader:
 
 DICOM = Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.read, dicom.files_of)
 READERS = (
-    Reader("NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.read, nifti.files_of),
+    Reader(
+        "NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.read, nifti.files_of
+    ),
     Reader("NRRD", ".nrrd, .nhdr", nrrd.claims, nrrd.read, nrrd.files_of),
     Reader("MetaImage", ".mha, .mhd", metaimage.claims, metaimage.read, metaimage.files_of),
     Reader("MGH", ".mgh, .mgz", mgh.claims, mgh.read),
@@ -86,7 +88,9 @@ def volume_name(path: Path) -> str:
     name = place.name
     if name in ("", "..") or os.path.isdir(place):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
         return place.resolve().name or "volume"
-    suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix)
+    suffix = next(
+        (suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix
+    )
     return name[: len(name) - len(suffix)] or name
 
 
@@ -108,7 +112,7 @@ def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
         raise short_of_memory(path, "read it") from fault
     except OSError as fault:
         raise _os_fault(path, fault) from fault
-    except Exception as fault:      # for damaged files the libraries may raise any exception
+    except Exception as fault:  # for damaged files the libraries may raise any exception
         raise VolumeError(
             "volume-corrupt", f"{path}: damaged {reader.name} ({fault}). Export it again."
         ) from fault
@@ -135,20 +139,24 @@ def _opening(path: Path) -> bytes:
             opening = file.read(OPENING_BYTES)
     except DAMAGED as fault:
         raise VolumeError(
-            "volume-corrupt", f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again."
+            "volume-corrupt",
+            f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.",
         ) from fault
     except EOFError as fault:
         raise VolumeError(
-            "volume-truncated", f"{path}: the gzip ends before anything can be unpacked. Copy it again."
+            "volume-truncated",
+            f"{path}: the gzip ends before anything can be unpacked. Copy it again.",
         ) from fault
     except OSError as fault:
         raise _os_fault(path, fault) from fault
-    except ValueError as fault:     # a null byte in the name
+    except ValueError as fault:  # a null byte in the name
         raise VolumeError(
             "volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path."
         ) from fault
     if not opening:
-        raise VolumeError("volume-empty", f"{path}: the file is empty. Copy it again from its origin.")
+        raise VolumeError(
+            "volume-empty", f"{path}: the file is empty. Copy it again from its origin."
+        )
     return opening
 
 
@@ -162,7 +170,9 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
                 f"{path}: extra bytes follow the gzip data ({fault}). Copy it again, or unpack it with "
                 "gunzip -c IN > OUT, which drops them.",
             )
-    return VolumeError("volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again.")
+    return VolumeError(
+        "volume-corrupt", f"{path}: the compressed data are damaged ({fault}). Copy it again."
+    )
 
 
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
@@ -190,7 +200,8 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
             if is_annexed(str(target)):
                 return VolumeError("volume-missing", f"{path}: {ANNEX[0]}. {ANNEX[1]}")
             return VolumeError(
-                "volume-missing", f"{path}: a link to {target}, which does not exist. Correct the link."
+                "volume-missing",
+                f"{path}: a link to {target}, which does not exist. Correct the link.",
             )
         return VolumeError("volume-missing", f"{path}: there is no such file. Check the path.")
     if isinstance(fault, PermissionError):
@@ -204,7 +215,8 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
     # raised by nibabel or gzip, not by the system: "Expected 200 bytes, got 96 bytes"
     if fault.errno is None:
         return VolumeError(
-            "volume-truncated", f"{path}: the data end too early ({fault}). Copy it again from its origin."
+            "volume-truncated",
+            f"{path}: the data end too early ({fault}). Copy it again from its origin.",
         )
     return VolumeError(
         "volume-unreadable",

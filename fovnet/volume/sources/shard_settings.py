@@ -51,7 +51,9 @@ class ShardSettings:
 
     def updated(self, told: ShardSettings) -> ShardSettings:
         """These, but for those that `told` has."""
-        return replace(self, **{name: value for name, value in told.facts.items() if value is not None})
+        return replace(
+            self, **{name: value for name, value in told.facts.items() if value is not None}
+        )
 
     def contradictions(self, told: ShardSettings) -> Iterator[tuple[str, Any, Any]]:
         """(name, value here, value told) of each setting that both have and that differs; a model is the same

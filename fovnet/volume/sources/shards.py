@@ -209,7 +209,7 @@ def _refuse_gone(found: Found, known: Collection[str]) -> None:
     volume, and held some in an earlier survey: its disk may not be mounted, and all shards would go.  Raise
     "shard-path-missing" if it is no earlier volume either: a whole archive would be one refused volume."""
     for source in found.sources:
-        series_or_file = source.path in found.held or os.path.isfile(source.path)   # noqa: PTH113  (see discovery)
+        series_or_file = source.path in found.held or os.path.isfile(source.path)  # noqa: PTH113  (see discovery)
         if series_or_file or str(source.path) in known:
             continue
         below = sum(path.startswith(f"{source.path}{os.sep}") for path in known)

@@ -51,7 +51,11 @@ class Source:
     def now(self) -> Source:
         """The source as it is at this moment.  Its format is found again only if none was, or if it has
         changed."""
-        return replace(self) if self.format and self.stamp == _stamp(self.path) else source_of(self.path)
+        return (
+            replace(self)
+            if self.format and self.stamp == _stamp(self.path)
+            else source_of(self.path)
+        )
 
     @property
     def reader(self) -> Reader:
@@ -61,7 +65,11 @@ class Source:
     @cached_property
     def series(self) -> Chosen | None:
         """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or several."""
-        return guarded(DICOM, self.path, lambda: chosen(self.path)) if self.format == DICOM.name else None
+        return (
+            guarded(DICOM, self.path, lambda: chosen(self.path))
+            if self.format == DICOM.name
+            else None
+        )
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
@@ -83,7 +91,9 @@ class Source:
 
         Raises VolumeError as `read`.
         """
-        sums = guarded(self.reader, self.path, lambda: [checksum(regular(file)) for file in self.files])
+        sums = guarded(
+            self.reader, self.path, lambda: [checksum(regular(file)) for file in self.files]
+        )
         digits = split_address(self.path)[1]
         sums += [digits] if digits else []
         return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
@@ -96,7 +106,7 @@ class Source:
         except VolumeError:
             try:
                 return checksum(regular(self.path))
-            except (OSError, VolumeError):          # VolumeError: a pipe, whose opening may block for ever
+            except (OSError, VolumeError):  # VolumeError: a pipe, whose opening may block for ever
                 return None
 
     @cached_property
@@ -128,10 +138,12 @@ def source_of(path: Path) -> Source:
     """The source at a path, whatever is there: one that no reader claims is refused, with the reason, when it
     is read."""
     path = Path(path)
-    stamp = _stamp(path)        # before its first bytes: a file replaced meanwhile is seen to have changed
+    stamp = _stamp(
+        path
+    )  # before its first bytes: a file replaced meanwhile is seen to have changed
     try:
         return Source(path, reader_of(path).name, stamp)
-    except Exception:                   # reading it raises it again, whatever it is, and is refused for it
+    except Exception:  # reading it raises it again, whatever it is, and is refused for it
         return Source(path, "", stamp)
 
 
@@ -147,7 +159,7 @@ def read(source: Source | Path) -> Volume:
     path = source.path
     volume = guarded(reader, path, lambda: dicom.volume_of(series) if series else reader.read(path))
     volume = without_fill(volume)
-    if volume.images is None:           # DICOM states the modality, and phase images have values below -900
+    if volume.images is None:  # DICOM states the modality, and phase images have values below -900
         refuse_ct(volume)
     refuse_labels(volume)
     return note_both_signs(volume)
@@ -158,8 +170,10 @@ def places_of(files: Iterable[Path]) -> Places | None:
     unreadable."""
     try:
         found = [file.stat() for file in files]
-        return [[facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino] for facts in found]
-    except (OSError, ValueError):           # ValueError: a null byte in the name
+        return [
+            [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino] for facts in found
+        ]
+    except (OSError, ValueError):  # ValueError: a null byte in the name
         return None
 
 

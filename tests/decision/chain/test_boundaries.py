@@ -22,7 +22,9 @@ TWO = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
 
 
 @given(integers(3, 40), integers(0, 999))
-def test_the_interval_holds_its_share_of_borders_drawn_between_the_slices(s: int, seed: int) -> None:
+def test_the_interval_holds_its_share_of_borders_drawn_between_the_slices(
+    s: int, seed: int
+) -> None:
     """A border is drawn at an edge, and evenly between the two slices it parts: counted over 20,000 draws,
     one in twenty off either end."""
     rng = np.random.default_rng(seed)
@@ -49,7 +51,9 @@ def test_intervals_of_borders_drawn_from_the_posterior_hold_nine_times_in_ten() 
         p = np.exp(np.column_stack([score, np.full(s, -20.0)]))
         p /= p.sum(axis=1, keepdims=True)
         decision = decide(p, z_mm, TWO, Rule(sigma_mm=0.0, usual_misfit=100.0))
-        kind = [border for border in decision.boundaries if (border.below, border.above) == TWO.chain]
+        kind = [
+            border for border in decision.boundaries if (border.below, border.above) == TWO.chain
+        ]
         if not kind:
             continue
         crossed: Crossings = Ladder(np.log(p[:, :2]), np.log(p[:, 2])).crossings()
@@ -80,7 +84,9 @@ def test_the_ends_of_a_body_with_air_below_and_above_are_borders_too(bodies) -> 
 
 
 @given(s=integers(1, 7), seed=integers(0, 10**6), evidence_mm=sampled_from([10.0, 25.0]))
-def test_the_set_is_as_probable_as_the_paths_that_show_it(s: int, seed: int, evidence_mm: float) -> None:
+def test_the_set_is_as_probable_as_the_paths_that_show_it(
+    s: int, seed: int, evidence_mm: float
+) -> None:
     """All runs none* lower* upper* none* one by one, upright, and upside down one time in a hundred
     beforehand; slices 10 mm apart count less where evidence comes every 25 mm, and for which way is up as
     much as ever."""
@@ -109,14 +115,18 @@ def every_set(p: np.ndarray, power: float) -> dict[tuple[str, ...], float]:
                 if b == e and b < s:
                     # no region at all is one path, however it is cut
                     continue
-                key = tuple(name for name, there in zip(TWO.chain, (b < m, m < e), strict=True) if there)
+                key = tuple(
+                    name for name, there in zip(TWO.chain, (b < m, m < e), strict=True) if there
+                )
                 weight = p[:b, 2].prod() * p[b:m, 0].prod() * p[m:e, 1].prod() * p[e:, 2].prod()
                 found[key] = found.get(key, 0.0) + float(weight)
     return found
 
 
 @given(s=integers(2, 7), seed=integers(0, 10**6))
-def test_the_interval_of_a_border_is_the_middle_of_where_all_paths_have_it(s: int, seed: int) -> None:
+def test_the_interval_of_a_border_is_the_middle_of_where_all_paths_have_it(
+    s: int, seed: int
+) -> None:
     """Either end of the body and the step between its regions, all runs none* lower* upper* none* one by
     one."""
     p, z_mm = np.random.default_rng(seed).dirichlet(np.ones(3), s), 10.0 * np.arange(s)
@@ -143,7 +153,9 @@ def test_a_border_that_the_slices_are_sure_of_lies_between_the_two_it_parts_and_
     example = bodies(8)
     sure = np.where(example.truth, 1.0, 1e-5)
     sure /= sure.sum(axis=1, keepdims=True)
-    found = decide(sure, example.z_mm, DEFAULT, Rule(sigma_mm=0.0, interval_stretch=stretch)).boundaries
+    found = decide(
+        sure, example.z_mm, DEFAULT, Rule(sigma_mm=0.0, interval_stretch=stretch)
+    ).boundaries
     # the body's ends may be void: they are less sure
     between = [one for one in found if NONE not in (one.below, one.above)]
     assert [(one.below, one.above) for one in between] == list(pairwise(DEFAULT.chain))
@@ -158,7 +170,9 @@ def test_only_predicted_regions_have_borders(s: int, seed: int, spine: float) ->
     """Within a spine whose level is unclear the chain still has a path, and predicts nothing."""
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.3), s) + 1e-9
     p[:, DEFAULT.classes.index("spine")] += spine / (1 - spine)
-    decision = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(s), DEFAULT, Rule(sigma_mm=0.0))
+    decision = decide(
+        p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)
+    )
     named = {name for one in decision.boundaries for name in (one.below, one.above)}
     assert named <= {NONE, *(span.region for span in decision.spans)}
 
@@ -168,7 +182,9 @@ def test_only_predicted_regions_have_borders(s: int, seed: int, spine: float) ->
 def test_a_slice_is_never_more_than_one_observation_however_thick(s: int, seed: int) -> None:
     p = np.random.default_rng(seed).dirichlet(np.full(len(DEFAULT.classes), 0.5), s)
     ten, thirty = (decide(p, mm * np.arange(s), DEFAULT, Rule(sigma_mm=0.0)) for mm in (10.0, 30.0))
-    assert np.array_equal(ten.decided, thirty.decided) and np.allclose(ten.confidence, thirty.confidence)
+    assert np.array_equal(ten.decided, thirty.decided) and np.allclose(
+        ten.confidence, thirty.confidence
+    )
     assert ten.set_probability == pytest.approx(thirty.set_probability)
 
 
@@ -176,7 +192,9 @@ def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) ->
     """Beside a spine that takes half of every slice the borders are as uncertain as without one where
     observations come half as often."""
     example = bodies(9)
-    p = np.exp(2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape))
+    p = np.exp(
+        2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape)
+    )
     p[:, DEFAULT.classes.index("spine")] = 0.0
     p /= p.sum(axis=1, keepdims=True)
     beside = p / 2
@@ -184,7 +202,9 @@ def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) ->
     rule = Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9, beside_protocol=0.0)
     with_spine = decide(beside, example.z_mm, DEFAULT, rule)
     without = decide(p, example.z_mm, DEFAULT, replace(rule, evidence_mm=20.0))
-    assert {span.region for span in with_spine.spans} - {span.region for span in without.spans} == {"spine"}
+    assert {span.region for span in with_spine.spans} - {span.region for span in without.spans} == {
+        "spine"
+    }
     found, wanted = (
         [(one.below, one.above, one.low_mm, one.high_mm) for one in each.boundaries]
         for each in (with_spine, without)
@@ -197,7 +217,9 @@ def test_half_the_evidence_is_that_of_probabilities_as_their_roots(bodies) -> No
     """Observations taken for independent every 20 mm instead of every 10 count half: slices, tolls and
     heights alike."""
     example = bodies(9)
-    p = np.exp(2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape))
+    p = np.exp(
+        2.0 * example.truth + np.random.default_rng(9).normal(scale=0.2, size=example.truth.shape)
+    )
     p[:, DEFAULT.classes.index("spine")] = 1e-12
     root = np.sqrt(p)
     heights, wider = (

@@ -20,7 +20,7 @@ N, K = len(DEFAULT.chain), len(DEFAULT.classes)
 SPINE = DEFAULT.classes.index("spine")
 
 
-def presence_of(p: np.ndarray, z_mm: np.ndarray, rule: Rule = Rule()) -> Presence:     # noqa: B008  (frozen)
+def presence_of(p: np.ndarray, z_mm: np.ndarray, rule: Rule = Rule()) -> Presence:  # noqa: B008  (frozen)
     return decide(p, z_mm, DEFAULT, rule).presence
 
 
@@ -35,11 +35,15 @@ def test_what_many_slices_show_is_there_and_what_none_shows_is_not() -> None:
     """Abdomen and chest, 50 mm of each; the head is next to the chest, and not seen."""
     found = presence_of(slices(2, 3), 5.0 * np.arange(20))
     assert (found.whole[[2, 3]] > 0.99).all() and (found.alone[[2, 3]] > 0.95).all()
-    assert (found.whole[[0, 1, 4, SPINE]] < 0.05).all() and (found.alone[[0, 1, 4, SPINE]] < 0.05).all()
+    assert (found.whole[[0, 1, 4, SPINE]] < 0.05).all() and (
+        found.alone[[0, 1, 4, SPINE]] < 0.05
+    ).all()
 
 
 @pytest.mark.parametrize(("thick_mm", "shown"), [(3.0, False), (12.0, True)])
-def test_ten_millimetres_are_wanted_however_many_slices_they_are(thick_mm: float, shown: bool) -> None:
+def test_ten_millimetres_are_wanted_however_many_slices_they_are(
+    thick_mm: float, shown: bool
+) -> None:
     """Two slices of chest above many of the abdomen: 6 mm of it are not enough, and 24 mm are."""
     p = np.concatenate([slices(2, each=20), slices(3, each=2)])
     found = presence_of(p, thick_mm * np.arange(22))
@@ -48,7 +52,9 @@ def test_ten_millimetres_are_wanted_however_many_slices_they_are(thick_mm: float
 
 @settings(max_examples=60)
 @given(seed=integers(0, 10**6), sharp=floats(0.3, 5), low=floats(1, 60), more=floats(0, 80))
-def test_more_of_a_region_is_never_more_probable(seed: int, sharp: float, low: float, more: float) -> None:
+def test_more_of_a_region_is_never_more_probable(
+    seed: int, sharp: float, low: float, more: float
+) -> None:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(K) / sharp, size=int(rng.integers(1, 30))) + 1e-9
     p, z_mm = p / p.sum(axis=1, keepdims=True), np.cumsum(rng.uniform(1, 12, len(p)))

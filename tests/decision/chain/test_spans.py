@@ -25,7 +25,10 @@ Bodies = Callable[..., Example]
 
 @settings(max_examples=200)
 @given(
-    s=integers(1, 40), seed=integers(0, 10**6), sharp=floats(0.1, 20), sigma_mm=floats(0, 30),
+    s=integers(1, 40),
+    seed=integers(0, 10**6),
+    sharp=floats(0.1, 20),
+    sigma_mm=floats(0, 30),
     toll=sampled_from([0.0, 2.0]),
 )
 def test_whatever_the_probabilities_the_spans_are_anatomy(
@@ -71,7 +74,9 @@ def test_nothing_but_air_gives_no_span() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.02)
     p[:, -1] = 1 - 0.02 * (len(DEFAULT.classes) - 1)
     for heights in ((), tuple(Height(150.0, 30.0) for _ in DEFAULT.chain)):
-        decision = decide(p, 5.0 * np.arange(20), DEFAULT, Rule(heights=heights, heights_for="presence"))
+        decision = decide(
+            p, 5.0 * np.arange(20), DEFAULT, Rule(heights=heights, heights_for="presence")
+        )
         assert decision.spans == ()
         assert decision.sure > 0.9
 
@@ -90,11 +95,15 @@ def test_spine_is_reported_beside_the_regions_it_crosses(bodies: Bodies) -> None
 @pytest.mark.parametrize(
     ("crossed", "levels"),
     [
-        (["pelvis", "abdomen"], ("lumbar",)), (["chest"], ("thoracic",)),
-        (["abdomen", "chest", "head"], ("lumbar", "thoracic", "cervical")), (["legs"], ()),
+        (["pelvis", "abdomen"], ("lumbar",)),
+        (["chest"], ("thoracic",)),
+        (["abdomen", "chest", "head"], ("lumbar", "thoracic", "cervical")),
+        (["legs"], ()),
     ],
 )
-def test_a_spine_is_called_by_the_regions_it_crosses(crossed: list[str], levels: tuple[str, ...]) -> None:
+def test_a_spine_is_called_by_the_regions_it_crosses(
+    crossed: list[str], levels: tuple[str, ...]
+) -> None:
     """30 slices of 5 mm a region, half of every slice's share spine."""
     p = np.full((30 * len(crossed), len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.45
@@ -109,13 +118,15 @@ def test_a_sliver_of_the_next_level_is_not_named() -> None:
     p = np.full((32, len(DEFAULT.classes)), 0.01)
     p[:, DEFAULT.classes.index("spine")] = 0.45
     p[:30, DEFAULT.classes.index("abdomen")] = p[30:, DEFAULT.classes.index("chest")] = 0.5
-    spine = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(32), DEFAULT, Rule(sigma_mm=0.0)).spans[
-        -1
-    ]
+    spine = decide(
+        p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(32), DEFAULT, Rule(sigma_mm=0.0)
+    ).spans[-1]
     assert spine.region == "spine" and spine.levels == ("lumbar",)
 
 
-@pytest.mark.parametrize(("chest_mm", "levels"), [(84.0, ("lumbar", "thoracic")), (76.0, ("lumbar",))])
+@pytest.mark.parametrize(
+    ("chest_mm", "levels"), [(84.0, ("lumbar", "thoracic")), (76.0, ("lumbar",))]
+)
 def test_a_level_of_eighty_millimetres_is_named_however_long_the_spine_and_however_thick_its_slices(
     chest_mm: float, levels: tuple[str, ...]
 ) -> None:
@@ -127,7 +138,9 @@ def test_a_level_of_eighty_millimetres_is_named_however_long_the_spine_and_howev
         )
         p = np.full((abdomen + chest, len(DEFAULT.classes)), 0.001)
         p[:, N] = 0.5
-        p[:abdomen, DEFAULT.classes.index("abdomen")] = p[abdomen:, DEFAULT.classes.index("chest")] = 0.5
+        p[:abdomen, DEFAULT.classes.index("abdomen")] = p[
+            abdomen:, DEFAULT.classes.index("chest")
+        ] = 0.5
         z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
         spans = decide(
             p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0.0), edges_mm=edges_mm
@@ -144,7 +157,9 @@ def test_spine_alone_leaves_the_chain_alone() -> None:
     assert [span.region for span in decision.spans] == list(DEFAULT.side_regions)
 
 
-@pytest.mark.parametrize(("shares", "beside"), [([0.02] * 9 + [0.2], False), ([0.02] * 5 + [0.2] * 5, True)])
+@pytest.mark.parametrize(
+    ("shares", "beside"), [([0.02] * 9 + [0.2], False), ([0.02] * 5 + [0.2] * 5, True)]
+)
 def test_within_a_spine_a_region_is_predicted_by_its_mean_share_along_itself(
     shares: list[float], beside: bool
 ) -> None:
@@ -157,24 +172,38 @@ def test_within_a_spine_a_region_is_predicted_by_its_mean_share_along_itself(
     spine[:10] -= shares
     p[20:, -1] = 1e-2
     drawn = outline(
-        p / p.sum(axis=1, keepdims=True), 20.0 * np.arange(50), DEFAULT,
+        p / p.sum(axis=1, keepdims=True),
+        20.0 * np.arange(50),
+        DEFAULT,
         Rule(sigma_mm=0.0, beside_protocol=0.06),
     )
     assert np.flatnonzero(drawn.decided[:, N]).tolist() == list(range(10, 50))
     assert drawn.decided[:, DEFAULT.classes.index("abdomen")].any() == beside
 
 
-@given(spine=floats(0.02, 0.98), threshold=floats(0.05, 0.95), chest=floats(0.0, 1.0), slices=integers(2, 20))
+@given(
+    spine=floats(0.02, 0.98),
+    threshold=floats(0.05, 0.95),
+    chest=floats(0.0, 1.0),
+    slices=integers(2, 20),
+)
 def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probable(
     spine: float, threshold: float, chest: float, slices: int
 ) -> None:
     """The rest is partly chest's and partly spread over five classes."""
     p = np.full((slices, len(DEFAULT.classes)), (1 - spine) * (1 - chest) / 5)
-    p[:, [DEFAULT.classes.index("spine"), DEFAULT.classes.index("chest")]] = spine, (1 - spine) * chest
+    p[:, [DEFAULT.classes.index("spine"), DEFAULT.classes.index("chest")]] = (
+        spine,
+        (1 - spine) * chest,
+    )
     rival = max((1 - spine) * chest, (1 - spine) * (1 - chest) / 5)
     assume(abs(spine - threshold) > 1e-6 and abs(spine - rival) > 1e-6)
-    drawn = outline(p, 5.0 * np.arange(slices), DEFAULT, Rule(protocol_threshold=threshold, sigma_mm=0.0))
-    assert (drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)).all()
+    drawn = outline(
+        p, 5.0 * np.arange(slices), DEFAULT, Rule(protocol_threshold=threshold, sigma_mm=0.0)
+    )
+    assert (
+        drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)
+    ).all()
 
 
 @pytest.mark.parametrize("side_region", ["hand", "foot"])
@@ -191,14 +220,16 @@ def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(side_re
     p = np.array([[0.3, 0.1, 0.1, 0.1, 0.1]] * 20)
     p[:, two.classes.index(side_region)] = 0.4
     drawn = outline(p, 5.0 * np.arange(20), two, Rule(protocol_threshold=0.8, sigma_mm=0.0))
-    assert {name for name in two.side_regions if drawn.decided[:, two.classes.index(name)].any()} == {
-        side_region
-    }
+    assert {
+        name for name in two.side_regions if drawn.decided[:, two.classes.index(name)].any()
+    } == {side_region}
 
 
 @settings(max_examples=200)
 @given(
-    spine=floats(0.4, 0.95), levels=lists(floats(0.01, 1.0), min_size=N, max_size=N), slices=integers(2, 40)
+    spine=floats(0.4, 0.95),
+    levels=lists(floats(0.01, 1.0), min_size=N, max_size=N),
+    slices=integers(2, 40),
 )
 def test_within_a_spine_only_regions_that_are_rather_present_are_predicted(
     spine: float, levels: list[float], slices: int
@@ -206,7 +237,9 @@ def test_within_a_spine_only_regions_that_are_rather_present_are_predicted(
     """Where all else is spread over the chain, the answer is a spine, no less sure than its share; where it
     is of one region, both."""
     p = np.tile([*(np.array(levels) / sum(levels) * (1 - spine)), spine, 1e-6], (slices, 1))
-    decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(slices), DEFAULT, Rule(sigma_mm=0.0))
+    decision = decide(
+        p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(slices), DEFAULT, Rule(sigma_mm=0.0)
+    )
     beside = [span for span in decision.spans if span.region != "spine"]
     assert decision.spans[-1].region == "spine" and len(beside) <= 1
     assert all(span.confidence >= 0.5 for span in beside)
@@ -214,7 +247,9 @@ def test_within_a_spine_only_regions_that_are_rather_present_are_predicted(
         assert decision.set_probability > spine - 0.05 and decision.boundaries == ()
 
 
-@pytest.mark.parametrize("labels", [("hand",), ("hand", "foot"), ("low", "hand"), ("low", "hand", "foot")])
+@pytest.mark.parametrize(
+    "labels", [("hand",), ("hand", "foot"), ("low", "hand"), ("low", "hand", "foot")]
+)
 def test_networks_that_give_their_targets_are_sure_however_many_labels_a_slice_has(
     labels: tuple[str, ...],
 ) -> None:
@@ -235,7 +270,10 @@ def test_networks_that_give_their_targets_are_sure_however_many_labels_a_slice_h
     assert {span.region for span in found.spans} == set(labels)
     assert min(span.confidence for span in found.spans) > 0.95 and found.set_probability > 0.7
     assert (
-        shares(found.smoothed, found.decided, 2)[:, [two.classes.index(name) for name in labels]].min() > 0.99
+        shares(found.smoothed, found.decided, 2)[
+            :, [two.classes.index(name) for name in labels]
+        ].min()
+        > 0.99
     )
 
 
@@ -262,7 +300,9 @@ def test_the_order_upside_down_fits_better_only_for_an_upside_down_body(bodies: 
 def test_a_vocabulary_without_protocols_and_with_two_regions_is_decided_too() -> None:
     feet_first = Vocabulary((Region("lower", 0, "#000000"), Region("upper", 1, "#ffffff")))
     p = np.array([[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.9, 0.05]] * 4)
-    assert [span.region for span in decide(p, 5.0 * np.arange(8), feet_first, Rule(sigma_mm=0)).spans] == [
+    assert [
+        span.region for span in decide(p, 5.0 * np.arange(8), feet_first, Rule(sigma_mm=0)).spans
+    ] == [
         "lower",
         "upper",
     ]
@@ -309,7 +349,9 @@ def test_by_intersections_no_border_stands_but_where_two_curves_cross() -> None:
     exact, crossing = (
         [
             span.region
-            for span in decide(p, 5.0 * np.arange(20), DEFAULT, Rule(sigma_mm=0.0, method=method)).spans
+            for span in decide(
+                p, 5.0 * np.arange(20), DEFAULT, Rule(sigma_mm=0.0, method=method)
+            ).spans
         ]
         for method in ("exact", "intersections")
     )
@@ -330,7 +372,14 @@ def test_a_void_within_a_region_shows_none_and_the_region_goes_on_above_it(bodie
         decide(p, example.z_mm, DEFAULT, rule),
         decide(example.probabilities, example.z_mm, DEFAULT, rule),
     )
-    assert [span.region for span in void.spans] == ["legs", "pelvis", "abdomen", "chest", "chest", "head"]
+    assert [span.region for span in void.spans] == [
+        "legs",
+        "pelvis",
+        "abdomen",
+        "chest",
+        "chest",
+        "head",
+    ]
     assert void.decided[rows, none].all() and void.confidence[rows].min() > 0.9
     others = np.setdiff1d(np.arange(len(p)), rows)
     assert np.array_equal(void.decided[others], whole.decided[others])
@@ -348,9 +397,9 @@ def test_a_slice_that_is_rather_none_than_not_does_not_part_a_region(bodies: Bod
     p[row, DEFAULT.classes.index("chest")] = 0.18
     p[row, -1] = 0.8
     p[row] /= p[row].sum()
-    assert [span.region for span in decide(p, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).spans].count(
-        "chest"
-    ) == 1
+    assert [
+        span.region for span in decide(p, example.z_mm, DEFAULT, Rule(sigma_mm=0.0)).spans
+    ].count("chest") == 1
 
 
 def test_every_setting_of_a_rule_has_a_meaning() -> None:
@@ -368,7 +417,9 @@ def test_a_set_without_a_spine_is_no_more_probable_than_that_there_is_none(share
             share,
             1 - share,
         )
-        decision = decide(p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0))
+        decision = decide(
+            p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(30), DEFAULT, Rule(sigma_mm=0)
+        )
         assert [span.region for span in decision.spans] == ["chest"]
         assert decision.set_probability == pytest.approx(1 - 2 * share, abs=0.02)
 
@@ -408,7 +459,11 @@ def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
     p[:, N], p[:, DEFAULT.classes.index("chest")] = spine, 1 - spine
     z_mm = (edges_mm[1:] + edges_mm[:-1]) / 2
     shown = outline(
-        p / p.sum(axis=1, keepdims=True), z_mm, DEFAULT, Rule(sigma_mm=0, protocol_threshold=0.3), edges_mm
+        p / p.sum(axis=1, keepdims=True),
+        z_mm,
+        DEFAULT,
+        Rule(sigma_mm=0, protocol_threshold=0.3),
+        edges_mm,
     )
     assert np.flatnonzero(shown.decided[:, N]).tolist() == [4]
 
@@ -442,7 +497,9 @@ def test_heights_that_count_for_presence_alone_leave_a_lone_region_as_high_as_it
         what: sum(
             span.to_mm - span.from_mm
             for span in decide(
-                p / p.sum(axis=1, keepdims=True), 5.0 * np.arange(50), DEFAULT,
+                p / p.sum(axis=1, keepdims=True),
+                5.0 * np.arange(50),
+                DEFAULT,
                 Rule(sigma_mm=0.0, heights=heights, heights_for=what),
             ).spans
         )

@@ -22,7 +22,12 @@ PLACES = np.stack(np.meshgrid(*[np.linspace(-1, 1, SIDE)] * 3, indexing="ij"))
 
 
 def bottle(
-    shape: str, size: tuple[float, float], rim: float, tilt: tuple[float, float], noise: float, seed: int
+    shape: str,
+    size: tuple[float, float],
+    rim: float,
+    tilt: tuple[float, float],
+    noise: float,
+    seed: int,
 ) -> SliceStack:
     """Water in a field of view of 2 × 2 × 2: half axes `size` across and along, `rim` times brighter at the
     rim than in the middle, brighter towards one side by `tilt`; Rician noise."""
@@ -36,7 +41,10 @@ def bottle(
         "box": np.maximum(np.maximum(np.abs(x), np.abs(y)) / across, np.abs(z) / along),
     }[shape]
     water = (
-        (radius < 1) * (1 + (rim - 1) * np.minimum(radius, 1) ** 2) * (1 + tilt[0] * x) * (1 + tilt[1] * y)
+        (radius < 1)
+        * (1 + (rim - 1) * np.minimum(radius, 1) ** 2)
+        * (1 + tilt[0] * x)
+        * (1 + tilt[1] * y)
     )
     rng = np.random.default_rng(seed)
     voxels = np.hypot(
@@ -48,8 +56,13 @@ def bottle(
 @settings(max_examples=25)
 @given(
     sampled_from(["upright cylinder", "lying cylinder", "sphere", "flattened sphere", "box"]),
-    floats(0.35, 0.85), floats(0.4, 0.9), floats(0.8, 2.2), floats(-0.3, 0.3), floats(-0.3, 0.3),
-    floats(2.0, 50.0), integers(0, 99),
+    floats(0.35, 0.85),
+    floats(0.4, 0.9),
+    floats(0.8, 2.2),
+    floats(-0.3, 0.3),
+    floats(-0.3, 0.3),
+    floats(2.0, 50.0),
+    integers(0, 99),
 )
 def test_water_is_a_phantom_whatever_its_vessel_its_shading_and_its_noise(
     shape, across, along, rim, left, front, noise, seed

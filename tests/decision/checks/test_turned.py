@@ -16,8 +16,12 @@ def axes(upright: float, stated: bool = True) -> Axes:
     return Axes(Bearing(upright, "front to back"), stated)
 
 
-@pytest.mark.parametrize(("upright", "share"), [(0.004, "0.4%"), (0.0004, "under 0.1%"), (0.05999, "5.99%")])
-def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: float, share: str) -> None:
+@pytest.mark.parametrize(
+    ("upright", "share"), [(0.004, "0.4%"), (0.0004, "under 0.1%"), (0.05999, "5.99%")]
+)
+def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(
+    upright: float, share: str
+) -> None:
     (reason,) = sentences(axes(upright), RULE)
     assert reason.sentence == (
         "its axes look wrong: judging by the picture, slices do not run from feet to head, as the header has "
@@ -28,10 +32,16 @@ def test_the_sentence_says_what_was_seen_wanted_and_what_it_rather_is(upright: f
 
 def test_a_volume_at_its_bar_is_not_doubted_and_without_a_bar_none_is() -> None:
     """Ensembles of earlier versions, and those of few volumes, have no bar."""
-    assert [*sentences(axes(0.06), RULE), *sentences(axes(0.9), RULE), *sentences(axes(0.0), Rule())] == []
+    assert [
+        *sentences(axes(0.06), RULE),
+        *sentences(axes(0.9), RULE),
+        *sentences(axes(0.0), Rule()),
+    ] == []
 
 
-def test_the_bar_is_what_one_in_a_hundred_of_those_whose_headers_give_their_axes_falls_below() -> None:
+def test_the_bar_is_what_one_in_a_hundred_of_those_whose_headers_give_their_axes_falls_below() -> (
+    None
+):
     """Of 199 the second smallest; those whose headers give no axes lie anyhow, and do not count."""
     uprights = np.random.default_rng(2).permutation(np.arange(1, 200) / 1000)
     known = [axes(float(upright)) for upright in uprights]

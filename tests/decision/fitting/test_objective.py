@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
-from fovnet.decision.fitting.objective import FAR_MM, border_errors, border_losses, extent_dice, loss
+from fovnet.decision.fitting.objective import (
+    FAR_MM,
+    border_errors,
+    border_losses,
+    extent_dice,
+    loss,
+)
 
 K, N = 7, 5
 
@@ -53,7 +59,10 @@ def test_missed_and_invented_borders_cost_one_each() -> None:
 
 def test_a_void_within_a_region_is_no_border_of_it() -> None:
     """A chest from 50 to 300 mm, in whose midst four slices are dark, begins at 50 mm and ends at 300."""
-    true, predicted = labels([(6, 10), (3, 50), (6, 5)]), labels([(6, 10), (3, 21), (6, 4), (3, 25), (6, 5)])
+    true, predicted = (
+        labels([(6, 10), (3, 50), (6, 5)]),
+        labels([(6, 10), (3, 21), (6, 4), (3, 25), (6, 5)]),
+    )
     assert (
         border_errors(predicted, true, edges(65), N)
         == border_errors(true, predicted, edges(65), N)
@@ -65,9 +74,9 @@ def test_slices_labelled_spine_alone_do_not_count_for_the_chain() -> None:
     """Neither the border inside them nor one at their end counts; the one above them does."""
     true = labels([(None, 10), (2, 10), (3, 4)])
     for pelvis in (8, 10):
-        assert border_errors(labels([(1, pelvis), (2, 20 - pelvis), (3, 4)]), true, edges(24), N) == {
-            (2, 3): 0.0
-        }
+        assert border_errors(
+            labels([(1, pelvis), (2, 20 - pelvis), (3, 4)]), true, edges(24), N
+        ) == {(2, 3): 0.0}
 
 
 def test_air_called_air_is_perfect_and_air_called_head_is_not() -> None:

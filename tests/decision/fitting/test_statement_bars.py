@@ -24,7 +24,9 @@ STATED, AT_RISK = 0.02, 0.1
 
 def truth_of(*runs: tuple[tuple[str, ...], int]) -> np.ndarray:
     """The labels of slices from the feet up: of every run its regions, and how many slices."""
-    rows = [[name in names for name in DEFAULT.classes] for names, count in runs for _ in range(count)]
+    rows = [
+        [name in names for name in DEFAULT.classes] for names, count in runs for _ in range(count)
+    ]
     truth = np.array(rows)
     truth[:, -1] = ~truth[:, :-1].any(axis=1)
     return truth
@@ -51,7 +53,12 @@ def graded(seed: int, subjects: int, slope: float) -> list[Graded]:
     """Three statements of a person, wrong as often as `slope` times their doubt, more or less by person."""
     rng = np.random.default_rng(seed)
     return [
-        Graded(f"s{subject}", float(sure), False, float(rng.random() < min(1.0, slope * mood * (1 - sure))))
+        Graded(
+            f"s{subject}",
+            float(sure),
+            False,
+            float(rng.random() < min(1.0, slope * mood * (1 - sure))),
+        )
         for subject in range(subjects)
         for mood in [rng.uniform(0, 2)]
         for sure in rng.beta(12, 0.6, 3)
@@ -72,7 +79,8 @@ def test_a_promise_of_a_kind_is_broken_no_more_often_than_half_the_risk(slope: f
     others = graded(10**6, 40_000, slope)
     true = {height: risk(others, height) for height in BARS}
     found = [
-        bar(graded(seed, 250, slope), STATED, AT_RISK / 2, seed, BARS, STARTS) for seed in range(150)
+        bar(graded(seed, 250, slope), STATED, AT_RISK / 2, seed, BARS, STARTS)
+        for seed in range(150)
     ]
     broken = sum(one.promised and true[one.min_confidence] > STATED for one in found)
     assert broken <= binom.ppf(0.999, len(found), AT_RISK / 2)
@@ -97,8 +105,12 @@ def told(seed: int, bodies: Callable[..., Example]) -> Told:
 
 def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Example]) -> None:
     """Fitted on 150 volumes, of 150 others; of regions of the chain, as no spine was seen to learn from."""
-    seen, others = ([told(seed, bodies) for seed in seeds] for seeds in (range(150), range(150, 300)))
-    rule, facts = settled(Rule(temperature=0.5), seen, DEFAULT, stated_error=0.1, at_risk=0.1, seed=1)
+    seen, others = (
+        [told(seed, bodies) for seed in seeds] for seeds in (range(150), range(150, 300))
+    )
+    rule, facts = settled(
+        Rule(temperature=0.5), seen, DEFAULT, stated_error=0.1, at_risk=0.1, seed=1
+    )
     chance = np.concatenate([probabilities(one.decision.presence, rule, N)[:N] for one in others])
     shown = np.concatenate([one.shown[:N] for one in others])
     assert chance.mean() == pytest.approx(shown.mean(), abs=0.03)
@@ -114,7 +126,12 @@ def test_few_volumes_leave_probabilities_as_they_are_and_promise_nothing(
     bodies: Callable[..., Example],
 ) -> None:
     rule, facts = settled(
-        Rule(), [told(seed, bodies) for seed in range(2)], DEFAULT, stated_error=0.02, at_risk=0.1, seed=1
+        Rule(),
+        [told(seed, bodies) for seed in range(2)],
+        DEFAULT,
+        stated_error=0.02,
+        at_risk=0.1,
+        seed=1,
     )
     assert (rule.chain_line, rule.side_line) == (STRAIGHT, STRAIGHT)
     assert not facts["yes"]["promised"] and not facts["no"]["promised"]

@@ -34,7 +34,9 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
     """Loss and slice error counted again for every pair; on clean slices all sigmas do equally well and none
     is chosen."""
     options = {"sigmas_mm": [20.0, 0.0, 10.0], "thresholds": [0.5, 0.3]}
-    assert tune([bodies(seed, noise=0.1) for seed in range(4)], DEFAULT, **options)[0].sigma_mm == 0.0
+    assert (
+        tune([bodies(seed, noise=0.1) for seed in range(4)], DEFAULT, **options)[0].sigma_mm == 0.0
+    )
     examples = [bodies(seed, noise=3.5) for seed in range(6)]
     truths, edges_mm = (
         [example.truth for example in examples],
@@ -44,11 +46,19 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
     assert len({(row["sigma_mm"], row["protocol_threshold"]) for row in tried}) == 6
     for row in tried:
         pair = Rule(
-            temperature=rule.temperature, sigma_mm=row["sigma_mm"],
-            protocol_threshold=row["protocol_threshold"], border_toll=1.0,
+            temperature=rule.temperature,
+            sigma_mm=row["sigma_mm"],
+            protocol_threshold=row["protocol_threshold"],
+            border_toll=1.0,
         )
-        decided = [decide(example.probabilities, example.z_mm, DEFAULT, pair).decided for example in examples]
-        hits = [right(predicted_class(one, 5), truth) for one, truth in zip(decided, truths, strict=True)]
+        decided = [
+            decide(example.probabilities, example.z_mm, DEFAULT, pair).decided
+            for example in examples
+        ]
+        hits = [
+            right(predicted_class(one, 5), truth)
+            for one, truth in zip(decided, truths, strict=True)
+        ]
         assert row["slice_error"] == pytest.approx(1 - np.concatenate(hits).mean())
         assert row["loss"] == pytest.approx(loss(decided, truths, edges_mm, 5))
 
@@ -64,13 +74,17 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
     loss_of = Volumes(examples, DEFAULT).loss
     assert loss_of(rule) <= min(loss_of(replace(rule, border_toll=toll)) for toll in BORDER_TOLLS)
     assert loss_of(rule) < loss_of(replace(rule, sigma_mm=60.0))
-    assert loss_of(rule) <= loss_of(Rule(temperature=rule.temperature, sigma_mm=6.0, border_toll=1.0))
+    assert loss_of(rule) <= loss_of(
+        Rule(temperature=rule.temperature, sigma_mm=6.0, border_toll=1.0)
+    )
 
 
 def test_heights_vary_as_many_times_as_much_as_one_of_the_widths_given(bodies: Bodies) -> None:
     examples = [bodies(seed, noise=3.5) for seed in range(5)]
     heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
-    rule, _ = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights, widths=[3.0])
+    rule, _ = tune(
+        examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights, widths=[3.0]
+    )
     assert rule.heights and all(
         (tuned is None) == (usual is None)
         and (usual is None or tuned.sd_mm == pytest.approx(3 * usual.sd_mm))
@@ -88,19 +102,25 @@ def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: B
         held = []
         for example in examples:
             for border in decide(example.probabilities, example.z_mm, DEFAULT, again).boundaries:
-                true = next((mm for mm in 97.5 + 150.0 * np.arange(6) if abs(mm - border.mm) < 60), None)
+                true = next(
+                    (mm for mm in 97.5 + 150.0 * np.arange(6) if abs(mm - border.mm) < 60), None
+                )
                 if true is not None:
                     held.append(border.low_mm <= true <= border.high_mm)
         assert np.mean(held) == pytest.approx(0.9, abs=0.08)
 
 
-def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(bodies: Bodies) -> None:
+def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(
+    bodies: Bodies,
+) -> None:
     """By scikit-learn's log loss over all slices, which a long volume has more of."""
     examples = [bodies(seed, noise=3.5) for seed in range(3)]
     short = [bodies(seed, noise=6.0) for seed in range(3, 9)]
     examples += [Example(one.probabilities[:20], one.z_mm[:20], one.truth[:20]) for one in short]
     rule, _ = tune(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
-    usual = {name: getattr(Rule(), name) for name in ("usual_misfit", "usual_roughness", "flipped_gain")}
+    usual = {
+        name: getattr(Rule(), name) for name in ("usual_misfit", "usual_roughness", "flipped_gain")
+    }
 
     def log_loss_of(evidence_mm: float) -> float:
         tried = replace(rule, evidence_mm=evidence_mm, **usual)
@@ -125,7 +145,9 @@ def test_bars_are_no_lower_than_where_a_body_merely_short_of_evidence_would_exce
     that."""
     rule = Volumes([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT).with_bars(Rule())
     assert (rule.usual_misfit, rule.usual_roughness, rule.flipped_gain) == (
-        LEAST_MISFIT, ROUGHNESS[0], LEAST_GAIN,
+        LEAST_MISFIT,
+        ROUGHNESS[0],
+        LEAST_GAIN,
     )
 
 
@@ -152,13 +174,16 @@ def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodi
     """Networks that see their volume more clearly upside down: each gains by that, and one in a hundred may
     gain more."""
     examples = [
-        replace(bodies(seed, noise=3.0), turned=bodies(seed, noise=0.5).probabilities) for seed in range(4)
+        replace(bodies(seed, noise=3.0), turned=bodies(seed, noise=0.5).probabilities)
+        for seed in range(4)
     ]
     gains = [
-        decide(one.probabilities, one.z_mm, DEFAULT, Rule(), one.turned).flipped_gain for one in examples
+        decide(one.probabilities, one.z_mm, DEFAULT, Rule(), one.turned).flipped_gain
+        for one in examples
     ]
     assert (
-        Volumes(examples, DEFAULT).with_bars(Rule()).flipped_gain == pytest.approx(np.quantile(gains, 0.99))
+        Volumes(examples, DEFAULT).with_bars(Rule()).flipped_gain
+        == pytest.approx(np.quantile(gains, 0.99))
         and min(gains) > 1
     )
 
@@ -173,18 +198,27 @@ def test_what_a_rule_loses_is_counted_in_the_millimetres_that_a_file_gives() -> 
     p[:, chest] = 1 - p[:, spine]
     truth = np.eye(len(DEFAULT.classes), dtype=bool)[np.full(5, chest)]
     example = Example(
-        p / p.sum(axis=1, keepdims=True), (edges_mm[1:] + edges_mm[:-1]) / 2, truth, edges_mm=edges_mm
+        p / p.sum(axis=1, keepdims=True),
+        (edges_mm[1:] + edges_mm[:-1]) / 2,
+        truth,
+        edges_mm=edges_mm,
     )
-    assert Volumes([example], DEFAULT).loss(Rule(sigma_mm=0.0)) == pytest.approx(0.5 * (1 - 2 * 53 / 136))
+    assert Volumes([example], DEFAULT).loss(Rule(sigma_mm=0.0)) == pytest.approx(
+        0.5 * (1 - 2 * 53 / 136)
+    )
 
 
-def stack_of(mm: tuple[float, float, float], none_above: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def stack_of(
+    mm: tuple[float, float, float], none_above: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Heights and truth of 5 mm slices that show legs, pelvis and abdomen so high each, and nothing above
     them if asked."""
     shown = np.repeat(
         ["legs", "pelvis", "abdomen", "none"], [*(int(h / 5) for h in mm), 4 if none_above else 0]
     )
-    return 5.0 * np.arange(len(shown)), np.array([[name == one for one in DEFAULT.classes] for name in shown])
+    return 5.0 * np.arange(len(shown)), np.array(
+        [[name == one for one in DEFAULT.classes] for name in shown]
+    )
 
 
 def test_usual_heights_are_those_of_regions_seen_between_two_others() -> None:
@@ -197,7 +231,9 @@ def test_usual_heights_are_those_of_regions_seen_between_two_others() -> None:
     assert pelvis.mean_mm == pytest.approx(220.0)
     assert pelvis.sd_mm == pytest.approx(np.std(seen, ddof=1) * np.sqrt(1 + 1 / 5))
     assert [height for height in heights if height] == [pelvis]
-    assert not any(usual_heights([stack_of((100, mm, 50)) for mm in seen[: LEAST_SEEN - 1]], DEFAULT))
+    assert not any(
+        usual_heights([stack_of((100, mm, 50)) for mm in seen[: LEAST_SEEN - 1]], DEFAULT)
+    )
 
 
 def test_heights_are_taken_where_they_help_and_left_where_they_do_not(bodies: Bodies) -> None:

@@ -64,7 +64,9 @@ def pretend(device: Device, noise: float = 0.0):
 
 
 @pytest.mark.parametrize("device", [LAPTOP, CARD], ids=["laptop", "card"])
-def test_the_prices_of_a_device_are_found_again_from_exact_seconds(device: Device, space: Columns) -> None:
+def test_the_prices_of_a_device_are_found_again_from_exact_seconds(
+    device: Device, space: Columns
+) -> None:
     rows = space.taken(np.random.default_rng(1).permutation(len(space))[:60])
     nothing = repeated(0, len(rows))
     work = Work(rows.batch, nothing, nothing + 1)
@@ -76,7 +78,9 @@ def test_the_prices_of_a_device_are_found_again_from_exact_seconds(device: Devic
 def test_one_training_on_a_busy_machine_does_not_move_the_others(space: Columns) -> None:
     rows = space.taken(np.random.default_rng(2).permutation(len(space))[:40])
     nothing = repeated(0, len(rows))
-    timed = Timings(rows, work := Work(rows.batch, nothing, nothing + 1), seconds_on(LAPTOP, rows, work))
+    timed = Timings(
+        rows, work := Work(rows.batch, nothing, nothing + 1), seconds_on(LAPTOP, rows, work)
+    )
     busy = replace(timed, seconds=timed.seconds * np.where(np.arange(len(rows)) == 7, 10.0, 1.0))
     assert np.median(abs(misfit(fitted(busy), timed))) < 0.02
 
@@ -94,7 +98,11 @@ def calibrated(rows: Columns, device: Device, noise: float = 0.0) -> tuple[int, 
     found = calibrate(rows, timed, "pretended", now=lambda: spent[0])
     nothing = repeated(0, len(rows))
     work = Work(8000 + nothing, 500 + nothing, 3 + nothing)
-    return len(found.probes), spent[0], seconds_on(found.device, rows, work) / seconds_on(device, rows, work)
+    return (
+        len(found.probes),
+        spent[0],
+        seconds_on(found.device, rows, work) / seconds_on(device, rows, work),
+    )
 
 
 @pytest.mark.parametrize("device", [LAPTOP, CARD], ids=["laptop", "card"])
@@ -106,10 +114,14 @@ def test_a_short_calibration_predicts_the_whole_space(device: Device, space: Col
     assert (abs(ratio - 1) < 0.25).mean() >= 0.9
 
 
-def test_a_device_however_slow_is_calibrated_by_networks_that_take_nearly_least(space: Columns) -> None:
+def test_a_device_however_slow_is_calibrated_by_networks_that_take_nearly_least(
+    space: Columns,
+) -> None:
     """A thousandth of a laptop: as many networks as there are prices, and nine in ten of all 4,900 within 30
     %."""
-    networks, _, ratio = calibrated(candidates(space), Device(0.1, 0.02, 60_000.0, 0.01, 540_000.0, 16, 0.32))
+    networks, _, ratio = calibrated(
+        candidates(space), Device(0.1, 0.02, 60_000.0, 0.01, 540_000.0, 16, 0.32)
+    )
     assert networks == 5
     assert (abs(ratio - 1) < 0.3).mean() >= 0.9
 
@@ -120,8 +132,15 @@ def test_calibrations_that_can_tell_nothing_are_refused(space: Columns) -> None:
 
 
 def test_a_small_space_is_timed_together_with_the_papers() -> None:
-    levels = {"blocks": [5], "convolutions": [1], "log2_filters": [2, 3], "kernel": [3], "separable": [False],
-              "log10_learning_rate": [-3, -2], "log2_batch": [3]}
+    levels = {
+        "blocks": [5],
+        "convolutions": [1],
+        "log2_filters": [2, 3],
+        "kernel": [3],
+        "separable": [False],
+        "log10_learning_rate": [-3, -2],
+        "log2_batch": [3],
+    }
     own = columns_of_space(Space.of(levels), classes=7, head="gap")
     assert len(own) == 4 and len(own.distinct()) == 2
     assert len(candidates(own)) == 4900
@@ -172,7 +191,10 @@ def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) 
     chosen = held_out(candidates(space), known, 20, seed=1)
     timed = {
         (
-            tuple(probe[name] for name in ("blocks", "convolutions", "log2_filters", "kernel", "separable")),
+            tuple(
+                probe[name]
+                for name in ("blocks", "convolutions", "log2_filters", "kernel", "separable")
+            ),
             probe["batch"],
         )
         for probe in known.probes
@@ -188,8 +210,13 @@ def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) 
 
 @pytest.mark.parametrize("side", [32, 128])
 def test_a_real_network_is_timed_by_the_code_that_trains_it(side: int) -> None:
-    bench = Bench(torch.device("cpu"), Ranges(10, 0.05, 0.05, 0.1, 0.02), classes=3, slices=16, side=side)
-    nets = Architecture(5, 1, 2, 3, False, 3, "gap", side), Architecture(5, 2, 4, 5, False, 3, "gap", side)
+    bench = Bench(
+        torch.device("cpu"), Ranges(10, 0.05, 0.05, 0.1, 0.02), classes=3, slices=16, side=side
+    )
+    nets = (
+        Architecture(5, 1, 2, 3, False, 3, "gap", side),
+        Architecture(5, 2, 4, 5, False, 3, "gap", side),
+    )
     small, large = (bench.probe(net, 4) for net in nets)
     assert 0 < small.step_seconds < large.step_seconds
     assert 0 < small.validated_seconds < large.validated_seconds
@@ -201,11 +228,20 @@ def test_a_training_that_went_on_is_timed_by_the_epochs_of_each_slot(tmp_path: P
     another device."""
     curve, ran = (
         (1.0, 0.9, 0.8),
-        [(None, 0, 1, 2.0, "cpu"), (0, 1, 3, 5.0, "cpu"), (1, 3, 3, 0.1, "cpu"), (None, 0, 1, 9.0, "gpu")],
+        [
+            (None, 0, 1, 2.0, "cpu"),
+            (0, 1, 3, 5.0, "cpu"),
+            (1, 3, 3, 0.1, "cpu"),
+            (None, 0, 1, 9.0, "gpu"),
+        ],
     )
     for slot, (before, begun, done, seconds, device) in enumerate(ran):
-        proposal = Proposal(slot, 0, BASELINE, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot)
-        outcome = Outcome("completed", curve[:done], curve[:done], curve[done - 1], seconds, device=device)
+        proposal = Proposal(
+            slot, 0, BASELINE, 0, (), (), 1.0, None, 3**slot, before, begun, 0, slot
+        )
+        outcome = Outcome(
+            "completed", curve[:done], curve[:done], curve[done - 1], seconds, device=device
+        )
         write_json(slot_path(tmp_path, slot), to_facts(Trial(proposal, outcome)))
     write_npz(tmp_path / "rows.npz", targets=np.zeros((4, 7)), validation=np.arange(50))
     timed = finished_trainings(tmp_path, "cpu", head="fc", slices_per_epoch=100)

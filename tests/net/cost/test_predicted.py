@@ -24,7 +24,14 @@ from fovnet.net.cost.predicted import (
     training_seconds,
 )
 from fovnet.net.cost.prices import Prices
-from fovnet.net.family.architecture import BLOCKS, HEADS, INPUTS, NORMS, Architecture, from_configuration
+from fovnet.net.family.architecture import (
+    BLOCKS,
+    HEADS,
+    INPUTS,
+    NORMS,
+    Architecture,
+    from_configuration,
+)
 from fovnet.net.family.model import build
 from fovnet.net.training.train import shuffled
 from fovnet.search.space import Space, paper_space
@@ -34,10 +41,23 @@ NETS = [
     Architecture(3, 2, 3, 5, True, classes=7),
     Architecture(4, 3, 4, 3, True, classes=7, head="gap"),
     Architecture(2, 2, 2, 5, False, classes=7, head="gap", side=64),
-    Architecture(4, 1, 3, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres")),
-    Architecture(5, 2, 3, 3, False, classes=7, head="gap", block="residual", widen=2, inputs=tuple(INPUTS)),
     Architecture(
-        4, 2, 4, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres"), stride=2
+        4, 1, 3, 3, False, classes=7, head="small", widen=2, inputs=("slice", "millimetres")
+    ),
+    Architecture(
+        5, 2, 3, 3, False, classes=7, head="gap", block="residual", widen=2, inputs=tuple(INPUTS)
+    ),
+    Architecture(
+        4,
+        2,
+        4,
+        3,
+        False,
+        classes=7,
+        head="small",
+        widen=2,
+        inputs=("slice", "millimetres"),
+        stride=2,
     ),
     Architecture(4, 1, 4, 3, False, classes=7, head="small", norm="pooled"),
 ]
@@ -98,9 +118,18 @@ def test_seconds_grow_with_the_work_and_shrink_with_the_device() -> None:
 
 
 architectures = st.builds(
-    Architecture, st.integers(1, 5), st.integers(1, 3), st.integers(0, 4), st.sampled_from([3, 5]),
-    st.booleans(), classes=st.integers(2, 8), head=st.sampled_from(HEADS), side=st.just(64),
-    block=st.sampled_from(BLOCKS), widen=st.integers(1, 2), stride=st.integers(1, 2),
+    Architecture,
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.integers(0, 4),
+    st.sampled_from([3, 5]),
+    st.booleans(),
+    classes=st.integers(2, 8),
+    head=st.sampled_from(HEADS),
+    side=st.just(64),
+    block=st.sampled_from(BLOCKS),
+    widen=st.integers(1, 2),
+    stride=st.integers(1, 2),
     norm=st.sampled_from(NORMS),
     inputs=st.sampled_from([("slice",), ("slice", "millimetres"), tuple(INPUTS)]),
 )
@@ -108,7 +137,9 @@ architectures = st.builds(
 
 @settings(max_examples=40)
 @given(architectures)
-def test_weights_and_operations_of_any_member_are_those_of_the_built_network(net: Architecture) -> None:
+def test_weights_and_operations_of_any_member_are_those_of_the_built_network(
+    net: Architecture,
+) -> None:
     """As it answers: in training one pixel of one slice has no deviation that its pooling could be normalised
     by."""
     model, counter = build(net).eval(), FlopCounterMode(display=False)
@@ -142,7 +173,9 @@ def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:
         cost, batch = cost_of(rows.architecture(row)), int(rows.batch[row])
         assert memory[row] == training_bytes(cost, batch)
         assert seconds[row] == training_seconds(cost, batch, work, device)
-    listed = columns_of([space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc")
+    listed = columns_of(
+        [space.configuration(row) for row in range(0, len(space), 7)], classes=7, head="fc"
+    )
     np.testing.assert_array_equal(price(listed, work, device)[2], seconds[::7])
 
 
@@ -158,11 +191,23 @@ def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> No
     """Rows as columns and rows as configurations agree, and each is the network that its configuration
     means."""
     levels = {
-        "blocks": [4, 5], "convolutions": [1, 2], "log2_filters": [3, 6], "kernel": [3],
-        "separable": [False, True], "learning_rate": [0.01], "batch": [16], "head": ["fc", "gap", "small"],
-        "block": ["plain", "residual"], "widen": [1, 2], "stride": [1, 2], "norm": ["none", "pooled"],
+        "blocks": [4, 5],
+        "convolutions": [1, 2],
+        "log2_filters": [3, 6],
+        "kernel": [3],
+        "separable": [False, True],
+        "learning_rate": [0.01],
+        "batch": [16],
+        "head": ["fc", "gap", "small"],
+        "block": ["plain", "residual"],
+        "widen": [1, 2],
+        "stride": [1, 2],
+        "norm": ["none", "pooled"],
     }
-    space, shared = Space.of(levels), {"classes": 7, "head": "fc", "inputs": ("slice", "millimetres")}
+    space, shared = (
+        Space.of(levels),
+        {"classes": 7, "head": "fc", "inputs": ("slice", "millimetres")},
+    )
     rows = columns_of_space(space, **shared)
     configurations = [space.configuration(row) for row in range(len(space))]
     listed, cost = columns_of(configurations, **shared), costs(rows)
@@ -171,7 +216,10 @@ def test_every_row_of_a_space_of_all_axes_is_priced_as_it_would_be_built() -> No
     for row, configuration in enumerate(configurations):
         net = from_configuration(configuration, **shared)
         assert rows.architecture(row) == net
-        assert (cost.weights[row], cost.forward_flop[row]) == (net.weights, cost_of(net).forward_flop)
+        assert (cost.weights[row], cost.forward_flop[row]) == (
+            net.weights,
+            cost_of(net).forward_flop,
+        )
 
 
 def test_filters_that_a_device_has_no_use_for_are_counted_block_by_block() -> None:
@@ -179,7 +227,9 @@ def test_filters_that_a_device_has_no_use_for_are_counted_block_by_block() -> No
     others what they take."""
     cost = cost_of(Architecture(4, 1, 3, 3, False, classes=7, widen=2))
     assert cost.block_filters.tolist() == [8, 16, 32, 64]
-    assert cost.busy_flop(32) - cost.dense_flop == pytest.approx(np.dot(cost.block_flop, [4, 2, 1, 1]))
+    assert cost.busy_flop(32) - cost.dense_flop == pytest.approx(
+        np.dot(cost.block_flop, [4, 2, 1, 1])
+    )
     assert cost.busy_flop(1) == cost.forward_flop
 
 
@@ -197,10 +247,15 @@ def test_more_of_anything_takes_more_operations_and_a_larger_batch_more_memory_a
     cost = costs(rows)
     _, memory, seconds = price(rows, Work(8000, 500, 3), Device(65.0, 34.0, 350.0))
     if name == "log2_batch":
-        assert (memory[low + stride] > memory[low]).all() and (seconds[low + stride] <= seconds[low]).all()
+        assert (memory[low + stride] > memory[low]).all() and (
+            seconds[low + stride] <= seconds[low]
+        ).all()
         return
     assert (cost.forward_flop[low + stride] > cost.forward_flop[low]).all()
-    assert (cost.weights[low + stride] > cost.weights[low]).all() or name in ("blocks", "convolutions")
+    assert (cost.weights[low + stride] > cost.weights[low]).all() or name in (
+        "blocks",
+        "convolutions",
+    )
     assert (seconds[low + stride] > seconds[low]).all()
 
 
@@ -212,7 +267,8 @@ def test_where_nothing_fits_the_limits_and_the_smallest_need_are_reported() -> N
     ):
         Prices(None, None, memory, seconds, Limits(0.5e9, 5.0)).refuse_where_nothing_fits()
     with pytest.raises(
-        SearchError, match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s"
+        SearchError,
+        match=r"1 need no more .* 1 take no longer .* none does both; .* the fastest takes 90 s",
     ):
         Prices(None, None, memory, seconds, Limits(1e9, 10.0)).refuse_where_nothing_fits()
     known = Prices(None, None, memory, seconds, Limits(2e9, None))

@@ -14,8 +14,13 @@ from fovnet.net.family.axes import in_order
 from fovnet.search.space import Axis, Space
 
 LEVELS = {
-    "blocks": [4, 5], "convolutions": [1], "log2_filters": [2, 3, 4], "kernel": [3],
-    "separable": [False, True], "log10_learning_rate": [-5, -2], "log2_batch": [3, 6],
+    "blocks": [4, 5],
+    "convolutions": [1],
+    "log2_filters": [2, 3, 4],
+    "kernel": [3],
+    "separable": [False, True],
+    "log10_learning_rate": [-5, -2],
+    "log2_batch": [3, 6],
 }
 HOW = {"classes": 7, "head": "gap", "work": Work(4000, 500, 4), "device": Device(65.0, 34.0, 350.0)}
 
@@ -48,7 +53,9 @@ def test_the_table_has_every_row_with_its_levels_as_they_are_written() -> None:
     rows = list(lines)
     assert header[:2] == ["row", "blocks"] and set(rows[0]) == set(header)
     assert [row["row"] for row in rows] == list(range(len(priced.space)))
-    assert {row["separable"] for row in rows} == {"yes", "no"} and rows[0]["log10_learning_rate"] == "-5"
+    assert {row["separable"] for row in rows} == {"yes", "no"} and rows[0][
+        "log10_learning_rate"
+    ] == "-5"
     assert sum(row["fits"] == "yes" for row in rows) == priced.fits.sum()
 
 
@@ -57,9 +64,15 @@ def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight(name
     """The largest that the configuration lets be trained; its start is one of them."""
     settings = load(Path(__file__).parents[3] / "configs" / f"{name}.yaml")
     training, search = settings.training, settings.search
-    space = Space(in_order([Axis.of(axis, levels) for axis, levels in search.model_dump()["space"].items()]))
+    space = Space(
+        in_order([Axis.of(axis, levels) for axis, levels in search.model_dump()["space"].items()])
+    )
     priced = prices(
-        space, classes=7, head=training.head, inputs=training.inputs, averaged=training.averaging > 0,
+        space,
+        classes=7,
+        head=training.head,
+        inputs=training.inputs,
+        averaged=training.averaging > 0,
         work=Work(training.slices_per_epoch, training.validation_slices, training.epochs),
         device=Device(**search.speed.model_dump()),
         limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),

@@ -29,9 +29,17 @@ def test_the_papers_networks_have_the_papers_weights(net: Architecture, weights:
 
 @settings(max_examples=40)
 @given(
-    blocks=integers(1, 5), convolutions=integers(1, 5), log2_filters=integers(2, 5),
-    kernel=sampled_from([3, 5]), separable=booleans(), head=sampled_from(HEADS), side=sampled_from([64, 80]),
-    block=sampled_from(BLOCKS), widen=integers(1, 2), stride=integers(1, 2), norm=sampled_from(NORMS),
+    blocks=integers(1, 5),
+    convolutions=integers(1, 5),
+    log2_filters=integers(2, 5),
+    kernel=sampled_from([3, 5]),
+    separable=booleans(),
+    head=sampled_from(HEADS),
+    side=sampled_from([64, 80]),
+    block=sampled_from(BLOCKS),
+    widen=integers(1, 2),
+    stride=integers(1, 2),
+    norm=sampled_from(NORMS),
     inputs=sampled_from([("slice",), ("slice", "neighbours"), tuple(INPUTS)]),
 )
 def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) -> None:
@@ -39,7 +47,9 @@ def test_the_count_is_that_of_the_network_really_built(side: int, **shape: Any) 
     model = build(net)
     running = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm2d)]
     assert len(running) == (1 + net.blocks if net.norm == "pooled" else 1)
-    numbers = sum(p.numel() for p in model.parameters()) + sum(2 * layer.num_features for layer in running)
+    numbers = sum(p.numel() for p in model.parameters()) + sum(
+        2 * layer.num_features for layer in running
+    )
     assert net.weights == numbers
     scores = model(torch.rand(2, net.channels, side, side))
     assert scores.shape == (2, 7) and bool(torch.isfinite(scores).all())
@@ -67,7 +77,11 @@ def test_the_input_normalisation_within_the_first_convolution_is_the_one_before_
         scores.square().sum().backward()
         statistics = [model.normalise.running_mean.clone(), model.normalise.running_var.clone()]
         seen.append(
-            [scores.detach(), *statistics, *(parameter.grad.clone() for parameter in model.parameters())]
+            [
+                scores.detach(),
+                *statistics,
+                *(parameter.grad.clone() for parameter in model.parameters()),
+            ]
         )
     for ours, theirs in zip(*seen, strict=True):
         torch.testing.assert_close(ours, theirs)
@@ -101,7 +115,10 @@ def test_signals_keep_their_size_in_a_network_that_is_not_trained(convolutions: 
         squares = []
         for seed in range(5):
             net = Architecture(2, convolutions, 5, 3, separable, classes=7, side=32, head="small")
-            model, entering = build(net, torch.Generator().manual_seed(seed)).train(), list[torch.Tensor]()
+            model, entering = (
+                build(net, torch.Generator().manual_seed(seed)).train(),
+                list[torch.Tensor](),
+            )
             model.get_submodule("flatten").register_forward_hook(
                 lambda *given, kept=entering: kept.append(given[2])
             )
@@ -133,8 +150,16 @@ def test_heads_and_blocks_that_nobody_knows_are_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("name", "level"),
     [
-        ("blocks", 0), ("blocks", 101), ("convolutions", 0), ("log2_filters", 13), ("kernel", 0),
-        ("classes", 0), ("stride", 0), ("widen", 3), ("blocks", 2.0), ("blocks", True),
+        ("blocks", 0),
+        ("blocks", 101),
+        ("convolutions", 0),
+        ("log2_filters", 13),
+        ("kernel", 0),
+        ("classes", 0),
+        ("stride", 0),
+        ("widen", 3),
+        ("blocks", 2.0),
+        ("blocks", True),
     ],
 )
 def test_numbers_that_no_network_has_are_refused_by_name(name: str, level: object) -> None:

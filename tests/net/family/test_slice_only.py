@@ -29,13 +29,15 @@ def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_be
     net = Architecture(4, 1, 2, 3, False, 3, "gap", inputs=inputs)
     model = build(net, torch.Generator().manual_seed(1))
     shown = torch.rand((6, net.channels, 128, 128), generator=torch.Generator().manual_seed(2))
-    model(shown)                                        # statistics that are not those of the beginning
+    model(shown)  # statistics that are not those of the beginning
     with torch.no_grad():
         model.normalise.weight.copy_(torch.linspace(0.5, 1.5, net.channels))
         model.normalise.bias.copy_(torch.linspace(-0.4, 0.6, net.channels))
     black = without_others(shown, torch.zeros(6, 1))
     save_network(tmp_path / "all.safetensors", model, net, {})
-    write_weights(tmp_path / "all.safetensors", tmp_path / "alone.safetensors", "float32", alone=True)
+    write_weights(
+        tmp_path / "all.safetensors", tmp_path / "alone.safetensors", "float32", alone=True
+    )
     blind, _ = load_network(tmp_path / "alone.safetensors", CPU)
     expected, found, otherwise = model.eval()(black), blind(shown), model(shown)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
@@ -46,16 +48,24 @@ def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_be
     )
 
 
-def test_what_a_network_learns_from_slices_shown_alone_it_needs_nothing_else_for(tmp_path: Path) -> None:
+def test_what_a_network_learns_from_slices_shown_alone_it_needs_nothing_else_for(
+    tmp_path: Path,
+) -> None:
     """Bars or discs, and beside them, in the slices below and above, the same: alone half of the time, it
     learns them with black there."""
     disc_there, rng = np.arange(96) % 2 == 0, np.random.default_rng(0)
-    shape = np.where(disc_there[:, None, None], np.hypot(*np.meshgrid(AT, AT)) < 30, np.abs(AT)[:, None] < 10)
+    shape = np.where(
+        disc_there[:, None, None], np.hypot(*np.meshgrid(AT, AT)) < 30, np.abs(AT)[:, None] < 10
+    )
     slices = np.clip(180 * shape + rng.normal(30, 8, (96, 128, 128)), 0, 255).astype(np.uint8)
     placing = Placing(np.full(96, 128.0), np.arange(96), np.zeros(96))
     data = place(
-        slices, np.stack([disc_there, ~disc_there], axis=1).astype(np.float32), np.arange(64),
-        np.arange(64, 96), CPU, placing,
+        slices,
+        np.stack([disc_there, ~disc_there], axis=1).astype(np.float32),
+        np.arange(64),
+        np.arange(64, 96),
+        CPU,
+        placing,
     )
     net = Architecture(5, 1, 2, 3, False, 2, "small", inputs=("slice", "neighbours"))
     recipe = Recipe(3, 128, Ranges(10, 0.03, 0.05, 0.08, 0.02, alone=0.5))

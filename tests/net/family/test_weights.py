@@ -26,7 +26,8 @@ shapes = st.lists(st.integers(0, 3), max_size=3)
 
 
 @given(
-    st.dictionaries(names, st.tuples(st.sampled_from(list(KINDS)), shapes), max_size=5), st.text(max_size=8)
+    st.dictionaries(names, st.tuples(st.sampled_from(list(KINDS)), shapes), max_size=5),
+    st.text(max_size=8),
 )
 def test_the_bytes_are_those_of_the_library(
     tmp_path_factory: pytest.TempPathFactory, kinds: dict, text: str
@@ -35,13 +36,16 @@ def test_the_bytes_are_those_of_the_library(
         name: torch.arange(torch.Size(shape).numel()).reshape(shape).to(kind)
         for name, (kind, shape) in kinds.items()
     }
-    path = save_tensors(tmp_path_factory.mktemp("weights") / "net.safetensors", tensors, {"text": text})
+    path = save_tensors(
+        tmp_path_factory.mktemp("weights") / "net.safetensors", tensors, {"text": text}
+    )
     assert path.read_bytes() == save(tensors, {"facts": json.dumps({"text": text})})
     held, facts = load_tensors(path)
     assert facts == {"text": text}
     assert set(held) == set(tensors)
     assert all(
-        torch.equal(held[name], tensors[name]) and held[name].dtype == tensors[name].dtype for name in tensors
+        torch.equal(held[name], tensors[name]) and held[name].dtype == tensors[name].dtype
+        for name in tensors
     )
 
 
@@ -62,7 +66,9 @@ def test_what_lies_otherwise_in_memory_is_the_same_on_disk(tmp_path: Path) -> No
     [
         (lambda facts, tensors: tensors["classes.bias"].fill_(torch.nan), "weights-misfit"),
         (
-            lambda facts, tensors: tensors.update({"classes.bias": torch.zeros(3, dtype=torch.uint8)}),
+            lambda facts, tensors: tensors.update(
+                {"classes.bias": torch.zeros(3, dtype=torch.uint8)}
+            ),
             "weights-misfit",
         ),
         (lambda facts, tensors: facts["architecture"].update(blocks=0), "weights-unknown"),
@@ -101,7 +107,10 @@ print(int(peak_bytes() - before))
 def test_writing_takes_no_memory_worth_mentioning(tmp_path: Path) -> None:
     """268 MB in four tensors; the library's `save` takes twice as much again."""
     grown = subprocess.run(
-        [sys.executable, "-c", GROWN, str(tmp_path / "a")], capture_output=True, text=True, timeout=900,
+        [sys.executable, "-c", GROWN, str(tmp_path / "a")],
+        capture_output=True,
+        text=True,
+        timeout=900,
         check=True,
     )
     assert int(grown.stdout) < 20e6

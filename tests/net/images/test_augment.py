@@ -41,7 +41,9 @@ def quantised(images: torch.Tensor) -> torch.Tensor:
 
 def augment(images: torch.Tensor, draws: torch.Tensor, ranges: Ranges) -> torch.Tensor:
     """What a network is shown in training of images (n, 1, h, w) that uint8 can hold."""
-    return in_training((images[:, 0] * 255).round().to(torch.uint8), torch.arange(len(images)), draws, ranges)
+    return in_training(
+        (images[:, 0] * 255).round().to(torch.uint8), torch.arange(len(images)), draws, ranges
+    )
 
 
 def augmented(images: torch.Tensor, ranges: Ranges, seed: int) -> torch.Tensor:
@@ -59,7 +61,7 @@ def test_the_grid_is_the_one_torch_makes() -> None:
     torch.testing.assert_close(grid_of(theta, 24, 40), theirs, atol=1e-6, rtol=0)
 
 
-@pytest.mark.filterwarnings("ignore")          # importing MONAI 1.6 warns of its own deprecated imports
+@pytest.mark.filterwarnings("ignore")  # importing MONAI 1.6 warns of its own deprecated imports
 class TestTheSameDrawGivesMonaisPixels:
     """x and y here are columns and rows; MONAI counts rows first, so that its angle has the other sign and
     its second shear is ours."""
@@ -75,8 +77,12 @@ class TestTheSameDrawGivesMonaisPixels:
         zooms = [1 + WIDE.zoom * tall, 1 + WIDE.zoom * wide]
         pixels = [WIDE.translation * side * down, WIDE.translation * side * right]
         theirs, _ = Affine(
-            rotate_params=-np.deg2rad(WIDE.rotation_deg * angle), shear_params=(0.0, WIDE.shear * shear),
-            translate_params=pixels, scale_params=zooms, mode="bilinear", padding_mode="zeros",
+            rotate_params=-np.deg2rad(WIDE.rotation_deg * angle),
+            shear_params=(0.0, WIDE.shear * shear),
+            translate_params=pixels,
+            scale_params=zooms,
+            mode="bilinear",
+            padding_mode="zeros",
             align_corners=False,
         )(image)
         ours = resample(image[None], theta)[0]
@@ -88,7 +94,9 @@ class TestTheSameDrawGivesMonaisPixels:
 
         image = quantised(0.2 + 0.5 * slices(1))
         ours = augment(image, pinned(gamma=0.7), Ranges(0, 0, 0, 0, 0, gamma=0.5))[0]
-        torch.testing.assert_close(torch.as_tensor(AdjustContrast(0.7)(image[0])), ours, atol=1e-5, rtol=0)
+        torch.testing.assert_close(
+            torch.as_tensor(AdjustContrast(0.7)(image[0])), ours, atol=1e-5, rtol=0
+        )
 
     def test_window(self) -> None:
         from monai.transforms import ScaleIntensityRange
@@ -142,12 +150,22 @@ def shape_of(pictures: np.ndarray) -> dict[str, np.ndarray]:
     mass = bright.sum(axis=(1, 2))
     cx, cy = (bright * x).sum(axis=(1, 2)) / mass, (bright * y).sum(axis=(1, 2)) / mass
     dx, dy = x - cx[:, None, None], y - cy[:, None, None]
-    xx, yy, xy = ((bright * product).sum(axis=(1, 2)) / mass for product in (dx * dx, dy * dy, dx * dy))
+    xx, yy, xy = (
+        (bright * product).sum(axis=(1, 2)) / mass for product in (dx * dx, dy * dy, dx * dy)
+    )
     long, turned = np.hypot(xx - yy, 2 * xy) / (xx + yy), np.arctan2(2 * xy, xx - yy)
     steep = (pictures > 0.6).sum(axis=(1, 2)) / (pictures > 0.3).sum(axis=(1, 2))
     found = {
-        "x": cx, "y": cy, "xx": xx, "yy": yy, "xy": xy, "elongation": long, "direction": turned, "mass": mass,
-        "contrast": steep, "noise": pictures[:, :4, :].std(axis=(1, 2)),
+        "x": cx,
+        "y": cy,
+        "xx": xx,
+        "yy": yy,
+        "xy": xy,
+        "elongation": long,
+        "direction": turned,
+        "mass": mass,
+        "contrast": steep,
+        "noise": pictures[:, :4, :].std(axis=(1, 2)),
     }
     # what no range touches differs by rounding alone
     return {name: np.round(values, 4) for name, values in found.items()}
@@ -188,11 +206,18 @@ def monais(ranges: Ranges, n: int = DRAWN) -> np.ndarray:
 
     chain = [
         RandAffine(
-            1.0, rotate_range=float(np.deg2rad(ranges.rotation_deg)), shear_range=(0.0, ranges.shear),
-            translate_range=(ranges.translation * 48,) * 2, scale_range=(ranges.zoom,) * 2,
+            1.0,
+            rotate_range=float(np.deg2rad(ranges.rotation_deg)),
+            shear_range=(0.0, ranges.shear),
+            translate_range=(ranges.translation * 48,) * 2,
+            scale_range=(ranges.zoom,) * 2,
             padding_mode="zeros",
         ),
-        *([RandAdjustContrast(1.0, gamma=(1 - ranges.gamma, 1 + ranges.gamma))] if ranges.gamma else []),
+        *(
+            [RandAdjustContrast(1.0, gamma=(1 - ranges.gamma, 1 + ranges.gamma))]
+            if ranges.gamma
+            else []
+        ),
         *([RandGaussianNoise(1.0, std=ranges.noise)] if ranges.noise else []),
     ]
     made, image = Compose(chain).set_random_state(seed=11), lopsided()
@@ -206,7 +231,9 @@ def test_many_draws_of_one_change_cannot_be_distinguished_from_monais_and_those_
     name: str,
 ) -> None:
     """Uniform draws from ±a and ±1.2 a differ by 1/12 in their distribution, which a thousand draws show."""
-    alone, wider = (Ranges(**{**vars(STILL), name: scale * getattr(WIDE, name)}) for scale in (1.0, 1.2))
+    alone, wider = (
+        Ranges(**{**vars(STILL), name: scale * getattr(WIDE, name)}) for scale in (1.0, 1.2)
+    )
     theirs = monais(alone)
     same = disagreement(ours(alone), theirs)
     assert min(same.values()) > SIGNIFICANCE, same
@@ -243,7 +270,9 @@ def test_a_shift_of_a_quarter_moves_the_picture_a_quarter_of_the_side() -> None:
     spot = torch.zeros(1, 1, 32, 32)
     spot[..., 16, 16] = 1
     moved = [augmented(spot, Ranges(0, 0.25, 0, 0, 0), seed) for seed in range(60)]
-    away = np.array([np.abs(np.argwhere(picture[0, 0].numpy() > 0.1) - 16).max() for picture in moved])
+    away = np.array(
+        [np.abs(np.argwhere(picture[0, 0].numpy() > 0.1) - 16).max() for picture in moved]
+    )
     assert away.max() in (7, 8, 9)
 
 
@@ -302,10 +331,14 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
     images, crop = 0.1 * slices(2, seed=4), torch.tensor([[0.5, 0.25, 0.25, -0.5]] * 2)
     images[:, :, 4:12, 12:28] *= 10
     shown, made = cropped(images, crop)
-    assert torch.equal(made, crop) and torch.equal(shown[:, :, 4:12, 12:28], images[:, :, 4:12, 12:28])
+    assert torch.equal(made, crop) and torch.equal(
+        shown[:, :, 4:12, 12:28], images[:, :, 4:12, 12:28]
+    )
     assert int((shown != 0).sum()) <= 2 * 8 * 16
     square = torch.nn.functional.pad(shown, (0, 0, 4, 4))[:, :, 4:20, 12:28]
-    wanted = torch.nn.functional.interpolate(square, size=(32, 32), mode="bilinear", align_corners=False)
+    wanted = torch.nn.functional.interpolate(
+        square, size=(32, 32), mode="bilinear", align_corners=False
+    )
     found = resample(shown, framed(torch.eye(2, 3).expand(2, 2, 3), made))
     # the rim reads beyond it
     torch.testing.assert_close(found[:, :, 1:-1, 1:-1], wanted[:, :, 1:-1, 1:-1], atol=1e-5, rtol=0)
@@ -313,7 +346,9 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
 
 def test_the_tightest_crop_of_a_slice_full_of_body_is_made() -> None:
     """A sixth of its pixels, and of its brightness: as bright as the whole."""
-    _, made = cropped(0.2 + 0.1 * slices(8), torch.tensor([[LEAST_CROP, LEAST_CROP, 0.3, -0.3]] * 8))
+    _, made = cropped(
+        0.2 + 0.1 * slices(8), torch.tensor([[LEAST_CROP, LEAST_CROP, 0.3, -0.3]] * 8)
+    )
     assert torch.equal(made[:, :2], torch.full((8, 2), LEAST_CROP))
 
 
@@ -322,23 +357,30 @@ def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
     images[:, :, 2:8, 2:8] = 1.0
     away, there = [0.4, 0.4, 0.5, 0.5], [0.5, 0.5, -0.5, -0.5]
     shown, made = cropped(images, torch.tensor([away, there]))
-    assert torch.equal(shown, images) and torch.equal(made, torch.stack([WHOLE, torch.tensor(there)]))
+    assert torch.equal(shown, images) and torch.equal(
+        made, torch.stack([WHOLE, torch.tensor(there)])
+    )
 
 
 def test_ends_of_volumes_are_cut_as_often_as_slices_are_cropped_anywhere_alike() -> None:
-    drawn = ends(draw(20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3), torch.Generator().manual_seed(3)))
+    drawn = ends(
+        draw(20_000, Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3), torch.Generator().manual_seed(3))
+    )
     cut = drawn[drawn < 1]
     assert len(cut) / drawn.numel() == pytest.approx(0.3, abs=0.02)
     assert stats.kstest(cut.numpy(), "uniform").pvalue > 0.001
     assert torch.equal(
-        ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))), torch.ones(50, 2)
+        ends(draw(50, Ranges(9, 0.1, 0.1, 0.1, 0.05), torch.Generator().manual_seed(3))),
+        torch.ones(50, 2),
     )
 
 
 def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> None:
     ranges = [Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3, alone=share) for share in (0.2, 0.0)]
     some, never = (draw(20_000, each, torch.Generator().manual_seed(3)) for each in ranges)
-    assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(beside(never), torch.ones(20_000, 1))
+    assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(
+        beside(never), torch.ones(20_000, 1)
+    )
     assert 1 - float(beside(some).mean()) == pytest.approx(0.2, abs=0.01)
 
 
@@ -346,5 +388,7 @@ def test_a_slice_shown_alone_is_itself_with_black_beside_it() -> None:
     images = torch.rand((2, 4, 16, 16), generator=torch.Generator().manual_seed(1))
     shown = without_others(images, torch.tensor([[1.0], [0.0]]))
     assert (
-        torch.equal(shown[0], images[0]) and torch.equal(shown[1, 0], images[1, 0]) and not shown[1, 1:].any()
+        torch.equal(shown[0], images[0])
+        and torch.equal(shown[1, 0], images[1, 0])
+        and not shown[1, 1:].any()
     )

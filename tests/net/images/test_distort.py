@@ -41,7 +41,7 @@ def spline_surface(controls: torch.Tensor, h: int, w: int) -> np.ndarray:
     as the last within it."""
     held = np.pad(controls.double().numpy(), 1, mode="edge")
     rows, columns = ((np.arange(size) + 0.5) / size * (POINTS - 1) for size in (h, w))
-    knots = np.arange(-3.0, POINTS + 3)                       # uniform; basis i is centred at i - 1
+    knots = np.arange(-3.0, POINTS + 3)  # uniform; basis i is centred at i - 1
     down, across = (BSpline.design_matrix(at, knots, 3).toarray() for at in (rows, columns))
     return np.asarray(down @ held @ across.T)
 
@@ -52,7 +52,9 @@ def test_without_a_range_nothing_is_drawn_and_nothing_changes() -> None:
     still = draw_distortions(3, 0.0, 0.0, 0.0, 0.0, generator)
     assert torch.equal(generator.get_state(), before)
     torch.testing.assert_close(
-        distorted(slices(3), still, bend=True, texture=True, tones=True, shading=True), slices(3), atol=1e-5,
+        distorted(slices(3), still, bend=True, texture=True, tones=True, shading=True),
+        slices(3),
+        atol=1e-5,
         rtol=0,
     )
 
@@ -93,16 +95,18 @@ def test_how_much_texture_and_which_greys_are_drawn_for_each_slice() -> None:
     assert float((taps**2).mean()) * TAPS / (TAPS - 1) == pytest.approx(0.3**2 / 3, rel=0.03)
     together = np.corrcoef(greys.numpy().T) - np.eye(GREYS)
     assert np.abs(together).max() < 0.03
-    assert float(greys.mean()) == pytest.approx(0.5, abs=0.01) and float(greys.var()) == pytest.approx(
-        1 / 12, rel=0.03
-    )
+    assert float(greys.mean()) == pytest.approx(0.5, abs=0.01) and float(
+        greys.var()
+    ) == pytest.approx(1 / 12, rel=0.03)
 
 
 def test_points_that_move_alike_move_the_slice() -> None:
     """B-splines sum to one: 0.25 of a half side of 20 columns are 5 columns, 0.125 of 16 rows are 2."""
     image, controls = slices(1), torch.zeros(1, 2, POINTS, POINTS)
     controls[:, 0], controls[:, 1] = 0.25, 0.125
-    torch.testing.assert_close(bent(image, controls)[:, :, :-2, :-5], image[:, :, 2:, 5:], atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        bent(image, controls)[:, :, :-2, :-5], image[:, :, 2:, 5:], atol=1e-5, rtol=0
+    )
 
 
 def test_a_bend_reads_where_scipys_splines_point() -> None:
@@ -117,15 +121,18 @@ def test_a_bend_reads_where_scipys_splines_point() -> None:
 
 def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
     images = 0.3 + 0.4 * slices(2, seed=5)
-    kernels = draw_distortions(2, 0.0, 0.5, 0.0, 0.0, seeded(6))[:, CONTROLS : CONTROLS + TAPS].reshape(
-        2, 3, 3
-    )
+    kernels = draw_distortions(2, 0.0, 0.5, 0.0, 0.0, seeded(6))[
+        :, CONTROLS : CONTROLS + TAPS
+    ].reshape(2, 3, 3)
     torch.testing.assert_close(kernels.sum(dim=(1, 2)), torch.ones(2), atol=1e-5, rtol=0)
     for image, kernel, found in zip(images, kernels, textured(images, kernels), strict=True):
         wanted = np.clip(correlate(image[0].numpy(), kernel.numpy(), mode="nearest"), 0, 1)
         np.testing.assert_allclose(found[0].numpy(), wanted, atol=1e-5)
     torch.testing.assert_close(
-        textured(torch.full((2, 1, 32, 40), 0.6), kernels), torch.full((2, 1, 32, 40), 0.6), atol=1e-5, rtol=0
+        textured(torch.full((2, 1, 32, 40), 0.6), kernels),
+        torch.full((2, 1, 32, 40), 0.6),
+        atol=1e-5,
+        rtol=0,
     )
 
 
@@ -139,13 +146,17 @@ def test_tones_follow_scipys_interpolation_as_far_as_its_splines_give() -> None:
     x, share = image[0, 0].double().numpy(), spline_surface(shares, *image.shape[2:])
     assert 0 <= share.min() < share.max() <= 0.8
     wanted = x + share * (curve(x).clip(0, 1) - x)
-    np.testing.assert_allclose(toned(image, greys[None], shares[None])[0, 0].numpy(), wanted, atol=1e-5)
+    np.testing.assert_allclose(
+        toned(image, greys[None], shares[None])[0, 0].numpy(), wanted, atol=1e-5
+    )
 
 
 def test_tones_leave_black_black_and_may_swap_two_tissues() -> None:
     two = torch.tensor([[0.0, 1 / 3, 2 / 3, 1.0]]).reshape(1, 1, 1, 4)
     swapped = toned(two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS, POINTS))
-    torch.testing.assert_close(swapped.flatten(), torch.tensor([0.0, 0.9, 0.2, 0.4]), atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        swapped.flatten(), torch.tensor([0.0, 0.9, 0.2, 0.4]), atol=1e-5, rtol=0
+    )
 
 
 def test_shades_are_the_exponential_of_scipys_splines_and_leave_black_black() -> None:
@@ -154,22 +165,35 @@ def test_shades_are_the_exponential_of_scipys_splines_and_leave_black_black() ->
         draw_distortions(1, 0.0, 0.0, 0.0, 0.7, seeded(10))[0, -GAINS:].reshape(POINTS, POINTS),
     )
     image[:, :, :5] = 0.0
-    wanted = np.minimum(image[0, 0].double().numpy() * np.exp(spline_surface(gains, *image.shape[2:])), 1.0)
+    wanted = np.minimum(
+        image[0, 0].double().numpy() * np.exp(spline_surface(gains, *image.shape[2:])), 1.0
+    )
     found = shaded(image, gains[None])[0, 0].numpy()
     np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert (
         not found[:5].any()
-        and 0.5 <= np.exp(gains.double().numpy()).min() < np.exp(gains.double().numpy()).max() <= 2.02
+        and 0.5
+        <= np.exp(gains.double().numpy()).min()
+        < np.exp(gains.double().numpy()).max()
+        <= 2.02
     )
 
 
 def test_a_shade_has_a_bright_side_as_a_surface_coil_does() -> None:
     """Half of a field is a slope: the mean square of what its sides differ by is six times that of points
     without an order."""
-    gains = draw_distortions(2000, 0.0, 0.0, 0.0, 1.0, seeded(11))[:, -GAINS:].reshape(-1, POINTS, POINTS)
+    gains = draw_distortions(2000, 0.0, 0.0, 0.0, 1.0, seeded(11))[:, -GAINS:].reshape(
+        -1, POINTS, POINTS
+    )
     assert float(gains.abs().max()) <= 1.0
-    aside = torch.stack([gains[:, :, 2:].mean(dim=(1, 2)) - gains[:, :, :2].mean(dim=(1, 2)),
-                         gains[:, 2:].mean(dim=(1, 2)) - gains[:, :2].mean(dim=(1, 2))])
+    aside = torch.stack(
+        [
+            gains[:, :, 2:].mean(dim=(1, 2)) - gains[:, :, :2].mean(dim=(1, 2)),
+            gains[:, 2:].mean(dim=(1, 2)) - gains[:, :2].mean(dim=(1, 2)),
+        ]
+    )
     # means of 8 points each; a third is the mean square of U(0, 1)
     slope, own, much = (4 / 3) ** 2 / 2, 2 * 2 / 3 / 8, 1 / 3 / 4
-    np.testing.assert_allclose(float(aside.square().sum(dim=0).mean()), much * (slope + own), rtol=0.05)
+    np.testing.assert_allclose(
+        float(aside.square().sum(dim=0).mean()), much * (slope + own), rtol=0.05
+    )

@@ -67,7 +67,9 @@ def test_fine_texture_is_averaged_and_not_picked_from() -> None:
 
 @settings(max_examples=25)
 @given(zoom=st.floats(-0.15, 0.15), side_mm=st.floats(260, 500))
-def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(zoom: float, side_mm: float) -> None:
+def test_a_body_zoomed_is_a_body_of_another_size_in_millimetres_too(
+    zoom: float, side_mm: float
+) -> None:
     # from output to input: above 1 the body becomes smaller
     theta = torch.eye(2, 3)[None] * (1 + zoom)
     shown = in_millimetres(disc(120.0, side_mm), torch.tensor([side_mm]), theta)
@@ -116,7 +118,9 @@ def test_channels_come_in_one_order_and_the_slice_alone_is_as_it_always_was(
 ) -> None:
     pixels, placing = stack
     rows = torch.tensor([3, 0, 5])
-    shown = images(torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, sections(pixels, placing)))
+    shown = images(
+        torch.from_numpy(pixels), rows, ALL, Placed.on(CPU, placing, sections(pixels, placing))
+    )
     plain = torch.from_numpy(pixels).float() / 255
     torch.testing.assert_close(
         shown[:, :3], torch.stack([plain[[3, 0, 5]], plain[[2, 0, 5]], plain[[3, 1, 6]]], dim=1)
@@ -135,7 +139,9 @@ def test_what_is_brought_to_a_device_piece_by_piece_is_what_lies_there(
 ) -> None:
     pixels, placing = stack
     placed = Placed.on(CPU, placing, sections(pixels, placing))
-    resident = images(torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), placed)
+    resident = images(
+        torch.from_numpy(pixels), torch.from_numpy(rows), in_order(tuple(kinds)), placed
+    )
     assert torch.equal(images_of(pixels, rows, in_order(tuple(kinds)), placing, CPU), resident)
 
 
@@ -146,7 +152,9 @@ def test_what_is_cropped_keeps_its_size_in_millimetres(stack: tuple[np.ndarray, 
     placing = Placing(np.full(len(pixels), 512.0), stack[1].volume, stack[1].z_mm)
     crop = torch.tensor([[0.5, 0.625, 0.25, -0.125]] * 2)
     theta = torch.eye(2, 3).expand(2, 2, 3)
-    shown = images(pixels, rows, ("slice", "millimetres"), Placed.on(CPU, placing), Warp(theta, crop))[:, 1]
+    shown = images(
+        pixels, rows, ("slice", "millimetres"), Placed.on(CPU, placing), Warp(theta, crop)
+    )[:, 1]
     source = pixels[rows].float() / 255
     own = torch.zeros_like(source)
     own[:, 16:96, 48:112] = source[:, 16:96, 48:112]
@@ -162,7 +170,10 @@ def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
     blurred, 12 grey levels off.
     """
     fine = np.clip(
-        128 + 30 * gaussian_filter(np.random.default_rng(0).standard_normal((1024, 1024)), 4) / 0.07, 0, 255
+        128
+        + 30 * gaussian_filter(np.random.default_rng(0).standard_normal((1024, 1024)), 4) / 0.07,
+        0,
+        255,
     )
 
     def cut_to(share: float) -> tuple[torch.Tensor, Placed]:
@@ -173,7 +184,11 @@ def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
             CPU, Placing(np.array([share * side_mm]), np.array([0]), np.array([0.0]))
         )
 
-    kinds, row, crop = ("slice", "millimetres"), torch.tensor([0]), torch.tensor([[0.5, 0.5, 0.0, 0.0]])
+    kinds, row, crop = (
+        ("slice", "millimetres"),
+        torch.tensor([0]),
+        torch.tensor([[0.5, 0.5, 0.0, 0.0]]),
+    )
     (whole, at), (half, within) = cut_to(1.0), cut_to(0.5)
     trained, blurred = (
         images(whole, row, kinds, at, Warp(torch.eye(2, 3)[None], crop, as_cut=yes))[0, 1]
@@ -182,7 +197,9 @@ def test_a_crop_looks_at_4_mm_as_a_slice_cut_to_it_does(side_mm: float) -> None:
     shown = images(half, row, kinds, within)[0, 1]
     reach = int(side_mm / 16) - 2
     box = slice(64 - reach, 64 + reach)
-    off, before = (255 * (one - shown)[box, box].square().mean().sqrt() for one in (trained, blurred))
+    off, before = (
+        255 * (one - shown)[box, box].square().mean().sqrt() for one in (trained, blurred)
+    )
     assert off < 3 and before > 2 * off
 
 
@@ -197,7 +214,9 @@ def test_sections_are_zoomed_along_their_own_axes() -> None:
     own, sagittal, coronal = images(
         torch.from_numpy(pixels), torch.tensor([15]), ("slice", "sections"), placed, Warp(theta)
     )[0]
-    deep, wide, tall = (float(line.sum()) * 255 / 200 for line in (own[:, 64], own[64], coronal[:, 64]))
+    deep, wide, tall = (
+        float(line.sum()) * 255 / 200 for line in (own[:, 64], own[64], coronal[:, 64])
+    )
     assert (deep, wide) == pytest.approx((20 / 0.8, 40 / 1.25), abs=0.5)
     seen = [float(line.sum()) * 255 / 200 for line in (sagittal[64], coronal[64], sagittal[:, 64])]
     assert seen == pytest.approx([deep, wide, tall], abs=1)
@@ -227,7 +246,10 @@ def test_sections_have_the_slice_in_their_middle_row_and_the_head_on_top(
     tower: tuple[torch.Tensor, Placed],
 ) -> None:
     pixels, placed = tower
-    filled = images(pixels, torch.tensor([0, 10, 29]), ("slice", "sections"), placed)[:, 1:].amax(dim=3) > 0
+    filled = (
+        images(pixels, torch.tensor([0, 10, 29]), ("slice", "sections"), placed)[:, 1:].amax(dim=3)
+        > 0
+    )
     for at, row in enumerate((0, 10, 29)):
         expected = torch.zeros(128, dtype=torch.bool)
         expected[64 - (29 - row) : 64 + row + 1] = True
@@ -240,14 +262,20 @@ def test_a_stretch_of_a_volume_holds_its_slice(
     tower: tuple[torch.Tensor, Placed], below: float, above: float, row: int
 ) -> None:
     assert tower[1].through is not None
-    filled = tower[1].through.about(torch.tensor([row]), torch.tensor([[below, above]]))[0].amax(dim=2) > 0
+    filled = (
+        tower[1].through.about(torch.tensor([row]), torch.tensor([[below, above]]))[0].amax(dim=2)
+        > 0
+    )
     shown = torch.nonzero(filled[0]).flatten()
     assert (
         torch.equal(filled[0], filled[1])
         and len(shown) == int(shown[-1] - shown[0]) + 1
         and bool(filled[0, 64])
     )
-    assert abs(64 - int(shown[0]) - above * (29 - row)) <= 1 and abs(int(shown[-1]) - 64 - below * row) <= 1
+    assert (
+        abs(64 - int(shown[0]) - above * (29 - row)) <= 1
+        and abs(int(shown[-1]) - 64 - below * row) <= 1
+    )
 
 
 def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_its_height(
@@ -258,8 +286,12 @@ def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_it
     pixels, placed = tower
     theta = torch.eye(2, 3)[None] + torch.tensor([[[0.0, 0.0, 0.3], [0.0, 0.0, -0.2]]])
     warp = Warp(theta, torch.tensor([[0.5, 0.625, 0.25, -0.125]]))
-    own, sagittal, coronal = images(pixels, torch.tensor([10]), ("slice", "sections"), placed, warp)[0]
-    assert torch.equal(torch.nonzero(sagittal.amax(dim=1) > 0.4).flatten(), torch.arange(64 - 19, 64 + 11))
+    own, sagittal, coronal = images(
+        pixels, torch.tensor([10]), ("slice", "sections"), placed, warp
+    )[0]
+    assert torch.equal(
+        torch.nonzero(sagittal.amax(dim=1) > 0.4).flatten(), torch.arange(64 - 19, 64 + 11)
+    )
     # the same frame: 512 mm
     plain = images(pixels, torch.tensor([10]), ("millimetres",), placed, warp)[0, 0]
     torch.testing.assert_close(coronal[64], plain.amax(dim=0), atol=0.01, rtol=0)
@@ -267,7 +299,9 @@ def test_sections_are_cropped_from_side_to_side_as_their_slice_is_and_stay_at_it
     assert own.shape == (128, 128)
 
 
-def test_what_moves_parts_of_a_slice_is_not_done_to_sections(tower: tuple[torch.Tensor, Placed]) -> None:
+def test_what_moves_parts_of_a_slice_is_not_done_to_sections(
+    tower: tuple[torch.Tensor, Placed],
+) -> None:
     asked = []
 
     def before(seen: torch.Tensor, moved: bool) -> torch.Tensor:
@@ -275,17 +309,27 @@ def test_what_moves_parts_of_a_slice_is_not_done_to_sections(tower: tuple[torch.
         return seen
 
     images(
-        tower[0], torch.tensor([3, 4]), ("slice", "sections"), tower[1],
+        tower[0],
+        torch.tensor([3, 4]),
+        ("slice", "sections"),
+        tower[1],
         Warp(torch.eye(2, 3).expand(2, 2, 3), before=before),
     )
     assert asked == [(1, True), (2, False)]
 
 
-def test_slices_of_unknown_size_are_refused_where_it_matters(stack: tuple[np.ndarray, Placing]) -> None:
+def test_slices_of_unknown_size_are_refused_where_it_matters(
+    stack: tuple[np.ndarray, Placing],
+) -> None:
     with pytest.raises(ModelError, match="inputs-unplaced"):
         images_of(stack[0], np.array([0]), ("slice", "millimetres"), None, CPU)
     with pytest.raises(ModelError, match="inputs-unplaced"):
-        images(torch.from_numpy(stack[0]), torch.tensor([0]), ("slice", "sections"), Placed.on(CPU, stack[1]))
+        images(
+            torch.from_numpy(stack[0]),
+            torch.tensor([0]),
+            ("slice", "sections"),
+            Placed.on(CPU, stack[1]),
+        )
 
 
 def test_an_architecture_knows_its_inputs_in_their_order_only() -> None:
@@ -299,13 +343,18 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
     guess (log 2 = 0.69). Killed after an epoch, the other goes on to the same bits; what is kept answers as
     it was validated."""
     small, rng = np.arange(72) % 2 == 0, np.random.default_rng(0)
-    discs = np.clip(180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255).astype(
-        np.uint8
-    )
+    discs = np.clip(
+        180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255
+    ).astype(np.uint8)
     placing = Placing(np.where(small, 170.0, 430.0), np.arange(72), np.zeros(72))
     data = place(
-        discs, np.stack([small, ~small], axis=1).astype(np.float32), np.arange(48), np.arange(48, 72), CPU,
-        placing, ALL,
+        discs,
+        np.stack([small, ~small], axis=1).astype(np.float32),
+        np.arange(48),
+        np.arange(48, 72),
+        CPU,
+        placing,
+        ALL,
     )
     seen = ("slice", "neighbours", "millimetres")
     net = Architecture(5, 1, 2, 3, False, 2, "small", block="residual", widen=2, inputs=seen)
@@ -313,8 +362,14 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
 
     def trained(net: Architecture, name: str, epochs: int) -> tuple[float, ...]:
         ending = train_network(
-            net, learning_rate=0.003, batch=4, seed=1, data=data, recipe=replace(recipe, epochs=epochs),
-            keep=tmp_path / f"{name}.safetensors", facts={},
+            net,
+            learning_rate=0.003,
+            batch=4,
+            seed=1,
+            data=data,
+            recipe=replace(recipe, epochs=epochs),
+            keep=tmp_path / f"{name}.safetensors",
+            facts={},
         )
         assert ending.status == "completed", ending.message
         return ending.validation_loss
@@ -327,13 +382,17 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
     first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
     assert all(torch.equal(first[name], second[name]) for name in first)
     model, facts = load_network(tmp_path / "whole.safetensors", CPU)
-    probabilities = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][0]
+    probabilities = member_answers([model], discs, CPU, rows=np.arange(48, 72), placing=placing)[0][
+        0
+    ]
     loss = -np.log(probabilities[np.arange(24), np.where(small[48:], 0, 1)]).mean()
     assert loss == pytest.approx(facts["score"], rel=1e-4)
     assert (facts["architecture"]["inputs"], facts["architecture"]["head"]) == (list(seen), "small")
 
 
-def test_networks_that_are_shown_different_things_make_no_ensemble(stack: tuple[np.ndarray, Placing]) -> None:
+def test_networks_that_are_shown_different_things_make_no_ensemble(
+    stack: tuple[np.ndarray, Placing],
+) -> None:
     nets = [
         build(Architecture(5, 1, 1, 3, False, 2, "gap", inputs=inputs)).eval()
         for inputs in (("slice",), ("slice", "millimetres"))

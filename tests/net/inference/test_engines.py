@@ -23,13 +23,21 @@ from fovnet.net.inference.member_outputs import member_answers
 CPU = torch.device("cpu")
 HERE = [name for name in installed() if name != "torch"]
 SHAPES = st.builds(
-    Architecture, blocks=st.integers(1, 5), convolutions=st.integers(1, 2), log2_filters=st.integers(2, 4),
-    kernel=st.sampled_from([3, 5]), separable=st.booleans(), classes=st.just(7), head=st.just("gap"),
+    Architecture,
+    blocks=st.integers(1, 5),
+    convolutions=st.integers(1, 2),
+    log2_filters=st.integers(2, 4),
+    kernel=st.sampled_from([3, 5]),
+    separable=st.booleans(),
+    classes=st.just(7),
+    head=st.just("gap"),
 )
 
 
 def members(shapes: list[Architecture]) -> list[Network]:
-    return [build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)]
+    return [
+        build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)
+    ]
 
 
 def slices(n: int) -> np.ndarray:
@@ -39,7 +47,11 @@ def slices(n: int) -> np.ndarray:
 SMALL = [Architecture(3, 1, 2, 3, False, 7, "gap"), Architecture(5, 1, 3, 5, True, 7, "fc")]
 ODD = [
     Network(
-        nn.BatchNorm2d(1), nn.Conv2d(1, 4, 3), nn.MaxPool2d(2), nn.Softsign(), nn.AdaptiveAvgPool2d(1),
+        nn.BatchNorm2d(1),
+        nn.Conv2d(1, 4, 3),
+        nn.MaxPool2d(2),
+        nn.Softsign(),
+        nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
     ).eval()
 ]
@@ -48,9 +60,13 @@ ODD = [
 @pytest.mark.parametrize("name", HERE)
 @given(shapes=st.lists(SHAPES, min_size=1, max_size=3), n=st.integers(1, 4))
 @settings(max_examples=5)
-def test_an_engine_computes_what_torch_computes(name: str, shapes: list[Architecture], n: int) -> None:
+def test_an_engine_computes_what_torch_computes(
+    name: str, shapes: list[Architecture], n: int
+) -> None:
     networks, pixels = members(shapes), slices(n)
-    probabilities, features = member_answers(networks, pixels, CPU, engine=engine_of(name, networks, CPU))
+    probabilities, features = member_answers(
+        networks, pixels, CPU, engine=engine_of(name, networks, CPU)
+    )
     wanted, deviations = member_answers(networks, pixels, CPU)
     np.testing.assert_allclose(probabilities, wanted, atol=1e-4)
     np.testing.assert_allclose(features, deviations, rtol=1e-4, atol=1e-5 * deviations.max())
@@ -84,7 +100,9 @@ def test_no_bit_of_an_answer_depends_on_the_number_of_threads(
         monkeypatch.setattr(side_by_side, "cores", lambda threads=threads: threads)
         given_.append(member_answers(networks, pixels, CPU, engine=engine))
     for probabilities, features in given_[1:]:
-        assert np.array_equal(probabilities, given_[0][0]) and np.array_equal(features, given_[0][1])
+        assert np.array_equal(probabilities, given_[0][0]) and np.array_equal(
+            features, given_[0][1]
+        )
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -124,7 +142,9 @@ def test_an_unknown_engine_is_refused_with_those_there_are() -> None:
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_an_engine_that_says_something_else_is_not_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_says_something_else_is_not_used(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The weights change behind its back, as a wrong kernel of a runtime would."""
     networks = members(SMALL[:1])
     drawn = engines.graph_of

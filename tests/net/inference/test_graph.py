@@ -33,9 +33,14 @@ def trained(net: Architecture) -> Network:
     return model.eval()
 
 
-@pytest.mark.parametrize(("blocks", "convolutions", "kernel", "separable", "head"), [
-    *product([1, 3], [1, 2], [3], [False, True], ["gap"]), (4, 1, 5, False, "fc"), (5, 2, 3, True, "fc"),
-])
+@pytest.mark.parametrize(
+    ("blocks", "convolutions", "kernel", "separable", "head"),
+    [
+        *product([1, 3], [1, 2], [3], [False, True], ["gap"]),
+        (4, 1, 5, False, "fc"),
+        (5, 2, 3, True, "fc"),
+    ],
+)
 def test_the_graph_answers_as_the_network_does(blocks, convolutions, kernel, separable, head):
     """Sums of floats in another order: scores of 100 differ by 1e-5, and so do probabilities."""
     network = trained(Architecture(blocks, convolutions, 2, kernel, separable, 7, head))
@@ -66,13 +71,22 @@ def test_compact_networks_have_graphs_too(more):
     network = trained(
         Architecture(
             **{
-                "blocks": 3, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
-                "classes": 7, "head": "gap",
+                "blocks": 3,
+                "convolutions": 1,
+                "log2_filters": 2,
+                "kernel": 3,
+                "separable": False,
+                "classes": 7,
+                "head": "gap",
             }
             | more
         )
     )
-    images = np.random.default_rng(0).random((3, len(network.normalise.weight), 128, 128)).astype(np.float32)
+    images = (
+        np.random.default_rng(0)
+        .random((3, len(network.normalise.weight), 128, 128))
+        .astype(np.float32)
+    )
     session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
     given, features = session.run(None, {"images": images})
     with torch.no_grad():
@@ -86,7 +100,11 @@ def test_a_picture_without_texture_has_no_deviation_also_where_it_is_bright():
     """Rounding of the mean is left, 5e-6 of it; the mean of the squares less the square of the mean would
     leave the root of that."""
     bright = Network(
-        nn.BatchNorm2d(1), nn.Conv2d(1, 1, 1), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+        nn.BatchNorm2d(1),
+        nn.Conv2d(1, 1, 1),
+        nn.MaxPool2d(2),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
     ).eval()
     with torch.no_grad():
         bright[1].weight.fill_(1.0), bright[1].bias.fill_(1000.0)
@@ -119,7 +137,11 @@ def test_the_graph_is_valid_onnx_and_its_weights_are_the_networks():
 
 def test_several_channels_come_from_the_first_layer():
     layers = (
-        nn.BatchNorm2d(3), nn.Conv2d(3, 2, 3), nn.MaxPool2d(2), nn.AvgPool2d(4), nn.Flatten(),
+        nn.BatchNorm2d(3),
+        nn.Conv2d(3, 2, 3),
+        nn.MaxPool2d(2),
+        nn.AvgPool2d(4),
+        nn.Flatten(),
         nn.Linear(2 * 15 * 15, 4),
     )
     network = Network(*layers).eval()
@@ -141,7 +163,11 @@ class _Twice(nn.Module):
 
 def test_another_kind_of_layer_is_one_function_more(monkeypatch):
     network = Network(
-        nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), _Twice(), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1),
+        nn.BatchNorm2d(1),
+        nn.Conv2d(1, 2, 3),
+        _Twice(),
+        nn.MaxPool2d(2),
+        nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
     ).eval()
     pixels = np.random.default_rng(0).integers(0, 256, (2, 128, 128)).astype(np.uint8)
@@ -152,11 +178,15 @@ def test_another_kind_of_layer_is_one_function_more(monkeypatch):
     monkeypatch.setitem(DRAWN, _Twice, twice)
     session = onnxruntime.InferenceSession(graph_of([network]).SerializeToString())
     given = session.run(None, {"images": pixels[:, None].astype(np.float32) / 255})
-    for mine, torchs in zip(given, member_answers([network], pixels, torch.device("cpu")), strict=True):
+    for mine, torchs in zip(
+        given, member_answers([network], pixels, torch.device("cpu")), strict=True
+    ):
         np.testing.assert_allclose(mine, torchs, atol=1e-5)
 
 
-@pytest.mark.parametrize("layer", [nn.Sigmoid(), nn.AdaptiveAvgPool2d(2), nn.Conv2d(2, 2, 3, padding="same")])
+@pytest.mark.parametrize(
+    "layer", [nn.Sigmoid(), nn.AdaptiveAvgPool2d(2), nn.Conv2d(2, 2, 3, padding="same")]
+)
 def test_a_layer_that_is_not_ours_is_refused_by_its_place(layer):
     network = Network(nn.BatchNorm2d(1), nn.Conv2d(1, 2, 3), layer)
     with pytest.raises(ModelError, match=r"member0\.2: ") as refused:
@@ -166,7 +196,9 @@ def test_a_layer_that_is_not_ours_is_refused_by_its_place(layer):
 
 def test_networks_that_are_shown_different_things_are_no_graph():
     with pytest.raises(ModelError, match="same number of channels"):
-        graph_of([Network(nn.BatchNorm2d(channels), nn.Conv2d(channels, 2, 3)) for channels in (1, 2)])
+        graph_of(
+            [Network(nn.BatchNorm2d(channels), nn.Conv2d(channels, 2, 3)) for channels in (1, 2)]
+        )
 
 
 def test_networks_too_large_for_the_format_are_refused_before_they_are_copied():

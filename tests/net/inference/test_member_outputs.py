@@ -18,7 +18,9 @@ def nets(head: str) -> list[nn.Module]:
         Architecture(4, 2, 2, 3, False, classes=5, head=head),
         Architecture(5, 1, 3, 5, True, classes=5, head=head),
     ]
-    return [build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)]
+    return [
+        build(shape, torch.Generator().manual_seed(at)).eval() for at, shape in enumerate(shapes)
+    ]
 
 
 @pytest.fixture(scope="module")

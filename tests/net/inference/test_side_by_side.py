@@ -18,7 +18,7 @@ def test_results_are_in_order_each_of_one_thread_and_the_callers_own_number_stay
     before, alive, met = torch.get_num_threads(), threading.active_count(), threading.Barrier(3)
 
     def work(job: int) -> tuple[int, int]:
-        met.wait(timeout=900)                # three are under way at once, or this fails
+        met.wait(timeout=900)  # three are under way at once, or this fails
         return job, torch.get_num_threads()
 
     try:
@@ -52,4 +52,6 @@ def test_parts_hold_every_row_once_and_are_even_in_number_and_size(n: int) -> No
     parts = parts_of(torch.arange(n))
     sizes = [len(part) for part in parts]
     assert torch.cat(list(parts)).tolist() == list(range(n)) and max(sizes) - min(sizes) <= 1
-    assert min(sizes) >= min(n, FEWEST) and (len(parts) == 1 if n < 2 * FEWEST else len(parts) % 2 == 0)
+    assert min(sizes) >= min(n, FEWEST) and (
+        len(parts) == 1 if n < 2 * FEWEST else len(parts) % 2 == 0
+    )

@@ -30,7 +30,16 @@ def made(splits: tuple[str, ...] = SPLITS, known: tuple[int, ...] | None = None)
         name = f"v{number}"
         records.append(
             VolumeRecord(
-                name, f"p{number}", "made", f"{name}.nii", bool(split), "ok", split, {}, 3 * at, 3,
+                name,
+                f"p{number}",
+                "made",
+                f"{name}.nii",
+                bool(split),
+                "ok",
+                split,
+                {},
+                3 * at,
+                3,
                 300.0 + number,
             )
         )
@@ -39,8 +48,15 @@ def made(splits: tuple[str, ...] = SPLITS, known: tuple[int, ...] | None = None)
         z_mm.append(6.0 * np.arange(3) + number)
     covers = np.zeros((3 * len(splits), 2), np.int64)
     return Pack(
-        Path("unused"), DEFAULT.classes, np.concatenate(pixels), np.repeat(np.arange(len(splits)), 3),
-        np.concatenate(z_mm), covers, np.concatenate(truth), tuple(records), {},
+        Path("unused"),
+        DEFAULT.classes,
+        np.concatenate(pixels),
+        np.repeat(np.arange(len(splits)), 3),
+        np.concatenate(z_mm),
+        covers,
+        np.concatenate(truth),
+        tuple(records),
+        {},
     )
 
 
@@ -82,11 +98,18 @@ def test_what_no_training_sees_repeats_none_and_what_one_sees_does(what: str) ->
         )
 
 
-def test_other_volumes_between_those_learned_from_change_nothing_and_another_split_or_order_does() -> None:
+def test_other_volumes_between_those_learned_from_change_nothing_and_another_split_or_order_does() -> (
+    None
+):
     before = training_fingerprint(made())
-    more = made(("", "train", "test", "", "validation", "train", "validation"), (9, 0, 3, 8, 2, 4, 5))
+    more = made(
+        ("", "train", "test", "", "validation", "train", "validation"), (9, 0, 3, 8, 2, 4, 5)
+    )
     assert training_fingerprint(more) == before
-    assert training_fingerprint(made(("validation", "", "train", "test", "train", "validation"))) != before
+    assert (
+        training_fingerprint(made(("validation", "", "train", "test", "train", "validation")))
+        != before
+    )
     assert training_fingerprint(made(SPLITS, (4, 1, 2, 3, 0, 5))) != before
 
 
@@ -104,28 +127,42 @@ def test_where_in_a_pack_slices_lie_changes_no_training(
     def losses(first: int, last: int) -> tuple[list[float], list[float]]:
         """Of a training where so many others lie before the 64 slices learned from, and before the 32 scored
         on."""
+
         def among(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return np.concatenate([b[:first], a[:64], b[first:last], a[64:]])
 
         placed = Placing(*(among(a, b) for a, b in zip(placing, beyond, strict=True)))
         data = place(
-            *(among(a, b) for a, b in zip(mine, others, strict=True)), np.arange(64) + first,
-            np.arange(64, 96) + last, torch.device("cpu"), placed, kinds,
+            *(among(a, b) for a, b in zip(mine, others, strict=True)),
+            np.arange(64) + first,
+            np.arange(64, 96) + last,
+            torch.device("cpu"),
+            placed,
+            kinds,
         )
         end = train_network(
-            Architecture(4, 1, 3, 3, False, classes=3, head="gap", inputs=kinds), learning_rate=0.03, batch=8,
-            seed=5, data=data, recipe=replace(recipe, sampling=sampling),
-            keep=tmp_path / f"{first}.safetensors", facts={},
+            Architecture(4, 1, 3, 3, False, classes=3, head="gap", inputs=kinds),
+            learning_rate=0.03,
+            batch=8,
+            seed=5,
+            data=data,
+            recipe=replace(recipe, sampling=sampling),
+            keep=tmp_path / f"{first}.safetensors",
+            facts={},
         )
         return end.training_loss, end.validation_loss
 
     assert losses(0, 0) == losses(7, 27)
 
 
-def test_all_trials_of_a_seed_are_scored_on_the_same_slices_and_on_all_where_there_are_no_more() -> None:
+def test_all_trials_of_a_seed_are_scored_on_the_same_slices_and_on_all_where_there_are_no_more() -> (
+    None
+):
     data = labelled_rows(made())
     few, again, other = (data.scored_on(4, seed).validation for seed in (1, 1, 2))
     assert few.tolist() == again.tolist() != other.tolist() and len(set(few.tolist())) == 4
-    assert set(few.tolist()) < set(data.validation.tolist()) and few.tolist() == sorted(few.tolist())
+    assert set(few.tolist()) < set(data.validation.tolist()) and few.tolist() == sorted(
+        few.tolist()
+    )
     for count in (None, 99):
         np.testing.assert_array_equal(data.scored_on(count, 1).validation, np.sort(data.validation))

@@ -24,8 +24,13 @@ from fovnet.net.training.checkpoint import curves_of
 from fovnet.search.trial import Proposal
 
 CONFIGURATION = {
-    "blocks": 4, "convolutions": 1, "log2_filters": 2, "kernel": 3, "separable": False,
-    "log10_learning_rate": -2, "log2_batch": 3,
+    "blocks": 4,
+    "convolutions": 1,
+    "log2_filters": 2,
+    "kernel": 3,
+    "separable": False,
+    "log10_learning_rate": -2,
+    "log2_batch": 3,
 }
 
 
@@ -42,7 +47,13 @@ def of_epochs(job: Job, epochs: int, **changes: Any) -> Job:
 
 def proposal(slot: int, **changes: int) -> Proposal:
     return Proposal(
-        slot, slot, {**CONFIGURATION, **changes}, seed=100 + slot, seen=(), pending=(), predicted_seconds=1.0
+        slot,
+        slot,
+        {**CONFIGURATION, **changes},
+        seed=100 + slot,
+        seen=(),
+        pending=(),
+        predicted_seconds=1.0,
     )
 
 
@@ -53,7 +64,9 @@ def pool(job: Job) -> Iterator[TrainingPool]:
 
 
 @pytest.mark.slow
-def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool: TrainingPool) -> None:
+def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(
+    job: Job, pool: TrainingPool
+) -> None:
     away = pool.submit(proposal(0)).result()
     bits = weights_of(job.weights, 0).read_bytes()
     import torch
@@ -62,7 +75,9 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool
     home = train(replace(job, weights=job.weights / "home"), proposal(0))
     assert away.status == home.status == "completed"
     assert (away.training_loss, away.validation_loss, away.score) == (
-        home.training_loss, home.validation_loss, home.score,
+        home.training_loss,
+        home.validation_loss,
+        home.score,
     )
     assert weights_of(job.weights / "home", 0).read_bytes() == bits
 
@@ -70,7 +85,8 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(job: Job, pool
 def test_a_share_of_a_learning_rate_is_a_smaller_one(job: Job, tmp_path: Path) -> None:
     """A tenth of 10^-2 is 10^-3."""
     share = train(
-        replace(job, rate_factor=0.1, weights=tmp_path / "share"), proposal(5, log10_learning_rate=-2)
+        replace(job, rate_factor=0.1, weights=tmp_path / "share"),
+        proposal(5, log10_learning_rate=-2),
     )
     whole, other = (
         train(replace(job, weights=tmp_path / str(rate)), proposal(5, log10_learning_rate=rate))
@@ -92,7 +108,9 @@ def test_files_that_were_written_anew_are_read_anew(
             (where["pixels"], partial(np.save, arr=pixels)),
             (
                 where["rows"],
-                partial(np.savez, targets=targets, train=np.arange(32), validation=np.arange(32, 48)),
+                partial(
+                    np.savez, targets=targets, train=np.arange(32), validation=np.arange(32, 48)
+                ),
             ),
         ):
             save(tmp_path / f"new{path.suffix}")
@@ -100,7 +118,9 @@ def test_files_that_were_written_anew_are_read_anew(
         outcomes.append(train(replace(job, weights=tmp_path / f"{seed}", **where), proposal(6)))
     fresh = train(
         replace(
-            job, weights=tmp_path / "fresh", pixels=shutil.copy(where["pixels"], tmp_path / "again.npy"),
+            job,
+            weights=tmp_path / "fresh",
+            pixels=shutil.copy(where["pixels"], tmp_path / "again.npy"),
             rows=where["rows"],
         ),
         proposal(6),
@@ -143,10 +163,13 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Pa
     )
     begun, expected = train(keep, proposal(7)), train(first, proposal(7))
     on = train(of_epochs(keep, 3), proposal(7))
-    assert on.training_loss == expected.training_loss and on.training_loss[:2] == begun.training_loss
+    assert (
+        on.training_loss == expected.training_loss and on.training_loss[:2] == begun.training_loss
+    )
     epochs: list[int] = []
     train(
-        of_epochs(keep, 3, source="those"), proposal(7),
+        of_epochs(keep, 3, source="those"),
+        proposal(7),
         report=lambda progress, wanted: epochs.append(len(progress.training_loss)),
     )
     assert epochs == [1, 2, 3], "all epochs were trained again"
@@ -200,8 +223,11 @@ def children() -> set[int]:
     """The process numbers of this process's workers."""
     mine = os.getpid()
     return {
-        int(path.name) for path in Path("/proc").iterdir()
-        if path.name.isdigit() and _parent(path) == mine and b"spawn_main" in (path / "cmdline").read_bytes()
+        int(path.name)
+        for path in Path("/proc").iterdir()
+        if path.name.isdigit()
+        and _parent(path) == mine
+        and b"spawn_main" in (path / "cmdline").read_bytes()
     }
 
 

@@ -33,7 +33,9 @@ def body(seed: int) -> np.ndarray:
 
 def shown(voxels: np.ndarray) -> np.ndarray:
     """The pictures of a grid that claims to lie as a body does."""
-    return pictures(cut(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), "body"), target_spacing_mm=4.0))
+    return pictures(
+        cut(Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), "body"), target_spacing_mm=4.0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -76,10 +78,14 @@ def test_bodies_not_learned_from_are_found_to_lie_as_they_do(
     assert all((one.upright > 0.5) == (runs == "feet to head") for one in bearings)
 
 
-def test_the_arrays_answer_as_the_network_that_was_trained(known: tuple[np.ndarray, Orientation]) -> None:
+def test_the_arrays_answer_as_the_network_that_was_trained(
+    known: tuple[np.ndarray, Orientation],
+) -> None:
     """Against torch: layers, rectified in between, places averaged, views summed."""
     bodies, orientation = known
-    seen = torch.from_numpy(learning.outlines(bodies[:4].reshape(-1, 128, 128))).reshape(4, 3, 3, -1)
+    seen = torch.from_numpy(learning.outlines(bodies[:4].reshape(-1, 128, 128))).reshape(
+        4, 3, 3, -1
+    )
     for at, (weight, bias) in enumerate(orientation.layers):
         seen = torch.nn.functional.linear(seen, torch.from_numpy(weight), torch.from_numpy(bias))
         seen = seen if at == len(orientation.layers) - 1 else seen.relu()
@@ -87,7 +93,9 @@ def test_the_arrays_answer_as_the_network_that_was_trained(known: tuple[np.ndarr
     np.testing.assert_allclose(orientation.turns(bodies[:4]), expected.numpy(), atol=1e-4)
 
 
-def test_what_is_the_same_from_all_sides_lies_either_way(known: tuple[np.ndarray, Orientation]) -> None:
+def test_what_is_the_same_from_all_sides_lies_either_way(
+    known: tuple[np.ndarray, Orientation],
+) -> None:
     """Every plane of a ball shows one picture, so that all turns that ask the same views of it are equal;
     none is sure."""
     x, y, z = np.meshgrid(*[np.arange(60) - 29.5] * 3, indexing="ij")
@@ -111,13 +119,15 @@ def test_the_same_seed_gives_the_same_bits_whatever_the_threads_and_another_othe
         torch.set_num_threads(threads)
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not torch.equal(first["layer0.weight"], other["layer0.weight"])
-    assert torch.equal(torch.random.get_rng_state(), state)              # nobody else's draws have moved
+    assert torch.equal(torch.random.get_rng_state(), state)  # nobody else's draws have moved
 
 
 def test_progress_ends_with_the_last_step() -> None:
     calls: list[tuple[int, int]] = []
-    learn(np.stack([shown(body(1))] * 40), seed=1, progress=lambda done, of: calls.append((done, of)))
-    assert calls[-1] == (112, 112) and calls[0] == (100, 112)              # 360 · 40 / 128
+    learn(
+        np.stack([shown(body(1))] * 40), seed=1, progress=lambda done, of: calls.append((done, of))
+    )
+    assert calls[-1] == (112, 112) and calls[0] == (100, 112)  # 360 · 40 / 128
 
 
 @pytest.mark.parametrize("turn", range(0, 24, 5))

@@ -43,10 +43,22 @@ SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 
 
 def train(
-    data: Data, recipe: Recipe, keep: Path, learning_rate: float = 0.03, seed: int = 5, **more: object
+    data: Data,
+    recipe: Recipe,
+    keep: Path,
+    learning_rate: float = 0.03,
+    seed: int = 5,
+    **more: object,
 ) -> Ending:
     return train_network(
-        SMALL, learning_rate=learning_rate, batch=8, seed=seed, data=data, recipe=recipe, keep=keep, facts={},
+        SMALL,
+        learning_rate=learning_rate,
+        batch=8,
+        seed=seed,
+        data=data,
+        recipe=recipe,
+        keep=keep,
+        facts={},
         **more,
     )
 
@@ -67,7 +79,9 @@ def test_a_class_never_seen_weighs_nothing() -> None:
 def test_the_loss_is_torchs_weighted_cross_entropy_over_soft_targets() -> None:
     generator = torch.Generator().manual_seed(0)
     scores, targets, weights = (
-        torch.randn(9, 4, generator=generator), torch.rand(9, 4, generator=generator), torch.rand(4),
+        torch.randn(9, 4, generator=generator),
+        torch.rand(9, 4, generator=generator),
+        torch.rand(4),
     )
     theirs = torch.nn.functional.cross_entropy(scores, targets, weight=weights, reduction="mean")
     torch.testing.assert_close(loss_of(scores, targets, weights), theirs)
@@ -80,15 +94,21 @@ def test_every_slice_is_drawn_once_before_any_is_drawn_twice() -> None:
     assert len(drawn) == 25
 
 
-def test_a_small_network_learns_discs_from_bars(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+def test_a_small_network_learns_discs_from_bars(
+    shapes: Data, recipe: Recipe, tmp_path: Path
+) -> None:
     """Guessing costs log 3 = 1.10."""
-    ending = train(shapes, replace(recipe, epochs=6), tmp_path / "net.safetensors", learning_rate=0.03)
+    ending = train(
+        shapes, replace(recipe, epochs=6), tmp_path / "net.safetensors", learning_rate=0.03
+    )
     assert ending.status == "completed"
     assert min(ending.validation_loss) < 0.6
     assert len(ending.training_loss) == len(ending.validation_loss) == 6
 
 
-def test_the_weights_kept_are_those_of_the_best_epoch(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+def test_the_weights_kept_are_those_of_the_best_epoch(
+    shapes: Data, recipe: Recipe, tmp_path: Path
+) -> None:
     ending = train(shapes, recipe, tmp_path / "net.safetensors")
     model, facts = load_network(tmp_path / "net.safetensors", torch.device("cpu"))
     assert facts["score"] == min(ending.validation_loss)
@@ -116,18 +136,27 @@ def test_a_trial_killed_between_epochs_ends_with_the_same_bits(
     with pytest.raises(Killed):
         train(shapes, recipe, tmp_path / "cut.safetensors", report=kill)
     resumed = train(shapes, recipe, tmp_path / "cut.safetensors")
-    assert (resumed.training_loss, resumed.validation_loss) == (whole.training_loss, whole.validation_loss)
+    assert (resumed.training_loss, resumed.validation_loss) == (
+        whole.training_loss,
+        whole.validation_loss,
+    )
     first, second = (load_tensors(tmp_path / f"{name}.safetensors")[0] for name in ("whole", "cut"))
     assert all(torch.equal(first[name], second[name]) for name in first)
     forget(tmp_path / "cut.safetensors")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "cut.safetensors", "whole.checkpoint", "whole.safetensors",
+        "cut.safetensors",
+        "whole.checkpoint",
+        "whole.safetensors",
     ]
 
 
 @pytest.mark.parametrize(("apart", "epochs_kept"), [(1e9, [1, 1, 3]), (0.0, [1, 2, 3])])
 def test_checkpoints_are_written_after_the_first_epoch_the_last_one_and_some_seconds_apart(
-    shapes: Data, recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: float,
+    shapes: Data,
+    recipe: Recipe,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    apart: float,
     epochs_kept: list[int],
 ) -> None:
     monkeypatch.setattr("fovnet.net.training.train.CHECKPOINTS_APART", apart)
@@ -156,9 +185,9 @@ def test_a_cooldown_lowers_the_rate_over_the_last_epochs_and_leaves_the_first_al
 ) -> None:
     """Rates as written out by hand; the epochs before are those without it, to the bit; one that ended is not
     gone on with."""
-    assert [replace(recipe, epochs=5, cooldown=0.6).cooled(epoch) for epoch in range(5)] == pytest.approx(
-        [1, 1, 1, 2 / 3, 1 / 3]
-    )
+    assert [
+        replace(recipe, epochs=5, cooldown=0.6).cooled(epoch) for epoch in range(5)
+    ] == pytest.approx([1, 1, 1, 2 / 3, 1 / 3])
     assert [replace(recipe, epochs=2, cooldown=0.0).cooled(epoch) for epoch in range(2)] == [1, 1]
     plain = train(shapes, replace(recipe, epochs=4), tmp_path / "plain.safetensors")
     cooled = train(shapes, replace(recipe, epochs=4, cooldown=0.5), tmp_path / "cooled.safetensors")
@@ -167,7 +196,9 @@ def test_a_cooldown_lowers_the_rate_over_the_last_epochs_and_leaves_the_first_al
     longer = train(shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "cooled.safetensors")
     assert (
         longer.training_loss
-        == train(shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "anew.safetensors").training_loss
+        == train(
+            shapes, replace(recipe, epochs=6, cooldown=0.5), tmp_path / "anew.safetensors"
+        ).training_loss
     )
 
 
@@ -199,14 +230,22 @@ def test_bfloat16_is_near_float32_and_ends_with_the_same_bits_again(
     """Eight bits of mantissa: scores are off by a hundredth or two, weights stay float32."""
     whole, reduced, again = (
         train(shapes, replace(recipe, precision=precision), tmp_path / f"{name}.safetensors")
-        for name, precision in (("whole", "float32"), ("reduced", "bfloat16"), ("again", "bfloat16"))
+        for name, precision in (
+            ("whole", "float32"),
+            ("reduced", "bfloat16"),
+            ("again", "bfloat16"),
+        )
     )
     measured = ("seconds", "epoch_seconds", "peak_memory_bytes")
     assert reduced == replace(again, **{name: getattr(reduced, name) for name in measured})
     assert reduced.training_loss != whole.training_loss
     assert reduced.training_loss[0] == pytest.approx(whole.training_loss[0], rel=0.05)
     tensors = load_tensors(tmp_path / "reduced.safetensors")[0]
-    assert all(tensor.dtype == torch.float32 for name, tensor in tensors.items() if "num_batches" not in name)
+    assert all(
+        tensor.dtype == torch.float32
+        for name, tensor in tensors.items()
+        if "num_batches" not in name
+    )
 
 
 def test_a_learning_rate_that_explodes_is_called_diverged(
@@ -224,10 +263,15 @@ def test_a_training_whose_record_was_lost_is_finished_again_at_once(
     bits = (tmp_path / "net.safetensors").read_bytes()
     epochs: list[int] = []
     again = train(
-        shapes, recipe, tmp_path / "net.safetensors", report=lambda progress, _: epochs.append(progress.step)
+        shapes,
+        recipe,
+        tmp_path / "net.safetensors",
+        report=lambda progress, _: epochs.append(progress.step),
     )
     assert (again.training_loss, again.validation_loss, again.status) == (
-        whole.training_loss, whole.validation_loss, "completed",
+        whole.training_loss,
+        whole.validation_loss,
+        "completed",
     )
     assert (tmp_path / "net.safetensors").read_bytes() == bits and not epochs
     # the seconds of the training itself, not of reading its end
@@ -242,10 +286,14 @@ def test_a_training_stopped_after_fewer_epochs_goes_on_to_more(
     train(shapes, replace(recipe, epochs=1), tmp_path / "rungs.safetensors")
     rungs = train(shapes, recipe, tmp_path / "rungs.safetensors")
     assert rungs.validation_loss == whole.validation_loss
-    assert (tmp_path / "rungs.safetensors").read_bytes() == (tmp_path / "whole.safetensors").read_bytes()
+    assert (tmp_path / "rungs.safetensors").read_bytes() == (
+        tmp_path / "whole.safetensors"
+    ).read_bytes()
 
 
-@pytest.mark.parametrize("change", ["learning rate", "seed", "damaged", "flipped", "zeroed", "weights gone"])
+@pytest.mark.parametrize(
+    "change", ["learning rate", "seed", "damaged", "flipped", "zeroed", "weights gone"]
+)
 def test_the_checkpoint_of_another_training_or_a_damaged_one_is_not_gone_on_with(
     shapes: Data, recipe: Recipe, tmp_path: Path, change: str
 ) -> None:
@@ -258,7 +306,9 @@ def test_the_checkpoint_of_another_training_or_a_damaged_one_is_not_gone_on_with
     if change in ("flipped", "zeroed"):
         held = bytearray(checkpoint_of(keep).read_bytes())
         half = slice(len(held) // 2, None)
-        held[half] = bytes(len(held[half])) if change == "zeroed" else bytes(byte ^ 4 for byte in held[half])
+        held[half] = (
+            bytes(len(held[half])) if change == "zeroed" else bytes(byte ^ 4 for byte in held[half])
+        )
         checkpoint_of(keep).write_bytes(held)
     if change == "weights gone":
         keep.unlink()
@@ -276,9 +326,13 @@ def test_guessing_costs_the_logarithm_of_the_classes(shapes: Data) -> None:
 
 def test_guessing_costs_the_logarithm_of_the_classes_however_rows_are_drawn() -> None:
     """Forty knees of 15 slices and four bodies of 160, every volume as often."""
-    rows = torch.eye(3)[torch.cat([torch.zeros(600), torch.ones(300), torch.full((340,), 2.0)]).long()]
+    rows = torch.eye(3)[
+        torch.cat([torch.zeros(600), torch.ones(300), torch.full((340,), 2.0)]).long()
+    ]
     often = torch.cat([torch.full((600,), 1 / 15), torch.full((640,), 1 / 160)])
-    assert guessing_loss(rows, class_weights(rows, often), often) == pytest.approx(np.log(3), rel=1e-5)
+    assert guessing_loss(rows, class_weights(rows, often), often) == pytest.approx(
+        np.log(3), rel=1e-5
+    )
 
 
 def test_fewer_steps_than_one_of_the_mean_are_learned_from_all_the_same(
@@ -286,9 +340,14 @@ def test_fewer_steps_than_one_of_the_mean_are_learned_from_all_the_same(
 ) -> None:
     """Two steps an epoch: the mean of weights that was validated was that of the network as it was drawn."""
     few = replace(recipe, slices_per_epoch=16, epochs=1, averaging=0.97)
-    drawn = train(shapes, replace(few, epochs=1), tmp_path / "still.safetensors", learning_rate=1e-12)
+    drawn = train(
+        shapes, replace(few, epochs=1), tmp_path / "still.safetensors", learning_rate=1e-12
+    )
     assert (
-        abs(train(shapes, few, tmp_path / "net.safetensors").validation_loss[0] - drawn.validation_loss[0])
+        abs(
+            train(shapes, few, tmp_path / "net.safetensors").validation_loss[0]
+            - drawn.validation_loss[0]
+        )
         > 1e-4
     )
 
@@ -297,10 +356,15 @@ def test_a_rate_too_small_to_learn_anything_completes_at_the_loss_of_guessing(
     shapes: Data, recipe: Recipe, tmp_path: Path
 ) -> None:
     ending = train(
-        shapes, with_ends(recipe, guessing_epochs=1), tmp_path / "net.safetensors", learning_rate=1e-7
+        shapes,
+        with_ends(recipe, guessing_epochs=1),
+        tmp_path / "net.safetensors",
+        learning_rate=1e-7,
     )
     assert ending.status == "completed"
-    guess = guessing_loss(shapes.targets[shapes.validation], class_weights(shapes.targets[shapes.train]))
+    guess = guessing_loss(
+        shapes.targets[shapes.validation], class_weights(shapes.targets[shapes.train])
+    )
     np.testing.assert_allclose(ending.validation_loss, guess, rtol=0.05)
 
 
@@ -308,11 +372,16 @@ def test_losses_far_above_guessing_are_a_divergence_though_they_are_numbers(
     shapes: Data, recipe: Recipe, tmp_path: Path
 ) -> None:
     ending = train(
-        shapes, with_ends(replace(recipe, epochs=9), guessing_epochs=2), tmp_path / "net.safetensors",
+        shapes,
+        with_ends(replace(recipe, epochs=9), guessing_epochs=2),
+        tmp_path / "net.safetensors",
         learning_rate=5.0,
     )
     assert ending.status == "diverged"
-    assert np.isfinite(ending.validation_loss).all() and "above guessing for 2 epochs" in ending.message
+    assert (
+        np.isfinite(ending.validation_loss).all()
+        and "above guessing for 2 epochs" in ending.message
+    )
     assert len(ending.validation_loss) < 9
 
 
@@ -322,7 +391,9 @@ def test_a_plateau_lowers_the_rate_and_ends_the_training(
     """At a rate of zero nothing ever gets better: two epochs to the first reduction, two more to the end."""
     plateau = Plateau(patience=2, factor=0.5, reductions=1)
     ending = train(
-        shapes, with_ends(replace(recipe, epochs=40), plateau=plateau), tmp_path / "net.safetensors",
+        shapes,
+        with_ends(replace(recipe, epochs=40), plateau=plateau),
+        tmp_path / "net.safetensors",
         learning_rate=0.0,
     )
     assert ending.status == "completed" and "plateau" in ending.message
@@ -337,7 +408,9 @@ def test_a_training_above_the_envelope_is_pruned_with_the_losses_that_it_had(
     ending = train(shapes, with_ends(recipe, envelope=bound), tmp_path / "net.safetensors")
     assert (ending.status, ending.validation_loss) == ("pruned", whole.validation_loss[:2])
     assert (
-        train(shapes, with_ends(recipe, envelope={2: bound[2] + 1e-5}), tmp_path / "other.safetensors").status
+        train(
+            shapes, with_ends(recipe, envelope={2: bound[2] + 1e-5}), tmp_path / "other.safetensors"
+        ).status
         == "completed"
     )
 
@@ -347,12 +420,14 @@ def test_a_training_out_of_time_keeps_its_curve_and_its_weights(
 ) -> None:
     ending = train(shapes, with_ends(recipe, timeout_seconds=1e-3), tmp_path / "net.safetensors")
     assert (
-        ending.status == "timeout" and len(ending.validation_loss) == 1 and "1 of 3 epochs" in ending.message
+        ending.status == "timeout"
+        and len(ending.validation_loss) == 1
+        and "1 of 3 epochs" in ending.message
     )
     _, facts = load_network(tmp_path / "net.safetensors", torch.device("cpu"))
     assert facts["score"] == min(ending.validation_loss)
     again = train(shapes, with_ends(recipe, timeout_seconds=1e-3), tmp_path / "net.safetensors")
-    assert again.validation_loss == ending.validation_loss       # the seconds before a kill count
+    assert again.validation_loss == ending.validation_loss  # the seconds before a kill count
 
 
 def test_an_exception_in_the_second_epoch_keeps_the_first(
@@ -363,14 +438,18 @@ def test_an_exception_in_the_second_epoch_keeps_the_first(
     whole = train(shapes, recipe, tmp_path / "whole.safetensors")
 
     def spoil(progress: Progress, _: int) -> None:
-        first = next(layer for layer in progress.model.modules() if isinstance(layer, torch.nn.Conv2d))
+        first = next(
+            layer for layer in progress.model.modules() if isinstance(layer, torch.nn.Conv2d)
+        )
         first.weight.data = first.weight.data[:, :0]
 
     ending = train(shapes, recipe, tmp_path / "net.safetensors", report=spoil)
     assert ending.status == "error" and ending.trace.startswith("Traceback")
     assert ending.validation_loss == whole.validation_loss[:1]
     # tried again
-    assert train(shapes, recipe, tmp_path / "net.safetensors").validation_loss == whole.validation_loss
+    assert (
+        train(shapes, recipe, tmp_path / "net.safetensors").validation_loss == whole.validation_loss
+    )
 
 
 def with_ends(recipe: Recipe, **ends: object) -> Recipe:
@@ -397,8 +476,11 @@ print(end.status)
 def test_a_network_that_does_not_fit_ends_as_out_of_memory(tmp_path: Path) -> None:
     """4.3 billion weights under a limit of 6 GiB."""
     run = subprocess.run(
-        [sys.executable, "-c", OUT_OF_MEMORY, str(tmp_path / "net.safetensors")], capture_output=True,
-        text=True, timeout=900, check=False,
+        [sys.executable, "-c", OUT_OF_MEMORY, str(tmp_path / "net.safetensors")],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     assert run.stdout.strip() == "out_of_memory", run.stderr[-2000:]
 
@@ -417,7 +499,10 @@ def test_the_score_is_the_loss_of_all_validation_slices_together(
     found = validation_loss(model, data, weights, "float32")
     with torch.inference_mode():
         scores = model.eval()(normalised(data.slices))
-        whole = torch.nn.functional.cross_entropy(scores, data.targets, weight=weights, reduction="sum") / 150
+        whole = (
+            torch.nn.functional.cross_entropy(scores, data.targets, weight=weights, reduction="sum")
+            / 150
+        )
     assert found == pytest.approx(float(whole), rel=1e-5)
 
 
@@ -427,7 +512,9 @@ def test_the_rate_falls_a_millionth_with_every_step(
     """Bertrand et al. (2017): lr / (1 + 1e-6 step), on from epoch to epoch."""
     rates, take = [], TrainStep.take
     monkeypatch.setattr(
-        TrainStep, "take", lambda self, rows, draws, rate: (rates.append(rate), take(self, rows, draws, rate))
+        TrainStep,
+        "take",
+        lambda self, rows, draws, rate: (rates.append(rate), take(self, rows, draws, rate)),
     )
     train(shapes, replace(recipe, epochs=2), tmp_path / "kept.safetensors", learning_rate=0.03)
     np.testing.assert_allclose(rates, 0.03 / (1 + 1e-6 * np.arange(16)), rtol=1e-12)

@@ -55,12 +55,17 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
         made.append(graph)
         with monkeypatch.context() as now:
             now.setattr(
-                TrainStep, "step", lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers))
+                TrainStep,
+                "step",
+                lambda self, *buffers: graph.calls.append(lambda: real(self, *buffers)),
             )
             yield
 
     stand_ins = {
-        "Stream": Stream, "current_stream": Stream, "stream": nullcontext, "CUDAGraph": Recording,
+        "Stream": Stream,
+        "current_stream": Stream,
+        "stream": nullcontext,
+        "CUDAGraph": Recording,
         "graph": record,
     }
     for name, stand_in in stand_ins.items():
@@ -71,7 +76,9 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = False) -> Progress:
     """A small network after two epochs of batches of 8."""
     progress, weights = _begin(SMALL, 0.03, 5, device), class_weights(data.targets)
-    progress.train_step = TrainStep(progress.model, progress.optimiser, data, weights, recipe.ranges, 8)
+    progress.train_step = TrainStep(
+        progress.model, progress.optimiser, data, weights, recipe.ranges, 8
+    )
     if replayed:
         progress.train_step._replay = _Replay(progress.optimiser, 8, device)
     for _ in range(2):
@@ -89,14 +96,27 @@ def test_replayed_steps_end_with_the_bits_of_single_ones(
     assert replayed.training_loss == single.training_loss
     assert all(
         torch.equal(a, b)
-        for a, b in zip(replayed.model.state_dict().values(), single.model.state_dict().values(), strict=True)
+        for a, b in zip(
+            replayed.model.state_dict().values(), single.model.state_dict().values(), strict=True
+        )
     )
 
 
 STILL = Ranges(0.0, 0.0, 0.0, 0.0, 0.0)
 EVERYTHING = Ranges(
-    10.0, 0.08, 0.1, 0.15, 0.03, gamma=0.3, window=0.1, crop=0.5, bend=0.08, texture=0.3, tones=0.8,
-    shading=1.5, alone=0.2,
+    10.0,
+    0.08,
+    0.1,
+    0.15,
+    0.03,
+    gamma=0.3,
+    window=0.1,
+    crop=0.5,
+    bend=0.08,
+    texture=0.3,
+    tones=0.8,
+    shading=1.5,
+    alone=0.2,
 )
 
 
@@ -107,7 +127,9 @@ class Copies(TorchDispatchMode):
         super().__init__()
         self.found: list[str] = []
 
-    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         made = operation(*args, **(kwargs or {}))
         given, out = (
             [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
@@ -139,7 +161,11 @@ def test_no_change_of_a_step_copies_from_the_host_once_it_was_done(name: str) ->
 def test_every_change_of_a_step_is_recorded_on_cuda(shapes: Data, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
     there = place(
-        shapes.slices.numpy(), shapes.targets.numpy(), shapes.train.numpy(), shapes.validation.numpy(), cuda
+        shapes.slices.numpy(),
+        shapes.targets.numpy(),
+        shapes.train.numpy(),
+        shapes.validation.numpy(),
+        cuda,
     )
     assert np.isfinite(
         trained(there, replace(recipe, ranges=replace(EVERYTHING, alone=0.0)), cuda).training_loss
@@ -150,7 +176,11 @@ def test_every_change_of_a_step_is_recorded_on_cuda(shapes: Data, recipe: Recipe
 def test_on_cuda_the_loss_falls_as_on_the_cpu(shapes: Data, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
     there = place(
-        shapes.slices.numpy(), shapes.targets.numpy(), shapes.train.numpy(), shapes.validation.numpy(), cuda
+        shapes.slices.numpy(),
+        shapes.targets.numpy(),
+        shapes.train.numpy(),
+        shapes.validation.numpy(),
+        cuda,
     )
     assert trained(there, recipe, cuda).training_loss == pytest.approx(
         trained(shapes, recipe, CPU).training_loss, rel=0.05

@@ -35,8 +35,13 @@ SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CLASSES = ("disc", "bar", "none")
 INPUTS = ("slice", "millimetres", "sections")
 PLAIN = {
-    "blocks": 4, "convolutions": 1, "log2_filters": 3, "kernel": 3, "separable": False,
-    "log10_learning_rate": -2, "log2_batch": 3,
+    "blocks": 4,
+    "convolutions": 1,
+    "log2_filters": 3,
+    "kernel": 3,
+    "separable": False,
+    "log10_learning_rate": -2,
+    "log2_batch": 3,
 }
 
 
@@ -44,16 +49,27 @@ def beginning(levels: dict[str, object], sha256: str = "", weights: Path = Path(
     return Beginning({**PLAIN, **levels}, weights, sha256)
 
 
-def train(data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None) -> list[float]:
+def train(
+    data: Data, recipe: Recipe, keep: Path, rate: float, begin: Beginning | None = None
+) -> list[float]:
     ending = train_network(
-        SMALL, learning_rate=rate, batch=8, seed=5, data=data, recipe=recipe, keep=keep,
-        facts={"classes": CLASSES}, begin=begin,
+        SMALL,
+        learning_rate=rate,
+        batch=8,
+        seed=5,
+        data=data,
+        recipe=recipe,
+        keep=keep,
+        facts={"classes": CLASSES},
+        begin=begin,
     )
     assert ending.status == "completed", ending.message
     return list(ending.validation_loss)
 
 
-def test_a_training_begins_where_the_network_was(shapes: Data, recipe: Recipe, tmp_path: Path) -> None:
+def test_a_training_begins_where_the_network_was(
+    shapes: Data, recipe: Recipe, tmp_path: Path
+) -> None:
     """At a learning rate of nothing it stays there: 0.1 below the loss of guessing, which drawn weights do
     not leave."""
     learned = min(train(shapes, replace(recipe, epochs=6), tmp_path / "first.safetensors", 0.03))
@@ -77,7 +93,11 @@ def test_a_checkpoint_that_began_elsewhere_is_not_gone_on_with(
     two = train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, begin)
     assert two[:1] == one, "the same one is"
     other = train(
-        shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01, replace(begin, sha256="2")
+        shapes,
+        replace(recipe, epochs=2),
+        tmp_path / "one.safetensors",
+        0.01,
+        replace(begin, sha256="2"),
     )
     assert other == two, "begun anew, it comes to the same"
     assert train(shapes, replace(recipe, epochs=2), tmp_path / "one.safetensors", 0.01)[0] != one[0]
@@ -102,7 +122,9 @@ def test_members_are_a_blend_of_what_was_trained_and_what_it_began_with(
         write_weights(
             tmp_path / "whole.safetensors", tmp_path / "quarter.safetensors", "float32", mixed=mixed
         )
-        whole, quarter = (load_tensors(tmp_path / f"{each}.safetensors")[0] for each in ("whole", "quarter"))
+        whole, quarter = (
+            load_tensors(tmp_path / f"{each}.safetensors")[0] for each in ("whole", "quarter")
+        )
         assert any(not torch.equal(first[name], whole[name]) for name in first)
         for name, tensor in quarter.items():
             own = before == "other" and name.startswith("classes.")
@@ -135,7 +157,9 @@ def test_of_other_classes_all_but_the_last_layer_is_taken(tmp_path: Path) -> Non
 def test_a_network_of_another_shape_is_refused_with_what_differs(tmp_path: Path) -> None:
     save_network(tmp_path / "first.safetensors", build(SMALL), SMALL, {"classes": CLASSES})
     other = replace(SMALL, inputs=("slice", "millimetres"))
-    with pytest.raises(ModelError, match=r"its inputs slice, here slice, millimetres.*begin-other-network"):
+    with pytest.raises(
+        ModelError, match=r"its inputs slice, here slice, millimetres.*begin-other-network"
+    ):
         begin_with(build(other), other, tmp_path / "first.safetensors", CLASSES)
 
 
@@ -191,7 +215,8 @@ def test_the_space_of_members_is_their_configurations_and_no_other() -> None:
 
 def test_shipped_networks_are_the_space_and_the_best_of_them_the_start() -> None:
     raw = {
-        "phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": [*INPUTS]},
+        "phantom": {"subjects": 8},
+        "training": {"begin": "shipped", "inputs": [*INPUTS]},
         "search": {"space": "members"},
     }
     settings = parse(raw, "mine.yaml")
@@ -199,7 +224,9 @@ def test_shipped_networks_are_the_space_and_the_best_of_them_the_start() -> None
     assert start_configuration(settings) == search_space(settings).configuration(0) == best
 
 
-@pytest.mark.parametrize("raw", [{"training": {"begin": "shipped"}}, {"search": {"space": "members"}}])
+@pytest.mark.parametrize(
+    "raw", [{"training": {"begin": "shipped"}}, {"search": {"space": "members"}}]
+)
 def test_networks_to_begin_with_and_their_space_go_together(raw: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match=r"training.begin and search.space: members go together"):
         parse({"phantom": {"subjects": 8}, **raw}, "mine.yaml")
@@ -207,16 +234,21 @@ def test_networks_to_begin_with_and_their_space_go_together(raw: dict[str, objec
 
 def test_other_inputs_than_the_networks_are_refused_before_anything_is_trained() -> None:
     raw = {
-        "phantom": {"subjects": 8}, "training": {"begin": "shipped", "inputs": ["slice"]},
+        "phantom": {"subjects": 8},
+        "training": {"begin": "shipped", "inputs": ["slice"]},
         "search": {"space": "members"},
     }
     with pytest.raises(
-        ModelError, match=r"its inputs slice, millimetres, sections, here slice; set training.inputs"
+        ModelError,
+        match=r"its inputs slice, millimetres, sections, here slice; set training.inputs",
     ):
         search_space(parse(raw, "mine.yaml"))
 
 
 def test_a_folder_that_is_no_ensemble_is_reported(tmp_path: Path) -> None:
-    for folder, seen in ((tmp_path / "nowhere", "no such folder"), (tmp_path, "no readable ensemble.json")):
+    for folder, seen in (
+        (tmp_path / "nowhere", "no such folder"),
+        (tmp_path, "no readable ensemble.json"),
+    ):
         with pytest.raises(ModelError, match=rf"{seen}.*begin-missing"):
             facts_of(folder)

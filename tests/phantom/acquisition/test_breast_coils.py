@@ -16,7 +16,9 @@ from fovnet.phantom.scanner.scan import sensitivity
 from fovnet.phantom.scanner.tissues import AIR
 
 WOMEN = [
-    replace(woman, prone=True) for number in range(1, 40) if of_a_kind(woman := sample_person((9, number)))
+    replace(woman, prone=True)
+    for number in range(1, 40)
+    if of_a_kind(woman := sample_person((9, number)))
 ][:4]
 
 
@@ -26,12 +28,16 @@ def grid_about(woman: Person) -> Grid:
     return Grid((80, 65, 40), affine)
 
 
-def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_than_in_its_middle() -> None:
+def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_than_in_its_middle() -> (
+    None
+):
     skin_to_middle, breast_to_chest = [], []
     for number, woman in enumerate(WOMEN):
         grid = grid_about(woman)
         profile = sensitivity(
-            grid.shape, grid.vox_to_ras, cups(woman, grid, np.zeros(3), np.random.default_rng(number))
+            grid.shape,
+            grid.vox_to_ras,
+            cups(woman, grid, np.zeros(3), np.random.default_rng(number)),
         )
         x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
         point = woman.morph.to_anatomy(x, y, z)

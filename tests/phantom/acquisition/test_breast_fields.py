@@ -13,7 +13,9 @@ from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
 from fovnet.phantom.person.traits import sample_person
 
 WOMEN = [
-    replace(person, prone=True) for number in range(1, 121) if of_a_kind(person := sample_person((8, number)))
+    replace(person, prone=True)
+    for number in range(1, 121)
+    if of_a_kind(person := sample_person((8, number)))
 ]
 
 
@@ -27,11 +29,17 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
             field.low_mm[0] < x < field.high_mm[0] and field.low_mm[1] < y < field.high_mm[1]
             for x, y, _ in tips
         )
-        assert field.low_mm[2] < z < field.high_mm[2] and field.low_mm[2] > landmarks(woman).iliac_crest
+        assert (
+            field.low_mm[2] < z < field.high_mm[2]
+            and field.low_mm[2] > landmarks(woman).iliac_crest
+        )
         widths.append((field.high_mm - field.low_mm)[0] * woman.morph.trunk[0])
         depths.append(tips[0][1] - field.low_mm[1])
         both = field_about(woman, False, rng)
         assert all(both.low_mm[0] < x < both.high_mm[0] for x, _, _ in tips)
     assert min(widths) < 110 and max(widths) > 190 and max(depths) > 2 * min(depths)
     one = next(family for family in SMALL if family.name == "breast, one")
-    assert {np.sign(_about_breasts(one, WOMEN[0], rng).offset_x[0]) for _ in range(12)} == {-1.0, 1.0}
+    assert {np.sign(_about_breasts(one, WOMEN[0], rng).offset_x[0]) for _ in range(12)} == {
+        -1.0,
+        1.0,
+    }

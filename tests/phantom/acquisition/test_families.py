@@ -7,7 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import LEG_MASS, SMALL, Family, _box, named_field, small_family
+from fovnet.phantom.acquisition.families import (
+    LEG_MASS,
+    SMALL,
+    Family,
+    _box,
+    named_field,
+    small_family,
+)
 from fovnet.phantom.acquisition.protocols import SITES, _field, plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.breast import breast
@@ -46,7 +53,9 @@ def test_small_fields_show_some_body() -> None:
     for _ in range(25):
         family = small_family(PERSON, MARKS, rng)
         grid = plan(PERSON, MARKS, family, SITES[0], rng).grid
-        coarse = Grid((12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0]))
+        coarse = Grid(
+            (12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0])
+        )
         assert (label_volume(PERSON, coarse).labels != AIR).mean() > 0.05, family.name
 
 
@@ -60,7 +69,9 @@ def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_
 def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
     """A woman, and those of 300 tight fields of view of her that are of breasts."""
     person = replace(
-        next(p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20),
+        next(
+            p for number in range(1, 20) if (p := sample_person((4, number))).female and p.age > 20
+        ),
         prone=prone,
     )
     rng = np.random.default_rng(2)
@@ -87,10 +98,13 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
     shares = []
     for acquired in [one for one in plans if one.family.name == "breast, one"][:8]:
         grid = Grid(
-            (16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0])
+            (16, 16, 16),
+            acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]),
         )
         body = label_volume(person, grid).labels != AIR
-        ahead = body & (grid.coordinates()[1] / person.morph.trunk[1] > breast(person, 1).base[1] + 12)
+        ahead = body & (
+            grid.coordinates()[1] / person.morph.trunk[1] > breast(person, 1).base[1] + 12
+        )
         shares.append(ahead.sum() / body.sum())
         assert body[:, -1].mean() < 0.05
     assert np.mean(shares) > 0.3
@@ -111,7 +125,9 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
     """Of those who have one, half of the tight fields: the mass lies whole within their middle three
     quarters, in the leg it is in."""
     people = [
-        (person, mass) for number in range(120) if (mass := leg_mass(person := sample_person((6, number))))
+        (person, mass)
+        for number in range(120)
+        if (mass := leg_mass(person := sample_person((6, number))))
     ]
     sides = set()
     for person, (_, middle, _) in people[:4]:

@@ -55,11 +55,15 @@ def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: s
         after = fitted(before, PERSON, np.random.default_rng(number))
         moved = [axis for axis in (0, 1) if ends_mm(before.grid, axis) != ends_mm(after.grid, axis)]
         assert moved and ends_mm(before.grid, 2) == pytest.approx(ends_mm(after.grid, 2))
-        assert np.allclose(*(np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after)))
+        assert np.allclose(
+            *(np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after))
+        )
         for axis in moved:
             low, high = ends_mm(after.grid, axis)
             step = float(np.linalg.norm(after.grid.vox_to_ras[:3, axis]))
-            out = np.min([np.abs(body.low[:, axis] - low), np.abs(body.high[:, axis] - high)], axis=1)
+            out = np.min(
+                [np.abs(body.low[:, axis] - low), np.abs(body.high[:, axis] - high)], axis=1
+            )
             assert out.min() <= near + step and out.max() <= near + step + max(AIR_MM)
             beside += out.max() > near + step
     assert 2 <= beside <= 18
@@ -71,11 +75,14 @@ def test_a_field_above_the_head_fits_nothing() -> None:
 
 
 def middle(grid: Grid) -> NDArray[np.float64]:
-    return np.asarray(grid.vox_to_ras[:3, :3] @ ((np.asarray(grid.shape) - 1) / 2) + grid.vox_to_ras[:3, 3])
+    return np.asarray(
+        grid.vox_to_ras[:3, :3] @ ((np.asarray(grid.shape) - 1) / 2) + grid.vox_to_ras[:3, 3]
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["heart, close", "prostate", "prostate, sagittal", "knee, close", "head, any", "neck, close"]
+    "name",
+    ["heart, close", "prostate", "prostate, sagittal", "knee, close", "head, any", "neck, close"],
 )
 def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are_about_is_in_them(
     name: str,
@@ -90,14 +97,18 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
             spacing[0][through]
         )
         assert (after.isocentre_mm, after.tilted, after.truthful) == (
-            before.isocentre_mm, before.tilted, before.truthful,
+            before.isocentre_mm,
+            before.tilted,
+            before.truthful,
         )
         assert np.prod(np.asarray(after.grid.shape) * after.acquisition.average) <= max(
             MOST_LABELS, np.prod(after.grid.shape)
         )
         at = np.linalg.inv(after.grid.vox_to_ras) @ [*middle(before.grid), 1.0]
         assert np.all(np.abs((at[:3] + 0.5) / after.grid.shape - 0.5) < 0.35)
-        sizes.append(max((spacing[1] * after.grid.shape)[axis] for axis in range(3) if axis != through))
+        sizes.append(
+            max((spacing[1] * after.grid.shape)[axis] for axis in range(3) if axis != through)
+        )
     assert SIZES_MM[0] - 1 < min(sizes) < 130 and 300 < max(sizes) < SIZES_MM[1] + 1
 
 
@@ -117,4 +128,8 @@ def test_a_stack_across_the_heart_holds_its_axis_whatever_its_size(number: int) 
     stack = of_any_size(short_axis(planned(NAMED["heart, close"], number), PERSON, rng), rng)
     heart = long_axis(PERSON).mean(axis=0)
     at = np.linalg.inv(stack.grid.vox_to_ras) @ [*heart, 1.0]
-    assert stack.tilted and np.all(at[:3] > -0.5) and np.all(at[:3] < np.asarray(stack.grid.shape) - 0.5)
+    assert (
+        stack.tilted
+        and np.all(at[:3] > -0.5)
+        and np.all(at[:3] < np.asarray(stack.grid.shape) - 0.5)
+    )

@@ -20,16 +20,21 @@ MARKS = landmarks(PERSON)
 
 @pytest.mark.parametrize("seed", range(3))
 def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) -> None:
-    family = Family("heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a")
+    family = Family(
+        "heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a"
+    )
     stack = short_axis(
-        plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON,
+        plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
+        PERSON,
         np.random.default_rng(seed),
     )
     spacing = np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)
     # mm along the grid's axes
     along = (np.diff(long_axis(PERSON), axis=0)[0] @ stack.grid.vox_to_ras[:3, :3]) / spacing
     through = int(spacing.argmax())
-    assert abs(along[through]) > 0.93 * np.linalg.norm(along) and 8 <= stack.grid.shape[through] <= 14
+    assert (
+        abs(along[through]) > 0.93 * np.linalg.norm(along) and 8 <= stack.grid.shape[through] <= 14
+    )
     x, y, z = (np.float32([value]) for value in long_axis(PERSON).mean(axis=0))
     middle = Grid(
         (1, 1, 1), np.block([[np.eye(3), np.array([x, y, z])], [np.zeros((1, 3)), np.ones((1, 1))]])
@@ -38,10 +43,13 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
 
 
 def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> None:
-    family = Family("heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a")
+    family = Family(
+        "heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a"
+    )
     for seed in range(4):
         stack = along_the_axis(
-            plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)), PERSON,
+            plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
+            PERSON,
             np.random.default_rng(seed),
         )
         axes = stack.grid.vox_to_ras[:3, :3] / np.linalg.norm(stack.grid.vox_to_ras[:3, :3], axis=0)

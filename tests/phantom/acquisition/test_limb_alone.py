@@ -18,7 +18,8 @@ MARKS = landmarks(PERSON)
 def test_an_arm_alone_is_seen_and_nothing_else() -> None:
     acquired = arm_plan(PERSON, MARKS, SITES[0], np.random.default_rng(5))
     grid = Grid(
-        (16, 16, 16), acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0])
+        (16, 16, 16),
+        acquired.grid.vox_to_ras @ np.diag([*(np.asarray(acquired.grid.shape) / 16), 1.0]),
     )
     arm, body = arm_alone(PERSON, grid).labels != AIR, label_volume(PERSON, grid).labels != AIR
     assert 0 < arm.sum() <= body.sum() and np.all(body[arm])

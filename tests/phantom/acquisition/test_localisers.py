@@ -42,10 +42,14 @@ def pelvis(cells_mm: tuple[float, float, float] = (8.0, 8.0, 20.0)) -> Grid:
     """The middle 20 cm of the pelvis, wide and deep enough for anybody."""
     affine = np.diag([*cells_mm, 1.0])
     affine[:3, 3] = -240, -180, (MARKS.ischium + MARKS.iliac_crest) / 2 - 100
-    return Grid((round(480 / cells_mm[0]), round(360 / cells_mm[1]), round(200 / cells_mm[2])), affine)
+    return Grid(
+        (round(480 / cells_mm[0]), round(360 / cells_mm[1]), round(200 / cells_mm[2])), affine
+    )
 
 
-def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_several_regions() -> None:
+def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_several_regions() -> (
+    None
+):
     first, second = plain(0), plain(1)
     made = [
         varied(one, PERSON, MARKS, (9, number, at))
@@ -53,11 +57,13 @@ def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_sever
         for at, one in ((0, first), (1, second))
     ]
     found = [one for one in made if is_localiser(one)]
-    assert 16 < len(found) < 46                                 # 30 give or take three standard deviations
+    assert 16 < len(found) < 46  # 30 give or take three standard deviations
     assert all(one.family.long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one))
     assert all(one.acquisition.snr >= LEAST_SNR for one in found)
     assert not any(
-        is_localiser(varied(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"})))
+        is_localiser(
+            varied(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"}))
+        )
         for number in range(20)
     )
 
@@ -94,9 +100,13 @@ def test_sensitivity_at_the_skin_beside_an_element_is_several_times_that_of_the_
     ratios = []
     for seed in range(20):
         profile = sensitivity(
-            grid.shape, grid.vox_to_ras, at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed))
+            grid.shape,
+            grid.vox_to_ras,
+            at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed)),
         )
-        ratios.append(np.quantile(profile[body], 0.99) / profile[i - 2 : i + 3, j - 2 : j + 3, 3:7].mean())
+        ratios.append(
+            np.quantile(profile[body], 0.99) / profile[i - 2 : i + 3, j - 2 : j + 3, 3:7].mean()
+        )
     assert min(ratios) > 1.7 and 3.5 < np.median(ratios) < 10
 
 
@@ -107,9 +117,9 @@ def test_an_outline_holds_the_body_and_touches_it() -> None:
         + grid.vox_to_ras[:2, 3]
     )
     middle, half = girth_mm(PERSON, grid)
-    assert middle - half == pytest.approx(seen.min(axis=0), abs=24) and middle + half == pytest.approx(
-        seen.max(axis=0), abs=24
-    )
+    assert middle - half == pytest.approx(
+        seen.min(axis=0), abs=24
+    ) and middle + half == pytest.approx(seen.max(axis=0), abs=24)
     air = Grid((20, 20, 4), grid.vox_to_ras + np.outer([0, 0, 4000.0, 0], [0, 0, 0, 1]))
     assert girth_mm(PERSON, air)[1] == pytest.approx([38, 38])
 
@@ -125,7 +135,10 @@ def test_a_single_small_flip_reads_recovery_from_nothing_or_from_upside_down() -
     one, t1, train = np.array([1.0]), np.array([800.0]), (1, 0.001)
     for ti in (200.0, 600.0, 1500.0):
         sequence = Sequence("", "", 1e6, 0.0, ti, 0.01, train=train)
-        read = [float(magnetisation_prepared(one, t1, one * 1e9, sequence, left)[0]) for left in (0.0, -1.0)]
+        read = [
+            float(magnetisation_prepared(one, t1, one * 1e9, sequence, left)[0])
+            for left in (0.0, -1.0)
+        ]
         saturated, inverted = read / np.sin(np.deg2rad(0.01))
         assert saturated == pytest.approx(1 - np.exp(-ti / 800), rel=1e-3)
         assert inverted == pytest.approx(abs(1 - 2 * np.exp(-ti / 800)), rel=1e-3, abs=1e-3)
@@ -143,7 +156,12 @@ def test_a_late_train_after_a_saturation_is_flatter_than_an_early_one() -> None:
 def test_sequences_of_localisers_are_quick() -> None:
     drawn = [quick(np.random.default_rng(seed)) for seed in range(200)]
     assert {sequence.kind for sequence, _ in drawn} == {
-        "magnetisation prepared", "saturation prepared", "spin echo", "balanced", "gradient echo"}
+        "magnetisation prepared",
+        "saturation prepared",
+        "spin echo",
+        "balanced",
+        "gradient echo",
+    }
     for sequence, single_shot in drawn:
         assert single_shot == (sequence.kind == "spin echo") and (single_shot or sequence.te <= 2.5)
         if sequence.kind.endswith("prepared"):
@@ -158,7 +176,9 @@ def test_signal_past_a_ball_is_lost_and_piles_up_just_within_it() -> None:
     image = np.ones((41, 31, 21), np.float32)
     piled = piled_up(image, np.array([10.0, 10.0, 10.0]), 0.9)
     assert (
-        piled[20, 15, 10] == pytest.approx(1, abs=0.01) and piled[0, 0, 0] < 0.01 and 2 < piled.max() < 4.01
+        piled[20, 15, 10] == pytest.approx(1, abs=0.01)
+        and piled[0, 0, 0] < 0.01
+        and 2 < piled.max() < 4.01
     )
     assert min(piled[0, 15, 10], piled[20, 0, 10], piled[20, 15, 0]) > 0.9
 

@@ -31,9 +31,9 @@ def trunk(person: Person) -> tuple[NDArray[np.integer], NDArray[np.floating]]:
     marks, affine = landmarks(person), np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = -210, -180, marks.ischium
     whole = Grid((53, 45, int((marks.lung_apex - marks.ischium) / STEP_MM)), affine)
-    return label_volume(person, whole).labels, np.stack(np.broadcast_arrays(*whole.coordinates())).reshape(
-        3, -1
-    )
+    return label_volume(person, whole).labels, np.stack(
+        np.broadcast_arrays(*whole.coordinates())
+    ).reshape(3, -1)
 
 
 def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, float]:
@@ -41,26 +41,38 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
     voxels is air."""
     marks = landmarks(person)
     family = next(
-        one for seed in range(400) if (one := organ_field(marks, np.random.default_rng(seed))).name == name
+        one
+        for seed in range(400)
+        if (one := organ_field(marks, np.random.default_rng(seed))).name == name
     )
-    grid = plan(person, marks, replace(family, planes="i"), SITES[0], np.random.default_rng([3, number])).grid
+    grid = plan(
+        person, marks, replace(family, planes="i"), SITES[0], np.random.default_rng([3, number])
+    ).grid
     labels, points = trunk(person)
     index = np.linalg.solve(grid.vox_to_ras[:3, :3], points - grid.vox_to_ras[:3, 3:])
     within = (
-        ((index > -0.5) & (index < np.asarray(grid.shape)[:, None] - 0.5)).all(axis=0).reshape(labels.shape)
+        ((index > -0.5) & (index < np.asarray(grid.shape)[:, None] - 0.5))
+        .all(axis=0)
+        .reshape(labels.shape)
     )
     organ = labels == label_of(tissue)
-    return float((organ & within).sum() / max(organ.sum(), 1)), float((labels[within] == AIR).mean())
+    return float((organ & within).sum() / max(organ.sum(), 1)), float(
+        (labels[within] == AIR).mean()
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "tissue", "least"),
     [
-        ("kidneys", "kidney medulla", 0.8), ("liver", "liver", 0.6), ("upper left abdomen", "spleen", 0.6),
+        ("kidneys", "kidney medulla", 0.8),
+        ("liver", "liver", 0.6),
+        ("upper left abdomen", "spleen", 0.6),
         ("great vessels", "arterial blood", 0.5),
     ],
 )
-def test_most_of_the_organ_lies_in_its_field_and_little_air(name: str, tissue: str, least: float) -> None:
+def test_most_of_the_organ_lies_in_its_field_and_little_air(
+    name: str, tissue: str, least: float
+) -> None:
     found = [shares(person, name, tissue, number) for number, person in enumerate(PEOPLE)]
     seen, air = np.median(found, axis=0)
     assert seen > least
@@ -91,7 +103,10 @@ def test_one_field_in_six_is_of_an_organ_and_the_first_never_is() -> None:
     marks, became = landmarks(person), 0
     for at in range(1, 181):
         usual = plan(
-            person, marks, choose_families(2, np.random.default_rng(at))[1], SITES[0],
+            person,
+            marks,
+            choose_families(2, np.random.default_rng(at))[1],
+            SITES[0],
             np.random.default_rng([9, at]),
         )
         one = varied(usual, person, marks, (9, 1, at), only)

@@ -23,11 +23,15 @@ def test_recutting_begins_and_ends_where_it_should(
         for at in (-0.5, slices - 0.5)
     ]
     begin = (affine @ np.insert(np.eye(3)[axis] * -0.5, 3, 1))[axis] + first_mm
-    assert edges == pytest.approx([begin, begin + slices * spacing_mm]) and cut.shape[axis] == slices
+    assert (
+        edges == pytest.approx([begin, begin + slices * spacing_mm]) and cut.shape[axis] == slices
+    )
 
 
 def test_canonical_grids_keep_their_corners() -> None:
-    grid = Grid((3, 5, 7), np.array([[0, 2.0, 0, 1], [0, 0, -3.0, 2], [4.0, 0, 0, 3], [0, 0, 0, 1]]))
+    grid = Grid(
+        (3, 5, 7), np.array([[0, 2.0, 0, 1], [0, 0, -3.0, 2], [4.0, 0, 0, 3], [0, 0, 0, 1]])
+    )
     turned = canonical(grid)
     assert turned.shape == (5, 7, 3)
     ends = [

@@ -41,7 +41,9 @@ def test_a_coarse_grid_sees_what_a_fine_one_sees_at_the_same_points(around: Arou
 
 
 @pytest.mark.parametrize("seed", PEOPLE)
-def test_no_feature_but_the_varied_bodies_and_the_borders_moves_a_landmark(seed: tuple[int, int]) -> None:
+def test_no_feature_but_the_varied_bodies_and_the_borders_moves_a_landmark(
+    seed: tuple[int, int],
+) -> None:
     marks = landmarks(sample_person(seed))
     assert landmarks(sample_person(seed, ALL - {"varied bodies", "borders as measured"})) == marks
     assert np.all(np.diff(marks.borders_mm) > 30)
@@ -53,10 +55,15 @@ def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int], around: 
     out behind, and shoulders."""
     person = replace(sample_person(seed), arms="beside")
     grid = around((-240, -200, 30), (240, 240, landmarks(person).chin), 5.0)
-    whole, plain = (label_volume(person, grid, without).labels > 0 for without in (frozenset[str](), ALL))
+    whole, plain = (
+        label_volume(person, grid, without).labels > 0 for without in (frozenset[str](), ALL)
+    )
     behind = np.arange(whole.shape[1])[None, :, None] * 5.0 - 200.0 < -65.0
     # Shoulders are 16 mm broader on either side, and the arms that hang from them down to their elbows.
-    x, z = np.arange(whole.shape[0])[:, None, None] * 5.0 - 240.0, np.arange(whole.shape[2]) * 5.0 + 30.0
+    x, z = (
+        np.arange(whole.shape[0])[:, None, None] * 5.0 - 240.0,
+        np.arange(whole.shape[2]) * 5.0 + 30.0,
+    )
     shoulder = (np.abs(x) > 45) & (z > person.morph.height_mm(1280)) | (np.abs(x) > 120) & (
         z > person.morph.height_mm(1095)
     )
@@ -64,16 +71,22 @@ def test_parts_and_structure_lie_within_the_skin(seed: tuple[int, int], around: 
     assert ((whole != plain) & ~behind).sum() < 0.001 * plain.sum() and (
         plain & ~whole
     ).sum() < 0.001 * plain.sum()
-    assert 0.002 * plain.sum() < (whole & behind).sum() - (plain & behind).sum() < 0.03 * plain.sum()
+    assert (
+        0.002 * plain.sum() < (whole & behind).sum() - (plain & behind).sum() < 0.03 * plain.sum()
+    )
 
 
-def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one(around: Around) -> None:
+def test_every_feature_changes_the_body_and_the_same_seed_gives_the_same_one(
+    around: Around,
+) -> None:
     number = next(n for n in range(1, 30) if sample_person((5, n)).marbling > 0.06)
 
     def seen(without: frozenset[str]) -> NDArray[np.integer]:
         person = sample_person((5, number), without)
         z = landmarks(person).knee
-        return label_volume(person, around((40, -70, z - 24), (160, 70, z + 24), 3.0), without).labels
+        return label_volume(
+            person, around((40, -70, z - 24), (160, 70, z + 24), 3.0), without
+        ).labels
 
     whole = seen(frozenset())
     assert np.array_equal(whole, seen(frozenset()))
@@ -115,7 +128,9 @@ def test_a_lost_kidney_and_a_metal_hip_are_on_the_given_side(around: Around) -> 
     def halves(labels: NDArray[np.integer], tissue: str) -> tuple[int, int]:
         """Voxels of a tissue in the left and the right half: x grows to the right."""
         half = labels.shape[0] // 2
-        return int((labels[:half] == label_of(tissue)).sum()), int((labels[half:] == label_of(tissue)).sum())
+        return int((labels[:half] == label_of(tissue)).sum()), int(
+            (labels[half:] == label_of(tissue)).sum()
+        )
 
     left, right = halves(kidneys, "kidney cortex")
     assert left == 0 and right > 800
@@ -131,10 +146,15 @@ def test_people_vary_as_people_do() -> None:
         all(person.female for person in people if person.prone)
         and 10 < sum(person.prone for person in people) < 60
     )
-    assert max(person.fat_mm for person in people) > 45 and min(person.brawn for person in people) < 0.75
+    assert (
+        max(person.fat_mm for person in people) > 45
+        and min(person.brawn for person in people) < 0.75
+    )
 
 
-def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_in_those_who_vary() -> None:
+def test_layers_of_the_flank_lie_at_their_depths_and_bowel_is_mostly_collapsed_in_those_who_vary() -> (
+    None
+):
     surface = Loft(((1000.0, 0.0, 0.0, 150.0, 100.0, 90.0), (1200.0, 0.0, 0.0, 150.0, 100.0, 90.0)))
     place = Box((0.0, -60.0, 1020.0), (260.0, 200.0, 1180.0))
     seams = Shells(place, surface, (7.0, 15.0), 2.0)

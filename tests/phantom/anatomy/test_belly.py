@@ -51,12 +51,16 @@ def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_b
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
-def test_the_lung_lies_behind_the_liver_below_the_dome_and_not_beneath_the_recess(person: Person) -> None:
+def test_the_lung_lies_behind_the_liver_below_the_dome_and_not_beneath_the_recess(
+    person: Person,
+) -> None:
     top, (deep, thick) = belly.dome_mm(person), lung_bases.reach_mm(person)
     within, beneath = cut(person, top - 45), cut(person, top - deep - 10)
-    behind = within[100:, :][:, :80] == label_of("lung")           # right and back
+    behind = within[100:, :][:, :80] == label_of("lung")  # right and back
     assert 2.0 < 2 * behind.sum(axis=1).max() <= 2 * thick + 12
-    assert np.count_nonzero(within == label_of("liver")) > 2000 and not np.any(beneath == label_of("lung"))
+    assert np.count_nonzero(within == label_of("liver")) > 2000 and not np.any(
+        beneath == label_of("lung")
+    )
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
@@ -74,22 +78,31 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
-def test_the_sacrum_reaches_from_joint_to_joint_and_fat_covers_the_front_of_the_crest(person: Person) -> None:
+def test_the_sacrum_reaches_from_joint_to_joint_and_fat_covers_the_front_of_the_crest(
+    person: Person,
+) -> None:
     """A sacrum is 10 to 13 cm wide at its base; between it and either ilium lies cartilage."""
     labels = cut(person, 1000.0)
     gap = np.flatnonzero((labels[:, 30:70] == label_of("cartilage")).any(axis=1)) * 2.0 - 200.0
     assert 85 < gap.max() - gap.min() < 190 and gap.min() < -40 and gap.max() > 40
-    corner = np.s_[150:185, 95:120]                                 # x from 100 to 170 mm, y from 30 to 80
+    corner = np.s_[150:185, 95:120]  # x from 100 to 170 mm, y from 30 to 80
     plain, seen = (
-        cut(person, 1022.0, without)[corner] for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS)
+        cut(person, 1022.0, without)[corner]
+        for without in (NO_LESIONS | {"joints and organs"}, NO_LESIONS)
     )
-    assert np.count_nonzero(seen == label_of("muscle")) < 0.9 * np.count_nonzero(plain == label_of("muscle"))
+    assert np.count_nonzero(seen == label_of("muscle")) < 0.9 * np.count_nonzero(
+        plain == label_of("muscle")
+    )
 
 
-def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_have_sunk_to_it() -> None:
+def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_have_sunk_to_it() -> (
+    None
+):
     """Emamian et al. (1993), AJR 160:83; lower poles at L3, the right one lower."""
     people = [sample_person((9, number)) for number in range(300)]
-    right, left, fused = zip(*(kidneys.pair(person, belly.dome_mm(person)) for person in people), strict=True)
+    right, left, fused = zip(
+        *(kidneys.pair(person, belly.dome_mm(person)) for person in people), strict=True
+    )
     both = [*right, *left]
     lengths, poles = (
         np.array([11 * kidney.size for kidney in both]),
@@ -104,21 +117,23 @@ def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_
 
 
 @pytest.mark.parametrize("person", PEOPLE[:4])
-def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(person: Person) -> None:
+def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(
+    person: Person,
+) -> None:
     """Iliacus within and the gluteal muscles without; the crests are 26 to 31 cm apart."""
     crest = CREST_MM + person.borders.crest_mm
     top, below = cut(person, crest - 3), cut(person, crest - 45)
     bones = [label_of(name) for name in ("cortical bone", "mixed marrow")]
     # x from 60 to 150 mm, without the arm
     beside = np.isin(below, bones)[130:176, :]
-    crossed = [row for row in range(65, 85) if beside[:, row].any()]    # y from -30 to 10 mm
+    crossed = [row for row in range(65, 85) if beside[:, row].any()]  # y from -30 to 10 mm
     assert len(crossed) > 15
     muscle, covered = label_of("muscle"), []
     for row in crossed:
         at = 130 + np.flatnonzero(beside[:, row])
         within, without = below[at[0] - 5 : at[0], row], below[at[-1] + 1 : at[-1] + 6, row]
         covered.append(np.any(within == muscle) and np.any(without == muscle))
-    assert np.mean(covered) >= 0.9          # the joint of the sacrum and a seam of fat touch it in places
+    assert np.mean(covered) >= 0.9  # the joint of the sacrum and a seam of fat touch it in places
     assert 0 < np.isin(top, bones)[130:176, :].sum() < 0.7 * beside.sum()
     wide = max(row[3] for row in wings.wing_table(person))
     assert 250 < 2 * wide < 310
@@ -128,5 +143,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(p
 def test_psoas_lies_against_the_bodies_of_l3_and_l4_and_is_7_to_18_cm2(person: Person) -> None:
     x, y = np.meshgrid(np.arange(0.0, 101.0), np.arange(-80.0, 81.0), indexing="ij")
     for z in (1100.0, 1067.0):
-        inside = back.psoas(person).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[..., 0]
+        inside = back.psoas(person).inside(x[..., None], y[..., None], np.full((1, 1, 1), z))[
+            ..., 0
+        ]
         assert 700 < inside.sum() < 1800 and x[inside].min() < 26

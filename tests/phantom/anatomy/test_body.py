@@ -23,7 +23,9 @@ def person(request: pytest.FixtureRequest) -> Person:
     return replace(sample_person(request.param), arms="beside")
 
 
-def around(low: tuple[float, float, float], high: tuple[float, float, float], spacing_mm: float) -> Grid:
+def around(
+    low: tuple[float, float, float], high: tuple[float, float, float], spacing_mm: float
+) -> Grid:
     size = np.subtract(high, low)
     i, j, k = np.rint(size / spacing_mm).astype(int).tolist()
     affine = np.diag([spacing_mm] * 3 + [1.0])
@@ -80,7 +82,15 @@ def test_the_body_reaches_from_the_soles_to_the_vertex(person: Person) -> None:
 def test_landmarks_rise_from_the_soles_to_the_vertex(person: Person) -> None:
     marks = landmarks(person)
     names_upwards = (
-        "sole", "ankle", "knee", "ischium", "iliac_crest", "liver_dome", "lung_apex", "chin", "vertex",
+        "sole",
+        "ankle",
+        "knee",
+        "ischium",
+        "iliac_crest",
+        "liver_dome",
+        "lung_apex",
+        "chin",
+        "vertex",
     )
     ordered = [getattr(marks, name) for name in names_upwards]
     assert np.all(np.diff(ordered) > 20) and 1450 < marks.vertex < 2000
@@ -109,15 +119,21 @@ def test_the_volume_of_a_person_is_that_of_an_adult(person: Person) -> None:
 def test_people_are_the_same_for_the_same_seed_and_differ_otherwise() -> None:
     assert sample_person((4, 7)) == sample_person((4, 7)) != sample_person((4, 8))
     people = [sample_person((1, number)) for number in range(60)]
-    assert {person.sex for person in people} == {"female", "male"} and {person.arms for person in people} == {
-        "beside", "raised", "folded",
+    assert {person.sex for person in people} == {"female", "male"} and {
+        person.arms for person in people
+    } == {
+        "beside",
+        "raised",
+        "folded",
     }
 
 
 def test_who_lies_on_the_back_is_flat_behind_and_who_lies_prone_or_is_plain_is_not() -> None:
     """A deformed back waves by up to 2 cm, a plain one by 1."""
     number = next(
-        n for n in range(1, 30) if not sample_person((3, n)).prone and sample_person((3, n)).fat_mm > 14
+        n
+        for n in range(1, 30)
+        if not sample_person((3, n)).prone and sample_person((3, n)).fat_mm > 14
     )
     lying, plain = (
         sample_person((3, number), frozenset(without))

@@ -45,7 +45,9 @@ def test_three_women_of_four_have_breasts_of_a_kind_and_nobody_else() -> None:
     women = [person for person in PEOPLE if person.female]
     assert 0.62 < np.mean([person.own_breasts for person in women]) < 0.88
     assert not any(person.own_breasts for person in PEOPLE if not person.female)
-    assert not any(of_a_kind(replace(woman, missing=frozenset(["natural breasts"]))) for woman in women)
+    assert not any(
+        of_a_kind(replace(woman, missing=frozenset(["natural breasts"]))) for woman in women
+    )
     assert not of_a_kind(replace(WOMEN[0], age=9.0))
     plain = sample_person(WOMEN[0].seed, frozenset(["kinds of breasts"]))
     assert replace(plain, own_breasts=True) == sample_person(WOMEN[0].seed)
@@ -54,7 +56,11 @@ def test_three_women_of_four_have_breasts_of_a_kind_and_nobody_else() -> None:
 @pytest.mark.parametrize("prone", [True, False])
 def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
     volumes = [volume_ml(woman, side) for woman in WOMEN for side in (1, -1)]
-    assert min(volumes) < 150 and max(volumes) > 1000 and all(LEAST_ML <= ml <= MOST_ML for ml in volumes)
+    assert (
+        min(volumes) < 150
+        and max(volumes) > 1000
+        and all(LEAST_ML <= ml <= MOST_ML for ml in volumes)
+    )
     for woman in WOMEN[:8]:
         whole = shaped(replace(woman, prone=prone), -1)
         x, y, z = lattice(whole)
@@ -95,10 +101,14 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
         chest = front(woman, muscular_trunk(woman))
         made, both = gland.gland(woman, 1, chest), bust(woman)
         x, y, z = lattice(made.region)
-        breast = made.region.inside(x, y, z) & (y > chest.at_mm(x, z)) & (y >= made.region.base[1] - 25)
+        breast = (
+            made.region.inside(x, y, z) & (y > chest.at_mm(x, z)) & (y >= made.region.base[1] - 25)
+        )
         filled = made.inside(x, y, z) & breast
         assert filled.sum() / breast.sum() == pytest.approx(both.gland_share, abs=0.03)
-        beside = [np.roll(filled, step, axis)[filled].mean() for axis in range(3) for step in (1, -1)]
+        beside = [
+            np.roll(filled, step, axis)[filled].mean() for axis in range(3) for step in (1, -1)
+        ]
         assert np.mean(beside) > (0.85 if both.gland_share > 0.33 else 0.6)
 
 
@@ -115,7 +125,9 @@ def test_gland_keeps_from_the_muscle_and_the_skin_unless_it_is_nearly_all_there_
 
 
 def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the_middle() -> None:
-    x, z = np.meshgrid(np.arange(40, 125, 5, dtype=np.float32), np.arange(1285, 1385, 5, dtype=np.float32))
+    x, z = np.meshgrid(
+        np.arange(40, 125, 5, dtype=np.float32), np.arange(1285, 1385, 5, dtype=np.float32)
+    )
     thick = np.array([9.0 + front(woman, muscular_trunk(woman)).added_mm(x, z) for woman in WOMEN])
     assert thick.min() >= 5.0 and thick.max() <= 20.0 and thick.std(axis=0).mean() > 1.5
     mean = thick.mean(axis=0)
@@ -125,7 +137,8 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
 def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_prone() -> None:
     women = [replace(woman, age=50.0) for woman in WOMEN]
     hanging, lying = (
-        [list(breast_findings.findings(replace(w, prone=prone))) for w in women] for prone in (True, False)
+        [list(breast_findings.findings(replace(w, prone=prone))) for w in women]
+        for prone in (True, False)
     )
     assert sum(map(bool, hanging)) > 0.5 * len(women) > 1.5 * sum(map(bool, lying))
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
@@ -151,7 +164,14 @@ def test_what_is_drawn_with_the_breasts_leaves_everything_within_the_chest_as_it
         plain,
         [
             label_of(name)
-            for name in ("lung", "liver", "myocardium", "arterial blood", "red marrow", "cortical bone")
+            for name in (
+                "lung",
+                "liver",
+                "myocardium",
+                "arterial blood",
+                "red marrow",
+                "cortical bone",
+            )
         ],
     )
     assert np.array_equal(own[deep], plain[deep]) and changed[:, 1].min() > -30

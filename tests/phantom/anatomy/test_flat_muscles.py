@@ -17,7 +17,8 @@ from fovnet.phantom.scanner.tissues import label_of
 WALLS = frozenset({"open walls"})
 PLAIN = frozenset({"varied bodies", "deformation", "lesions", "tissue structure", "masses in legs"})
 PAIRS = tuple(
-    (sample_person((8, number), PLAIN), sample_person((8, number), PLAIN | WALLS)) for number in range(6)
+    (sample_person((8, number), PLAIN), sample_person((8, number), PLAIN | WALLS))
+    for number in range(6)
 )
 STEP_MM = 1.5
 
@@ -34,7 +35,7 @@ def cuts(person: Person) -> NDArray[np.integer]:
 def thin_places(labels: NDArray[np.integer]) -> int:
     """How many stretches of the front wall, within 10 cm of the middle, have no more than 6 mm of muscle."""
     muscle = (labels == label_of("muscle")) | (labels == label_of("intermuscular fat"))
-    muscle[:, :105] = False                             # y below 7.5 mm: loin and back
+    muscle[:, :105] = False  # y below 7.5 mm: loin and back
     thick_mm = ndimage.median_filter(STEP_MM * muscle.sum(axis=1), 3)
     within = np.abs(-198.0 + STEP_MM * np.arange(265)) < 100.0
     return int(ndimage.label((thick_mm <= 6.0) & within)[1])
@@ -44,7 +45,8 @@ def test_a_cut_above_the_crest_shows_straight_and_flat_muscles_apart() -> None:
     """The white line and a sheet at either side of it; nowhere in a closed wall."""
     pairs = [pair for pair in PAIRS if pair[0].arms != "folded"]
     open_, closed = (
-        [thin_places(cuts(person)[:, :, 1]) for person in people] for people in zip(*pairs, strict=True)
+        [thin_places(cuts(person)[:, :, 1]) for person in people]
+        for people in zip(*pairs, strict=True)
     )
     assert len(pairs) >= 4 and np.median(open_) == 3 and max(closed) == 0, (open_, closed)
 
@@ -65,10 +67,16 @@ def test_the_widths_are_those_of_people() -> None:
     gaps = [gaps_of(sample_person((9, number))) for number in range(300)]
     middle = np.array([gap.middle for gap in gaps])
     assert middle.min() >= 2 and middle.max() <= 30 and 7 < np.median(middle) < 14
-    assert all(1 <= gap.sheet <= 4 and 2 <= gap.between <= 45 and -70 <= gap.hind_y <= -5 for gap in gaps)
+    assert all(
+        1 <= gap.sheet <= 4 and 2 <= gap.between <= 45 and -70 <= gap.hind_y <= -5 for gap in gaps
+    )
 
 
 def test_no_landmark_moves_and_without_it_the_wall_is_closed() -> None:
     for person, closed in PAIRS:
         assert landmarks(person) == landmarks(closed) and gaps_of(person) == gaps_of(person)
-        assert person.open_wall and not closed.open_wall and list(parts(closed)) == [] != list(parts(person))
+        assert (
+            person.open_wall
+            and not closed.open_wall
+            and list(parts(closed)) == [] != list(parts(person))
+        )

@@ -15,14 +15,19 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 FINE = "joints and organs"
-MARROW = [label_of(name) for name in ("yellow marrow", "mixed marrow", "red marrow", "cortical bone")]
+MARROW = [
+    label_of(name) for name in ("yellow marrow", "mixed marrow", "red marrow", "cortical bone")
+]
 
 
 def unbent(number: int) -> Person:
     """A person as the anatomy is written, but for stature and width."""
     person = sample_person((5, number), frozenset(["varied bodies", "deformation"]))
     return replace(
-        person, morph=replace(person.morph, waves=((0.0, 0.0, 0.01, 0.01, 0.01, 0.0, 0.0, 0.0),), yaw_deg=0.0)
+        person,
+        morph=replace(
+            person.morph, waves=((0.0, 0.0, 0.01, 0.01, 0.01, 0.0, 0.0, 0.0),), yaw_deg=0.0
+        ),
     )
 
 
@@ -62,7 +67,9 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
         affine = np.diag([1.0, 1.0, 1.0, 1.0])
         x = limbs.placed(person, ((78.0, 0.0, 480.0 + above),))[0][0] * person.morph.trunk[0]
         affine[:3, 3] = x, -70, person.morph.height_mm(480.0 + above)
-        line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[0, :, 0]
+        line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[
+            0, :, 0
+        ]
         ends.append(int(np.flatnonzero(np.isin(line, MARROW)).min()))
     assert ends[1] - ends[0] >= 10
     # 79 mm in women, 89 mm in men
@@ -77,5 +84,7 @@ def test_plain_bodies_have_plain_shoulders() -> None:
     affine = np.diag([6.0, 6.0, 6.0, 1.0])
     affine[:3, 3] = -270, -150, landmarks(person).lung_apex - 120
     grid = Grid((90, 50, 22), affine)
-    plain, fine = (label_volume(person, grid, frozenset(["lesions", *out])).labels for out in ([FINE], []))
+    plain, fine = (
+        label_volume(person, grid, frozenset(["lesions", *out])).labels for out in ([FINE], [])
+    )
     assert not np.any(plain == label_of("joint fluid")) and np.any(fine == label_of("joint fluid"))

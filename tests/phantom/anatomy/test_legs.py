@@ -32,19 +32,23 @@ def test_a_thigh_is_muscle_within_fat_and_its_femur_stands_outside_the_middle(nu
     """Muscle and the fat between take most of a lean thigh and a third of a fat one; fat between muscles is a
     small part of both."""
     labels = section(number, 0.8)
-    muscle, between = (int((labels == label_of(name)).sum()) for name in ("muscle", "intermuscular fat"))
+    muscle, between = (
+        int((labels == label_of(name)).sum()) for name in ("muscle", "intermuscular fat")
+    )
     assert 0.25 < muscle / (labels > 0).sum() < 0.9
     assert 0.02 < between / (muscle + between) < 0.3
     femur, flesh = (
         np.argwhere(labels == label_of(name)).mean(axis=0) for name in ("yellow marrow", "muscle")
     )
-    assert femur[0] > flesh[0] + 3      # 6 mm further out
+    assert femur[0] > flesh[0] + 3  # 6 mm further out
 
 
 def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() -> None:
     """All moved alike would be a leg moved within its fat."""
     person = sample_person((5, 1))
-    outline = Outline(((500.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0), (900.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0)))
+    outline = Outline(
+        ((500.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0), (900.0, 0.0, 0.0, 60.0, 60.0, 60.0, 60.0))
+    )
     thighs = [next(planes(person, outline, side)).solid for side in (-1, 1)]
     # of each the first oval's middle, lowest height
     left, right = (np.array([muscle[0][0][:2] for muscle in of.muscles]) for of in thighs)  # type: ignore[attr-defined]
@@ -52,7 +56,9 @@ def test_each_muscle_of_a_leg_is_a_little_elsewhere_on_either_side_for_itself() 
     assert 0.015 < np.std(right - left) < 0.085
 
 
-BENT = [person for number in range(1, 41) if (person := sample_person((5, number))).morph.lift_mm > 60]
+BENT = [
+    person for number in range(1, 41) if (person := sample_person((5, number))).morph.lift_mm > 60
+]
 
 
 def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None:
@@ -63,16 +69,22 @@ def test_bent_knees_stand_ahead_while_hips_heels_and_every_height_stay() -> None
     for height in (marks.sole + 30, marks.knee, marks.iliac_crest - 100):
         affine = np.diag([4.0, 4.0, 4.0, 1.0])
         affine[:3, 3] = -260, -200, height
-        both = [label_volume(one, Grid((130, 110, 1), affine)).labels > 0 for one in (bent, straight)]
+        both = [
+            label_volume(one, Grid((130, 110, 1), affine)).labels > 0 for one in (bent, straight)
+        ]
         ahead.append(4.0 * float(np.subtract(*(np.argwhere(body)[:, 1].mean() for body in both))))
     assert ahead[0] == ahead[2] == 0.0
     assert ahead[1] == pytest.approx(bent.morph.lift_mm * bent.morph.trunk[1], abs=4)
-    assert 5 < len(BENT) < 30 and sample_person((5, 1), frozenset(["varied bodies"])).morph.lift_mm == 0.0
+    assert (
+        5 < len(BENT) < 30
+        and sample_person((5, 1), frozenset(["varied bodies"])).morph.lift_mm == 0.0
+    )
 
 
 def test_a_leg_is_pressed_flat_where_someone_lies_on_it_and_round_in_plain_bodies() -> None:
     """Of a leg that is pressed the lowest centimetre is wide; a circle of 16 cm is 78 mm wide 1 cm above its
     lowest point."""
+
     def underside(without: frozenset[str]) -> float:
         widths = []
         for number in range(1, 6):

@@ -22,7 +22,9 @@ PLAIN = frozenset(["varied bodies", "lesions"])
 
 
 def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
-    found = [mass for number in range(1200) if (mass := lesions.leg_mass(sample_person((6, number))))]
+    found = [
+        mass for number in range(1200) if (mass := lesions.leg_mass(sample_person((6, number))))
+    ]
     # 100 give or take three standard deviations
     assert 70 < len(found) < 130
     assert all(30 <= across <= 150 for _, _, across in found)
@@ -30,15 +32,24 @@ def test_one_person_of_twelve_has_a_mass_in_a_leg() -> None:
 
 def test_lesions_are_in_three_people_of_ten_and_change_nothing_but_themselves() -> None:
     people = [sample_person((5, number)) for number in range(1, 121)]
-    have = [any(isinstance(paint.solid, Lobed) for paint in lesions.lesions(person)) for person in people]
-    assert 22 < sum(have) < 53              # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
+    have = [
+        any(isinstance(paint.solid, Lobed) for paint in lesions.lesions(person))
+        for person in people
+    ]
+    assert 22 < sum(have) < 53  # 1 - 3/4 · 11/12 of 120 people is 38, standard deviation 5
     # those may bulge
-    person = next(one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None)
-    low, high = next(paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, Lobed))
+    person = next(
+        one for one, has in zip(people, have, strict=True) if has and lesions.leg_mass(one) is None
+    )
+    low, high = next(
+        paint.solid.box for paint in lesions.lesions(person) if isinstance(paint.solid, Lobed)
+    )
     affine = np.diag([4.0, 4.0, 4.0, 1.0])
     affine[:3, 3] = -260, -200, person.morph.height_mm(float(low[2] + high[2]) / 2) - 20
     grid = Grid((130, 110, 10), affine)
-    whole, plain = (label_volume(person, grid, frozenset(without)).labels for without in ((), ("lesions",)))
+    whole, plain = (
+        label_volume(person, grid, frozenset(without)).labels for without in ((), ("lesions",))
+    )
     changed = {"tumour", "watery tumour", "fluid of a lesion", "bruise"}
     changed |= {"oedematous white matter", "grey matter", "cerebrospinal fluid", "muscle"}
     assert np.isin(whole[whole != plain], [label_of(name) for name in changed]).all()
@@ -69,8 +80,13 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
         *lesions.of_a_sarcoma(whole, 95.0, rng),
     ]
     labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
-    mass = np.isin(labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")])
-    assert 0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4 and len(np.unique(labels[mass])) > 1
+    mass = np.isin(
+        labels, [label_of(name) for name in ("tumour", "watery tumour", "fluid of a lesion")]
+    )
+    assert (
+        0.7 < mass.sum() * 27 / (4 / 3 * np.pi * 45 * 50 * 80) < 1.4
+        and len(np.unique(labels[mass])) > 1
+    )
     bright = signals(TISSUES, Sequence("T2", "spin echo", 4500, 85, fat="suppressed"), 1.5)
     assert 4 < bright[label_of("watery tumour")] / bright[label_of("muscle")] < 7
 
@@ -84,6 +100,7 @@ def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() 
     assert (inside <= 130.0).all()
     near = lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     assert all(
-        one.solid.box[0, 0] < 0 and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
+        one.solid.box[0, 0] < 0
+        and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))
         for one in lesions._bulge(person, near)
     )

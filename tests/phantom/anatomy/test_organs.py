@@ -17,7 +17,8 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 PEOPLE = tuple(
-    sample_person((5, number), frozenset(["varied bodies", "deformation"])) for number in range(1, 9)
+    sample_person((5, number), frozenset(["varied bodies", "deformation"]))
+    for number in range(1, 9)
 )
 
 
@@ -41,18 +42,25 @@ def test_strands_of_a_breast_may_be_finer_and_frayed_and_fill_as_much_of_it() ->
 
 def test_breasts_hang_when_prone_and_are_of_many_sizes() -> None:
     women = [
-        replace(sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])), sex="female")
+        replace(
+            sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])),
+            sex="female",
+        )
         for number in range(40)
     ]
     lying, hanging = (
-        np.array([breast(replace(w, prone=prone), 1).length for w in women]) for prone in (False, True)
+        np.array([breast(replace(w, prone=prone), 1).length for w in women])
+        for prone in (False, True)
     )
     assert np.all(hanging > 1.4 * lying) and hanging.min() < 85 and hanging.max() > 120
 
 
-def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some_have_a_broad_foot() -> None:
+def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some_have_a_broad_foot() -> (
+    None
+):
     people = [
-        sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"])) for number in range(60)
+        sample_person((7, number), frozenset(["varied bodies", "kinds of breasts"]))
+        for number in range(60)
     ]
     women = [replace(person, sex="female", prone=True) for person in people]
     domes = [breast(woman, 1) for woman in women]
@@ -61,7 +69,10 @@ def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some
     # broad ones, half moons in axial cuts
     assert sum(dome.half[0] > max(55, 0.85 * dome.length) for dome in domes) > 8
     points = np.random.default_rng(0).uniform(-90, 90, (4000, 2)).astype(np.float32).T
-    for dome in (next(d for d in domes if d.flare > 0.3), next(d for d in domes if d.flare < -0.15)):
+    for dome in (
+        next(d for d in domes if d.flare > 0.3),
+        next(d for d in domes if d.flare < -0.15),
+    ):
         at = [np.float32(dome.base[1] + share * dome.length) for share in (0.0, FLARED)]
         foot, column = (
             dome.inside(points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]).sum()
@@ -81,7 +92,7 @@ def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person:
     labels = rasterise(
         pieces_of([*thorax.mediastinum(person), *heart.parts(person)]), Grid((101, 101, 1), axes)
     )[..., 0]
-    outwards = labels[50::-1, 50]                    # between the papillary muscles to the free wall
+    outwards = labels[50::-1, 50]  # between the papillary muscles to the free wall
     cavity = int(np.argmax(outwards == label_of("myocardium")))
     wall = np.count_nonzero(outwards == label_of("myocardium"))
     assert labels[50, 50] == label_of("arterial blood") and 9 <= cavity <= 36 and 4 <= wall <= 22
@@ -98,16 +109,25 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
     affine[:3, 3] = -140, -80, 1215
     x, y, z = Grid((80, 70, 60), affine).coordinates()
     sizes = []
-    for person in (sample_person((9, number), frozenset(["varied bodies"])) for number in range(60)):
+    for person in (
+        sample_person((9, number), frozenset(["varied bodies"])) for number in range(60)
+    ):
         of = heart.build(person)
         solids = (
-            heart.ventricle(of.outer, of.outer), heart.ventricle(of.cavity, of.outer, 1.0),
+            heart.ventricle(of.outer, of.outer),
+            heart.ventricle(of.cavity, of.outer, 1.0),
             heart.right_room(of),
         )
         outer, cavity, right = (solid.inside(x, y, z) for solid in solids)
-        sizes.append([np.count_nonzero(part) * 0.027 for part in (outer & ~cavity, cavity, right & ~outer)])
+        sizes.append(
+            [np.count_nonzero(part) * 0.027 for part in (outer & ~cavity, cavity, right & ~outer)]
+        )
     muscle, left, right = np.array(sizes).T
-    assert 90 < np.median(muscle * 1.05) < 170 and (muscle * 1.05).min() > 50 and (muscle * 1.05).max() < 420
+    assert (
+        90 < np.median(muscle * 1.05) < 170
+        and (muscle * 1.05).min() > 50
+        and (muscle * 1.05).max() < 420
+    )
     assert 80 < np.median(left) < 180 and left.min() > 12 and left.max() < 380
     assert 100 < np.median(right) < 230 and right.min() > 50 and right.max() < 420
 
@@ -124,9 +144,11 @@ def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() 
         x, y, z = points.T.astype(np.float32)
         return float(np.count_nonzero(solid.inside(x, y, z)) * 0.005 * of.outer.semi[2])
 
-    tip, middle, basal, base, beyond = (half_mm(muscle, share) for share in (-0.95, -0.3, 0.3, 0.75, 0.85))
+    tip, middle, basal, base, beyond = (
+        half_mm(muscle, share) for share in (-0.95, -0.3, 0.3, 0.75, 0.85)
+    )
     assert tip < 0.5 * basal and middle < basal and base > 0.85 * basal and beyond == 0
-    assert half_mm(cavity, 0.805) > 0       # no muscle closes it
+    assert half_mm(cavity, 0.805) > 0  # no muscle closes it
 
 
 def test_the_vessels_of_a_lung_fork_by_murrays_law_and_reach_all_of_it() -> None:
@@ -134,7 +156,9 @@ def test_the_vessels_of_a_lung_fork_by_murrays_law_and_reach_all_of_it() -> None
     rng = np.random.default_rng(1)
     ends = rng.uniform(-50, 50, (64, 3))
     stems = vessel_trees.forks(np.array([-60.0, 0, 0]), ends, 1.0, rng)
-    assert len(stems) == 127 and isinstance(stems[0], Tube) and stems[0].radii[0] == pytest.approx(4.0)
+    assert (
+        len(stems) == 127 and isinstance(stems[0], Tube) and stems[0].radii[0] == pytest.approx(4.0)
+    )
     tips = np.array([stem.points[-1] for stem in stems if isinstance(stem, Tube)])
     assert all(np.linalg.norm(tips - end, axis=1).min() < 1e-6 for end in ends)
 

@@ -49,14 +49,18 @@ def test_a_thing_is_of_a_size_that_fits_a_scanner_and_fills_some_of_its_box(kind
         assert not labels[[0, -1]].any() and not labels[:, :, [0, -1]].any()
 
 
-@pytest.mark.parametrize("kind", ["layered phantom", "vials", "balls in a ball", "citrus", "rodent", "hand"])
+@pytest.mark.parametrize(
+    "kind", ["layered phantom", "vials", "balls in a ball", "citrus", "rodent", "hand"]
+)
 def test_what_has_parts_has_several_materials(kind: str) -> None:
     assert len(np.unique(labels_about(KINDS[kind](np.random.default_rng(2))))) >= 4
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_seed_gives_the_same_volume_and_another_another(kind: str) -> None:
-    one, same, other = (thing_volume(kind, "axial", np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, same, other = (
+        thing_volume(kind, "axial", np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one.voxels, same.voxels)
     assert one.voxels.shape != other.voxels.shape or not np.array_equal(one.voxels, other.voxels)
     assert np.isfinite(one.voxels).all() and one.voxels.std() > 0
@@ -108,7 +112,14 @@ def test_most_things_are_bright_and_not_noise_alone() -> None:
 def collections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Twenty-four people, two volumes each, with plain bodies, with things and without."""
     out = tmp_path_factory.mktemp("things")
-    plain = ["small fields", "artefacts", "deformation", "lesions", "joints and organs", "tissue structure"]
+    plain = [
+        "small fields",
+        "artefacts",
+        "deformation",
+        "lesions",
+        "joints and organs",
+        "tissue structure",
+    ]
     for name, without in (("with", plain), ("plain", [*plain, "things of many kinds"])):
         simulate_collection(out / name, subjects=24, volumes_per_subject=2, seed=3, without=without)
     return {name: out / name for name in ("with", "plain")}
@@ -124,7 +135,8 @@ def test_things_replace_volumes_without_a_body_alone_and_are_none_throughout(
     )
     assert len(bodiless) >= 4 and bodiless == other
     changed = [
-        name for name in both[0]
+        name
+        for name in both[0]
         if (collections["with"] / both[0][name]["path"]).read_bytes()
         != (collections["plain"] / both[1][name]["path"]).read_bytes()
     ]
@@ -134,7 +146,7 @@ def test_things_replace_volumes_without_a_body_alone_and_are_none_throughout(
     for name in changed:
         slices = regions[name]["first_slice"], regions[name]["last_slice"]
         volume = nib.load(collections["with"] / both[0][name]["path"])  # type: ignore[attr-defined]
-        ras = nib.as_closest_canonical(volume)                          # type: ignore[attr-defined]
+        ras = nib.as_closest_canonical(volume)  # type: ignore[attr-defined]
         assert regions[name]["region"] == "none" and slices == ("0", str(ras.shape[2] - 1))
 
 

@@ -25,12 +25,18 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
     axis: int, head_grid: Grid
 ) -> None:
     base = plan(
-        PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
-        SITES[0], np.random.default_rng(0),
+        PERSON,
+        MARKS,
+        Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        SITES[0],
+        np.random.default_rng(0),
     )
     finish = Finish(border=(3, 5))
     acquired = replace(
-        base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish
+        base,
+        grid=head_grid,
+        acquisition=replace(base.acquisition, average=(1, 1, 1)),
+        finish=finish,
     )
     turn = draw_turn(axis, np.random.default_rng(axis))
     true = acquire(PERSON, acquired, np.random.default_rng(0))[0]
@@ -39,14 +45,20 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
     assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
     np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))
     np.testing.assert_allclose(
-        volume.vox_to_ras[:3, :3] @ (np.array(volume.voxels.shape) - 1) / 2, -volume.vox_to_ras[:3, 3]
+        volume.vox_to_ras[:3, :3] @ (np.array(volume.voxels.shape) - 1) / 2,
+        -volume.vox_to_ras[:3, 3],
     )
     # of 25 mm²: 400 mm²
     bright = np.flatnonzero((volume.voxels > 150).sum(axis=(0, 1)) >= 16)
-    assert abs(rows[0]["first_slice"] - bright[0]) <= 2 and abs(rows[0]["last_slice"] - bright[-1]) <= 2
+    assert (
+        abs(rows[0]["first_slice"] - bright[0]) <= 2
+        and abs(rows[0]["last_slice"] - bright[-1]) <= 2
+    )
 
 
-def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(head_grid: Grid) -> None:
+def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(
+    head_grid: Grid,
+) -> None:
     # half a voxel, and a little
     head_grid.vox_to_ras[2, 3] += 3
     # legs, pelvis, abdomen, chest, head
@@ -63,5 +75,8 @@ def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(
 
 def test_a_picture_keeps_its_columns_mirrored_whichever_way_slices_run() -> None:
     turns = {as_picture(1, np.random.default_rng(seed)) for seed in range(40)}
-    assert {turn[0] for turn in turns} == {(0, -1)} and {turn[2] for turn in turns} == {(1, 1), (1, -1)}
+    assert {turn[0] for turn in turns} == {(0, -1)} and {turn[2] for turn in turns} == {
+        (1, 1),
+        (1, -1),
+    }
     assert {turn[1] for turn in turns} == {(2, 1), (2, -1)}

@@ -22,20 +22,32 @@ PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
 
 
-def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(head_grid: Grid) -> None:
+def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
+    head_grid: Grid,
+) -> None:
     labels = label_volume(PERSON, head_grid).labels
     left = shown(labels, head_grid, MARKS, BRAIN)
     assert left is not None
     names = {TISSUES[label].name for label in np.unique(labels[left])}
     assert {"grey matter", "white matter"} <= names and not names & {
-        "skin", "fat", "muscle", "air", "cortical bone",
+        "skin",
+        "fat",
+        "muscle",
+        "air",
+        "cortical bone",
     }
     base = plan(
-        PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
-        SITES[0], np.random.default_rng(0),
+        PERSON,
+        MARKS,
+        Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        SITES[0],
+        np.random.default_rng(0),
     )
     acquired = replace(
-        base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=Finish(BRAIN)
+        base,
+        grid=head_grid,
+        acquisition=replace(base.acquisition, average=(1, 1, 1)),
+        finish=Finish(BRAIN),
     )
     volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
     assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
@@ -67,12 +79,18 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
     cube_mm: float, head_grid: Grid
 ) -> None:
     base = plan(
-        PERSON, MARKS, Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
-        SITES[0], np.random.default_rng(0),
+        PERSON,
+        MARKS,
+        Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        SITES[0],
+        np.random.default_rng(0),
     )
     finish = Finish(BRAIN, cropped=1, through=True, cube_mm=cube_mm, stripping=Stripping())
     acquired = replace(
-        base, grid=head_grid, acquisition=replace(base.acquisition, average=(1, 1, 1)), finish=finish
+        base,
+        grid=head_grid,
+        acquisition=replace(base.acquisition, average=(1, 1, 1)),
+        finish=finish,
     )
     volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
     # of 25 mm2: 400 mm2
@@ -83,7 +101,9 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
     assert np.allclose(sides, 256, atol=5) if cube_mm else np.all(sides < 200)
     loose = replace(acquired, finish=Finish(BRAIN, stripping=Stripping()))
     whole = acquire(PERSON, loose, np.random.default_rng(0))[0]
-    heights = [v.slice_heights_mm()[int((v.voxels > 0).sum(axis=(0, 1)).argmax())] for v in (volume, whole)]
+    heights = [
+        v.slice_heights_mm()[int((v.voxels > 0).sum(axis=(0, 1)).argmax())] for v in (volume, whole)
+    ]
     assert heights[0] == pytest.approx(heights[1])
 
 
@@ -105,10 +125,14 @@ def test_cropping_around_what_is_shown_leaves_every_voxel_where_it_was_in_the_sc
     visible = np.zeros(voxels.shape, dtype=bool)
     visible[3:8, 4:6, 1:3] = True
     volume = Volume(voxels, affine, "made up")
-    whole, cut = (finished(volume, visible, (1, 1, 1), Finish(BRAIN, cropped=margin)) for margin in (None, 1))
+    whole, cut = (
+        finished(volume, visible, (1, 1, 1), Finish(BRAIN, cropped=margin)) for margin in (None, 1)
+    )
     assert cut.voxels.shape == (7, 4, 6)
     shift = np.linalg.inv(whole.vox_to_ras) @ cut.vox_to_ras
     first = shift[:3, 3].round().astype(int)
     np.testing.assert_allclose(shift[:3, :3], np.eye(3), atol=1e-12)
-    np.testing.assert_array_equal(cut.voxels, whole.voxels[first[0] : first[0] + 7, first[1] : first[1] + 4])
+    np.testing.assert_array_equal(
+        cut.voxels, whole.voxels[first[0] : first[0] + 7, first[1] : first[1] + 4]
+    )
     assert cut.voxels.sum() == whole.voxels.sum() > 0

@@ -66,7 +66,8 @@ def test_half_a_ball_has_half_the_volume() -> None:
         tube([(-18, 0, -10), (0, 9, 4), (15, -6, 18)], [6.0, 3.0, 8.0], step_mm=5),
         Loft(
             (
-                (-20.0, -4.0, 0.0, 9.0, 6.0, 12.0), (5.0, 3.0, 2.0, 18.0, 9.0, 4.0),
+                (-20.0, -4.0, 0.0, 9.0, 6.0, 12.0),
+                (5.0, 3.0, 2.0, 18.0, 9.0, 4.0),
                 (20.0, 0.0, 0.0, 4.0, 6.0, 6.0),
             ),
             0.4,
@@ -78,17 +79,23 @@ def test_no_point_of_a_solid_is_outside_its_box(solid: Solid) -> None:
     points = np.random.default_rng(0).uniform(-40, 40, (3, 200_000)).astype(np.float32)
     inside = points[:, np.asarray(solid.inside(*points))].T
     assert (
-        len(inside) > 100 and np.all(inside >= solid.box[0] - 1e-3) and np.all(inside <= solid.box[1] + 1e-3)
+        len(inside) > 100
+        and np.all(inside >= solid.box[0] - 1e-3)
+        and np.all(inside <= solid.box[1] + 1e-3)
     )
 
 
 @pytest.mark.parametrize(
     "solid",
     [
-        Ellipsoid((9.0, -2.0, 1.0), (20.0, 9.0, 14.0), (20.0, 40.0, -30.0)) - Side((1.0, 0.4, 0.0), 2.0),
+        Ellipsoid((9.0, -2.0, 1.0), (20.0, 9.0, 14.0), (20.0, 40.0, -30.0))
+        - Side((1.0, 0.4, 0.0), 2.0),
         tube([(8, 0, -10), (2, 9, 4), (15, -6, 18)], [6.0, 3.0, 8.0]),
         Loft(((-20.0, 4.0, 0.0, 9.0, 6.0, 12.0), (20.0, 9.0, 0.0, 4.0, 6.0, 6.0))),
-        Outline(((-20.0, 4.0, 0.0, 9.0, 16.0, 12.0, 8), (20.0, 6.0, 1.0, 14.0, 9.0, 6.0, 9.0)), (0.1, 0.15)),
+        Outline(
+            ((-20.0, 4.0, 0.0, 9.0, 16.0, 12.0, 8), (20.0, 6.0, 1.0, 14.0, 9.0, 6.0, 9.0)),
+            (0.1, 0.15),
+        ),
     ],
     ids=lambda solid: type(solid).__name__,
 )
@@ -111,14 +118,19 @@ def test_an_oblique_grid_sees_the_same_ball() -> None:
 def test_later_layers_cover_earlier_ones_and_over_protects_the_rest() -> None:
     big, small = Ellipsoid((0.0, 0.0, 0.0), (20.0,) * 3), Ellipsoid((0.0, 0.0, 0.0), (10.0,) * 3)
     labels = rasterise(
-        pieces_of([Paint(small, 2, layer=5), Paint(big, 1, layer=0), Paint(big, 3, layer=9, over=(2,))]),
+        pieces_of(
+            [Paint(small, 2, layer=5), Paint(big, 1, layer=0), Paint(big, 3, layer=9, over=(2,))]
+        ),
         grid_of(60, 2.0),
     )
-    assert set(np.unique(labels)) == {0, 1, 3} and labels[15, 15, 15] == 3 and labels[15, 15, 23] == 1
+    assert (
+        set(np.unique(labels)) == {0, 1, 3} and labels[15, 15, 15] == 3 and labels[15, 15, 23] == 1
+    )
 
 
 @given(
-    normal=tuples(*[floats(-3, 3)] * 3).filter(lambda n: np.linalg.norm(n) > 0.1), offset=floats(-20, 20),
+    normal=tuples(*[floats(-3, 3)] * 3).filter(lambda n: np.linalg.norm(n) > 0.1),
+    offset=floats(-20, 20),
     mm=floats(-8, 8),
 )
 def test_a_half_space_shrunk_ends_so_many_millimetres_further_in(

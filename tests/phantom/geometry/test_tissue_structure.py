@@ -25,7 +25,13 @@ def test_the_wall_between_two_bundles_is_as_thick_as_stated() -> None:
     """Two lines 20 mm apart: of a strip between them, as long as they are apart, the wall takes its thickness
     over 20 mm."""
     walls = Walls(
-        (((-10.0, 0.0, -200.0), (-10.0, 0.0, 200.0)), ((10.0, 0.0, -200.0), (10.0, 0.0, 200.0))), 2.0
+        (((-10.0, 0.0, -200.0), (-10.0, 0.0, 200.0)), ((10.0, 0.0, -200.0), (10.0, 0.0, 200.0))),
+        2.0,
     )
-    points = np.random.default_rng(0).uniform((-10, -4, -200), (10, 4, 200), (50_000, 3)).astype(np.float32).T
+    points = (
+        np.random.default_rng(0)
+        .uniform((-10, -4, -200), (10, 4, 200), (50_000, 3))
+        .astype(np.float32)
+        .T
+    )
     assert walls.inside(*points).mean() == pytest.approx(2.0 / 20, rel=0.25)

@@ -63,9 +63,7 @@ def _apex(person: Person) -> tuple[float, float]:
 def test_the_ischium_is_7_to_10_cm_below_the_hip_joint_and_lower_in_men() -> None:
     """103 ± 8 mm from the far rim of the acetabulum in men, 101 in women, less its radius of 26 (Qaiser et
     al.); the ischium is 88 and 78 mm long (Washburn (1948), Am J Phys Anthropol 6:199)."""
-    down = np.array(
-        [scaled_mm(p, p.morph.height_mm(HIP_MM), landmarks(p).ischium) for p in PEOPLE]
-    )
+    down = np.array([scaled_mm(p, p.morph.height_mm(HIP_MM), landmarks(p).ischium) for p in PEOPLE])
     female = np.array([person.female for person in PEOPLE])
     assert 82 < down[~female].mean() < 87 and 77 < down[female].mean() < 83
     assert down.min() > 60 and down.max() < 105
@@ -83,7 +81,9 @@ def test_the_crest_is_at_l4_or_the_disc_below_in_four_of_five() -> None:
     above = np.array(
         [scaled_mm(p, landmarks(p).iliac_crest, p.morph.height_mm(L4_MM)) for p in PEOPLE]
     )
-    assert np.mean((above < 16.5) & (above > -22)) > 0.8 and above.min() > -33 and above.max() < 16.5
+    assert (
+        np.mean((above < 16.5) & (above > -22)) > 0.8 and above.min() > -33 and above.max() < 16.5
+    )
 
 
 def test_what_is_above_the_loin_and_below_the_knee_does_not_move_with_the_ischium() -> None:

@@ -19,8 +19,13 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 PLAIN = replace(
-    sample_person((4, 2), frozenset({"fat in places", "varied bodies", "deformation", "builds"})), sex="male",
-    arms="raised", fat_mm=10.0, belly_mm=0.0, brawn=1.0, table_mm=float("inf"),
+    sample_person((4, 2), frozenset({"fat in places", "varied bodies", "deformation", "builds"})),
+    sex="male",
+    arms="raised",
+    fat_mm=10.0,
+    belly_mm=0.0,
+    brawn=1.0,
+    table_mm=float("inf"),
 )
 WALL_AT_MM = 1090.0
 COARSE = frozenset({"lesions", "tissue structure", "joints and organs"})
@@ -34,7 +39,9 @@ def flank(person: Person) -> NDArray[np.integer]:
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.8, 1.3, 1.6])
-def test_the_wall_of_the_abdomen_is_as_thick_as_specified_about_the_same_cavity(factor: float) -> None:
+def test_the_wall_of_the_abdomen_is_as_thick_as_specified_about_the_same_cavity(
+    factor: float,
+) -> None:
     straight = replace(PLAIN, morph=replace(PLAIN.morph, waves=()))
     wide = straight.morph.trunk[0]
     plain, built = (
@@ -62,7 +69,9 @@ def test_psoas_grows_with_the_square_of_its_thickness() -> None:
     x, y = np.meshgrid(np.arange(0.0, 100.0, 0.5), np.arange(-80.0, 81.0, 0.5), indexing="ij")
     z = np.full((1, 1, 1), 1100.0)
     thin, thick = (
-        back.psoas(replace(PLAIN, build=Build(loin=loin))).inside(x[..., None], y[..., None], z).sum()
+        back.psoas(replace(PLAIN, build=Build(loin=loin)))
+        .inside(x[..., None], y[..., None], z)
+        .sum()
         for loin in (0.7, 1.4)
     )
     assert thick / thin == pytest.approx(4.0, rel=0.05)
@@ -87,12 +96,15 @@ def test_builds_differ_as_people_do_and_no_landmark_moves() -> None:
         for number in range(30)
     ]
     assert all(
-        landmarks(one) == landmarks(other) and other.build == Build() != one.build for one, other in people
+        landmarks(one) == landmarks(other) and other.build == Build() != one.build
+        for one, other in people
     )
     assert sample_person((6, 3)) == sample_person((6, 3))
 
 
-def test_lean_trunks_on_their_backs_are_from_round_to_twice_as_wide_as_deep_and_fat_ones_as_before() -> None:
+def test_lean_trunks_on_their_backs_are_from_round_to_twice_as_wide_as_deep_and_fat_ones_as_before() -> (
+    None
+):
     def ratio(morph: Morph) -> float:
         return morph.trunk[0] / morph.trunk[1]
 
@@ -107,5 +119,9 @@ def test_lean_trunks_on_their_backs_are_from_round_to_twice_as_wide_as_deep_and_
             for one, _ in people
         ]
     )
-    assert np.all(changed[heavy] == 1.0) and np.any(changed[~heavy] > 1.1) and np.any(changed[~heavy] < 0.95)
+    assert (
+        np.all(changed[heavy] == 1.0)
+        and np.any(changed[~heavy] > 1.1)
+        and np.any(changed[~heavy] < 0.95)
+    )
     assert max(ratio(one.morph) for one, _ in people) < 1.75

@@ -22,7 +22,12 @@ from fovnet.phantom.person.traits import Person, sample_person
 
 SIMPLE = frozenset(
     {
-        "fat in places", "varied bodies", "deformation", "builds", "cross-sections", "lesions",
+        "fat in places",
+        "varied bodies",
+        "deformation",
+        "builds",
+        "cross-sections",
+        "lesions",
         "tissue structure",
     }
 )
@@ -42,14 +47,18 @@ def reaches(person: Person, z_mm: float) -> tuple[float, float]:
     grid = np.eye(4)
     grid[:3, 3] = -250.0, -200.0, person.morph.height_mm(z_mm)
     seen = np.asarray(label_volume(person, Grid((501, 401, 1), grid), SIMPLE).labels[..., 0]) > 0
-    return float(np.ptp(np.flatnonzero(seen.any(axis=1)))), float(np.ptp(np.flatnonzero(seen.any(axis=0))))
+    return float(np.ptp(np.flatnonzero(seen.any(axis=1)))), float(
+        np.ptp(np.flatnonzero(seen.any(axis=0)))
+    )
 
 
 def test_a_waist_is_as_much_wider_and_flatter_as_specified_and_the_hips_are_as_they_were() -> None:
     across = CrossSections(wide=at_the_waist(1.15, 1.0), deep=at_the_waist(0.85, 1.0), lens=NONE)
     flat = replace(PLAIN, morph=replace(PLAIN.morph, across=across))
     (wide, deep), (wider, flatter) = reaches(PLAIN, 1130.0), reaches(flat, 1130.0)
-    assert wider / wide == pytest.approx(1.15, abs=0.01) and flatter / deep == pytest.approx(0.85, abs=0.01)
+    assert wider / wide == pytest.approx(1.15, abs=0.01) and flatter / deep == pytest.approx(
+        0.85, abs=0.01
+    )
     assert reaches(flat, 985.0) == pytest.approx(reaches(PLAIN, 985.0), abs=1.0)
 
 
@@ -96,11 +105,15 @@ def test_cross_sections_differ_from_height_to_height_and_move_no_landmark() -> N
         (sample_person((6, number)), sample_person((6, number), frozenset({"cross-sections"})))
         for number in range(30)
     ]
-    assert all(landmarks(one) == landmarks(other) and other.morph.across is None for one, other in people)
+    assert all(
+        landmarks(one) == landmarks(other) and other.morph.across is None for one, other in people
+    )
     assert all(one.morph.across is None for one, _ in people if one.prone) and any(
         one.prone for one, _ in people
     )
-    assert all(replace(one, morph=replace(one.morph, across=None)) == other for one, other in people)
+    assert all(
+        replace(one, morph=replace(one.morph, across=None)) == other for one, other in people
+    )
 
 
 def outline(person: Person, height_mm: float) -> NDArray[np.bool_]:

@@ -40,13 +40,19 @@ def layer_mm(column: NDArray[np.integer]) -> float:
 def test_fat_is_thick_in_front_of_some_and_behind_others() -> None:
     figures = Figure(front=FAR, back=NEAR), Figure(front=NEAR, back=FAR)
     in_front, behind = (slice_at(replace(PLAIN, figure=figure), 1120.0)[112] for figure in figures)
-    assert layer_mm(in_front[::-1]) > layer_mm(in_front) + 6 and layer_mm(behind) > layer_mm(behind[::-1]) + 6
+    assert (
+        layer_mm(in_front[::-1]) > layer_mm(in_front) + 6
+        and layer_mm(behind) > layer_mm(behind[::-1]) + 6
+    )
 
 
 def test_fat_thighs_are_not_fat_calves() -> None:
     figure = Figure(thighs=(2.0,) * 4, calves=FOUR)
     thigh, calf = (
-        [(slice_at(replace(PLAIN, figure=of), z) == label_of("fat")).sum() for of in (Figure(), figure)]
+        [
+            (slice_at(replace(PLAIN, figure=of), z) == label_of("fat")).sum()
+            for of in (Figure(), figure)
+        ]
         for z in (700.0, 320.0)
     )
     assert thigh[1] > 1.4 * thigh[0] and calf[1] == calf[0]
@@ -55,9 +61,14 @@ def test_fat_thighs_are_not_fat_calves() -> None:
 
 
 def test_rolls_above_the_hips_stand_out_as_far_as_specified() -> None:
-    plain, rolled = (contour(replace(PLAIN, figure=figure)) for figure in (Figure(), Figure(handles_mm=25.0)))
+    plain, rolled = (
+        contour(replace(PLAIN, figure=figure)) for figure in (Figure(), Figure(handles_mm=25.0))
+    )
     more = (rolled.high - plain.high)[:, 0]
-    assert 12 <= more.max() <= 31 and abs(plain.heights[more.argmax()] - PLAIN.morph.height_mm(1080.0)) < 45
+    assert (
+        12 <= more.max() <= 31
+        and abs(plain.heights[more.argmax()] - PLAIN.morph.height_mm(1080.0)) < 45
+    )
     assert not more[plain.heights > PLAIN.morph.height_mm(1180.0)].any()
 
 

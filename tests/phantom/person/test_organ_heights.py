@@ -15,7 +15,9 @@ from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
 HEIGHTS = frozenset({"organs high and low"})
-PAIRS = tuple((sample_person((6, number)), sample_person((6, number), HEIGHTS)) for number in range(200))
+PAIRS = tuple(
+    (sample_person((6, number)), sample_person((6, number), HEIGHTS)) for number in range(200)
+)
 
 
 def lowest_rib_mm(person: Person) -> float:
@@ -57,14 +59,24 @@ def test_the_lowest_ribs_end_1_to_9_cm_above_the_crest() -> None:
 
 def test_right_lobes_are_11_to_20_cm_high_and_most_14_to_15() -> None:
     """Kratzer et al. (2003), J Ultrasound Med 22:1155: 14.0 ± 1.7 cm."""
-    drawn = [draw_organ_heights(np.random.default_rng([7, number])).liver_mm or 0.0 for number in range(500)]
-    assert min(drawn) > 100 and max(drawn) <= 200 and 140 < np.median(drawn) < 152 and 15 < np.std(drawn) < 23
+    drawn = [
+        draw_organ_heights(np.random.default_rng([7, number])).liver_mm or 0.0
+        for number in range(500)
+    ]
+    assert (
+        min(drawn) > 100
+        and max(drawn) <= 200
+        and 140 < np.median(drawn) < 152
+        and 15 < np.std(drawn) < 23
+    )
 
 
 def test_a_short_liver_ends_at_the_given_height() -> None:
     """The lowest liver of a written person, to the voxel of 4 mm and the slope of the lobe's underside."""
     person = replace(
-        sample_person((5, 1), frozenset({"varied bodies", "deformation", "cross-sections", "lesions"})),
+        sample_person(
+            (5, 1), frozenset({"varied bodies", "deformation", "cross-sections", "lesions"})
+        ),
         breath_mm=0.0,
     )
     ends = []

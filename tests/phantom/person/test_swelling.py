@@ -51,7 +51,9 @@ def test_the_mass_is_stretched_from_its_core_and_flesh_beside_it_keeps_its_area(
 
 
 def test_above_and_below_all_stays_to_the_bit() -> None:
-    x, y, z = (np.array(values, dtype=np.float32) for values in ([80, 95], [-10, 4], [609.9, 790.1]))
+    x, y, z = (
+        np.array(values, dtype=np.float32) for values in ([80, 95], [-10, 4], [609.9, 790.1])
+    )
     assert PUSH.to_anatomy(x, y, z)[0] is x and PUSH.to_anatomy(x, y, z)[1] is y
 
 
@@ -62,11 +64,14 @@ def test_what_lies_in_a_box_of_the_anatomy_lies_in_the_swollen_one(
     near = np.array(PUSH.middle) + np.array([200, 200, 120]) * np.reshape(corners, (2, 3))
     box = np.stack([near.min(axis=0), near.max(axis=0)])
     (low, high), wide = PUSH.enclose(box[None])[0], np.array([400.0, 400.0, 0.0])
-    x, y, z = np.random.default_rng(int(1e6 * share[0])).uniform(box[0] - wide, box[1] + wide, (500, 3)).T
+    x, y, z = (
+        np.random.default_rng(int(1e6 * share[0])).uniform(box[0] - wide, box[1] + wide, (500, 3)).T
+    )
     ax, ay = PUSH.to_anatomy(x, y, z)
     held = (ax >= box[0, 0]) & (ax <= box[1, 0]) & (ay >= box[0, 1]) & (ay <= box[1, 1])
     assert np.all(
-        (x >= low[0] - 0.01) & (x <= high[0] + 0.01) & (y >= low[1] - 0.01) & (y <= high[1] + 0.01) | ~held
+        (x >= low[0] - 0.01) & (x <= high[0] + 0.01) & (y >= low[1] - 0.01) & (y <= high[1] + 0.01)
+        | ~held
     )
 
 
@@ -87,7 +92,9 @@ def test_the_mass_is_as_wide_as_drawn_and_the_leg_is_wider_for_it(somebody: Pers
     whole = replace(somebody, morph=replace(somebody.morph, swelling=None))
     affine = np.diag([2.0, 2.0, 2.0, 1.0])
     affine[:3, 3] = -280, -240, somebody.morph.height_mm(found.middle[2])
-    with_it, without = (label_volume(one, Grid((280, 240, 1), affine)).labels for one in (somebody, whole))
+    with_it, without = (
+        label_volume(one, Grid((280, 240, 1), affine)).labels for one in (somebody, whole)
+    )
     mass = [NAMES.index(name) for name in ("tumour", "watery tumour", "fluid of a lesion")]
     across, deep = somebody.morph.trunk
     assert np.isin(with_it, mass).sum() * 4 == pytest.approx(
@@ -104,8 +111,13 @@ def test_one_of_six_has_one_and_is_scanned_for_it() -> None:
     having = [person for person in people if person.morph.swelling]
     assert abs(len(having) - 600 * SHARE) < 4 * np.sqrt(600 * SHARE * (1 - SHARE))
     rng = np.random.default_rng(2)
-    names = [small_family(person, landmarks(person), rng).name for person in having[:40] for _ in range(3)]
+    names = [
+        small_family(person, landmarks(person), rng).name
+        for person in having[:40]
+        for _ in range(3)
+    ]
     assert 35 <= names.count(LEG_MASS) <= 90
     assert not any(
-        sample_person((8, number), frozenset({"masses in legs"})).morph.swelling for number in range(60)
+        sample_person((8, number), frozenset({"masses in legs"})).morph.swelling
+        for number in range(60)
     )

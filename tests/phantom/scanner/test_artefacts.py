@@ -52,9 +52,9 @@ def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(
     image = np.zeros((20, 20, 20), np.float32)
     image[at] = 1
     seen = smeared(image, voxels, axis)
-    assert ndimage.center_of_mass(seen) == pytest.approx(at, abs=1e-5) and seen.sum() == pytest.approx(
-        1, rel=1e-5
-    )
+    assert ndimage.center_of_mass(seen) == pytest.approx(
+        at, abs=1e-5
+    ) and seen.sum() == pytest.approx(1, rel=1e-5)
     # as if it had set out from there
     before = ndimage.center_of_mass(smeared(image, voxels, axis, begun=0.0))
     assert before[axis] - at[axis] == pytest.approx(voxels / 2, abs=1e-5)
@@ -104,7 +104,13 @@ def test_chemical_shift_moves_fat_alone_by_the_stated_millimetres(shift_mm: floa
         flaws = Flaws(phase=1, through=2, shift_mm=shift_mm)
         affine = np.diag([2.0, 2.0, 2.0, 1.0])
         made = [
-            scan(LabelVolume(labels, affine), PD, replace(CLEAN, flaws=one), np.random.default_rng(0), TABLE)
+            scan(
+                LabelVolume(labels, affine),
+                PD,
+                replace(CLEAN, flaws=one),
+                np.random.default_rng(0),
+                TABLE,
+            )
             for one in (Flaws(), flaws)
         ]
         middles = [np.array(ndimage.center_of_mass(volume.voxels)) * 2 for volume in made]
@@ -116,7 +122,8 @@ def test_zero_filling_keeps_low_frequencies_and_leaves_no_high_ones() -> None:
     image = 5 + noise(1, (64, 8, 4))
     spectrum, filled = (np.fft.rfft(one, axis=0) for one in (image, zero_filled(image, 0.5, 0)))
     assert (
-        filled[:17] == pytest.approx(spectrum[:17], rel=1e-3, abs=1e-3) and np.abs(filled[17:]).max() < 1e-3
+        filled[:17] == pytest.approx(spectrum[:17], rel=1e-3, abs=1e-3)
+        and np.abs(filled[17:]).max() < 1e-3
     )
 
 
@@ -131,7 +138,11 @@ def test_a_ghost_stands_half_the_field_of_view_away() -> None:
     image = np.zeros((20, 8, 4), np.float32)
     image[3, 2, 1] = 100
     ghost = ghosted(image, 0.1, 2, 0)
-    assert ghost[3, 2, 1] == 100 and ghost[13, 2, 1] == pytest.approx(10) and np.count_nonzero(ghost) == 2
+    assert (
+        ghost[3, 2, 1] == 100
+        and ghost[13, 2, 1] == pytest.approx(10)
+        and np.count_nonzero(ghost) == 2
+    )
 
 
 def test_metal_leaves_a_hole_and_nothing_far_away_changes() -> None:
@@ -161,8 +172,10 @@ def test_flaws_lie_along_axes_of_the_plane_and_many_images_have_none() -> None:
 
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_suppression_misses_fat_alone_in_about_the_stated_share_of_the_field(share: float) -> None:
-    tissues = (Tissue("fat", 1.0, (300.0, 300.0), (100.0, 100.0), (50.0, 50.0), fat=1.0, mottle=0.0),
-               Tissue("water", 0.8, (900.0, 900.0), (60.0, 60.0), (40.0, 40.0), mottle=0.0))
+    tissues = (
+        Tissue("fat", 1.0, (300.0, 300.0), (100.0, 100.0), (50.0, 50.0), fat=1.0, mottle=0.0),
+        Tissue("water", 0.8, (900.0, 900.0), (60.0, 60.0), (40.0, 40.0), mottle=0.0),
+    )
     labels = np.zeros((40, 40, 40), np.uint8)
     labels[:, ::2] = 1
     sequence, quiet = (
@@ -171,8 +184,11 @@ def test_suppression_misses_fat_alone_in_about_the_stated_share_of_the_field(sha
     )
     images = [
         scan(
-            LabelVolume(labels, np.diag([5.0, 5, 5, 1])), sequence,
-            replace(quiet, flaws=Flaws(unsuppressed=missed)), np.random.default_rng(3), tissues,
+            LabelVolume(labels, np.diag([5.0, 5, 5, 1])),
+            sequence,
+            replace(quiet, flaws=Flaws(unsuppressed=missed)),
+            np.random.default_rng(3),
+            tissues,
         ).voxels
         for missed in (0.0, share)
     ]

@@ -38,7 +38,9 @@ def test_gamma_keeps_the_order_and_inversion_turns_it() -> None:
 
 
 def test_two_diffusion_weightings_give_back_the_coefficient() -> None:
-    weak, strong = (signals(TISSUES, Sequence("", "spin echo", 4000, 70, b=b), 1.5) for b in (100.0, 900.0))
+    weak, strong = (
+        signals(TISSUES, Sequence("", "spin echo", 4000, 70, b=b), 1.5) for b in (100.0, 900.0)
+    )
     known = weak > 0
     assert np.log(weak[known] / strong[known]) / 0.8 == pytest.approx(diffusion(TISSUES)[known])
 
@@ -57,7 +59,8 @@ def test_vessels_are_brightest_in_angiography() -> None:
 def test_more_contrast_agent_shortens_t1_more() -> None:
     kidney = label_of("kidney cortex")
     doses = (
-        Sequence("", "gradient echo", 5, 1.5, flip_deg=15, contrast=dose > 0, dose=dose) for dose in (0, 1, 3)
+        Sequence("", "gradient echo", 5, 1.5, flip_deg=15, contrast=dose > 0, dose=dose)
+        for dose in (0, 1, 3)
     )
     seen = [signals(TISSUES, sequence, 1.5)[kidney] for sequence in doses]
     assert seen[0] < seen[1] < seen[2]
@@ -78,10 +81,13 @@ def test_grey_and_white_matter_come_nearer_or_change_places_and_nothing_else_mov
 
 
 @pytest.mark.parametrize("field_strength", [1.5, 3.0])
-def test_mprage_shows_white_matter_then_grey_then_water_and_fat_not_far_above(field_strength: float) -> None:
+def test_mprage_shows_white_matter_then_grey_then_water_and_fat_not_far_above(
+    field_strength: float,
+) -> None:
     for sequence in PREPARED[:2]:
         seen = signals(TISSUES, sequence, field_strength)
         white, grey, water, fat = (
-            seen[label_of(name)] for name in ("white matter", "grey matter", "cerebrospinal fluid", "fat")
+            seen[label_of(name)]
+            for name in ("white matter", "grey matter", "cerebrospinal fluid", "fat")
         )
         assert 0.6 < grey / white < 0.8 and water / white < 0.3 and 0.35 < fat / white < 1.6

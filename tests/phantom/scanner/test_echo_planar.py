@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.scanner.echo_planar import AIR_PPM, EchoPlanar, displaced, field_ppm, read_out, shimmed
+from fovnet.phantom.scanner.echo_planar import (
+    AIR_PPM,
+    EchoPlanar,
+    displaced,
+    field_ppm,
+    read_out,
+    shimmed,
+)
 
 SIZE, MIDDLE, RADIUS_MM = 64, 31.5, 12.0
 
@@ -35,11 +42,13 @@ def test_the_field_about_a_sphere_is_that_of_a_dipole(up: int) -> None:
     outside = (away > RADIUS_MM + 4) & (away < 45)
     assert np.abs(found - wanted)[outside].max() < 0.4
     assert np.abs(found - wanted)[outside].mean() < 0.05
-    assert np.abs(found[away < RADIUS_MM - 4]).max() < 0.4                # nothing within a sphere
+    assert np.abs(found[away < RADIUS_MM - 4]).max() < 0.4  # nothing within a sphere
 
 
 def test_shims_leave_nothing_of_a_field_of_the_second_order() -> None:
-    x, y, z = np.meshgrid(*[np.linspace(-1, 1, n, dtype=np.float32) for n in (12, 14, 9)], indexing="ij")
+    x, y, z = np.meshgrid(
+        *[np.linspace(-1, 1, n, dtype=np.float32) for n in (12, 14, 9)], indexing="ij"
+    )
     field = 3 + 2 * x - y + 0.5 * z + x * y - 2 * z * z
     assert np.abs(shimmed(field, np.zeros_like(field))).max() < 1e-4
 
@@ -60,13 +69,17 @@ def test_a_shift_by_whole_voxels_moves_the_image_and_none_leaves_it() -> None:
     image[:, 5] = 1.0
     for voxels in (0, 3, -2):
         moved = displaced(image, np.full(image.shape, voxels, np.float32), 1)
-        np.testing.assert_allclose(moved[0, 4 + voxels : 7 + voxels, 0], [0.125, 0.75, 0.125], atol=1e-6)
+        np.testing.assert_allclose(
+            moved[0, 4 + voxels : 7 + voxels, 0], [0.125, 0.75, 0.125], atol=1e-6
+        )
 
 
 def test_a_gradient_echo_loses_signal_beside_air_and_a_spin_echo_does_not() -> None:
     air, affine, places = sphere_of_air()
     image, away = 1 - air, np.sqrt((places**2).sum(axis=0))
-    lost, kept = (read_out(image, air, affine, EchoPlanar(1, 2, 40.0, te_ms), 3.0) for te_ms in (35.0, 0.0))
+    lost, kept = (
+        read_out(image, air, affine, EchoPlanar(1, 2, 40.0, te_ms), 3.0) for te_ms in (35.0, 0.0)
+    )
     near = (away > RADIUS_MM) & (away < RADIUS_MM + 8)
     assert lost[near].mean() < 0.7 * kept[near].mean()
     assert lost[away > 50].mean() > 0.95 * kept[away > 50].mean()

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from fovnet.errors import VolumeError
-from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, averaged, rician, scan, sensitivity
+from fovnet.phantom.scanner.scan import (
+    Acquisition,
+    Coil,
+    LabelVolume,
+    averaged,
+    rician,
+    scan,
+    sensitivity,
+)
 from fovnet.phantom.scanner.sequence import Sequence, signals
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, label_of
 
@@ -29,23 +37,32 @@ def test_noise_in_air_has_the_rayleigh_mean_and_deviation() -> None:
 
 def test_noise_on_a_strong_signal_is_gaussian() -> None:
     bright = rician(np.full((60, 60, 60), 1000.0, np.float32), 10.0, np.random.default_rng(0))
-    assert bright.mean() == pytest.approx(1000 + 10**2 / 2000, abs=0.1) and bright.std() == pytest.approx(
-        10, rel=0.01
-    )
+    assert bright.mean() == pytest.approx(
+        1000 + 10**2 / 2000, abs=0.1
+    ) and bright.std() == pytest.approx(10, rel=0.01)
 
 
 def test_a_voxel_half_full_of_water_is_half_as_bright() -> None:
     labels = np.zeros((4, 4, 8), np.uint8)
-    labels[:, :, :5] = 1                      # of slices of 2 label voxels: two full, one half, one empty
-    image = scan(LabelVolume(labels, np.eye(4)), PD, clean((1, 1, 2)), np.random.default_rng(0), WATER)
+    labels[:, :, :5] = 1  # of slices of 2 label voxels: two full, one half, one empty
+    image = scan(
+        LabelVolume(labels, np.eye(4)), PD, clean((1, 1, 2)), np.random.default_rng(0), WATER
+    )
     full, also, half, empty = image.voxels[0, 0]
-    assert full == also and half == pytest.approx(full / 2, rel=1e-4) and empty == pytest.approx(0, abs=1e-3)
+    assert (
+        full == also
+        and half == pytest.approx(full / 2, rel=1e-4)
+        and empty == pytest.approx(0, abs=1e-3)
+    )
 
 
 def test_averaging_moves_the_origin_to_the_middle_of_the_first_block() -> None:
     affine = np.diag([1.0, 1.0, 2.0, 1.0])
     image = scan(
-        LabelVolume(np.ones((4, 4, 8), np.uint8), affine), PD, clean((2, 1, 4)), np.random.default_rng(0),
+        LabelVolume(np.ones((4, 4, 8), np.uint8), affine),
+        PD,
+        clean((2, 1, 4)),
+        np.random.default_rng(0),
         WATER,
     )
     assert image.voxels.shape == (2, 4, 2) and image.spacing_mm == pytest.approx([2, 1, 8])
@@ -61,7 +78,10 @@ def test_averages_equal_means_over_reshaped_blocks() -> None:
 
 def test_a_foreign_label_volume_with_its_own_table_is_scanned() -> None:
     labels = np.random.default_rng(1).integers(0, 3, (20, 24, 10)).astype(np.int32)
-    table = (*WATER, Tissue("oil", 0.9, (260.0, 300.0), (80.0, 80.0), (60.0, 60.0), fat=1.0, mottle=0.0))
+    table = (
+        *WATER,
+        Tissue("oil", 0.9, (260.0, 300.0), (80.0, 80.0), (60.0, 60.0), fat=1.0, mottle=0.0),
+    )
     sequence = Sequence("T1", "gradient echo", 20, 3, flip_deg=30)
     image = scan(LabelVolume(labels, np.eye(4)), sequence, clean(), np.random.default_rng(0), table)
     seen, wanted = (
@@ -86,7 +106,10 @@ def test_a_surface_coil_hears_what_is_near_it_and_a_uniform_one_everything() -> 
 
 def test_an_empty_field_of_view_is_noise_alone() -> None:
     image = scan(
-        LabelVolume(np.zeros((10, 10, 10), np.uint8), np.eye(4)), PD, Acquisition(), np.random.default_rng(0)
+        LabelVolume(np.zeros((10, 10, 10), np.uint8), np.eye(4)),
+        PD,
+        Acquisition(),
+        np.random.default_rng(0),
     )
     assert np.isfinite(image.voxels).all() and image.voxels.std() > 0
 
@@ -95,7 +118,7 @@ def test_where_fat_points_against_water_a_voxel_of_both_is_dark() -> None:
     """The India ink line of balanced imaging; Hargreaves (2012), J Magn Reson Imaging 36:1300."""
     labels = np.full((1, 1, 12), label_of("fat"))
     labels[..., 6:] = label_of("arterial blood")
-    labels[..., 5] = label_of("arterial blood")     # half of the third voxel
+    labels[..., 5] = label_of("arterial blood")  # half of the third voxel
     sequence = Sequence("cine", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling")
     received = Acquisition(average=(1, 1, 2), snr=1e6, blur=0.0, mottled=False)
     fat, _, border, _, blood, _ = scan(

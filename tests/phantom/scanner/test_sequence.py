@@ -36,9 +36,9 @@ def test_a_spin_echo_with_endless_repetition_and_no_echo_time_shows_proton_densi
 
 @given(t1=T1, t2=T2)
 def test_inversion_recovery_is_silent_at_t1_times_ln_2(t1: float, t2: float) -> None:
-    assert inversion_recovery(one(1.0), one(t1), one(t2), LONG, 0.0, t1 * np.log(2)) == pytest.approx(
-        0.0, abs=1e-12
-    )
+    assert inversion_recovery(
+        one(1.0), one(t1), one(t2), LONG, 0.0, t1 * np.log(2)
+    ) == pytest.approx(0.0, abs=1e-12)
 
 
 @given(t1=T1, tr=floats(2, 1000))
@@ -46,7 +46,8 @@ def test_the_ernst_angle_gives_the_largest_spoiled_signal(t1: float, tr: float) 
     ernst = np.rad2deg(np.arccos(np.exp(-tr / t1)))
     best = gradient_echo(one(1.0), one(t1), one(50.0), tr, 0.0, ernst)
     around = [
-        gradient_echo(one(1.0), one(t1), one(50.0), tr, 0.0, angle) for angle in np.linspace(1, 179, 60)
+        gradient_echo(one(1.0), one(t1), one(50.0), tr, 0.0, angle)
+        for angle in np.linspace(1, 179, 60)
     ]
     assert best >= max(around) - 1e-12
 
@@ -71,7 +72,9 @@ def contrast_of(sequence: Sequence, bright: str, dark: str, field_strength: floa
     return float(seen[label_of(bright)] / max(seen[label_of(dark)], 1e-9))
 
 
-def test_t1_weighting_shows_white_matter_before_grey_before_water_and_t2_weighting_the_reverse() -> None:
+def test_t1_weighting_shows_white_matter_before_grey_before_water_and_t2_weighting_the_reverse() -> (
+    None
+):
     t1, t2 = Sequence("t1", "spin echo", 550, 12), Sequence("t2", "spin echo", 4500, 95)
     assert (
         contrast_of(t1, "white matter", "grey matter") > 1
@@ -84,7 +87,9 @@ def test_t1_weighting_shows_white_matter_before_grey_before_water_and_t2_weighti
 
 
 def test_stir_and_fat_suppression_take_the_fat_away() -> None:
-    assert contrast_of(Sequence("stir", "inversion recovery", 5000, 55, ti=165), "muscle", "fat") > 1
+    assert (
+        contrast_of(Sequence("stir", "inversion recovery", 5000, 55, ti=165), "muscle", "fat") > 1
+    )
     plain = Sequence("t2", "spin echo", 4500, 95)
     assert contrast_of(plain, "fat", "muscle") > 5 * contrast_of(
         replace(plain, fat="suppressed"), "fat", "muscle"
@@ -94,7 +99,10 @@ def test_stir_and_fat_suppression_take_the_fat_away() -> None:
 def test_contrast_agent_brightens_the_kidney_in_t1_weighting() -> None:
     plain = Sequence("t1", "gradient echo", 5, 2.2, flip_deg=12)
     given_ = signals(TISSUES, replace(plain, contrast=True), 3.0)
-    assert given_[label_of("kidney cortex")] > 2 * signals(TISSUES, plain, 3.0)[label_of("kidney cortex")]
+    assert (
+        given_[label_of("kidney cortex")]
+        > 2 * signals(TISSUES, plain, 3.0)[label_of("kidney cortex")]
+    )
 
 
 def test_in_a_balanced_cine_blood_of_both_sides_is_several_times_as_bright_as_the_muscle_of_the_heart() -> (
@@ -119,5 +127,7 @@ def test_a_train_of_flips_long_after_an_inversion_reads_what_its_own_flips_leave
     """With T1 far shorter than every wait the inversion is forgotten and M is the driven equilibrium of a
     spoiled train."""
     t1, flip = one(20.0), 8.0
-    read = magnetisation_prepared(one(1.0), t1, one(1e9), Sequence("", "", 5000.0, 0.0, 2000.0, flip))
+    read = magnetisation_prepared(
+        one(1.0), t1, one(1e9), Sequence("", "", 5000.0, 0.0, 2000.0, flip)
+    )
     assert read == pytest.approx(gradient_echo(one(1.0), t1, one(1e9), 7.0, 0.0, flip), rel=1e-6)

@@ -63,7 +63,8 @@ def test_one_trial_on_a_busy_machine_does_not_speak_for_the_rest() -> None:
 def test_the_order_of_the_trials_makes_no_difference() -> None:
     truth = PREDICTED * RNG.lognormal(0.2, 0.1, 400)
     there, back = (
-        refined(PREDICTED, FEATURES, trials(order, truth)) for order in (range(25), range(24, -1, -1))
+        refined(PREDICTED, FEATURES, trials(order, truth))
+        for order in (range(25), range(24, -1, -1))
     )
     np.testing.assert_allclose(there, back, rtol=1e-9)
 

@@ -23,7 +23,13 @@ from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast, Outcome, Trial
 
 SPACE = Space.of(
-    {"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True], "lone": [7]}
+    {
+        "depth": range(5),
+        "width": range(6),
+        "kind": ["a", "b", "c"],
+        "flag": [False, True],
+        "lone": [7],
+    }
 )
 
 
@@ -44,13 +50,18 @@ def outcome(proposal):
         return Outcome("diverged", message="the loss was not a number", seconds=1.0)
     if proposal.slot % 11 == 7:
         return Outcome("error", message="the node is gone")
-    return Outcome("completed", score=float(loss(at, rng)), seconds=2.0 * proposal.predicted_seconds)
+    return Outcome(
+        "completed", score=float(loss(at, rng)), seconds=2.0 * proposal.predicted_seconds
+    )
 
 
 def search_of(space=SPACE, method="gp-ei", **changes):
     size = len(space)
     plan = {
-        "seed": 3, "workers": 3, "start": 2, "initial": 6,
+        "seed": 3,
+        "workers": 3,
+        "start": 2,
+        "initial": 6,
         "predicted_seconds": np.random.default_rng(1).lognormal(0.0, 1.5, size),
         "feasible": np.arange(size) % 10 != 3,
     }
@@ -84,7 +95,13 @@ def end_of(search, trials):
     free = search.feasible.copy()
     free[[trial.proposal.row for trial in trials]] = False
     return View(
-        search.space, tuple(trials), (), free, len(trials), search.seed, search.initial,
+        search.space,
+        tuple(trials),
+        (),
+        free,
+        len(trials),
+        search.seed,
+        search.initial,
         search.predicted_seconds,
     )
 
@@ -106,8 +123,11 @@ def test_the_axes_that_make_the_loss_are_found(explanation):
 def test_shares_of_variance_and_relevance_add_up(explanation):
     matter = explanation.matter
     assert np.isclose(
-        sum(axis.share for axis in matter.axes) + sum(pair.share for pair in matter.pairs) + matter.higher,
-        1.0, atol=1e-4,
+        sum(axis.share for axis in matter.axes)
+        + sum(pair.share for pair in matter.pairs)
+        + matter.higher,
+        1.0,
+        atol=1e-4,
     )
     assert np.isclose(sum(axis.relevance or 0.0 for axis in matter.axes), 1.0, atol=1e-4)
     assert len(matter.pairs) == 10 and [pair.share for pair in matter.pairs] == sorted(
@@ -115,7 +135,9 @@ def test_shares_of_variance_and_relevance_add_up(explanation):
     )
 
 
-def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(search, trials, explanation):
+def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(
+    search, trials, explanation
+):
     belief = believe(end_of(search, trials))
     rows, axes = (
         [SPACE.configuration(row) for row in range(len(SPACE))],
@@ -124,9 +146,13 @@ def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(sear
     for axis in axes.values():
         for level in axis.levels:
             here = [
-                mean for mean, row in zip(belief.mean[0], rows, strict=True) if row[axis.name] == level.level
+                mean
+                for mean, row in zip(belief.mean[0], rows, strict=True)
+                if row[axis.name] == level.level
             ]
-            assert np.isclose(level.score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5)
+            assert np.isclose(
+                level.score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5
+            )
             assert level.low <= level.score <= level.high
             assert level.tried == sum(
                 trial.proposal.configuration[axis.name] == level.level for trial in trials
@@ -135,12 +161,19 @@ def test_effects_are_means_of_the_final_belief_over_all_rows_read_as_scores(sear
         first, second = (axes[name] for name in pair.axes)
         for a, line in zip(first.levels, pair.scores, strict=True):
             for b, score in zip(second.levels, line, strict=True):
-                here = [mean for mean, row in zip(belief.mean[0], rows, strict=True)
-                        if (row[first.name], row[second.name]) == (a.level, b.level)]
-                assert np.isclose(score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5)
+                here = [
+                    mean
+                    for mean, row in zip(belief.mean[0], rows, strict=True)
+                    if (row[first.name], row[second.name]) == (a.level, b.level)
+                ]
+                assert np.isclose(
+                    score, belief.target.score_of(np.array([np.mean(here)]))[0], rtol=1e-5
+                )
 
 
-def test_what_the_model_predicts_is_found_by_leaving_out_each_score_for_real(search, trials, explanation):
+def test_what_the_model_predicts_is_found_by_leaving_out_each_score_for_real(
+    search, trials, explanation
+):
     belief = believe(end_of(search, trials))
     X, y, theta = SPACE.unit_cube[belief.known], belief.target.values, belief.processes[0].theta
     wrong, constant = 0.0, 0.0
@@ -154,8 +187,15 @@ def test_what_the_model_predicts_is_found_by_leaving_out_each_score_for_real(sea
 def test_every_step_has_the_best_of_all_before_it_and_the_clock_of_the_search(trials, explanation):
     best, spent = np.inf, 0.0
     for step, trial in zip(explanation.steps, trials, strict=True):
-        best, spent = min(best, np.inf if trial.score is None else trial.score), spent + trial.outcome.seconds
-        assert (step.slot, step.score, step.seconds_spent) == (trial.proposal.slot, trial.score, spent)
+        best, spent = (
+            min(best, np.inf if trial.score is None else trial.score),
+            spent + trial.outcome.seconds,
+        )
+        assert (step.slot, step.score, step.seconds_spent) == (
+            trial.proposal.slot,
+            trial.score,
+            spent,
+        )
         assert step.best == best or (step.best is None and best == np.inf)
         assert step.expected_regret == (
             trial.proposal.forecast.expected_regret if trial.proposal.forecast else None
@@ -163,16 +203,24 @@ def test_every_step_has_the_best_of_all_before_it_and_the_clock_of_the_search(tr
     # a slot has seen those that virtually end before it begins
     for one in trials:
         begins = explanation.steps[one.proposal.slot].virtual_end - one.proposal.predicted_seconds
-        assert all(explanation.steps[slot].virtual_end <= begins + 1e-5 for slot in one.proposal.seen)
+        assert all(
+            explanation.steps[slot].virtual_end <= begins + 1e-5 for slot in one.proposal.seen
+        )
     assert explanation.pace == (2.0, 2.0, 2.0)
     predicted = np.cumsum([trial.proposal.predicted_seconds for trial in trials])
-    np.testing.assert_allclose([step.predicted_seconds_spent for step in explanation.steps], predicted)
+    np.testing.assert_allclose(
+        [step.predicted_seconds_spent for step in explanation.steps], predicted
+    )
 
 
-def test_a_trial_that_the_machine_failed_does_not_count_for_the_chance_to_train(trials, explanation):
+def test_a_trial_that_the_machine_failed_does_not_count_for_the_chance_to_train(
+    trials, explanation
+):
     forecast_trials = [trial for trial in trials if trial.proposal.forecast is not None]
     assert any(trial.outcome.status == "error" for trial in forecast_trials)
-    counted = [trial.score is not None for trial in forecast_trials if trial.outcome.status != "error"]
+    counted = [
+        trial.score is not None for trial in forecast_trials if trial.outcome.status != "error"
+    ]
     assert (explanation.forecasts.trained.count, explanation.forecasts.trained.total) == (
         sum(counted),
         len(counted),
@@ -193,11 +241,19 @@ def test_the_share_inside_the_band_is_counted_and_has_wilsons_interval(search, t
         for band in [next(scores, None) if trial.score is not None else None]
     ]
     forecasts = explain(search, planted, asked=34).forecasts
-    assert (forecasts.inside.count, forecasts.inside.total, forecasts.below, forecasts.above) == (3, 5, 1, 1)
+    assert (forecasts.inside.count, forecasts.inside.total, forecasts.below, forecasts.above) == (
+        3,
+        5,
+        1,
+        1,
+    )
     assert np.isclose(forecasts.inside.low, 0.2307, atol=1e-4) and np.isclose(
         forecasts.inside.high, 0.8824, atol=1e-4
     )
-    assert forecasts.expected == 2.5 and (forecasts.trained.count, forecasts.trained.total) == (5, 5)
+    assert forecasts.expected == 2.5 and (forecasts.trained.count, forecasts.trained.total) == (
+        5,
+        5,
+    )
 
 
 def test_failures_are_listed_and_counted_by_kind(trials, explanation):
@@ -205,12 +261,13 @@ def test_failures_are_listed_and_counted_by_kind(trials, explanation):
     assert [one.slot for one in explanation.failures] == [trial.proposal.slot for trial in failed]
     groups = {group.status: group for group in explanation.failure_groups}
     assert sum(group.count for group in groups.values()) == len(failed)
-    assert groups["diverged"].because_of_configuration and not groups["error"].because_of_configuration
+    assert (
+        groups["diverged"].because_of_configuration and not groups["error"].because_of_configuration
+    )
     assert all(
         one.message and one.configuration == dict(trials[one.slot].proposal.configuration)
         for one in explanation.failures
     )
-
 
 
 def holes():
@@ -236,9 +293,15 @@ def slope(proposal):
 CASES = {
     **{method: (search_of(method=method), 14, outcome) for method in METHODS},
     "nothing yet": (search_of(), 0, outcome),
-    "no score": (search_of(), 9, lambda proposal: Outcome("out_of_memory", message="needed 9 GB of 8")),
+    "no score": (
+        search_of(),
+        9,
+        lambda proposal: Outcome("out_of_memory", message="needed 9 GB of 8"),
+    ),
     "one score": (
-        search_of(), 9, lambda proposal: outcome(proposal) if proposal.slot == 0 else Outcome("timeout"),
+        search_of(),
+        9,
+        lambda proposal: outcome(proposal) if proposal.slot == 0 else Outcome("timeout"),
     ),
     "two scores": (search_of(initial=1), 2, outcome),
     "all equal": (search_of(), 12, lambda proposal: Outcome("completed", score=0.7)),
@@ -283,21 +346,35 @@ def test_a_search_under_way_is_explained_from_what_is_there(search, trials):
     assert [step.virtual_end is None for step in explanation.steps] == [False] * 9 + [True] * 9
 
 
-def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_was_measured(search, trials):
+def test_predictions_hold_where_they_are_off_by_no_more_than_a_quarter_of_what_was_measured(
+    search, trials
+):
     ratios = iter([0.7, 0.76, 1.0, 1.3, 1.3])
-    timed = [replace(trial, outcome=replace(trial.outcome, seconds=trial.proposal.predicted_seconds / share))
-             for trial in trials if trial.score is not None for share in [next(ratios, None)] if share]
+    timed = [
+        replace(
+            trial, outcome=replace(trial.outcome, seconds=trial.proposal.predicted_seconds / share)
+        )
+        for trial in trials
+        if trial.score is not None
+        for share in [next(ratios, None)]
+        if share
+    ]
     found = explain(search, timed, asked=34).seconds.predicted
     assert (found.count, found.total) == (2, 5)
 
 
-def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_finished_did(search, trials):
+def test_the_pace_has_its_quarters_and_what_is_left_takes_as_long_as_what_is_finished_did(
+    search, trials
+):
     """Five trials that took one to five times their prediction; then all that took what was predicted, long
     and short ones."""
     scored = [trial for trial in trials if trial.score is not None]
     slow, even = (
         [
-            replace(trial, outcome=replace(trial.outcome, seconds=factor * trial.proposal.predicted_seconds))
+            replace(
+                trial,
+                outcome=replace(trial.outcome, seconds=factor * trial.proposal.predicted_seconds),
+            )
             for factor, trial in zip(factors, scored, strict=False)
         ]
         for factors in (range(1, 6), np.ones(99))
@@ -313,7 +390,10 @@ def test_what_was_cut_short_was_not_quick(search, trials):
     """Half of the trainings pruned after a hundredth of their seconds: the pace is that of those that were
     not, twice the predicted."""
     pruned = [
-        replace(trial, outcome=replace(trial.outcome, status="pruned", seconds=0.01 * trial.outcome.seconds))
+        replace(
+            trial,
+            outcome=replace(trial.outcome, status="pruned", seconds=0.01 * trial.outcome.seconds),
+        )
         if trial.score is not None and trial.proposal.slot % 2
         else trial
         for trial in trials
@@ -331,7 +411,9 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
     """Of a space of 25 rows no more than 25 can be asked for; that the search says so at its start does not
     end it."""
     search = search_of(
-        Space.of({"a": range(5), "b": range(5)}), workers=1, predicted_seconds=np.full(25, 60.0),
+        Space.of({"a": range(5), "b": range(5)}),
+        workers=1,
+        predicted_seconds=np.full(25, 60.0),
         feasible=np.ones(25, bool),
     )
     begun = []
@@ -350,7 +432,9 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
         go_on(search, trials=asked, journal=tmp_path, submit=submit)
     noted = request_of(tmp_path, 6)
     assert (noted.trials, noted.ends_after, len(noted.notes)) == (
-        asked, 25 if asked > 25 else None, asked - 25,
+        asked,
+        25 if asked > 25 else None,
+        asked - 25,
     )
     explanation = explain(
         search, read_trials(tmp_path), asked=asked, ends_after=noted.ends_after, notes=noted.notes
@@ -366,7 +450,9 @@ def test_after_how_many_trials_it_ends_is_no_matter_of_words(tmp_path):
     note = "The search ends after 2 trials, as it was worded once."
     folder = tmp_path / "journal"
     folder.mkdir()
-    write_json(folder / "search.json", {**search.identity, "trials": 9, "asked": 4, "notes": [note]})
+    write_json(
+        folder / "search.json", {**search.identity, "trials": 9, "asked": 4, "notes": [note]}
+    )
     assert request_of(folder, 2) == Request(4, None, (note,))
     Journal(folder, search).write_header(9, 4, 2, [note])
     assert request_of(folder, 2) == Request(4, 2, (note,))

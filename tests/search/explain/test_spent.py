@@ -20,7 +20,16 @@ SECONDS = np.random.default_rng(1).lognormal(0.0, 1.0, len(SPACE))
 
 def search_of(kind="asha", workers=1, method="random", **changes):
     return Search(
-        SPACE, method, 0, workers, 0, 4, SECONDS, SECONDS > 0, schedule=Schedule(kind, 9, 3), **changes
+        SPACE,
+        method,
+        0,
+        workers,
+        0,
+        4,
+        SECONDS,
+        SECONDS > 0,
+        schedule=Schedule(kind, 9, 3),
+        **changes,
     )
 
 
@@ -29,13 +38,17 @@ def loss(proposal):
     if proposal.slot % 9 == 4:
         return Outcome("diverged", seconds=0.1)
     draw = np.random.default_rng(proposal.row)
-    curve = tuple(draw.normal() + 3.0 * np.arange(1, 1 + (proposal.epochs or 9)) ** -draw.uniform(0.3, 1.3))
+    curve = tuple(
+        draw.normal() + 3.0 * np.arange(1, 1 + (proposal.epochs or 9)) ** -draw.uniform(0.3, 1.3)
+    )
     return Outcome("completed", curve, curve, float(min(curve)), 1.5 * proposal.predicted_seconds)
 
 
 def spent(search, trials, outcome_of=loss):
     done = {}
-    while search.schedule.within_budget(proposals := [one.proposal for one in done.values()], trials):
+    while search.schedule.within_budget(
+        proposals := [one.proposal for one in done.values()], trials
+    ):
         proposal = propose_slot(search, proposals, done)
         done[len(done)] = Trial(proposal, outcome_of(proposal))
     return list(done.values())
@@ -44,18 +57,39 @@ def spent(search, trials, outcome_of=loss):
 def planted():
     """Row 1 was passed over for row 2 and ended better; rows 0 and 4 were stopped, 0 by the machine; 3
     failed."""
-    plan = [                                                    # row, rung, the slot continued, score
-        (0, 0, None, 5.0), (1, 0, None, 4.0), (2, 0, None, 3.0), (2, 1, 2, 2.5), (3, 0, None, "diverged"),
-        (1, 1, 1, 2.0), (2, 2, 3, 2.2), (1, 2, 5, 1.0), (4, 0, None, 4.5), (0, 1, 0, "error"),
+    plan = [  # row, rung, the slot continued, score
+        (0, 0, None, 5.0),
+        (1, 0, None, 4.0),
+        (2, 0, None, 3.0),
+        (2, 1, 2, 2.5),
+        (3, 0, None, "diverged"),
+        (1, 1, 1, 2.0),
+        (2, 2, 3, 2.2),
+        (1, 2, 5, 1.0),
+        (4, 0, None, 4.5),
+        (0, 1, 0, "error"),
     ]
     for slot, (row, rung, before, score) in enumerate(plan):
         begun = 0 if before is None else 3 ** (rung - 1)
         yield Trial(
             Proposal(
-                slot, row, SPACE.configuration(row), 0, tuple(range(slot)), (), 1.0, None, 3**rung, before,
-                begun, 0, rung,
+                slot,
+                row,
+                SPACE.configuration(row),
+                0,
+                tuple(range(slot)),
+                (),
+                1.0,
+                None,
+                3**rung,
+                before,
+                begun,
+                0,
+                rung,
             ),
-            Outcome(score) if isinstance(score, str) else Outcome("completed", score=score, seconds=1.0),
+            Outcome(score)
+            if isinstance(score, str)
+            else Outcome("completed", score=score, seconds=1.0),
         )
 
 
@@ -63,13 +97,16 @@ def test_ten_slots_are_counted_as_by_hand():
     found = what_was_spent(search_of(), list(planted()))
     # trained, failed, went on, stopped, spent; pairs, alike
     assert found.rungs == (
-        Rung(1, 5, 1, 2, 2, 5, 1, 0), Rung(3, 3, 1, 2, 0, 6, 1, 1), Rung(9, 2, 0, 0, 0, 12, 0, 0),
+        Rung(1, 5, 1, 2, 2, 5, 1, 0),
+        Rung(3, 3, 1, 2, 0, 6, 1, 1),
+        Rung(9, 2, 0, 0, 0, 12, 0, 0),
     )
     assert (found.begun, found.ended, found.epochs, found.full_trainings) == (5, 2, 23, 2.56)
     assert (found.on_stopped, found.on_failed) == (1 + 2 + 1, 1)
     assert (found.passed_over, found.better) == (1, 1)
     assert found.stopped == (
-        Stopped(8, 1, 4.5, SPACE.configuration(4)), Stopped(0, 1, 5.0, SPACE.configuration(0)),
+        Stopped(8, 1, 4.5, SPACE.configuration(4)),
+        Stopped(0, 1, 5.0, SPACE.configuration(0)),
     )
     assert [one.place for one in found.slots] == [0, 1, 2, 2, 3, 1, 2, 1, 4, 0]
 
@@ -82,7 +119,11 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
     found, final = what_was_spent(search, trials), latest(trials)
     assert sum(one.trained for one in found.rungs) == len(trials) and found.begun == len(final)
     assert all(one.trained == one.failed + one.went_on + one.stopped for one in found.rungs[:-1])
-    ended = {trial.proposal.row for trial in final if trial.proposal.rung == 2 and trial.score is not None}
+    ended = {
+        trial.proposal.row
+        for trial in final
+        if trial.proposal.rung == 2 and trial.score is not None
+    }
     on_ended = sum(own_epochs(trial.proposal, 9) for trial in trials if trial.proposal.row in ended)
     total = sum(own_epochs(trial.proposal, 9) for trial in trials)
     assert (
@@ -91,7 +132,10 @@ def test_every_epoch_and_every_training_is_counted_once(kind, workers):
         == sum(one.spent for one in found.rungs)
         == found.on_stopped + found.on_failed + on_ended
     )
-    assert len(found.stopped) == sum(one.stopped for one in found.rungs) > 0 and len(ended) == found.ended
+    assert (
+        len(found.stopped) == sum(one.stopped for one in found.rungs) > 0
+        and len(ended) == found.ended
+    )
     # on the clock a training goes on after it was seen
     for one in found.slots:
         before = trials[one.slot].proposal.continues
@@ -108,7 +152,9 @@ def test_pairs_are_those_that_both_ended_and_constant_scores_keep_their_order():
             for row, last in at
             if last == 2 and at[row, 2] is not None and at.get((row, rung)) is not None
         ]
-        alike = [(at[a, rung] < at[b, rung]) == (at[a, 2] < at[b, 2]) for a, b in combinations(both, 2)]
+        alike = [
+            (at[a, rung] < at[b, rung]) == (at[a, 2] < at[b, 2]) for a, b in combinations(both, 2)
+        ]
         assert (found.pairs, found.alike) == (len(alike), sum(alike)) and alike
     steady = spent(search, 14, lambda proposal: Outcome("completed", score=float(proposal.row)))
     assert all(one.alike == one.pairs > 0 for one in what_was_spent(search, steady).rungs[:-1])
@@ -125,7 +171,10 @@ def test_the_explanation_counts_what_was_asked_in_full_trainings_and_time_in_own
     trials = spent(search, 10)
     found = explain(search, trials, asked=12)
     assert (found.done, found.finished, found.begun) == (10, len(trials), len(latest(trials)))
-    assert found.pace == (1.5, 1.5, 1.5) and found.seconds.refined.count >= found.seconds.refined.total - 2
+    assert (
+        found.pace == (1.5, 1.5, 1.5)
+        and found.seconds.refined.count >= found.seconds.refined.total - 2
+    )
     left = 12 * 9 - found.spending.epochs
     an_epoch = (
         sum(SECONDS[one.proposal.row] * own_epochs(one.proposal, 9) / 9 for one in trials)
@@ -145,22 +194,40 @@ def test_a_forecast_of_the_end_is_held_against_scores_at_the_end_only():
     assert {one.slot: one.score for one in found.slots} == {
         slot: at_end.get(one.row) for slot, one in made.items()
     }
-    assert any(one.score is not None for one in found.slots) and any(one.score is None for one in found.slots)
-    assert all(isinstance(one.forecast, Forecast) and one.inside is (None if one.score is None else
-               one.forecast.holds(one.score)) for one in found.slots)
+    assert any(one.score is not None for one in found.slots) and any(
+        one.score is None for one in found.slots
+    )
+    assert all(
+        isinstance(one.forecast, Forecast)
+        and one.inside is (None if one.score is None else one.forecast.holds(one.score))
+        for one in found.slots
+    )
 
 
 def test_where_all_that_scored_diverged_later_there_is_an_explanation_without_a_model():
     trials = spent(
-        search_of(), 3, lambda one: loss(one) if one.rung == 0 and one.slot % 9 != 4 else Outcome("diverged")
+        search_of(),
+        3,
+        lambda one: loss(one) if one.rung == 0 and one.slot % 9 != 4 else Outcome("diverged"),
     )
     rows = {one.proposal.row for one in trials if one.score is None}
     kept = [one for one in trials if one.proposal.row in rows]
     again = [
         Trial(
             Proposal(
-                slot, one.proposal.row, one.proposal.configuration, 0, (), (), 1.0, None, one.proposal.epochs,
-                None, 0, 0, one.proposal.rung,
+                slot,
+                one.proposal.row,
+                one.proposal.configuration,
+                0,
+                (),
+                (),
+                1.0,
+                None,
+                one.proposal.epochs,
+                None,
+                0,
+                0,
+                one.proposal.rung,
             ),
             one.outcome,
         )

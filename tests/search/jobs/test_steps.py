@@ -30,7 +30,9 @@ from fovnet.search.space import Space
 from fovnet.search.spend.schedule import FULL, Kind, Schedule
 from fovnet.search.trial import Outcome, Proposal, Trial
 
-SPACE = Space.of({"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]})
+SPACE = Space.of(
+    {"depth": range(5), "width": range(6), "kind": ["a", "b", "c"], "flag": [False, True]}
+)
 # durations span a hundredfold
 SECONDS = np.random.default_rng(1).lognormal(0.0, 1.5, len(SPACE))
 
@@ -39,7 +41,9 @@ def searched(
     method: str = "random", workers: int = 4, fit: int = len(SPACE), schedule: Schedule = FULL
 ) -> Search:
     """A search over the toy space, of which the first `fit` rows fit."""
-    return Search(SPACE, method, 3, workers, 40, 4, SECONDS, np.arange(len(SPACE)) < fit, schedule=schedule)
+    return Search(
+        SPACE, method, 3, workers, 40, 4, SECONDS, np.arange(len(SPACE)) < fit, schedule=schedule
+    )
 
 
 def train(proposal: Proposal) -> Future[Outcome]:
@@ -47,7 +51,9 @@ def train(proposal: Proposal) -> Future[Outcome]:
     diverge."""
     depth, width = int(proposal.configuration["depth"]), int(proposal.configuration["width"])
     loss = float(
-        (depth - 2) ** 2 + 0.3 * (width - 4) ** 2 + np.random.default_rng(proposal.seed).normal(0.0, 0.01)
+        (depth - 2) ** 2
+        + 0.3 * (width - 4) ** 2
+        + np.random.default_rng(proposal.seed).normal(0.0, 0.01)
     )
     future: Future[Outcome] = Future()
     future.set_result(
@@ -59,7 +65,11 @@ def train(proposal: Proposal) -> Future[Outcome]:
 
 
 def run_as_jobs(
-    folder: Path, search: Search, trials: int, order: np.random.Generator, source: str = "slices",
+    folder: Path,
+    search: Search,
+    trials: int,
+    order: np.random.Generator,
+    source: str = "slices",
     stop: float | None = None,
 ) -> list[Trial]:
     """The trials, each act called as soon as its inputs exist, one of all that could be called drawn by
@@ -101,7 +111,9 @@ def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(
     ]
 
 
-@pytest.mark.parametrize(("kind", "method"), [("hyperband", "random"), ("asha", "random"), ("asha", "gp-ei")])
+@pytest.mark.parametrize(
+    ("kind", "method"), [("hyperband", "random"), ("asha", "random"), ("asha", "gp-ei")]
+)
 def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
     tmp_path: Path, kind: Kind, method: str
 ) -> None:
@@ -112,7 +124,9 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
     for order in range(2):
         jobs = run_as_jobs(tmp_path / str(order), search, 6, np.random.default_rng(order))
         assert repr(jobs) == repr(whole)
-    assert [replay(tmp_path / "0", slot) for slot in range(len(whole))] == [trial.proposal for trial in whole]
+    assert [replay(tmp_path / "0", slot) for slot in range(len(whole))] == [
+        trial.proposal for trial in whole
+    ]
     # its proposals have the epochs of so many
     assert request_of(tmp_path / "1", len(whole)).trials == 6
     more = run_as_jobs(tmp_path / "1", search, 8, np.random.default_rng(0))
@@ -126,7 +140,9 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
 
 
 @pytest.mark.parametrize("kind", ["hyperband", "asha"])
-def test_under_a_schedule_too_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path, kind: Kind) -> None:
+def test_under_a_schedule_too_a_space_used_up_ends_it_with_a_sentence(
+    tmp_path: Path, kind: Kind
+) -> None:
     search = searched(workers=1, fit=7, schedule=Schedule(kind, 9, 3))
     trials = run_as_jobs(tmp_path / "jobs", search, 99, np.random.default_rng(0))
     assert repr(trials) == repr(go_on(search, trials=99, journal=tmp_path / "whole", submit=train))
@@ -149,13 +165,19 @@ def test_a_space_used_up_ends_it_with_a_sentence(tmp_path: Path) -> None:
         assert refused.value.code == "search-ended"
 
 
-def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gain(tmp_path: Path) -> None:
+def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gain(
+    tmp_path: Path,
+) -> None:
     search = searched("gp-ei", workers=2)
     whole = go_on(search, trials=30, journal=tmp_path / "whole", submit=train)
     bound = float(
-        np.median([trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast])
+        np.median(
+            [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
+        )
     )
-    stopped = go_on(search, trials=30, journal=tmp_path / "stopped", submit=train, stop_below_regret=bound)
+    stopped = go_on(
+        search, trials=30, journal=tmp_path / "stopped", submit=train, stop_below_regret=bound
+    )
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
     assert (
@@ -172,7 +194,9 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     ).finished == len(stopped)
 
 
-def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(tmp_path: Path) -> None:
+def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
+    tmp_path: Path,
+) -> None:
     """The header's bytes are the same, too, so that a workflow has no reason to repeat a slot."""
     search = searched()
     before = run_as_jobs(tmp_path, search, 6, np.random.default_rng(0))
@@ -185,7 +209,7 @@ def test_begun_anew_for_the_same_slices_it_keeps_its_trials_and_for_others_none(
     longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)
     with pytest.raises(SearchError, match="journal-of-another-search"):
         begin(longer, tmp_path, "slices")
-    (tmp_path / "search.json").unlink()                 # as Snakemake does before a job that writes it
+    (tmp_path / "search.json").unlink()  # as Snakemake does before a job that writes it
     with pytest.raises(SearchError, match="journal-of-another-search"):
         begin(longer, tmp_path, "slices")
     begin(search, tmp_path, "slices")
@@ -210,10 +234,20 @@ def test_what_lies_beside_a_journal_is_written_by_whoever_may_begin_it(tmp_path:
 def test_the_record_of_an_earlier_proposal_is_not_the_slots(tmp_path: Path) -> None:
     """Its checkpoint would be removed, as that of a training that is over."""
     for seed in (3, 4):
-        run_as_jobs(tmp_path / str(seed), replace(searched(), seed=seed), 4, np.random.default_rng(0))
-    (tmp_path / "3" / "slot-0001.json").write_bytes((tmp_path / "4" / "slot-0001.json").read_bytes())
+        run_as_jobs(
+            tmp_path / str(seed), replace(searched(), seed=seed), 4, np.random.default_rng(0)
+        )
+    (tmp_path / "3" / "slot-0001.json").write_bytes(
+        (tmp_path / "4" / "slot-0001.json").read_bytes()
+    )
     (tmp_path / "3" / "slot-0002.json").write_text("half a reco")
-    assert [on_record(tmp_path / "3", slot) for slot in range(5)] == [True, False, False, True, False]
+    assert [on_record(tmp_path / "3", slot) for slot in range(5)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
     go_on(searched(), trials=2, journal=tmp_path / "whole", submit=train)
     assert [on_record(tmp_path / "whole", slot) for slot in range(3)] == [True, True, False]
 
@@ -235,7 +269,7 @@ def test_what_is_missing_or_belongs_elsewhere_is_refused_by_name(tmp_path: Path)
         json.dumps({**third, "proposal": {**third["proposal"], "seed": 1}})
     )
     assert code(propose, tmp_path, 3) == "slot-contradiction"
-    finish(tmp_path, 2, train)                         # the trial of another proposal is trained anew
+    finish(tmp_path, 2, train)  # the trial of another proposal is trained anew
     assert gather(tmp_path, 3)[2].proposal.seed == 1
     (tmp_path / "slot-0001.json").write_text("{")
     assert code(propose, tmp_path, 3) == "slot-damaged"

@@ -27,7 +27,9 @@ def test_the_row_is_that_of_greatest_expected_improvement_of_the_mixture_on_the_
 def test_the_order_in_which_trials_came_changes_no_bit():
     order = np.random.default_rng(9).permutation(25)
     rows = np.concatenate([ROWS[order], ROWS[25:]])
-    assert ensemble_improvement(view(LOSSES[order], rows)) == ensemble_improvement(view(LOSSES[:25]))
+    assert ensemble_improvement(view(LOSSES[order], rows)) == ensemble_improvement(
+        view(LOSSES[:25])
+    )
 
 
 def test_rows_beyond_a_chunk_are_believed_as_within_one(monkeypatch):
@@ -43,7 +45,9 @@ def test_distances_count_as_the_targets_say():
     y = LOSSES[:25]
     assert ensemble_improvement(view(8.0 * y)).row == ensemble_improvement(view(y)).row
     raw, ranked = (Modelling(targets=targets) for targets in ("raw", "ranked"))
-    means = [[believed(view(of, modelling=how)).mean for of in (y, np.exp(y))] for how in (raw, ranked)]
+    means = [
+        [believed(view(of, modelling=how)).mean for of in (y, np.exp(y))] for how in (raw, ranked)
+    ]
     assert np.abs(means[0][0] - means[0][1]).max() > 0.01 and (means[1][0] == means[1][1]).all()
 
 
@@ -68,7 +72,9 @@ def test_pending_rows_weigh_the_members_anew():
 
 
 def test_its_networks_are_new_at_every_slot():
-    assert (believed(view(LOSSES[:9])).mean != believed(view(LOSSES[:9], slot=10)).mean).mean() > 0.9
+    assert (
+        believed(view(LOSSES[:9])).mean != believed(view(LOSSES[:9], slot=10)).mean
+    ).mean() > 0.9
 
 
 def test_it_knows_the_bowl_where_it_has_seen_rows_and_is_less_sure_where_it_has_not():
@@ -87,7 +93,10 @@ def test_a_forecast_is_the_loss_at_the_places_of_the_belief_among_those_seen():
     seen = view(np.arange(9.0), modelling=Modelling(targets="raw"))
     belief, row = believed(seen), int(ROWS[9])
     unit = belief.target.unit
-    belief.mean[0, row], belief.variance[0, row] = belief.target.values[4] + 0.2 / unit, (0.5 / unit) ** 2
+    belief.mean[0, row], belief.variance[0, row] = (
+        belief.target.values[4] + 0.2 / unit,
+        (0.5 / unit) ** 2,
+    )
     told = foretold(seen, belief, Chances(seen), row)
     assert (told.score, told.low, told.high) == (4.5, None, 5.45)
 
@@ -111,5 +120,7 @@ def test_it_beats_chance_on_a_bowl():
         outcome = lambda one: Outcome("completed", score=float(loss[one.row]))  # noqa: E731
         return min(one.score for one in path(search_of(GRID, method, seed=seed), outcome, 25))
 
-    ends = np.array([[end(method, seed) for method in ("ensemble-ei", "random")] for seed in range(2)])
+    ends = np.array(
+        [[end(method, seed) for method in ("ensemble-ei", "random")] for seed in range(2)]
+    )
     assert (ends[:, 0] <= ends[:, 1]).all() and np.median(ends[:, 0]) <= np.sort(loss)[2]

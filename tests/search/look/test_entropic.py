@@ -7,7 +7,12 @@ from scipy.special import entr, log_ndtr
 
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
-from fovnet.search.look.entropic import MINIMA, entropy_search, entropy_search_portfolio, max_value_entropy
+from fovnet.search.look.entropic import (
+    MINIMA,
+    entropy_search,
+    entropy_search_portfolio,
+    max_value_entropy,
+)
 from fovnet.search.look.feasibility import CAUTION, WARINESS, Chances
 from fovnet.search.look.gaussian import believe
 from fovnet.search.look.view import Modelling, View
@@ -21,7 +26,11 @@ def view_of(space, rows, outcome_of, **changes):
     trials, free = trials_at(space, rows, outcome_of), np.ones(len(space), dtype=bool)
     free[[*rows, *changes.get("pending", ())]] = False
     rest = {
-        "pending": (), "free": free, "slot": len(rows), "seed": 3, "initial": 1,
+        "pending": (),
+        "free": free,
+        "slot": len(rows),
+        "seed": 3,
+        "initial": 1,
         "predicted_seconds": np.ones(len(space)),
     }
     return View(space, trials, **{**rest, **changes})
@@ -31,7 +40,9 @@ def textbook(view):
     """(M,) log information on the value of the lowest row: quartiles by bisection, minima by the Gumbel law,
     one mean over all of them."""
     belief, rng = believe(view), np.random.default_rng([view.seed, view.slot, 7])
-    may = np.flatnonzero(view.free | np.isin(np.arange(len(view.space)), [*view.pending, *belief.known]))
+    may = np.flatnonzero(
+        view.free | np.isin(np.arange(len(view.space)), [*view.pending, *belief.known])
+    )
     total = np.zeros(len(view.space))
     for mean, variance in zip(belief.mean, belief.variance, strict=True):
         m, s = mean[may], np.sqrt(np.maximum(variance[may], 1e-18))
@@ -41,12 +52,16 @@ def textbook(view):
             for _ in range(60):
                 middle = 0.5 * (low + high)
                 low, high = (
-                    (middle, high) if 1 - np.exp(log_ndtr((m - middle) / s).sum()) < share else (low, middle)
+                    (middle, high)
+                    if 1 - np.exp(log_ndtr((m - middle) / s).sum()) < share
+                    else (low, middle)
                 )
             quartiles.append(middle)
         b = (quartiles[2] - quartiles[0]) / (np.log(-np.log(0.25)) - np.log(-np.log(0.75)))
         a = -quartiles[1] + b * np.log(np.log(2.0))
-        y = np.minimum(-(a - b * np.log(-np.log(rng.random(MINIMA)))), mean[belief.known].min() - 1e-6)
+        y = np.minimum(
+            -(a - b * np.log(-np.log(rng.random(MINIMA)))), mean[belief.known].min() - 1e-6
+        )
         gamma = (mean - y[:, None]) / np.sqrt(np.maximum(variance, 1e-18))
         ratio = np.exp(-0.5 * gamma**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(gamma))
         total += (0.5 * gamma * ratio - log_ndtr(gamma)).mean(axis=0)
@@ -67,11 +82,17 @@ def test_gp_mes_takes_the_most_informative_of_all_free_rows(seed, how):
     def outcome(row):
         if memory[row] > np.quantile(memory, 0.8):
             return Outcome("out_of_memory")
-        return Outcome("diverged") if row % 5 == seed else Outcome("completed", score=float(loss[row]))
+        return (
+            Outcome("diverged") if row % 5 == seed else Outcome("completed", score=float(loss[row]))
+        )
 
     rows = rng.permutation(len(SPACE))[:28].tolist()
     view = view_of(
-        SPACE, rows[:25], outcome, pending=tuple(rows[25:]), modelling=how,
+        SPACE,
+        rows[:25],
+        outcome,
+        pending=tuple(rows[25:]),
+        modelling=how,
         memory=memory if seed % 2 else None,
     )
     free, chances = np.flatnonzero(view.free), Chances(view)
@@ -106,7 +127,9 @@ def told_by(view, rows, draws=10_000):
     """{row: information on which row is the lowest}: a draw's places before and after each of 25 values, for
     all rows that may be it."""
     mean, covariance, noise = joint(view)
-    may = np.flatnonzero(view.free | np.isin(np.arange(len(view.space)), [*view.pending, *view.scored[0]]))
+    may = np.flatnonzero(
+        view.free | np.isin(np.arange(len(view.space)), [*view.pending, *view.scored[0]])
+    )
     rng = np.random.default_rng(99)
     F = rng.multivariate_normal(mean, covariance, draws, method="eigh")
     z = np.linspace(-4.2, 4.2, 25)
@@ -133,7 +156,10 @@ def tiny_view(seed, **changes):
     loss = np.sin(3 * TINY.unit_cube[:, 0]) + TINY.unit_cube[:, 1]
     rows = np.random.default_rng(seed).permutation(24)[:9].tolist()
     return view_of(
-        TINY, rows[:7], lambda row: Outcome("completed", score=float(loss[row])), pending=tuple(rows[7:]),
+        TINY,
+        rows[:7],
+        lambda row: Outcome("completed", score=float(loss[row])),
+        pending=tuple(rows[7:]),
         **changes,
     )
 
@@ -151,7 +177,9 @@ def test_gp_es_takes_the_row_that_tells_most_about_which_is_the_lowest(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_gp_esp_takes_of_the_choices_of_the_others_the_one_that_tells_most(seed):
     view = tiny_view(seed)
-    rows = {METHODS[name].look(view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")}
+    rows = {
+        METHODS[name].look(view).row for name in ("gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes")
+    }
     told, choice = told_by(view, rows), entropy_search_portfolio(view)
     assert choice.row in rows and told[choice.row] > max(told.values()) - 0.03
 
@@ -162,8 +190,11 @@ def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(
     space = Space.of({"a": range(30), "b": range(8)})
     rows = np.random.default_rng(1).permutation(240)[:40].tolist()
     view = view_of(
-        space, rows,
-        lambda row: Outcome("diverged") if row // 8 > 20 else Outcome("completed", score=-float(row // 8)),
+        space,
+        rows,
+        lambda row: (
+            Outcome("diverged") if row // 8 > 20 else Outcome("completed", score=-float(row // 8))
+        ),
     )
     assert Chances(view).log_chance(np.array([method(view).row]))[0] > np.log(0.5)
 
@@ -172,5 +203,7 @@ def test_a_row_that_would_hardly_train_is_left_alone_however_much_it_would_tell(
 def test_more_scored_rows_than_contenders_leave_the_last_free_ones_to_choose_from(method):
     space = Space.of({"a": range(16), "b": range(16)})
     rows = np.random.default_rng(1).permutation(256)[:253].tolist()
-    view = view_of(space, rows, lambda row: Outcome("completed", score=-float(row % 16) - (row in rows[:3])))
+    view = view_of(
+        space, rows, lambda row: Outcome("completed", score=-float(row % 16) - (row in rows[:3]))
+    )
     assert view.free[method(view).row]

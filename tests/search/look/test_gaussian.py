@@ -27,8 +27,12 @@ from fovnet.search.trial import Outcome, Proposal, Trial, latest
 GAUSSIAN = ["gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp"]
 SPACE = Space.of({"a": range(12), "b": range(8), "c": ["x", "y", "z"]})
 MODELLING = [
-    Modelling(), Modelling(targets="raw"), Modelling(targets="ranked"),
-    Modelling(kernel="squared-exponential"), Modelling(hyperparameters="sampled"), Modelling(per_second=True),
+    Modelling(),
+    Modelling(targets="raw"),
+    Modelling(targets="ranked"),
+    Modelling(kernel="squared-exponential"),
+    Modelling(hyperparameters="sampled"),
+    Modelling(per_second=True),
 ]
 
 
@@ -39,7 +43,10 @@ def bowl(space):
 
 def trials_at(space, rows, outcome_of):
     return tuple(
-        Trial(Proposal(slot, row, space.configuration(row), 0, tuple(range(slot)), (), 1.0), outcome_of(row))
+        Trial(
+            Proposal(slot, row, space.configuration(row), 0, tuple(range(slot)), (), 1.0),
+            outcome_of(row),
+        )
         for slot, row in enumerate(map(int, rows))
     )
 
@@ -55,8 +62,11 @@ def seen(count, seed=0, fails=lambda row: False):
     rows = np.random.default_rng(seed).permutation(len(SPACE))[:count]
     loss = bowl(SPACE)
     return trials_at(
-        SPACE, rows,
-        lambda row: Outcome("diverged") if fails(row) else Outcome("completed", score=float(loss[row])),
+        SPACE,
+        rows,
+        lambda row: (
+            Outcome("diverged") if fails(row) else Outcome("completed", score=float(loss[row]))
+        ),
     )
 
 
@@ -68,13 +78,17 @@ def test_with_noise_too_the_regret_is_no_less_than_what_is_to_be_gained_on_avera
     """
     rng, rows = np.random.default_rng(4), np.arange(1, 30, 3)
     free = ~np.isin(np.arange(30), rows)
-    process = Growing(np.linspace(0, 1, 30)[:, None], Scales.plain(1), np.log([0.15, 1.0, 1.0]), settled=10)
+    process = Growing(
+        np.linspace(0, 1, 30)[:, None], Scales.plain(1), np.log([0.15, 1.0, 1.0]), settled=10
+    )
     covariance = matern52((np.subtract.outer(process.scaled[:, 0], process.scaled[:, 0])) ** 2)[0]
     promised, gained, naive = [], [], []
     for f in rng.multivariate_normal(np.zeros(30), covariance, 400):
         y = f[rows] + rng.standard_normal(10)
         mean, variance = process.posterior(rows, y, rows[:0])
-        belief = Belief(rows, rows, Target(y, y, 1.0), (process,), mean[None], variance[None], float(y.min()))
+        belief = Belief(
+            rows, rows, Target(y, y, 1.0), (process,), mean[None], variance[None], float(y.min())
+        )
         promised.append(belief.regret(free))
         gained.append(max(f[rows[mean[rows].argmin()]] - f[free].min(), 0.0))
         naive.append(expected_regret(mean[free], variance[free], y.min()))
@@ -91,10 +105,16 @@ def test_gp_ei_takes_the_best_of_all_free_rows(seed):
     free = np.flatnonzero(view.free)
     theta = belief.processes[0].theta
     mean, variance = gp.posterior(
-        SPACE.unit_cube[free], SPACE.unit_cube[belief.known], belief.target.values, theta, SPACE.scales,
+        SPACE.unit_cube[free],
+        SPACE.unit_cube[belief.known],
+        belief.target.values,
+        theta,
+        SPACE.scales,
         KERNELS["matern52"],
     )
-    total = log_expected_improvement(mean, variance, belief.best) + WARINESS * chances.log_chance(free)
+    total = log_expected_improvement(mean, variance, belief.best) + WARINESS * chances.log_chance(
+        free
+    )
     assert total[free == expected_improvement(view).row][0] == pytest.approx(total.max(), abs=1e-6)
 
 
@@ -104,7 +124,9 @@ def test_what_came_of_fewer_slots_begins_what_came_of_more(memory):
     ended."""
     statuses = ["completed", "diverged", "out_of_memory", "error", "timeout"]
     trials = trials_at(
-        SPACE, range(60), lambda row: Outcome(statuses[row % 5], score=1.0 if row % 5 == 0 else None)
+        SPACE,
+        range(60),
+        lambda row: Outcome(statuses[row % 5], score=1.0 if row % 5 == 0 else None),
     )
     rows, trained = view_of(trials, memory=memory).outcomes
     fewer, trained_of_fewer = view_of(trials[:37], memory=memory).outcomes
@@ -125,7 +147,9 @@ def test_the_chances_are_asked_only_where_they_can_matter_and_nothing_is_missed(
     rows = rng.permutation(len(space))[:40]
     view = view_of(
         trials_at(
-            space, rows, lambda row: Outcome("diverged") if row % 2 else Outcome("completed", score=1.0)
+            space,
+            rows,
+            lambda row: Outcome("diverged") if row % 2 else Outcome("completed", score=1.0),
         ),
         space=space,
     )
@@ -192,7 +216,9 @@ def test_thompson_draws_each_row_as_often_as_it_is_the_lowest():
     K = process.s2 * KERNELS["matern52"](gp.squared_gaps(process.scaled).sum(axis=0))[0]
     solved = cho_solve(cho_factor(K[np.ix_(known, known)] + process.noise * np.eye(5)), K[known])
     mean, covariance = solved.T @ belief.target.values, K - K[:, known] @ solved
-    joint = np.random.default_rng(0).multivariate_normal(mean, covariance, 20_000, method="eigh")[:, free]
+    joint = np.random.default_rng(0).multivariate_normal(mean, covariance, 20_000, method="eigh")[
+        :, free
+    ]
     expected = np.bincount(joint.argmin(axis=1), minlength=len(free)) / 20_000
     rows = [thompson(view_of(trials, space=space, seed=seed)).row for seed in range(800)]
     found = np.array([rows.count(row) for row in free]) / 800
@@ -207,7 +233,10 @@ def test_a_second_is_worth_what_it_costs():
 
     def dear(how):
         return sum(
-            seconds[expected_improvement(view_of(seen(15, seed), seconds=seconds, modelling=how)).row] > 1
+            seconds[
+                expected_improvement(view_of(seen(15, seed), seconds=seconds, modelling=how)).row
+            ]
+            > 1
             for seed in range(8)
         )
 
@@ -224,11 +253,15 @@ def test_a_hidden_memory_limit_is_learned_from_the_estimate_and_not_from_the_pla
 
     def outcome(row):
         return (
-            Outcome("out_of_memory") if memory[row] > limit else Outcome("completed", score=float(loss[row]))
+            Outcome("out_of_memory")
+            if memory[row] > limit
+            else Outcome("completed", score=float(loss[row]))
         )
 
     chance = np.exp(
-        Chances(view_of(trials_at(SPACE, rows, outcome), memory=memory)).log_chance(np.arange(len(SPACE)))
+        Chances(view_of(trials_at(SPACE, rows, outcome), memory=memory)).log_chance(
+            np.arange(len(SPACE))
+        )
     )
     assert chance[memory < 0.8 * limit].min() > 0.9 and chance[memory > 1.25 * limit].max() < 0.1
     order = np.argsort(memory)
@@ -238,7 +271,10 @@ def test_a_hidden_memory_limit_is_learned_from_the_estimate_and_not_from_the_pla
 def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely_to_train():
     """Rows fit below a limit of memory and diverge at the largest a: both are learned from 40 trials."""
     memory = np.exp(np.random.default_rng(0).normal(20.0, 1.0, len(SPACE)))
-    rows, limit = np.random.default_rng(1).permutation(len(SPACE))[:40], float(np.quantile(memory, 0.7))
+    rows, limit = (
+        np.random.default_rng(1).permutation(len(SPACE))[:40],
+        float(np.quantile(memory, 0.7)),
+    )
 
     def outcome(row):
         diverges = SPACE.rows[row, 0] > 8
@@ -261,7 +297,7 @@ def test_of_rows_that_may_not_fit_or_diverge_those_are_asked_for_that_are_likely
     worst = np.flatnonzero(trains < 0.4)
     # of rows that all hardly will
     assert chances.likely(worst).tolist() == worst[trains[worst] == trains[worst].max()].tolist()
-    for much in (1.0, 3.0, 10.0, 30.0):                     # the larger the better
+    for much in (1.0, 3.0, 10.0, 30.0):  # the larger the better
         promise = much * np.log(memory)
         total = promise + CAUTION * np.log(fits) + WARINESS * (np.log(trains) - np.log(fits))
         assert total[chances.best(every, promise)] == pytest.approx(total.max(), abs=1e-9)
@@ -286,11 +322,13 @@ def test_the_order_in_which_results_arrive_changes_nothing(order):
     trials, proposals = {}, []
     for slot in range(12):
         proposals.append(propose_slot(search, proposals, trials))
-        trials[slot] = Trial(proposals[-1], Outcome("completed", score=float(loss[proposals[-1].row])))
+        trials[slot] = Trial(
+            proposals[-1], Outcome("completed", score=float(loss[proposals[-1].row]))
+        )
     arrived = np.random.default_rng(order).permutation(12).tolist()
-    assert propose_slot(search, proposals, {slot: trials[slot] for slot in arrived}) == propose_slot(
-        search, proposals, trials
-    )
+    assert propose_slot(
+        search, proposals, {slot: trials[slot] for slot in arrived}
+    ) == propose_slot(search, proposals, trials)
 
 
 def chains(count, seed=0):
@@ -301,8 +339,21 @@ def chains(count, seed=0):
         before = None
         for rung in range(1 + (row % 2) + (row % 4 == 3)):
             slot, score = len(trials), float(loss[row] + 0.5 / (rung + 1) + 0.01 * rng.normal())
-            proposal = Proposal(slot, row, SPACE.configuration(row), 0, tuple(range(slot)), (), 1.0,
-                                None, 3**rung, before, rung, 0, rung)
+            proposal = Proposal(
+                slot,
+                row,
+                SPACE.configuration(row),
+                0,
+                tuple(range(slot)),
+                (),
+                1.0,
+                None,
+                3**rung,
+                before,
+                rung,
+                0,
+                rung,
+            )
             trials.append(Trial(proposal, Outcome("completed", score=score)))
             before = slot
     return tuple(trials)
@@ -314,7 +365,8 @@ def test_of_a_training_that_went_on_the_model_sees_the_latest_score_only():
     rows, scores = view.scored
     assert len(rows) == 30 < len(trials)
     assert (
-        scores.tolist() == [one.score for one in latest(trials)] and rows.tolist() == alone.scored[0].tolist()
+        scores.tolist() == [one.score for one in latest(trials)]
+        and rows.tolist() == alone.scored[0].tolist()
     )
     belief, expected = believe(view), believe(alone)
     np.testing.assert_array_equal(belief.processes[0].theta, expected.processes[0].theta)
@@ -325,7 +377,8 @@ def test_with_the_rung_as_an_axis_the_model_is_the_textbooks_over_all_scores_and
     """Three rungs at 0, ½ and 1 of one axis more; pending rows count as observed at the end, at their
     mean."""
     view = replace(
-        view_of(chains(30), modelling=Modelling(targets="raw", fidelity="axis")), rungs=(1, 3, 9),
+        view_of(chains(30), modelling=Modelling(targets="raw", fidelity="axis")),
+        rungs=(1, 3, 9),
         pending=(5, 77),
     )
     rows, rungs, scores = view.observations

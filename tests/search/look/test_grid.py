@@ -34,8 +34,11 @@ def test_it_begins_in_the_middle(sizes):
 @pytest.mark.parametrize(
     "levels",
     [
-        {"a": range(4), "b": range(3), "c": ["x", "y", "z"]}, {"a": range(17)},
-        {"a": [False, True], "b": range(9)}, {"a": [1]}, {f"{axis}": [0, 1] for axis in range(6)},
+        {"a": range(4), "b": range(3), "c": ["x", "y", "z"]},
+        {"a": range(17)},
+        {"a": [False, True], "b": range(9)},
+        {"a": [1]},
+        {f"{axis}": [0, 1] for axis in range(6)},
     ],
     ids=len,
 )
@@ -76,10 +79,14 @@ def test_scores_and_failures_change_nothing():
     paths = [
         [
             trial.proposal.row
-            for trial in path(search_of(space, "grid", workers=workers), lambda proposal, end=end: end, 12)
+            for trial in path(
+                search_of(space, "grid", workers=workers), lambda proposal, end=end: end, 12
+            )
         ]
         for workers, end in (
-            (1, Outcome("completed", score=1.0)), (1, Outcome("diverged")), (4, Outcome("error")),
+            (1, Outcome("completed", score=1.0)),
+            (1, Outcome("diverged")),
+            (4, Outcome("error")),
         )
     ]
     assert paths[0] == paths[1] == paths[2]

@@ -27,7 +27,9 @@ PART = Space(MIXED.axes, MIXED.rows[np.random.default_rng(1).permutation(len(MIX
 
 def trial(row, score, *, slot=0, space=MIXED, status="completed"):
     proposal = Proposal(slot, row, space.configuration(row), 0, tuple(range(slot)), (), 1.0)
-    return Trial(proposal, Outcome(status, score=score if status in ("completed", "pruned") else None))
+    return Trial(
+        proposal, Outcome(status, score=score if status in ("completed", "pruned") else None)
+    )
 
 
 def searched(space, method, loss, slots, seed=0, best=None, polling=POLLING, **changes):
@@ -37,16 +39,22 @@ def searched(space, method, loss, slots, seed=0, best=None, polling=POLLING, **c
         search_of(space, method, seed=seed, start=start, initial=None, **changes), polling=polling
     )
     trials = {}
-    while len(trials) < slots and not any(loss[one.proposal.row] == best for one in trials.values()):
+    while len(trials) < slots and not any(
+        loss[one.proposal.row] == best for one in trials.values()
+    ):
         proposal = propose_slot(search, [one.proposal for one in trials.values()], trials)
-        trials[proposal.slot] = Trial(proposal, Outcome("completed", score=float(loss[proposal.row])))
+        trials[proposal.slot] = Trial(
+            proposal, Outcome("completed", score=float(loss[proposal.row]))
+        )
     return search, list(trials.values())
 
 
 # The mesh
 
 
-@pytest.mark.parametrize("space", [LINE, MIXED, PART, paper_space()], ids=["line", "mixed", "list", "paper"])
+@pytest.mark.parametrize(
+    "space", [LINE, MIXED, PART, paper_space()], ids=["line", "mixed", "list", "paper"]
+)
 @given(seed=integers(0, 99), share=integers(0, 10**6), rung=integers(0, 5))
 @settings(max_examples=40)
 def test_every_poll_point_moves_and_by_no_more_than_the_frame(space, seed, share, rung):
@@ -74,7 +82,10 @@ def test_the_last_poll_of_a_grid_is_of_all_neighbours_one_level_away():
 
 def test_a_grid_in_another_order_is_a_grid_and_a_row_lands_on_itself_or_nowhere():
     order = np.random.default_rng(0).permutation(len(MIXED))
-    shuffled, free = Space(MIXED.axes, MIXED.rows[order]), np.random.default_rng(1).random(len(MIXED)) < 0.5
+    shuffled, free = (
+        Space(MIXED.axes, MIXED.rows[order]),
+        np.random.default_rng(1).random(len(MIXED)) < 0.5,
+    )
     mesh = mesh_of(shuffled, POLLING, 0)
     assert mesh.full
     for row in range(0, len(MIXED), 37):
@@ -83,15 +94,20 @@ def test_a_grid_in_another_order_is_a_grid_and_a_row_lands_on_itself_or_nowhere(
 
 
 @given(
-    seed=integers(0, 99), centre=integers(0, len(PART) - 1),
+    seed=integers(0, 99),
+    centre=integers(0, len(PART) - 1),
     taken=lists(integers(0, len(PART) - 1), max_size=150),
 )
 @settings(max_examples=40)
-def test_in_a_list_a_point_lands_nearer_to_itself_than_the_centre_is_or_nowhere(seed, centre, taken):
+def test_in_a_list_a_point_lands_nearer_to_itself_than_the_centre_is_or_nowhere(
+    seed, centre, taken
+):
     mesh, free = mesh_of(PART, POLLING, seed), np.ones(len(PART), dtype=bool)
     free[[centre, *taken]] = False
     for point in np.vstack([mesh.poll(centre, 0), mesh.neighbours(centre)]):
-        columns = np.concatenate([axis.columns[level] for axis, level in zip(PART.axes, point, strict=True)])
+        columns = np.concatenate(
+            [axis.columns[level] for axis, level in zip(PART.axes, point, strict=True)]
+        )
         gap = ((PART.unit_cube - columns) ** 2).sum(axis=1)
         landed = mesh.land(point[None], centre, 0, free).tolist()
         nearer = free & (np.round(gap, 12) < np.round(gap[centre], 12))
@@ -102,10 +118,13 @@ def test_in_a_list_a_point_lands_nearer_to_itself_than_the_centre_is_or_nowhere(
 def test_neighbours_are_as_in_the_source_or_all_categories():
     """Figures 4.5 to 4.7 of the thesis: a layer more, a layer less, and the next optimiser with its own
     defaults."""
-    space = Space((
-        Axis("layers", (0, 1, 2, 3)), Axis("optimiser", ("SGD", "Adam", "Adagrad", "RMSProp"), "categorical"),
-        Axis("rate", (0.01, 0.1, 0.5)),
-    ))
+    space = Space(
+        (
+            Axis("layers", (0, 1, 2, 3)),
+            Axis("optimiser", ("SGD", "Adam", "Adagrad", "RMSProp"), "categorical"),
+            Axis("rate", (0.01, 0.1, 0.5)),
+        )
+    )
     centre = space.row_of({"layers": 2, "optimiser": "RMSProp", "rate": 0.5})
 
     def around(*rules):
@@ -122,13 +141,22 @@ def test_neighbours_are_as_in_the_source_or_all_categories():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (Neighbour("optimizer", "next"), "optimizer is not an axis of the space; did you mean 'optimiser'"),
+        (
+            Neighbour("optimizer", "next"),
+            "optimizer is not an axis of the space; did you mean 'optimiser'",
+        ),
         (
             Neighbour("optimiser", "next", (("rat", 0.1),)),
             "search.neighbours.optimiser.reset: rat is not an axis .*'rate'",
         ),
-        (Neighbour("optimiser", "next", (("rate", 0.3),)), "rate has no level 0.3; its levels are 0.1, 1"),
-        (Neighbour("optimiser", "next", (("optimiser", "SGD"),)), "is the axis in which these differ"),
+        (
+            Neighbour("optimiser", "next", (("rate", 0.3),)),
+            "rate has no level 0.3; its levels are 0.1, 1",
+        ),
+        (
+            Neighbour("optimiser", "next", (("optimiser", "SGD"),)),
+            "is the axis in which these differ",
+        ),
         (Neighbour("zzz"), "its axes are optimiser, rate"),
     ],
 )
@@ -138,13 +166,17 @@ def test_neighbours_of_another_space_are_refused(rule, message):
         replace(search_of(space, "mads"), polling=Polling(neighbours=(rule,)))
 
 
-@pytest.mark.parametrize("levels", [{"c": ["p", "q", "r"]}, {"a": [1]}, {"a": [1], "c": ["p", "q"]}])
+@pytest.mark.parametrize(
+    "levels", [{"c": ["p", "q", "r"]}, {"a": [1]}, {"a": [1], "c": ["p", "q"]}]
+)
 @pytest.mark.parametrize("method", ["mads", "a-mads"])
 def test_a_space_without_ordinals_or_of_one_row_is_searched(levels, method):
     space = Space.of(levels)
     rows = [
         one.proposal.row
-        for one in path(search_of(space, method), lambda one: Outcome("completed", score=1.0), len(space))
+        for one in path(
+            search_of(space, method), lambda one: Outcome("completed", score=1.0), len(space)
+        )
     ]
     assert sorted(rows) == list(range(len(space)))
 
@@ -171,7 +203,8 @@ SCORES = lists(sampled_from([1.0, 2.0, 3.0, 4.0, None]), min_size=1, max_size=30
 def test_a_running_trial_counts_as_a_failure_and_one_of_the_machine_as_nothing(scores, running, at):
     mesh = mesh_of(MIXED, POLLING, 0)
     trials = [
-        trial(n, score, slot=n, status="completed" if score else "diverged") for n, score in enumerate(scores)
+        trial(n, score, slot=n, status="completed" if score else "diverged")
+        for n, score in enumerate(scores)
     ]
     failures = [trial(400 + n, None, slot=40 + n, status="timeout") for n in range(running)]
     assert fold(mesh, trials, running) == fold(mesh, [*trials, *failures])
@@ -208,7 +241,9 @@ def test_before_a_restart_elsewhere_every_neighbour_of_the_best_row_was_tried(sp
             + 0.1 * MIXED.rows[:, 2]
             + 0.02 * rng.random(len(MIXED))
         )
-        search, trials = searched(MIXED, "mads", loss, 70, seed, polling=Polling(speculative=speculative))
+        search, trials = searched(
+            MIXED, "mads", loss, 70, seed, polling=Polling(speculative=speculative)
+        )
         for number, one in enumerate(trials):
             before = trials[:number]
             if one.proposal.step != "restart":
@@ -233,7 +268,10 @@ def test_the_certificate_counts_what_was_tried_and_what_fits():
     assert said.configuration == {"a": 4, "b": 4, "c": "p"}
     assert (said.neighbours, said.tried, said.beyond, said.listed) == (6, 6, 1, False)
     course = descent(search, trials)
-    assert sum(count for _, count in course.steps) == 60 and course.steps[0][0] in ("poll", "restart")
+    assert sum(count for _, count in course.steps) == 60 and course.steps[0][0] in (
+        "poll",
+        "restart",
+    )
     assert [point.lowest for point in course.points] == np.minimum.accumulate(
         [one.score for one in trials]
     ).tolist()
@@ -250,10 +288,14 @@ def test_four_workers_poll_four_rows():
 
 def test_the_learned_memory_limit_keeps_polls_below_it():
     trials = [trial(row, 1.0 + row, slot=row) for row in range(3)] + [
-        trial(row, None, slot=row, status="out_of_memory") for row in range(300, 304)]
+        trial(row, None, slot=row, status="out_of_memory") for row in range(300, 304)
+    ]
     memory = 1e9 * (1.0 + np.arange(len(MIXED)))
     view = view_of(
-        MIXED, trials, memory=memory, free=~np.isin(np.arange(len(MIXED)), [0, 1, 2, *range(300, 304)])
+        MIXED,
+        trials,
+        memory=memory,
+        free=~np.isin(np.arange(len(MIXED)), [0, 1, 2, *range(300, 304)]),
     )
     assert mads(view).row < 300
 
@@ -282,8 +324,10 @@ def categories():
 @pytest.mark.parametrize(
     ("problem", "mads_draws", "a_mads_draws"),
     [
-        (bowl(21, (0.35, 0.7)), 17.9, 10.2), (bowl(11, (0.3, 0.7, 0.5)), 21.6, 14.4),
-        (rosenbrock(), 47.0, 68.5), (categories(), 75.8, 19.4),
+        (bowl(21, (0.35, 0.7)), 17.9, 10.2),
+        (bowl(11, (0.3, 0.7, 0.5)), 21.6, 14.4),
+        (rosenbrock(), 47.0, 68.5),
+        (categories(), 75.8, 19.4),
     ],
     ids=["sphere of 2", "sphere of 3", "Rosenbrock", "categories"],
 )
@@ -293,7 +337,9 @@ def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(
     """Means of 20 seeds; random search needs 154 to 268."""
     space, loss = problem
     for method, draws in (("mads", mads_draws), ("a-mads", a_mads_draws)):
-        needed = [len(searched(space, method, loss, 300, seed, loss.min())[1]) for seed in range(20)]
+        needed = [
+            len(searched(space, method, loss, 300, seed, loss.min())[1]) for seed in range(20)
+        ]
         assert np.mean(needed) <= 1.4 * draws
 
 
@@ -302,7 +348,11 @@ def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(
 
 def test_scores_are_scaled_by_the_median_and_failures_bend_nothing():
     assert scaled(np.array([1.0, 3.0, 2.0, np.inf, 50.0])).tolist() == [
-        0.0, 1.0, pytest.approx(2 / 3), 1.0, 1.0,
+        0.0,
+        1.0,
+        pytest.approx(2 / 3),
+        1.0,
+        1.0,
     ]
     assert scaled(np.array([2.0, 2.0, np.inf])).tolist() == [0.0, 0.0, 1.0]
     assert scaled(np.array([0.0, 1e-287, 1e30])).tolist() == [0.0, 1.0, 1.0]
@@ -317,7 +367,9 @@ def test_the_target_falls_with_success_rises_without_and_stays_below_the_best():
 def test_every_second_slot_is_a_global_search_and_fixed_categories_stay():
     loss = categories()[1]
     _, trials = searched(MIXED, "a-mads", loss, 20)
-    assert [one.proposal.slot for one in trials if one.proposal.step == "search"] == list(range(4, 20, 2))
+    assert [one.proposal.slot for one in trials if one.proposal.step == "search"] == list(
+        range(4, 20, 2)
+    )
     _, trials = searched(MIXED, "a-mads", loss, 20, polling=Polling(categories="fixed"))
     for number, one in enumerate(trials):
         if one.proposal.step == "search":

@@ -8,7 +8,15 @@ import pytest
 from fovnet.errors import SearchError
 from fovnet.search.journal import opened, read_search, refuse_another_search
 from fovnet.search.look import ranking
-from fovnet.search.look.ranking import best_ranked, fitted, forecast, in_order, misplaced, places, promises
+from fovnet.search.look.ranking import (
+    best_ranked,
+    fitted,
+    forecast,
+    in_order,
+    misplaced,
+    places,
+    promises,
+)
 from fovnet.search.look.view import RANKING, Ranking
 from fovnet.search.space import Space, places_of
 from fovnet.search.trial import Forecast, Outcome, Proposal, Trial
@@ -17,7 +25,7 @@ from tests.search.test_methods import path, search_of, view_of
 GRID = Space.of({"a": range(11), "b": range(5), "c": ["x", "y", "z"], "d": [False, True]})
 SIZE = len(GRID)
 ROWS = np.random.default_rng(7).permutation(SIZE)
-LOSSES = np.round(np.random.default_rng(8).normal(size=SIZE), 1)               # with ties
+LOSSES = np.round(np.random.default_rng(8).normal(size=SIZE), 1)  # with ties
 NONE = GRID.unit_cube[:0]
 QUICK, BRISK = Ranking(epochs=40), Ranking(epochs=100, members=5)
 
@@ -47,7 +55,9 @@ def view(losses, rows=ROWS, **changes):
 )
 def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasing):
     how = replace(QUICK, loss=loss)
-    seen, mapped = (in_order(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25])))
+    seen, mapped = (
+        in_order(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25]))
+    )
     assert seen.key == mapped.key
     assert (
         best_ranked(view(LOSSES[:25], ranking=how)).row
@@ -85,7 +95,9 @@ def test_the_last_bits_of_the_inputs_change_no_row():
         search = replace(search_of(space, "ranking", seed=seed), ranking=BRISK)
         return [
             one.proposal.row
-            for one in path(search, lambda one: Outcome("completed", score=float(loss[one.row])), 20)
+            for one in path(
+                search, lambda one: Outcome("completed", score=float(loss[one.row])), 20
+            )
         ]
 
     assert all(rows(seed, 1e-15) == rows(seed, 0.0) for seed in range(4))
@@ -94,7 +106,8 @@ def test_the_last_bits_of_the_inputs_change_no_row():
 def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_kept():
     drawn = [ranking._listed(300, np.random.default_rng(seed)) for seed in range(40)]
     assert all(
-        (one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128 for one in drawn
+        (one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128
+        for one in drawn
     )
     assert len(np.unique(np.concatenate(drawn))) == 300
     seen = in_order(ROWS[:300], bowl()[ROWS[:300]])
@@ -107,9 +120,13 @@ def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
     """exp of at most ±k: the loss then cannot fall as far, and the order is learned all the same."""
     seen = in_order(ROWS[:12], bowl()[ROWS[:12]])
     free, kept = (fitted(GRID, seen.key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
-    spans = [np.ptp(one.scores(GRID.unit_cube[seen.rows], NONE), axis=1).mean() for one in (free, kept)]
-    assert spans[1] > 2.0 * spans[0]                                 # raw ones, which grow for the same odds
-    assert (places(kept.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0).argsort()[:3] < 4).all()
+    spans = [
+        np.ptp(one.scores(GRID.unit_cube[seen.rows], NONE), axis=1).mean() for one in (free, kept)
+    ]
+    assert spans[1] > 2.0 * spans[0]  # raw ones, which grow for the same odds
+    assert (
+        places(kept.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0).argsort()[:3] < 4
+    ).all()
 
 
 def test_acquisitions_by_hand():
@@ -128,7 +145,8 @@ def test_acquisitions_by_hand():
 def test_pending_rows_weigh_the_members_anew_and_none_weigh_them_alike():
     s = np.random.default_rng(3).normal(size=(10, 40))
     alone, beside = (
-        promises(s, view(LOSSES[:9], pending=pending, ranking=RANKING)) for pending in ((), (int(ROWS[20]),))
+        promises(s, view(LOSSES[:9], pending=pending, ranking=RANKING))
+        for pending in ((), (int(ROWS[20]),))
     )
     assert not np.allclose(alone, beside) and np.corrcoef(alone, beside)[0, 1] > 0.3
 
@@ -141,7 +159,8 @@ def test_without_two_different_losses_rows_are_spread_without_a_fit(losses):
 
 
 @pytest.mark.parametrize(
-    "how", [Ranking(members=1, epochs=5), Ranking(hidden=(), epochs=5), Ranking(hidden=(3,), epochs=1)]
+    "how",
+    [Ranking(members=1, epochs=5), Ranking(hidden=(), epochs=5), Ranking(hidden=(3,), epochs=1)],
 )
 def test_one_member_one_free_row_and_an_axis_of_one_level_are_no_special_cases(how):
     space = Space.of({"a": range(6), "b": [1]})
@@ -156,17 +175,22 @@ def recorded(count, wrong):
     trials = []
     for i in range(count):
         said = Forecast(float(i) - wrong - 0.25, None, None, 1.0, None)
-        proposal = Proposal(i, int(ROWS[i]), {}, 0, tuple(range(i)), (), 1.0, said if i > 5 else None)
+        proposal = Proposal(
+            i, int(ROWS[i]), {}, 0, tuple(range(i)), (), 1.0, said if i > 5 else None
+        )
         trials.append(Trial(proposal, Outcome("completed", score=float(i))))
     return tuple(trials)
 
 
 def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_until_20_were_made():
     seen = in_order(ROWS[:9], np.arange(9.0))
-    known = np.tile(np.arange(9.0)[::-1], (3, 1))                  # every member ranks the seen rows rightly
+    known = np.tile(np.arange(9.0)[::-1], (3, 1))  # every member ranks the seen rows rightly
     middle = forecast(view(np.arange(9.0)), seen, known, np.array([5.5, 6.5, 4.5]), int(ROWS[9]))
     assert (middle.score, middle.low, middle.expected_regret, middle.chance_to_train) == (
-        2.5, None, None, 1.0,
+        2.5,
+        None,
+        None,
+        1.0,
     )
     assert middle.high == pytest.approx(3.45)
     best = forecast(view(np.arange(9.0)), seen, known, np.full(3, 99.0), int(ROWS[9]))
@@ -179,7 +203,11 @@ def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
     seen, known = in_order(ROWS[:40], losses), np.tile(-losses, (3, 1))
     sure, unsure = (
         forecast(
-            replace(view(losses), trials=recorded(40, wrong)), seen, known, np.full(3, -20.5), int(ROWS[40])
+            replace(view(losses), trials=recorded(40, wrong)),
+            seen,
+            known,
+            np.full(3, -20.5),
+            int(ROWS[40]),
         )
         for wrong in (0, 3)
     )
@@ -225,5 +253,7 @@ def test_the_settings_are_the_searchs_of_this_method_alone_and_its_journal_keeps
     assert "ranking" not in search_of(GRID, "gp-ei").identity
     opened(tmp_path, other).write_header(30, 30, None, [])
     assert read_search(tmp_path).ranking == other.ranking
-    with pytest.raises(SearchError, match=r"its search has ranking = .*'pair'.*journal-of-another-search"):
+    with pytest.raises(
+        SearchError, match=r"its search has ranking = .*'pair'.*journal-of-another-search"
+    ):
         refuse_another_search(tmp_path, usual)

@@ -97,7 +97,10 @@ def test_a_forecast_is_by_place_and_knows_no_regret():
     rows, losses = view.scored
     place = 0.5 + (belief.mean[0, rows] < belief.mean[0, choice.row]).sum()
     said = np.interp(place, np.arange(1.0, 13.0), np.sort(losses))
-    assert choice.forecast.score == pytest.approx(said, rel=1e-5) and choice.forecast.expected_regret is None
+    assert (
+        choice.forecast.score == pytest.approx(said, rel=1e-5)
+        and choice.forecast.expected_regret is None
+    )
 
 
 def taught(prior, **changes):
@@ -111,7 +114,10 @@ def test_a_proposal_follows_from_what_it_saw_beside_other_workers_too_and_comes_
     proposals = [one.proposal for one in trials]
     assert len({one.row for one in proposals}) == 14
     for slot, proposal in enumerate(proposals):
-        assert propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen}) == proposal
+        assert (
+            propose_slot(search, proposals[:slot], {i: trials[i] for i in proposal.seen})
+            == proposal
+        )
 
 
 def left(search, losses, draws):
@@ -123,7 +129,13 @@ def test_like_tasks_help_from_the_second_draw_on_and_shuffled_ones_do_little_har
     found = []
     for seed in range(6):
         losses = loss_of(CENTRES[4], 20 + seed)
-        searches = taught(LIKE, seed=seed), search_of(SPACE, "gp-ei", seed=seed), taught(SHUFFLED, seed=seed)
-        found.append([left(one, losses, draws) for one, draws in zip(searches, (5, 5, 20), strict=True)])
+        searches = (
+            taught(LIKE, seed=seed),
+            search_of(SPACE, "gp-ei", seed=seed),
+            taught(SHUFFLED, seed=seed),
+        )
+        found.append(
+            [left(one, losses, draws) for one, draws in zip(searches, (5, 5, 20), strict=True)]
+        )
     like, own, shuffled = np.mean(found, axis=0)
     assert like < 0.5 * own and shuffled < 0.1 * np.std(LOSSES)

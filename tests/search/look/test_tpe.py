@@ -30,7 +30,11 @@ ENDS = one_of(
 
 
 def trials_of(outcomes, rows=None):
-    rows = np.random.default_rng(7).permutation(SIZE)[: len(outcomes)].tolist() if rows is None else rows
+    rows = (
+        np.random.default_rng(7).permutation(SIZE)[: len(outcomes)].tolist()
+        if rows is None
+        else rows
+    )
     return [
         Trial(Proposal(slot, row, GRID.configuration(row), 0, tuple(range(slot)), (), 1.0), outcome)
         for slot, (row, outcome) in enumerate(zip(rows, outcomes, strict=True))
@@ -42,7 +46,10 @@ def view_of(trials, pending=(), **changes):
     free[[trial.proposal.row for trial in trials]] = False
     free[list(pending)] = False
     rest = {
-        "slot": len(trials) + len(pending), "seed": 0, "initial": 20, "predicted_seconds": np.ones(SIZE),
+        "slot": len(trials) + len(pending),
+        "seed": 0,
+        "initial": 20,
+        "predicted_seconds": np.ones(SIZE),
         "free": free,
     }
     return View(GRID, tuple(trials), tuple(pending), **{**rest, **changes})
@@ -82,10 +89,15 @@ def test_failures_and_pending_trials_are_never_good_and_a_failure_of_the_machine
     outcomes, pending
 ):
     trials = trials_of([*outcomes, *scored([0.0] * pending)])
-    seen, running = trials[: len(outcomes)], [trial.proposal.row for trial in trials[len(outcomes) :]]
+    seen, running = (
+        trials[: len(outcomes)],
+        [trial.proposal.row for trial in trials[len(outcomes) :]],
+    )
     good, others = split(view_of(seen, running))
     counted = [trial for trial in seen if trial.outcome.status != "error"]
-    assert sorted([*good, *others]) == sorted([*(trial.proposal.row for trial in counted), *running])
+    assert sorted([*good, *others]) == sorted(
+        [*(trial.proposal.row for trial in counted), *running]
+    )
     scores = {trial.proposal.row: trial.score for trial in counted if trial.score is not None}
     assert set(good) <= set(scores)
     assert len(good) == min(len(scores), int(np.ceil(np.sqrt(len(counted) + pending) / 4)))
@@ -102,7 +114,9 @@ def test_of_equal_scores_the_first_are_good():
 def test_the_first_twenty_are_drawn_at_random_or_as_many_as_were_asked_for(initial, asked_from):
     search, loss = search_of(GRID, "tpe", initial=initial), bowl()
     assert search.first_slots == asked_from
-    trials = path(search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30)
+    trials = path(
+        search, lambda proposal: Outcome("completed", score=float(loss[proposal.row])), 30
+    )
     for slot in range(1, 30):
         view = view_of(trials[:slot], initial=asked_from)
         assert (trials[slot].proposal.row == uniform(view).row) == (slot < asked_from)
@@ -126,15 +140,25 @@ def test_it_looks_where_the_good_trials_are_and_the_others_are_not():
 def test_with_all_candidates_the_row_of_greatest_ratio_of_masses_is_proposed():
     """The same sum, taken row by row and axis by axis."""
     rows = np.random.default_rng(7).permutation(SIZE)[:60]
-    view, places = view_of(trials_of(scored(bowl()[rows]), rows.tolist()), candidates="all"), places_of(GRID)
+    view, places = (
+        view_of(trials_of(scored(bowl()[rows]), rows.tolist()), candidates="all"),
+        places_of(GRID),
+    )
     good, others = split(view)
     masses = [
-        [mixture(places[group, axis]).log_mass(np.array(one.columns[:, 0])) if one.kind == "ordinal"
-         else np.log(shares(GRID.rows[group, axis], len(one.levels)).shares) for group in (good, others)]
+        [
+            mixture(places[group, axis]).log_mass(np.array(one.columns[:, 0]))
+            if one.kind == "ordinal"
+            else np.log(shares(GRID.rows[group, axis], len(one.levels)).shares)
+            for group in (good, others)
+        ]
         for axis, one in enumerate(GRID.axes)
     ]
     promise = {
-        row: sum(low[level] - high[level] for (low, high), level in zip(masses, GRID.rows[row], strict=True))
+        row: sum(
+            low[level] - high[level]
+            for (low, high), level in zip(masses, GRID.rows[row], strict=True)
+        )
         for row in np.flatnonzero(view.free)
     }
     assert promise[parzen(view).row] == pytest.approx(max(promise.values()), abs=1e-12)
@@ -160,7 +184,8 @@ def test_rows_that_will_hardly_fit_are_not_proposed():
     memory, a = 1e9 * (1.0 + GRID.rows[:, 0]), GRID.rows[:, 0]
     rows = np.random.default_rng(7).permutation(SIZE)[:40]
     ends = [
-        Outcome("out_of_memory") if a[row] > 5 else Outcome("completed", score=-float(a[row])) for row in rows
+        Outcome("out_of_memory") if a[row] > 5 else Outcome("completed", score=-float(a[row]))
+        for row in rows
     ]
     trials = trials_of(ends, rows.tolist())
     chosen = [
@@ -179,7 +204,8 @@ def test_it_beats_random_on_a_smooth_loss_over_the_papers_space():
     def end(method, seed):
         trials = path(
             search_of(space, method, seed=seed, start=start),
-            lambda p: Outcome("completed", score=float(loss[p.row])), 60,
+            lambda p: Outcome("completed", score=float(loss[p.row])),
+            60,
         )
         return min(trial.score for trial in trials)
 
@@ -201,7 +227,9 @@ def test_hyperopt_looks_at_the_same_levels_as_often(count):
     rows = np.random.default_rng(7).permutation(SIZE)[:count]
     trials, places = trials_of(scored(bowl()[rows]), rows.tolist()), places_of(GRID)
     everywhere = np.ones(SIZE, dtype=bool)
-    mine = GRID.rows[[parzen(view_of(trials, seed=seed, free=everywhere)).row for seed in range(150)]]
+    mine = GRID.rows[
+        [parzen(view_of(trials, seed=seed, free=everywhere)).row for seed in range(150)]
+    ]
     peer = Hyperopt(GRID, 1)
     for row in rows.tolist():
         peer.tell(row, float(bowl()[row]))

@@ -21,9 +21,14 @@ OF_81 = {
 @pytest.mark.parametrize(
     ("epochs", "eta", "least", "rungs"),
     [
-        (27, 3, 1, (1, 3, 9, 27)), (30, 3, 1, (1, 3, 10, 30)), (50, 3, 1, (2, 6, 17, 50)),
-        (81, 3, 1, (1, 3, 9, 27, 81)), (7, 3, 1, (2, 7)), (1, 3, 1, (1,)),
-        (27, 3, 3, (3, 9, 27)), (27, 3, 27, (27,)),
+        (27, 3, 1, (1, 3, 9, 27)),
+        (30, 3, 1, (1, 3, 10, 30)),
+        (50, 3, 1, (2, 6, 17, 50)),
+        (81, 3, 1, (1, 3, 9, 27, 81)),
+        (7, 3, 1, (2, 7)),
+        (1, 3, 1, (1,)),
+        (27, 3, 3, (3, 9, 27)),
+        (27, 3, 27, (27,)),
     ],
 )
 def test_the_rungs_are_r_divided_by_powers_of_eta_rounded_half_up(epochs, eta, least, rungs):
@@ -34,8 +39,12 @@ def test_the_rungs_are_r_divided_by_powers_of_eta_rounded_half_up(epochs, eta, l
 def test_rungs_rise_from_the_least_epochs_to_all(epochs, eta, share):
     schedule = Schedule("asha", epochs, eta, least := 1 + share % epochs)
     assert least <= schedule.rungs[0] < least * eta + 1 and schedule.rungs[-1] == epochs
-    assert all(lower < higher for lower, higher in zip(schedule.rungs, schedule.rungs[1:], strict=False))
-    assert all(abs(epochs / eta ** (schedule.last - k) - r) <= 0.5 for k, r in enumerate(schedule.rungs))
+    assert all(
+        lower < higher for lower, higher in zip(schedule.rungs, schedule.rungs[1:], strict=False)
+    )
+    assert all(
+        abs(epochs / eta ** (schedule.last - k) - r) <= 0.5 for k, r in enumerate(schedule.rungs)
+    )
 
 
 def test_the_brackets_of_81_epochs_are_those_of_algorithm_1_again_and_again():
@@ -50,7 +59,11 @@ def test_the_brackets_of_81_epochs_are_those_of_algorithm_1_again_and_again():
 def test_a_budget_of_trials_is_one_of_epochs_to_which_a_continuation_adds_its_own_only():
     first = Proposal(0, 0, {}, 0, (), (), 1.0, epochs=3)
     then = Proposal(1, 0, {}, 0, (0,), (), 1.0, epochs=9, continues=0, begun=3, rung=1)
-    assert [own_epochs(one, 9) for one in (first, then, Proposal(2, 1, {}, 0, (), (), 1.0))] == [3, 6, 9]
+    assert [own_epochs(one, 9) for one in (first, then, Proposal(2, 1, {}, 0, (), (), 1.0))] == [
+        3,
+        6,
+        9,
+    ]
     schedule = Schedule("asha", 9)
     assert schedule.within_budget([first], 1)
     assert not schedule.within_budget([first, then], 1) and schedule.within_budget([first, then], 2)
@@ -60,7 +73,8 @@ def test_a_budget_of_trials_is_one_of_epochs_to_which_a_continuation_adds_its_ow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"eta": 1}, "eta 1: give 2"), ({"least": 0}, "least_epochs 0: give 1 to 9"),
+        ({"eta": 1}, "eta 1: give 2"),
+        ({"least": 0}, "least_epochs 0: give 1 to 9"),
         ({"least": 10}, "least_epochs 10: give"),
     ],
 )

@@ -31,7 +31,9 @@ def search_of(schedule, space=WIDE, workers=1, seed=0, method="random"):
 def loss(proposal):
     """Falls with the epochs, for each row at a pace of its own; rows change their order on the way."""
     pace = 0.3 + np.random.default_rng(proposal.row).uniform()
-    return Outcome("completed", score=float(LEVEL[proposal.row] + 3.0 * (proposal.epochs or 9) ** -pace))
+    return Outcome(
+        "completed", score=float(LEVEL[proposal.row] + 3.0 * (proposal.epochs or 9) ** -pace)
+    )
 
 
 def constant(proposal):
@@ -63,8 +65,11 @@ def ranked(trials):
 
 
 BRACKETS_OF_81 = [
-    {1: 81, 3: 27, 9: 9, 27: 3, 81: 1}, {3: 34, 9: 11, 27: 3, 81: 1}, {9: 15, 27: 5, 81: 1},
-    {27: 8, 81: 2}, {81: 5},
+    {1: 81, 3: 27, 9: 9, 27: 3, 81: 1},
+    {3: 34, 9: 11, 27: 3, 81: 1},
+    {9: 15, 27: 5, 81: 1},
+    {27: 8, 81: 2},
+    {81: 5},
 ]
 
 
@@ -73,10 +78,20 @@ BRACKETS_OF_81 = [
 )
 def test_hyperband_with_one_worker_runs_the_loops_of_algorithm_1(restarts, costs):
     """Slot by slot: the brackets one after another, each rung from its first training to its last."""
-    trials = spent(search_of(Schedule("hyperband", 81, 3, reuse=False, restarts=restarts)), 25)[:206]
-    wanted = [epochs for bracket in BRACKETS_OF_81 for epochs, count in bracket.items() for _ in range(count)]
+    trials = spent(search_of(Schedule("hyperband", 81, 3, reuse=False, restarts=restarts)), 25)[
+        :206
+    ]
+    wanted = [
+        epochs
+        for bracket in BRACKETS_OF_81
+        for epochs, count in bracket.items()
+        for _ in range(count)
+    ]
     assert [trial.proposal.epochs for trial in trials] == wanted
-    own = [[own_epochs(one.proposal, 81) for one in of_bracket(trials, bracket)] for bracket in range(5)]
+    own = [
+        [own_epochs(one.proposal, 81) for one in of_bracket(trials, bracket)]
+        for bracket in range(5)
+    ]
     assert [sum(epochs) for epochs in own] == costs
 
 
@@ -104,7 +119,9 @@ def test_a_bracket_has_the_same_sizes_for_every_number_of_workers(workers, reuse
 @pytest.mark.parametrize("kind", ["hyperband", "asha"])
 def test_where_a_full_training_has_one_epoch_a_schedule_is_the_search_without_one(kind):
     plain = [trial.proposal.row for trial in spent(search_of(FULL, workers=2), 30)]
-    assert [trial.proposal.row for trial in spent(search_of(Schedule(kind, 1), workers=2), 30)] == plain
+    assert [
+        trial.proposal.row for trial in spent(search_of(Schedule(kind, 1), workers=2), 30)
+    ] == plain
 
 
 def promotable(trials, seen, schedule):
@@ -114,9 +131,13 @@ def promotable(trials, seen, schedule):
         yield [one.proposal.slot for one in ranked(there)[: len(there) // schedule.eta]]
 
 
-@given(workers=integers(1, 4), eta=integers(2, 4), outcome_of=sampled_from([loss, constant, sometimes]))
+@given(
+    workers=integers(1, 4), eta=integers(2, 4), outcome_of=sampled_from([loss, constant, sometimes])
+)
 @settings(max_examples=12)
-def test_asha_begins_only_where_nobody_may_go_on_and_else_takes_the_most_trained(workers, eta, outcome_of):
+def test_asha_begins_only_where_nobody_may_go_on_and_else_takes_the_most_trained(
+    workers, eta, outcome_of
+):
     schedule = Schedule("asha", 20, eta)
     trials = spent(search_of(schedule, workers=workers), 14, outcome_of)
     for slot, trial in enumerate(trials):
@@ -137,14 +158,25 @@ def test_with_asha_the_best_of_the_rows_begun_has_climbed_as_high_as_their_numbe
     assert len(rung_of) > 81
 
 
-@given(kind=sampled_from(["hyperband", "asha"]), workers=integers(1, 4), seed=integers(0, 9),
-       reuse=booleans())
+@given(
+    kind=sampled_from(["hyperband", "asha"]),
+    workers=integers(1, 4),
+    seed=integers(0, 9),
+    reuse=booleans(),
+)
 @settings(max_examples=15)
-def test_a_failed_training_never_goes_on_and_the_next_continue_the_same_seeds(kind, workers, seed, reuse):
-    trials = spent(search_of(Schedule(kind, 9, 3, reuse=reuse), workers=workers, seed=seed), 20, sometimes)
+def test_a_failed_training_never_goes_on_and_the_next_continue_the_same_seeds(
+    kind, workers, seed, reuse
+):
+    trials = spent(
+        search_of(Schedule(kind, 9, 3, reuse=reuse), workers=workers, seed=seed), 20, sometimes
+    )
     rows = [trial.proposal.row for trial in trials if trial.proposal.continues is None]
     continued = [trial.proposal for trial in trials if trial.proposal.continues is not None]
-    assert len(rows) == len(set(rows)) and len({one.continues for one in continued}) == len(continued) > 0
+    assert (
+        len(rows) == len(set(rows))
+        and len({one.continues for one in continued}) == len(continued) > 0
+    )
     for one in continued:
         before = trials[one.continues]
         assert before.score is not None and one.continues in one.seen
@@ -156,14 +188,22 @@ def test_a_failed_training_never_goes_on_and_the_next_continue_the_same_seeds(ki
 @pytest.mark.parametrize("kind", ["full", "hyperband", "asha"])
 @pytest.mark.parametrize("status", ["diverged", "error"])
 def test_where_everything_fails_the_search_goes_on_to_the_last_row(kind, workers, status):
-    trials = spent(search_of(Schedule(kind, 9), SMALL, workers), 99, lambda proposal: Outcome(status))
+    trials = spent(
+        search_of(Schedule(kind, 9), SMALL, workers), 99, lambda proposal: Outcome(status)
+    )
     assert sorted(trial.proposal.row for trial in trials) == list(range(len(SMALL)))
 
 
-@given(kind=sampled_from(["full", "hyperband", "asha"]), workers=integers(1, 4), asked=integers(1, 12),
-       more=integers(0, 6))
+@given(
+    kind=sampled_from(["full", "hyperband", "asha"]),
+    workers=integers(1, 4),
+    asked=integers(1, 12),
+    more=integers(0, 6),
+)
 @settings(max_examples=15)
-def test_a_budget_is_overspent_by_less_than_a_training_and_a_greater_one_extends(kind, workers, asked, more):
+def test_a_budget_is_overspent_by_less_than_a_training_and_a_greater_one_extends(
+    kind, workers, asked, more
+):
     search = search_of(Schedule(kind, 9), workers=workers)
     trials = spent(search, asked, sometimes)
     total = sum(own_epochs(trial.proposal, 9) for trial in trials)
@@ -174,8 +214,12 @@ def test_a_budget_is_overspent_by_less_than_a_training_and_a_greater_one_extends
 def test_hyperband_takes_up_what_closed_brackets_stopped_and_only_that():
     schedule = Schedule("hyperband", 27, 3)
     trials = spent(search_of(schedule, workers=3, method="gp-ei"), 12)
-    taken_up = [one.proposal for one in trials if (c := one.proposal.continues) is not None
-                and trials[c].proposal.bracket != one.proposal.bracket]
+    taken_up = [
+        one.proposal
+        for one in trials
+        if (c := one.proposal.continues) is not None
+        and trials[c].proposal.bracket != one.proposal.bracket
+    ]
     assert taken_up
     for one in taken_up:
         source = trials[one.continues].proposal.bracket
@@ -196,7 +240,10 @@ def test_with_reuse_every_row_may_be_trained_to_its_end_without_it_few_are(worke
 @pytest.mark.parametrize("workers", [1, 3])
 def test_at_the_end_of_the_space_asha_trains_all_that_it_stopped(workers):
     trials = spent(search_of(Schedule("asha", 9, 3), SMALL, workers), 99)
-    assert len({trial.proposal.row for trial in trials if trial.proposal.epochs == 9}) > len(SMALL) - workers
+    assert (
+        len({trial.proposal.row for trial in trials if trial.proposal.epochs == 9})
+        > len(SMALL) - workers
+    )
 
 
 def kept_at(trials, slot, schedule, workers):
@@ -208,7 +255,8 @@ def kept_at(trials, slot, schedule, workers):
 
 @pytest.mark.parametrize("workers", [1, 4])
 @pytest.mark.parametrize(
-    ("kind", "reuse", "share"), [("asha", True, 0.02), ("hyperband", True, 0), ("hyperband", False, 0)]
+    ("kind", "reuse", "share"),
+    [("asha", True, 0.02), ("hyperband", True, 0), ("hyperband", False, 0)],
 )
 def test_a_checkpoint_is_kept_as_long_as_its_training_may_go_on(kind, reuse, share, workers):
     """Never that of a training that failed, went on or is done; asha lacks one in fifty of those wanted."""
@@ -218,8 +266,12 @@ def test_a_checkpoint_is_kept_as_long_as_its_training_may_go_on(kind, reuse, sha
     for slot in range(1, len(trials)):
         kept = kept_at(trials, slot, schedule, workers)
         gone_on = {one.proposal.continues for one in trials[:slot]}
-        assert all(trials[one].score is not None and trials[one].proposal.epochs < 9 for one in kept)
+        assert all(
+            trials[one].score is not None and trials[one].proposal.epochs < 9 for one in kept
+        )
         assert not kept & gone_on
-        lost |= {one.proposal.continues for one in trials[slot:]} & set(trials[slot].proposal.seen) - kept
+        lost |= {one.proposal.continues for one in trials[slot:]} & set(
+            trials[slot].proposal.seen
+        ) - kept
     went_on = sum(trial.proposal.continues is not None for trial in trials)
     assert went_on > 25 and len(lost) <= share * went_on

@@ -24,7 +24,13 @@ from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathered import Gathered, write_tables
-from fovnet.volume.adapters.masked import ALIKE, UNNUMBERED, gather_masked, mask_in_ras, organ_called
+from fovnet.volume.adapters.masked import (
+    ALIKE,
+    UNNUMBERED,
+    gather_masked,
+    mask_in_ras,
+    organ_called,
+)
 from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection
 from fovnet.volume.orient import closest_canonical
@@ -33,21 +39,25 @@ from fovnet.volume.sources.grids import Grid
 from fovnet.volume.volume import Volume
 
 SPACING_MM = np.array([8.0, 8.0, 10.0])
-WIDE, DEEP, TALL = 48, 30, 180                  # 384 × 240 mm, 1.8 m
-BODY = {    # organ: first and last slice of a person whose ends are known, columns, rows
+WIDE, DEEP, TALL = 48, 30, 180  # 384 × 240 mm, 1.8 m
+BODY = {  # organ: first and last slice of a person whose ends are known, columns, rows
     "tibia": (8, 45, (14, 20), (12, 18)),
-    "femur_left": (46, 90, (14, 20), (12, 18)), "femur_right": (46, 90, (28, 34), (12, 18)),
-    "hip_left": (82, 102, (10, 22), (10, 20)), "hip_right": (82, 103, (26, 38), (10, 20)),
+    "femur_left": (46, 90, (14, 20), (12, 18)),
+    "femur_right": (46, 90, (28, 34), (12, 18)),
+    "hip_left": (82, 102, (10, 22), (10, 20)),
+    "hip_right": (82, 103, (26, 38), (10, 20)),
     "sacrum": (88, 100, (22, 26), (6, 10)),
-    "kidney_left": (108, 118, (12, 16), (8, 12)), "kidney_right": (107, 117, (30, 34), (8, 12)),
+    "kidney_left": (108, 118, (12, 16), (8, 12)),
+    "kidney_right": (107, 117, (30, 34), (8, 12)),
     "liver": (110, 126, (24, 40), (10, 24)),
-    "lung_left": (120, 148, (9, 20), (8, 22)), "lung_right": (121, 147, (28, 39), (8, 22)),
+    "lung_left": (120, 148, (9, 20), (8, 22)),
+    "lung_right": (121, 147, (28, 39), (8, 22)),
     "heart": (124, 134, (20, 28), (12, 20)),
     "brain": (160, 174, (17, 31), (8, 22)),
 }
 # first slice of pelvis, abdomen, chest, head, by the convention
 BORDERS = (82, 104, 127, 149)
-FEET, CROWN = 2, 176                            # first and last slice of the skin
+FEET, CROWN = 2, 176  # first and last slice of the skin
 
 
 @cache
@@ -72,7 +82,9 @@ def extents(first: int, last: int, left: int = 0, right: int = WIDE, without: tu
     }
 
 
-def regions_seen(first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()):
+def regions_seen(
+    first: int, last: int, left: int = 0, right: int = WIDE, without: tuple[str, ...] = ()
+):
     return regions_of(
         extents(first, last, left, right, without), last - first + 1, (right - left) * SPACING_MM[0]
     )
@@ -90,11 +102,20 @@ def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
     first = draw.draw(integers(0, TALL - 2))
     last = draw.draw(integers(first, TALL - 1))
     left, right = draw.draw(
-        sampled_from(((0, WIDE), (0, WIDE), (11, WIDE), (0, WIDE - 11), (11, WIDE - 11), (20, WIDE - 20)))
+        sampled_from(
+            ((0, WIDE), (0, WIDE), (11, WIDE), (0, WIDE - 11), (11, WIDE - 11), (20, WIDE - 20))
+        )
     )
     without = draw.draw(
         sampled_from(
-            ((), (), ("hip_left", "hip_right"), ("liver",), ("lung_left", "lung_right"), ("lung_right",))
+            (
+                (),
+                (),
+                ("hip_left", "hip_right"),
+                ("liver",),
+                ("lung_left", "lung_right"),
+                ("lung_right",),
+            )
         )
     )
     rungs, reason = regions_seen(first, last, left, right, without)
@@ -106,12 +127,12 @@ def test_a_part_of_the_body_is_labelled_as_in_the_whole_or_not_at_all(draw):
 @pytest.mark.parametrize(
     ("first", "last", "regions"),
     [
-        (106, 130, {2, 3}),     # liver dome inside, hips and lung apex outside
-        (95, 125, {1, 2}),      # crest inside, dome outside
-        (84, 100, {1}),         # the hips cut off at both ends
-        (50, 78, {0}),          # thighs without hips
-        (128, 145, {3}),        # lungs cut off at both ends, the liver below
-        (152, 179, {4}),        # from the neck on
+        (106, 130, {2, 3}),  # liver dome inside, hips and lung apex outside
+        (95, 125, {1, 2}),  # crest inside, dome outside
+        (84, 100, {1}),  # the hips cut off at both ends
+        (50, 78, {0}),  # thighs without hips
+        (128, 145, {3}),  # lungs cut off at both ends, the liver below
+        (152, 179, {4}),  # from the neck on
         (60, 170, {0, 1, 2, 3, 4}),
     ],
 )
@@ -133,7 +154,10 @@ def test_what_cannot_be_known_is_reported_and_not_guessed():
         and "no organ shows" in regions_seen(104, 106, without=("hip_left", "hip_right"))[1]
     )
     organs = extents(0, TALL - 1)
-    assert "contradict" in regions_of({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
+    assert (
+        "contradict"
+        in regions_of({**organs, "liver": extents(0, TALL - 1)["brain"]}, TALL, 400.0)[1]
+    )
 
 
 def test_islands_of_a_segmentation_move_no_border():
@@ -155,7 +179,9 @@ def test_an_organ_that_ends_at_a_side_of_the_volume_has_no_end():
 def test_air_is_no_body():
     _, image, _ = person()
     assert body_slices(Volume(image, np.diag([*SPACING_MM, 1.0]), "made")) == (FEET, CROWN)
-    turned = Volume(np.ascontiguousarray(image[:, :, ::-1]), np.diag([8.0, 8.0, -10.0, 1.0]), "made")
+    turned = Volume(
+        np.ascontiguousarray(image[:, :, ::-1]), np.diag([8.0, 8.0, -10.0, 1.0]), "made"
+    )
     assert body_slices(turned) == (FEET, CROWN)
 
 
@@ -167,7 +193,9 @@ def run(*words: str | Path, status: int = 0) -> str:
 
 def save(path: Path, voxels: np.ndarray, affine: np.ndarray | None = None) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    nibabel.save(nibabel.Nifti1Image(voxels, np.diag([*SPACING_MM, 1.0]) if affine is None else affine), path)
+    nibabel.save(
+        nibabel.Nifti1Image(voxels, np.diag([*SPACING_MM, 1.0]) if affine is None else affine), path
+    )
     return path
 
 
@@ -182,7 +210,8 @@ def save_case(
     for name, mask in masks.items():
         save(
             folder / "segmentations" / f"{name}.nii.gz",
-            mask[:, :, first : last + 1][:, :, step].astype(np.uint8), affine,
+            mask[:, :, first : last + 1][:, :, step].astype(np.uint8),
+            affine,
         )
     # tells no region and is never opened
     save(folder / "segmentations" / "aorta.nii.gz", np.zeros((2, 2, 2), np.uint8))
@@ -223,12 +252,18 @@ def test_totalsegmentators_layout(tmp_path):
     }
     volumes = {row.volume_id: row for row in read_collection(out).volumes}
     assert dict(volumes["s0001"].attributes) == {
-        "site": "C", "manufacturer": "ge", "field_strength": "1.50", "published_split": "train"
+        "site": "C",
+        "manufacturer": "ge",
+        "field_strength": "1.50",
+        "published_split": "train",
     }
     assert volumes["s0001"].path == tree / "s0001/mri.nii.gz" and volumes["s0001"].split == ""
     kinds = [(row["kind"], row["code"]) for row in read_tsv(out / "aside.tsv")]
     assert kinds == [
-        ("broken", "volume-empty"), ("broken", "mask-grid"), ("left out", ""), ("not labelled", ""),
+        ("broken", "volume-empty"),
+        ("broken", "mask-grid"),
+        ("left out", ""),
+        ("not labelled", ""),
     ]
 
 
@@ -246,7 +281,9 @@ def test_one_file_of_numbered_labels_gives_the_same_regions(tmp_path):
     for tree, more in (("a", ()), ("b", ("--labels", tmp_path / "labels.tsv"))):
         run("organs", tmp_path / tree, "--out", tmp_path / f"{tree}-tables", *more)
     assert labels(tmp_path / "a-tables") == labels(tmp_path / "b-tables") != {}
-    done = CliRunner().invoke(app, ["collect", "organs", str(tmp_path / "b"), "--out", str(tmp_path / "c")])
+    done = CliRunner().invoke(
+        app, ["collect", "organs", str(tmp_path / "b"), "--out", str(tmp_path / "c")]
+    )
     assert isinstance(done.exception, CollectionError) and done.exception.code == "collect-labels"
 
 
@@ -307,8 +344,13 @@ def test_sessions_of_one_person_are_one_subject(tmp_path):
     for case in ("p01/ses-1", "p01/ses-2", "p02/visit1", "group/p03"):
         save_case(tmp_path / "tree" / case, 95, 135)
     run("organs", tmp_path / "tree", "--out", tmp_path / "tables")
-    assert {row.volume_id: row.subject_id for row in read_collection(tmp_path / "tables").volumes} == {
-        "p01_ses-1": "p01", "p01_ses-2": "p01", "p02_visit1": "p02", "group_p03": "group_p03",
+    assert {
+        row.volume_id: row.subject_id for row in read_collection(tmp_path / "tables").volumes
+    } == {
+        "p01_ses-1": "p01",
+        "p01_ses-2": "p01",
+        "p02_visit1": "p02",
+        "group_p03": "group_p03",
     }
 
 
@@ -326,7 +368,9 @@ def test_a_mask_of_several_frames_is_refused_as_such_and_what_is_no_number_marks
     for name in ("frames", "nan", "whole"):
         save_case(tmp_path / "tree" / name, 95, 135)
     parts = tmp_path / "tree"
-    save(parts / "frames" / "segmentations" / "liver.nii.gz", np.zeros((WIDE, DEEP, 41, 3), np.uint8))
+    save(
+        parts / "frames" / "segmentations" / "liver.nii.gz", np.zeros((WIDE, DEEP, 41, 3), np.uint8)
+    )
     liver = person()[0]["liver"][:, :, 95:136].astype(np.float32)
     liver[0, 0, 38] = np.nan
     liver[20:40, 5:25, 36:40] = np.where(liver[20:40, 5:25, 36:40] == 0, np.nan, 1)
@@ -336,12 +380,16 @@ def test_a_mask_of_several_frames_is_refused_as_such_and_what_is_no_number_marks
     assert labels(tmp_path / "tables")["nan"] == labels(tmp_path / "tables")["whole"]
 
 
-def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_is_asked_after(tmp_path):
+def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_is_asked_after(
+    tmp_path,
+):
     for tree in ("a", "b"):
         save_case(tmp_path / tree / "case", 95, 135)
     masks = tmp_path / "b" / "case" / "segmentations"
     for name, other in (
-        ("hip_left", "Hip-Left"), ("lung_right", "LUNG right"), ("kidney_left", "kidny_left"),
+        ("hip_left", "Hip-Left"),
+        ("lung_right", "LUNG right"),
+        ("kidney_left", "kidny_left"),
     ):
         (masks / f"{name}.nii.gz").rename(masks / f"{other}.nii.gz")
     for tree in ("a", "b"):
@@ -356,16 +404,30 @@ def test_masks_are_known_whatever_their_capitals_and_hyphens_and_a_misspelt_one_
 def test_organs_of_other_names_ask_nothing_and_a_case_that_has_no_others_says_what_to_call_them():
     """Of what TotalSegmentator outlines besides, nothing is taken for a misspelling."""
     others = (
-        "kidney_cyst_left", "kidney_cyst_right", "heart_atrium", "brainstem", "vertebrae_T9", "vertebrae_L4",
-        "humerus_left", "colon", "scapula_left", "clavicula_right", "stomach", "esophagus",
-        "iliac_artery_left", "spinal_cord", "gluteus_maximus_left",
+        "kidney_cyst_left",
+        "kidney_cyst_right",
+        "heart_atrium",
+        "brainstem",
+        "vertebrae_T9",
+        "vertebrae_L4",
+        "humerus_left",
+        "colon",
+        "scapula_left",
+        "clavicula_right",
+        "stomach",
+        "esophagus",
+        "iliac_artery_left",
+        "spinal_cord",
+        "gluteus_maximus_left",
     )
     assert all(
         organ_called(name) is None and not get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
         for name in others
     )
     assert {organ_called(name) for name in ("Vertebrae-t7", " liver ", "HIP LEFT")} == {
-        "vertebrae_T7", "liver", "hip_left",
+        "vertebrae_T7",
+        "liver",
+        "hip_left",
     }
 
 
@@ -401,7 +463,10 @@ def test_spiders_layout(tmp_path):
     # the second axis runs to the feet
     assert labels(out) == {"1_t1": [("spine", 0, 29)], "2_t2_SPACE": [("spine", 0, 29)]}
     rows = {row.volume_id: row for row in read_collection(out).volumes}
-    assert (rows["2_t2_SPACE"].subject_id, rows["2_t2_SPACE"].attributes["sequence"]) == ("2", "t2_SPACE")
+    assert (rows["2_t2_SPACE"].subject_id, rows["2_t2_SPACE"].attributes["sequence"]) == (
+        "2",
+        "t2_SPACE",
+    )
     assert asides(out) == {"1_t2.mha": "broken", "3_t1.mha": "broken", "readme.txt": "left out"}
 
 
@@ -411,11 +476,19 @@ def test_chaos_layout(tmp_path):
     for subject in ("1", "20"):
         for place in places[: 3 if subject == "1" else 2]:
             (tree / "MR" / subject / place).mkdir(parents=True)
-            (tree / "MR" / subject / place / "IMG-0004-00001.dcm").write_bytes(b"\0" * 128 + b"DICM")
+            (tree / "MR" / subject / place / "IMG-0004-00001.dcm").write_bytes(
+                b"\0" * 128 + b"DICM"
+            )
     (tree / "CT" / "1" / "DICOM_anon").mkdir(parents=True)
     run("chaos", tree, "--out", out)
     rows = read_collection(out).volumes
-    assert [row.volume_id for row in rows] == ["1_T1-in", "1_T1-out", "1_T2-SPIR", "20_T1-in", "20_T1-out"]
+    assert [row.volume_id for row in rows] == [
+        "1_T1-in",
+        "1_T1-out",
+        "1_T2-SPIR",
+        "20_T1-in",
+        "20_T1-out",
+    ]
     assert rows[2].path == tree / "MR/1/T2SPIR/DICOM_anon" and not (out / "regions.tsv").exists()
     kinds = [row["kind"] for row in read_tsv(out / "aside.tsv")]
     assert sorted(kinds) == ["left out", "left out", *["not labelled"] * 5]
@@ -433,9 +506,14 @@ def test_ixi_layout(tmp_path):
         "IXI013-HH-1212-MRA": [("head", 0, CROWN - 150)],
     }
     row = read_collection(out).volumes[1]
-    assert (row.subject_id, row.attributes["site"], row.attributes["field_strength"]) == ("IXI013", "HH", "3")
+    assert (row.subject_id, row.attributes["site"], row.attributes["field_strength"]) == (
+        "IXI013",
+        "HH",
+        "3",
+    )
     assert asides(out) == {
-        "IXI002-Guys-0828-DTI-07.nii.gz": "left out", "other.nii.gz": "left out",
+        "IXI002-Guys-0828-DTI-07.nii.gz": "left out",
+        "other.nii.gz": "left out",
         "IXI600-IOP-0001-T2.nii.gz": "broken",
     }
 
@@ -457,7 +535,11 @@ def test_a_bids_tree(tmp_path):
     (tree / "sub-02/anat/sub-02_PDw.nii.gz").symlink_to("gone")
     (tree / "derivatives").mkdir()
     sidecars = {
-        "T1w.json": {"Manufacturer": "Siemens", "MagneticFieldStrength": 3, "PatientName": "Zebulon"},
+        "T1w.json": {
+            "Manufacturer": "Siemens",
+            "MagneticFieldStrength": 3,
+            "PatientName": "Zebulon",
+        },
         "acq-high_T2w.json": {"Manufacturer": "GE"},
         "sub-01/ses-b/anat/sub-01_ses-b_T1w.json": {"MagneticFieldStrength": 1.5},
     }
@@ -468,23 +550,41 @@ def test_a_bids_tree(tmp_path):
     os.mkfifo(tree / "sub-02" / "anat" / "sub-02_T1w.json")
     (tree / "participants.tsv").write_text("participant_id\tage\tsex\tsite\nsub-01\t61\tF\tOslo\n")
     run("bids", tree, "--out", out, status=3)
-    rows = {row.volume_id: (row.subject_id, {name: value for name, value in row.attributes.items() if value})
-            for row in read_collection(out).volumes}
+    rows = {
+        row.volume_id: (
+            row.subject_id,
+            {name: value for name, value in row.attributes.items() if value},
+        )
+        for row in read_collection(out).volumes
+    }
     assert rows == {
         "sub-01_ses-b_T1w": (
             "sub-01",
             {
-                "site": "Oslo", "manufacturer": "Siemens", "field_strength": "1.5", "sequence": "T1w",
-                "plane": "sagittal", "sex": "F",
+                "site": "Oslo",
+                "manufacturer": "Siemens",
+                "field_strength": "1.5",
+                "sequence": "T1w",
+                "plane": "sagittal",
+                "sex": "F",
             },
         ),
         "sub-01_ses-b_acq-low_T2w": ("sub-01", {"site": "Oslo", "sequence": "T2w", "sex": "F"}),
-        "sub-02_T1w": ("sub-02", {"manufacturer": "Siemens", "field_strength": "3", "sequence": "T1w"}),
+        "sub-02_T1w": (
+            "sub-02",
+            {"manufacturer": "Siemens", "field_strength": "3", "sequence": "T1w"},
+        ),
     }
     assert asides(out) == {
-        "derivatives": "left out", "func": "left out", "sub-01_ses-b_part-phase_T2w.nii": "left out",
-        "sub-01_ses-b_T1map.nii": "left out", "sub-02": "left out", "sub-03_T1w.nii.gz": "left out",
-        "sub-02_T2w.nii.gz": "broken", "sub-02_PDw.nii.gz": "broken", "sub-02_T1w.json": "broken",
+        "derivatives": "left out",
+        "func": "left out",
+        "sub-01_ses-b_part-phase_T2w.nii": "left out",
+        "sub-01_ses-b_T1map.nii": "left out",
+        "sub-02": "left out",
+        "sub-03_T1w.nii.gz": "left out",
+        "sub-02_T2w.nii.gz": "broken",
+        "sub-02_PDw.nii.gz": "broken",
+        "sub-02_T1w.json": "broken",
     }
     assert "Zebulon" not in "".join(path.read_text() for path in out.iterdir())
 
@@ -497,9 +597,15 @@ def test_a_broken_sidecar_of_many_images_is_one_entry_and_takes_none_of_them_awa
         save(tmp_path / "ds" / subject / "anat" / f"{subject}_T1w.nii.gz", voxels)
     (tmp_path / "ds" / "T1w.json").write_text("{")
     output = run("bids", tmp_path / "ds", "--out", tmp_path / "tables", status=3)
-    assert "3 volumes of 3 subjects" in output and "1 set aside or not labelled, 1 of them broken" in output
-    row, = read_tsv(tmp_path / "tables" / "aside.tsv")
-    assert row["path"].endswith("ds/T1w.json") and (row["kind"], row["code"]) == ("broken", "sidecar")
+    assert (
+        "3 volumes of 3 subjects" in output
+        and "1 set aside or not labelled, 1 of them broken" in output
+    )
+    (row,) = read_tsv(tmp_path / "tables" / "aside.tsv")
+    assert row["path"].endswith("ds/T1w.json") and (row["kind"], row["code"]) == (
+        "broken",
+        "sidecar",
+    )
     assert "images are taken without it" in row["reason"]
 
 
@@ -511,7 +617,11 @@ def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
     (chest, head) = read_collection(tmp_path / "tables").regions["s0001"]
     stack = slice_volume(tmp_path / "s0001/mri.nii.gz")
     assert (chest.region, chest.first, chest.last, head.first) == ("chest", 0, 8, 9)
-    assert len(stack.pixels) == 40 and stack.pixels[int(head.last)].max() > 100 and head.last == CROWN - 140
+    assert (
+        len(stack.pixels) == 40
+        and stack.pixels[int(head.last)].max() > 100
+        and head.last == CROWN - 140
+    )
 
 
 def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
@@ -527,7 +637,9 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
 
 def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     gathered = Gathered()
-    gathered.add(VolumeRow("a", "s", tmp_path / "in" / "a.nii"), [RegionRow("a", DEFAULT.chain[0], 0, 4)])
+    gathered.add(
+        VolumeRow("a", "s", tmp_path / "in" / "a.nii"), [RegionRow("a", DEFAULT.chain[0], 0, 4)]
+    )
     gathered.add(VolumeRow("A", "s", tmp_path / "elsewhere.nii"))
     write_tables(tmp_path / "in", gathered)
     assert [row["path"] for row in read_tsv(tmp_path / "in" / "volumes.tsv")] == ["a.nii"]
@@ -536,12 +648,13 @@ def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     with pytest.raises(CollectionError) as refusal:
         write_tables(tmp_path / "in", Gathered([VolumeRow("b", "s", tmp_path / "b.nii")]))
     assert (
-        refusal.value.code == "collection-exists" and (tmp_path / "in" / "volumes.tsv").read_bytes() == before
+        refusal.value.code == "collection-exists"
+        and (tmp_path / "in" / "volumes.tsv").read_bytes() == before
     )
     write_tables(tmp_path / "in", Gathered([VolumeRow("b", "s", tmp_path / "b.nii")]), replace=True)
-    assert [row.volume_id for row in read_collection(tmp_path / "in").volumes] == ["b"] and read_collection(
-        tmp_path / "in"
-    ).regions == {}
+    assert [row.volume_id for row in read_collection(tmp_path / "in").volumes] == [
+        "b"
+    ] and read_collection(tmp_path / "in").regions == {}
 
 
 def test_a_tree_without_volumes_says_so(tmp_path):
@@ -565,7 +678,9 @@ def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(
 ) -> None:
     """Where two axes are as close, the order they are stored in must not decide: a liver would lie along the
     left-right axis."""
-    turn = np.array([[1.0, 0, 0], [0, np.sqrt(0.5), -np.sqrt(0.5)], [0, np.sqrt(0.5), np.sqrt(0.5)]])
+    turn = np.array(
+        [[1.0, 0, 0], [0, np.sqrt(0.5), -np.sqrt(0.5)], [0, np.sqrt(0.5), np.sqrt(0.5)]]
+    )
     affine = np.eye(4)
     affine[:3, :3] = (turn * flips)[:, list(axes)]
     voxels = np.random.default_rng(0).integers(0, 2, (5, 6, 7)).astype(np.uint8)

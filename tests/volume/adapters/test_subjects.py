@@ -23,14 +23,20 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
     volumes = []
     for number, header in enumerate(headers):
         facts = Facts(
-            patient_id=header.get("id", patient_id), name=name_of(header.get("name", "")),
-            birthday=birthday_of(header.get("birth", "")), sex=header.get("sex", ""),
-            age=header.get("age", ""), study_date=header.get("date", DATE),
+            patient_id=header.get("id", patient_id),
+            name=name_of(header.get("name", "")),
+            birthday=birthday_of(header.get("birth", "")),
+            sex=header.get("sex", ""),
+            age=header.get("age", ""),
+            study_date=header.get("date", DATE),
             born_on_new_year=is_new_year(header.get("birth", "")),
         )
         study = short_hash(header.get("study", f"1.2.{number}"))
         volumes.append(
-            Portrayed(short_hash(facts.patient_id), study, f"series {number}", Demographics.of(facts)))
+            Portrayed(
+                short_hash(facts.patient_id), study, f"series {number}", Demographics.of(facts)
+            )
+        )
     return subjects_of(volumes)
 
 
@@ -48,10 +54,14 @@ CASES: dict[str, tuple[list[Header], list[int]]] = {
     "sexes": ([{"sex": "F"}, {"sex": "M"}], [0, 1]),
     "ages": ([{"age": "020Y"}, {"age": "047Y"}], [0, 1]),
     "sexes and ages": (
-        [{"sex": "FM"[n % 2], "age": f"{20 + 9 * n:03}Y"} for n in range(6)], [0, 1, 2, 3, 4, 5]),
+        [{"sex": "FM"[n % 2], "age": f"{20 + 9 * n:03}Y"} for n in range(6)],
+        [0, 1, 2, 3, 4, 5],
+    ),
     "names": ([{"name": "DOE^ANN"}, {"name": "ROE^BOB"}], [0, 1]),
     "names, one birth date for all": (
-        [{"name": "DOE^ANN", "birth": "19000101"}, {"name": "ROE^BOB", "birth": "19000101"}], [0, 1]),
+        [{"name": "DOE^ANN", "birth": "19000101"}, {"name": "ROE^BOB", "birth": "19000101"}],
+        [0, 1],
+    ),
     "birth dates": ([{"birth": "19600101"}, {"birth": "19610101"}], [0, 1]),
     "all of it": ([ANN, BOB, ANN, BOB], [0, 1, 0, 1]),
     "names of one letter": ([{"name": f"Anonymous^{letter}"} for letter in "ABC"], [0, 1, 2]),
@@ -60,17 +70,28 @@ CASES: dict[str, tuple[list[Header], list[int]]] = {
     "ages without dates": ([{"age": "020Y", "date": ""}, {"age": "029Y", "date": ""}], [0, 1]),
     "an age in months": ([{"age": "018M"}, {"age": "030Y"}], [0, 1]),
     "a later study of one person": (
-        [{"age": "040Y", "date": "20100105", "sex": "F"}, {"age": "054Y", "sex": "F"}], [0, 0]),
-    "the same age ten years later": ([{"age": "040Y", "date": "20140105"}, {"age": "040Y"}], [0, 1]),
+        [{"age": "040Y", "date": "20100105", "sex": "F"}, {"age": "054Y", "sex": "F"}],
+        [0, 0],
+    ),
+    "the same age ten years later": (
+        [{"age": "040Y", "date": "20140105"}, {"age": "040Y"}],
+        [0, 1],
+    ),
     "nothing": ([{}, {}, {}], [0, 0, 0]),
     "a name with more words": ([{"name": "DOE^ANN"}, {"name": "Doe, Ann Mary"}], [0, 0]),
     "other sexes than these two": ([{"sex": "O"}, {"sex": "M"}], [0, 0]),
     "one that tells nothing": ([ANN, BOB, {}], [0, 1, -1]),
     "one that tells nothing, of a study": ([ANN | {"study": "1"}, BOB, {"study": "1"}], [0, 1, 0]),
     "one that agrees with one only": ([ANN, BOB, {"sex": "M"}], [0, 1, 1]),
-    "ages that run into each other": ([{"age": "040Y"}, {"age": "043Y"}, {"age": "041Y"}], [0, 0, 0]),
+    "ages that run into each other": (
+        [{"age": "040Y"}, {"age": "043Y"}, {"age": "041Y"}],
+        [0, 0, 0],
+    ),
     "two people of one study UID": ([ANN | {"study": "1"}, BOB | {"study": "1"}], [0, 1]),
-    "three people, one study UID": ([{"birth": f"19{n}00101", "study": "1"} for n in (5, 6, 7)], [0, 1, 2]),
+    "three people, one study UID": (
+        [{"birth": f"19{n}00101", "study": "1"} for n in (5, 6, 7)],
+        [0, 1, 2],
+    ),
 }
 
 
@@ -79,7 +100,9 @@ PLACEHOLDERS = ("ANONYMIZED", "0", "anon", "000000", "UNKNOWN", "xxx", "Patient"
 
 @pytest.mark.parametrize("patient_id", PLACEHOLDERS)
 @pytest.mark.parametrize("headers, wanted", CASES.values(), ids=CASES)
-def test_people_under_one_patient_id_are_told_apart_by_what_contradicts(headers, wanted, patient_id):
+def test_people_under_one_patient_id_are_told_apart_by_what_contradicts(
+    headers, wanted, patient_id
+):
     subjects = people(*headers, patient_id=patient_id)
     assert partition(subjects, len(headers)) == wanted
     several = len(set(wanted) - {-1})
@@ -98,7 +121,9 @@ REAL: dict[str, tuple[list[Header], list[int]]] = {
     "a birth date removed": ([ANN | {"birth": "19000101"}, ANN | {"birth": "19500617"}], [0, 0]),
     "other birth dates": ([{"birth": "19500203"}, {"birth": "19500617"}], [0, 1]),
     "a birth date removed, another sex": (
-        [{"birth": "19000101", "sex": "F"}, {"birth": "19500617", "sex": "M"}], [0, 1]),
+        [{"birth": "19000101", "sex": "F"}, {"birth": "19500617", "sex": "M"}],
+        [0, 1],
+    ),
     "nothing": ([{}, {}], [0, 0]),
 }
 
@@ -113,7 +138,12 @@ def test_a_patient_id_of_a_person_counts_for_more(headers, wanted):
 
 
 SPELLINGS = [
-    ("0071234", "71234"), ("ab12", "AB12"), ("AB 12", "AB12"), ("P007", "p7"), (" 5 ", "05"), ("A-01", "a-1"),
+    ("0071234", "71234"),
+    ("ab12", "AB12"),
+    ("AB 12", "AB12"),
+    ("P007", "p7"),
+    (" 5 ", "05"),
+    ("A-01", "a-1"),
 ]
 
 
@@ -132,7 +162,9 @@ def test_one_person_under_two_spellings_is_one_subject(spellings):
         assert len(subjects.notes) == (not others)
 
 
-@pytest.mark.parametrize("second", ["H-12345", "H12345^^^HOSP", "h 12345", "H.12345", "H_12345", "H/12345"])
+@pytest.mark.parametrize(
+    "second", ["H-12345", "H12345^^^HOSP", "h 12345", "H.12345", "H_12345", "H/12345"]
+)
 def test_punctuation_and_issuer_join_by_name_and_birth_date_alone(second):
     subjects = people(ANN | {"id": "H12345"}, ANN | {"id": second})
     assert partition(subjects, 2) == [0, 0]
@@ -146,7 +178,9 @@ def test_punctuation_and_issuer_join_by_name_and_birth_date_alone(second):
 
 
 def test_studies_without_a_patient_id_are_said_to_be_a_subject_each():
-    headers = [{"name": "Anonymous", "sex": sex, "age": age} for sex, age in (("M", "040Y"), ("F", "071Y"))]
+    headers = [
+        {"name": "Anonymous", "sex": sex, "age": age} for sex, age in (("M", "040Y"), ("F", "071Y"))
+    ]
     subjects = people(*headers, patient_id="")
     assert partition(subjects, 2) == [0, 1]
     (note,) = subjects.notes.values()
@@ -187,8 +221,18 @@ def test_volumes_that_may_be_of_one_person_are_never_of_two_subjects(seed, count
             assert ids[0] != ids[1]
 
 
-@pytest.mark.parametrize("written, years", [
-    ("045Y", 45), ("018M", 1.5), ("052W", 1.0), ("45Y", 45), ("", None), ("45", None), ("O45Y", None),
-    ("-01Y", None)])
+@pytest.mark.parametrize(
+    "written, years",
+    [
+        ("045Y", 45),
+        ("018M", 1.5),
+        ("052W", 1.0),
+        ("45Y", 45),
+        ("", None),
+        ("45", None),
+        ("O45Y", None),
+        ("-01Y", None),
+    ],
+)
 def test_ages_are_read(written, years):
     assert age_years(written) == (None if years is None else pytest.approx(years, abs=0.01))

@@ -14,35 +14,127 @@ from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.volume.collection.body_part import WORDS, Reading, read_body_part, regions_named
 
 ABDOMEN_PELVIS = [
-    "ABD/PEL", "ABD_PELV", "ABD PEL", "ABD PELV", "ABD-PELVIS", "ABD&PELVIS", "ABDPEL", "ABDPELV",
-    "ABDPELVIS", "ABDOMEN_PELVIS ", "ABDOMEN+PELVIS", "Abdomen and Pelvis", "ABDOMEN/PELVIC", "ABDO PELVIS",
-    "ABDO/PELV", "PELVIS/ABDOMEN", "PET_ABDOMEN_PEL", "ABDOMEN & PELVI", "ABDOMENPELVIS", "ABDOMINAL PELVIC",
-    "['ABDOMEN', 'PELVIS']", "MR ABD PELVIS W", "ABD.PELV.", "Bauch-Becken", "ENTEROGRAPHY", "KUB",
+    "ABD/PEL",
+    "ABD_PELV",
+    "ABD PEL",
+    "ABD PELV",
+    "ABD-PELVIS",
+    "ABD&PELVIS",
+    "ABDPEL",
+    "ABDPELV",
+    "ABDPELVIS",
+    "ABDOMEN_PELVIS ",
+    "ABDOMEN+PELVIS",
+    "Abdomen and Pelvis",
+    "ABDOMEN/PELVIC",
+    "ABDO PELVIS",
+    "ABDO/PELV",
+    "PELVIS/ABDOMEN",
+    "PET_ABDOMEN_PEL",
+    "ABDOMEN & PELVI",
+    "ABDOMENPELVIS",
+    "ABDOMINAL PELVIC",
+    "['ABDOMEN', 'PELVIS']",
+    "MR ABD PELVIS W",
+    "ABD.PELV.",
+    "Bauch-Becken",
+    "ENTEROGRAPHY",
+    "KUB",
 ]
 CHEST_ABDOMEN_PELVIS = [
-    "CAP", "TAP", "C/A/P", "T-A-P", "C A P", "CHEST_TO_PELVIS", "CHEST/ABD/PEL", "CHESTABDPELVIS",
-    "CHESTABDPELV", "CHEST ABD PELVIS", "CHEST,ABDOMEN,PELVIS", "THORAX ABDOMEN PELVIS", "THORAXABDPELVIS",
-    "CHEST ABDOMEN PE", "TRUNK", "TORSO",
+    "CAP",
+    "TAP",
+    "C/A/P",
+    "T-A-P",
+    "C A P",
+    "CHEST_TO_PELVIS",
+    "CHEST/ABD/PEL",
+    "CHESTABDPELVIS",
+    "CHESTABDPELV",
+    "CHEST ABD PELVIS",
+    "CHEST,ABDOMEN,PELVIS",
+    "THORAX ABDOMEN PELVIS",
+    "THORAXABDPELVIS",
+    "CHEST ABDOMEN PE",
+    "TRUNK",
+    "TORSO",
 ]
-CHEST_ABDOMEN = ["CHEST/ABD", "CHESTABDOMEN", "THORAXABD", "CHEST_ABDOMEN", "THOR ABD", "THORACOABDOMINAL"]
+CHEST_ABDOMEN = [
+    "CHEST/ABD",
+    "CHESTABDOMEN",
+    "THORAXABD",
+    "CHEST_ABDOMEN",
+    "THOR ABD",
+    "THORACOABDOMINAL",
+]
 OTHERS = {
     "head": [
-        "HEAD_NECK", "HEADANDNECK", "Head-and-Neck", "HEAD/NECK", "BRAIN W/WO", "IAC", "ORBITS", "SKULLBASE",
-        "BRAINNECK", "HEADFACE", "SELLA", "TMJ", "SOFT TISSUE NECK", "Kopf", "CRANE", "CEREBRO", "PITUITARY",
+        "HEAD_NECK",
+        "HEADANDNECK",
+        "Head-and-Neck",
+        "HEAD/NECK",
+        "BRAIN W/WO",
+        "IAC",
+        "ORBITS",
+        "SKULLBASE",
+        "BRAINNECK",
+        "HEADFACE",
+        "SELLA",
+        "TMJ",
+        "SOFT TISSUE NECK",
+        "Kopf",
+        "CRANE",
+        "CEREBRO",
+        "PITUITARY",
         "CAROTIDS",
     ],
     "chest": [
-        "CHEST (THORAX) ", "THX", "BREASTS", "BILATERAL BREAST", "MEDIASTINUM", "CORONARY", "Torax", "RIBS",
+        "CHEST (THORAX) ",
+        "THX",
+        "BREASTS",
+        "BILATERAL BREAST",
+        "MEDIASTINUM",
+        "CORONARY",
+        "Torax",
+        "RIBS",
     ],
     "abdomen": ["ABDO", "UPPER ABDOMEN", "MRCP", "RENAL", "LIVER DYNAMIC", "ADRENALS", "Oberbauch"],
-    "pelvis": ["PELV", "PELVIC", "PEL", "FEMALE PELVIS", "SI JOINTS", "CERVIX", "Becken", "HIPS BILAT"],
+    "pelvis": [
+        "PELV",
+        "PELVIC",
+        "PEL",
+        "FEMALE PELVIS",
+        "SI JOINTS",
+        "CERVIX",
+        "Becken",
+        "HIPS BILAT",
+    ],
     "legs": [
-        "LOWER EXT", "LOWER_EXTREMITY", "LT KNEE", "KNEES", "UPPER LEG", "LOWER LEG R", "TIB/FIB", "L CALF",
-        "Oberschenkel", "GENOU",
+        "LOWER EXT",
+        "LOWER_EXTREMITY",
+        "LT KNEE",
+        "KNEES",
+        "UPPER LEG",
+        "LOWER LEG R",
+        "TIB/FIB",
+        "L CALF",
+        "Oberschenkel",
+        "GENOU",
     ],
     "spine": [
-        "C-SPINE", "L SPINE", "T_SPINE", "C/T/L SPINE", "LUMBO-SACRAL SP", "LUMBAR", "THORACIC SPINE",
-        "CERVICAL SPINE", "WHOLE SPINE", "LWS", "RACHIS", "SPINAL CORD", "DORSAL SPINE",
+        "C-SPINE",
+        "L SPINE",
+        "T_SPINE",
+        "C/T/L SPINE",
+        "LUMBO-SACRAL SP",
+        "LUMBAR",
+        "THORACIC SPINE",
+        "CERVICAL SPINE",
+        "WHOLE SPINE",
+        "LWS",
+        "RACHIS",
+        "SPINAL CORD",
+        "DORSAL SPINE",
     ],
     "chest head": ["NECKCHEST", "HEAD CHEST", "NECK/CHEST"],
     "pelvis abdomen chest head": ["NECKCHESTABDPELV", "HEAD_TO_PELVIS"],
@@ -64,8 +156,13 @@ def test_shorthand_is_read_whole(text, regions):
     assert read_body_part(text.lower()) == read_body_part(text)
 
 
-SHORT = {"pelvis": ["PEL", "PELV", "PELVIS"], "abdomen": ["ABD", "ABDO", "ABDOMEN"],
-         "chest": ["CHEST", "THORAX"], "head": ["HEAD", "NECK"], "spine": ["SPINE", "CSPINE"]}
+SHORT = {
+    "pelvis": ["PEL", "PELV", "PELVIS"],
+    "abdomen": ["ABD", "ABDO", "ABDOMEN"],
+    "chest": ["CHEST", "THORAX"],
+    "head": ["HEAD", "NECK"],
+    "spine": ["SPINE", "CSPINE"],
+}
 PAIRS = [
     (regions, words)
     for regions in permutations(SHORT, 2)
@@ -79,17 +176,37 @@ def test_two_regions_are_read_however_they_are_separated(separator):
         text = separator.join(words)
         wanted = tuple(name for name in DEFAULT.classes if name in regions)
         rungs = [DEFAULT.chain.index(name) for name in regions if name in DEFAULT.chain]
-        may_be_range = separator == "-" and max(rungs) - min(rungs) > 1     # HEAD-PELVIS, not HEAD-CHEST
+        may_be_range = (
+            separator == "-" and max(rungs) - min(rungs) > 1
+        )  # HEAD-PELVIS, not HEAD-CHEST
         assert read_body_part(text) == Reading(wanted, is_whole=not may_be_range), text
 
 
 RANGES = {
     "legs pelvis abdomen chest head": [
-        "SKULL TO THIGH", "EYES TO THIGHS", "SKULL BASE TO MID THIGH", "VERTEX TO TOES", "THIGH TO SKULL",
-        "HEAD THRU FEET", "KOPF BIS KNIE", "BRAIN - LEGS", "SKULL TO MID THI", "HEAD \u2013 FOOT",
+        "SKULL TO THIGH",
+        "EYES TO THIGHS",
+        "SKULL BASE TO MID THIGH",
+        "VERTEX TO TOES",
+        "THIGH TO SKULL",
+        "HEAD THRU FEET",
+        "KOPF BIS KNIE",
+        "BRAIN - LEGS",
+        "SKULL TO MID THI",
+        "HEAD \u2013 FOOT",
     ],
-    "legs pelvis abdomen chest": ["CHEST TO KNEE", "CHEST_TO_LT_KNEE", "THORAX - THIGH", "SHOULDER TO KNEE"],
-    "legs pelvis abdomen": ["ABD TO KNEES", "ABDOMEN THROUGH FEET", "KNEES TO LIVER", "ABD - ANKLE"],
+    "legs pelvis abdomen chest": [
+        "CHEST TO KNEE",
+        "CHEST_TO_LT_KNEE",
+        "THORAX - THIGH",
+        "SHOULDER TO KNEE",
+    ],
+    "legs pelvis abdomen": [
+        "ABD TO KNEES",
+        "ABDOMEN THROUGH FEET",
+        "KNEES TO LIVER",
+        "ABD - ANKLE",
+    ],
     "legs pelvis": ["PELVIS TO FOOT", "HIP TO TOES", "PELVIS - FEET", "THIGH TO HIP"],
     "pelvis abdomen chest head": ["NECK UNTIL PELVIS", "BRAIN TO BLADDER W CONTRAST"],
     "abdomen chest head": ["NECK TO ABDOMEN", "HALS BIS BAUCH", "LIVER TO NECK", "HEAD - ABD"],
@@ -108,7 +225,12 @@ ORGAN_PARTS = {
 
 @pytest.mark.parametrize(
     ("text", "regions"),
-    [(text, regions) for table in (RANGES, ORGAN_PARTS) for regions in table for text in table[regions]],
+    [
+        (text, regions)
+        for table in (RANGES, ORGAN_PARTS)
+        for regions in table
+        for text in table[regions]
+    ],
 )
 def test_a_range_means_all_between_and_part_of_an_organ_the_organ(text, regions):
     assert read_body_part(text) == Reading(tuple(regions.split()), is_whole=True)
@@ -122,56 +244,98 @@ def test_a_range_between_any_two_regions_of_the_chain_means_that_stretch_of_it(w
         assert read_body_part(f"{first}{word}{last}") == Reading(wanted, is_whole=True)
 
 
-@pytest.mark.parametrize(("text", "regions"), [
-    ("NECK OF LEFT FEMUR", ("legs",)), ("HEAD OF HUMERUS", ()), ("HEAD AND NECK OF RADIUS", ()),
-    ("BODY OF PANCREAS", ("abdomen",)), ("NECK OF UTERUS", ("pelvis",)), ("NECK OF KIDNEY", ("abdomen",)),
-    ("FETAL BRAIN", None), ("FETUS", None), ("FOETAL HEART", None), ("BRAIN (FOETUS)", None),
-    ("CHEST-THIGH", ("legs", "chest")), ("HEAD-ABD-PELVIS", ("pelvis", "abdomen", "head")),
-    ("ORBIT TO MEATUS", ("head",)), ("NECK TO", ("head",)), ("TO KNEE", ("legs",)),
-    ("NECK TO LSPINE", ("head", "spine")), ("PELVIS TO ELBOW", ("pelvis",)), ("SKULLTOTHIGH", None),
-    ("HIPPEL", None), ("Cappel", None), ("ARMHEAD", None), ("NECKTHRUPELVIS", None),
-])
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        ("NECK OF LEFT FEMUR", ("legs",)),
+        ("HEAD OF HUMERUS", ()),
+        ("HEAD AND NECK OF RADIUS", ()),
+        ("BODY OF PANCREAS", ("abdomen",)),
+        ("NECK OF UTERUS", ("pelvis",)),
+        ("NECK OF KIDNEY", ("abdomen",)),
+        ("FETAL BRAIN", None),
+        ("FETUS", None),
+        ("FOETAL HEART", None),
+        ("BRAIN (FOETUS)", None),
+        ("CHEST-THIGH", ("legs", "chest")),
+        ("HEAD-ABD-PELVIS", ("pelvis", "abdomen", "head")),
+        ("ORBIT TO MEATUS", ("head",)),
+        ("NECK TO", ("head",)),
+        ("TO KNEE", ("legs",)),
+        ("NECK TO LSPINE", ("head", "spine")),
+        ("PELVIS TO ELBOW", ("pelvis",)),
+        ("SKULLTOTHIGH", None),
+        ("HIPPEL", None),
+        ("Cappel", None),
+        ("ARMHEAD", None),
+        ("NECKTHRUPELVIS", None),
+    ],
+)
 def test_what_may_be_read_in_several_ways_is_not_understood_as_a_whole(text, regions):
     assert read_body_part(text) == Reading(regions, is_whole=False)
 
 
-@pytest.mark.parametrize(("text", "regions"), [
-    ("ABD XYZ", ("abdomen",)), ("Jane Doe head", ("head",)), ("CHEST ABDOMEN P", ("abdomen", "chest")),
-    ("TH CT CHEST WO ", ("chest",)), ("XYZ", None), ("A/P", None), ("AP PORTABLE", None),
-])
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        ("ABD XYZ", ("abdomen",)),
+        ("Jane Doe head", ("head",)),
+        ("CHEST ABDOMEN P", ("abdomen", "chest")),
+        ("TH CT CHEST WO ", ("chest",)),
+        ("XYZ", None),
+        ("A/P", None),
+        ("AP PORTABLE", None),
+    ],
+)
 def test_a_word_that_is_not_understood_is_told(text, regions):
     assert read_body_part(text) == Reading(regions, is_whole=False)
 
 
-@pytest.mark.parametrize(("text", "regions"), [
-    ("", None), ("MRI 3", None), ("ROUTINE", None), ("SHOULDER", ()), ("RT SHOULDER W/O", ()),
-    ("UPPER EXTREMITY", ()), ("HUMERUS", ()), ("FEET", ()),
-])
+@pytest.mark.parametrize(
+    ("text", "regions"),
+    [
+        ("", None),
+        ("MRI 3", None),
+        ("ROUTINE", None),
+        ("SHOULDER", ()),
+        ("RT SHOULDER W/O", ()),
+        ("UPPER EXTREMITY", ()),
+        ("HUMERUS", ()),
+        ("FEET", ()),
+    ],
+)
 def test_words_that_name_no_region_are_understood(text, regions):
     assert read_body_part(text) == Reading(regions, is_whole=True)
 
 
 def test_a_vocabulary_of_ones_own_gives_the_words_of_its_codes_and_its_own():
     """A region of another code has only the words that it was given; these win."""
-    own = Vocabulary(tuple(
-        replace(region, name="trunk", sct="22943007", body_part="", synonyms=("TORSO",))
-        if region.name == "chest" else replace(region, name=f"my {region.name}")
-        for region in DEFAULT.regions
-    ))
+    own = Vocabulary(
+        tuple(
+            replace(region, name="trunk", sct="22943007", body_part="", synonyms=("TORSO",))
+            if region.name == "chest"
+            else replace(region, name=f"my {region.name}")
+            for region in DEFAULT.regions
+        )
+    )
     assert regions_named("TORSO", own) == ("trunk",)
     assert regions_named("PELV", own) == ("my pelvis",)
     assert regions_named("THX", own) is None
     assert regions_named("CAP", own) == ("my pelvis", "my abdomen")
-    assert regions_named("HEAD TO CALF", own) == tuple(reversed(
-        ("my head", "trunk", "my abdomen", "my pelvis", "my legs")
-    ))
+    assert regions_named("HEAD TO CALF", own) == tuple(
+        reversed(("my head", "trunk", "my abdomen", "my pelvis", "my legs"))
+    )
 
 
 def test_a_region_of_ones_own_may_have_the_name_of_an_end_of_ranges_or_of_a_fetus():
-    own = Vocabulary(tuple(
-        replace(region, synonyms=(*region.synonyms, word))
-        for region, word in zip(DEFAULT.regions, ("FEET", "FETUS", "A", "B", "VERTEX", "D"), strict=True)
-    ))
+    own = Vocabulary(
+        tuple(
+            replace(region, synonyms=(*region.synonyms, word))
+            for region, word in zip(
+                DEFAULT.regions, ("FEET", "FETUS", "A", "B", "VERTEX", "D"), strict=True
+            )
+        )
+    )
     assert read_body_part("FEET", own) == Reading(own.chain[:1], is_whole=True)
     assert read_body_part("FETUS", own) == Reading(own.chain[1:2], is_whole=True)
 

@@ -25,7 +25,9 @@ def collection(folder: Path, volumes: int = 3) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(volumes):
         voxels = np.random.default_rng(number).integers(0, 900, (9, 8, 7)).astype(np.int16)
-        nibabel.save(nibabel.Nifti1Image(voxels, np.diag([5.0, 5.0, 6.0, 1.0])), folder / f"v{number}.nii")
+        nibabel.save(
+            nibabel.Nifti1Image(voxels, np.diag([5.0, 5.0, 6.0, 1.0])), folder / f"v{number}.nii"
+        )
     rows = [
         {"volume_id": f"v{number}", "subject_id": f"s{number}", "path": f"v{number}.nii"}
         for number in range(volumes)
@@ -49,7 +51,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def sealed(tmp_path_factory):
     path = cache.entry(tmp_path_factory.mktemp("cache"), {"volume": 1})
     cache.write(
-        path, {"pixels": np.arange(4000, dtype=np.uint8).reshape(10, 400), "z_mm": np.linspace(0, 1, 10)}
+        path,
+        {"pixels": np.arange(4000, dtype=np.uint8).reshape(10, 400), "z_mm": np.linspace(0, 1, 10)},
     )
     return path, path.read_bytes()
 
@@ -115,7 +118,7 @@ def test_a_damaged_entry_that_still_unpacks_is_reported_and_made_again(tmp_path)
     cache_messages(at, out)
     before = contents(out)
     victim = sorted((out / "cache").iterdir())[0]
-    seal = victim.read_bytes()[-cache.SEAL_BYTES:]
+    seal = victim.read_bytes()[-cache.SEAL_BYTES :]
     arrays = cache.read(victim)
     with victim.open("wb") as file:
         np.savez_compressed(file, **{**arrays, "pixels": arrays["pixels"][::-1]})

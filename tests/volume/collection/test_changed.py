@@ -13,7 +13,8 @@ from fovnet.volume.collection.changed import stamp_of_volumes
 
 def table(folder: Path, path: str) -> Path:
     return write_tsv(
-        folder / "volumes.tsv", ["volume_id", "subject_id", "path"],
+        folder / "volumes.tsv",
+        ["volume_id", "subject_id", "path"],
         [{"volume_id": "a", "subject_id": "a", "path": path}],
     )
 
@@ -70,11 +71,15 @@ def test_an_image_written_over_in_its_place_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["volumes.tsv", "regions.tsv"])
-def test_a_table_with_an_older_date_than_before_is_noticed_by_its_content(tmp_path: Path, name: str) -> None:
+def test_a_table_with_an_older_date_than_before_is_noticed_by_its_content(
+    tmp_path: Path, name: str
+) -> None:
     """As `unzip`, `mv` and `rsync -a` put it there; the same content with a newer date is no change."""
     tables = [table(tmp_path, "a.nii")]
     path = tmp_path / name
-    path.write_text(path.read_text() if path.exists() else "volume_id\tregion\tfirst_slice\tlast_slice\n")
+    path.write_text(
+        path.read_text() if path.exists() else "volume_id\tregion\tfirst_slice\tlast_slice\n"
+    )
     before = stamp_of_volumes(tables)
     os.utime(path, ns=(2 * 10**18, 2 * 10**18))
     assert stamp_of_volumes(tables) == before

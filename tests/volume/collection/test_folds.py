@@ -10,12 +10,16 @@ from hypothesis.strategies import dictionaries, integers, sampled_from, text
 from fovnet.volume.collection.folds import FOLDS, folds_of
 
 SUBJECTS = dictionaries(
-    text("abcdef", min_size=1, max_size=4), sampled_from(["legs", "abdomen", "chest, head"]), min_size=5
+    text("abcdef", min_size=1, max_size=4),
+    sampled_from(["legs", "abdomen", "chest, head"]),
+    min_size=5,
 )
 
 
 @given(shows=SUBJECTS, seed=integers(0, 99))
-def test_everybody_is_in_one_fold_and_folds_are_alike_in_size(shows: dict[str, str], seed: int) -> None:
+def test_everybody_is_in_one_fold_and_folds_are_alike_in_size(
+    shows: dict[str, str], seed: int
+) -> None:
     folds = folds_of(shows, seed)
     assert sorted(subject for fold in folds for subject in fold) == sorted(shows)
     sizes = [len(fold) for fold in folds]
@@ -23,12 +27,16 @@ def test_everybody_is_in_one_fold_and_folds_are_alike_in_size(shows: dict[str, s
 
 
 @given(shows=SUBJECTS, seed=integers(0, 99))
-def test_subjects_who_show_the_same_are_spread_over_the_folds(shows: dict[str, str], seed: int) -> None:
+def test_subjects_who_show_the_same_are_spread_over_the_folds(
+    shows: dict[str, str], seed: int
+) -> None:
     for fold in folds_of(shows, seed):
         here, everywhere = Counter(shows[one] for one in fold), Counter(shows.values())
         assert all(here[what] <= -(-everywhere[what] // FOLDS) for what in here)
 
 
 @given(shows=SUBJECTS, seed=integers(0, 99))
-def test_the_order_in_which_subjects_are_named_does_not_matter(shows: dict[str, str], seed: int) -> None:
+def test_the_order_in_which_subjects_are_named_does_not_matter(
+    shows: dict[str, str], seed: int
+) -> None:
     assert folds_of(shows, seed) == folds_of(dict(reversed(shows.items())), seed)

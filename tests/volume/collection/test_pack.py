@@ -39,19 +39,30 @@ def collection(folder: Path, volumes: int = 12, prefix: str = "v", **column: str
             path.write_bytes(path.read_bytes()[:900])
         rows.append(
             {
-                "volume_id": name, "subject_id": f"subject{number % 6}", "path": path.name, "site": "Oslo",
+                "volume_id": name,
+                "subject_id": f"subject{number % 6}",
+                "path": path.name,
+                "site": "Oslo",
                 **column,
             }
         )
         if number != 2:
             labels.append(
                 {
-                    "volume_id": name, "region": "pelvis", "first_slice": 0,
+                    "volume_id": name,
+                    "region": "pelvis",
+                    "first_slice": 0,
                     "last_slice": 40 if number == 3 else 5,
                 }
             )
     rows.append(
-        {"volume_id": f"{prefix}gone", "subject_id": "subject9", "path": "gone.nii", "site": "Rome", **column}
+        {
+            "volume_id": f"{prefix}gone",
+            "subject_id": "subject9",
+            "path": "gone.nii",
+            "site": "Rome",
+            **column,
+        }
     )
     write_tsv(folder / "volumes.tsv", list(rows[0]), rows)
     write_tsv(folder / "regions.tsv", list(labels[0]), labels)
@@ -73,7 +84,10 @@ def made(tmp_path_factory):
 def test_two_workers_write_the_same_bytes_as_one(made, tmp_path):
     calls = []
     slice_collections(
-        {"cohort": made[0]}, tmp_path, seed=7, workers=2,
+        {"cohort": made[0]},
+        tmp_path,
+        seed=7,
+        workers=2,
         progress=lambda done, total: calls.append((done, total)),
     )
     assert contents(tmp_path) == contents(made[1].folder)
@@ -84,7 +98,9 @@ def test_broken_volumes_are_recorded_and_the_others_are_as_if_alone(made):
     at, pack = made
     codes = {record.volume_id: record.code for record in pack.records if record.status == "refused"}
     assert codes == {
-        "v03": "collection-slices", "v04": "volume-truncated", "v09": "volume-truncated",
+        "v03": "collection-slices",
+        "v04": "volume-truncated",
+        "v09": "volume-truncated",
         "vgone": "volume-missing",
     }
     for index, record in enumerate(pack.records):
@@ -94,14 +110,24 @@ def test_broken_volumes_are_recorded_and_the_others_are_as_if_alone(made):
                 for one in pack.records
                 if one.subject == record.subject and one.status == "ok" and one.labelled
             }
-            assert record.message and record.slices == 0 and record.split == (others.pop() if others else "")
+            assert (
+                record.message
+                and record.slices == 0
+                and record.split == (others.pop() if others else "")
+            )
             with pytest.raises(VolumeError):
                 pack.stack(index)
             continue
         alone, kept = slice_volume(at / f"{record.volume_id}.nii.gz"), pack.stack(index)
         assert np.array_equal(kept.pixels, alone.pixels) and np.array_equal(kept.z_mm, alone.z_mm)
-        assert np.array_equal(kept.covers, alone.covers) and np.array_equal(kept.vox_to_ras, alone.vox_to_ras)
-        assert (kept.checksum, kept.notes, kept.side_mm) == (alone.checksum, alone.notes, alone.side_mm)
+        assert np.array_equal(kept.covers, alone.covers) and np.array_equal(
+            kept.vox_to_ras, alone.vox_to_ras
+        )
+        assert (kept.checksum, kept.notes, kept.side_mm) == (
+            alone.checksum,
+            alone.notes,
+            alone.side_mm,
+        )
 
 
 def test_truth_stands_beside_every_labelled_slice(made):
@@ -175,7 +201,9 @@ def test_slices_that_come_out_as_they_were_keep_their_dates(tmp_path):
 
 def test_a_given_split_wins(tmp_path):
     pack = slice_collections({"c": collection(tmp_path / "c", split="test")}, tmp_path / "out")
-    assert {record.split for record in pack.records if record.status == "ok" and record.labelled} == {"test"}
+    assert {
+        record.split for record in pack.records if record.status == "ok" and record.labelled
+    } == {"test"}
 
 
 def test_one_name_in_two_collections_is_refused_before_any_volume_is_read(tmp_path):
@@ -189,7 +217,9 @@ def test_one_name_in_two_collections_is_refused_before_any_volume_is_read(tmp_pa
 def test_one_folder_under_two_names_is_refused(tmp_path):
     one = collection(tmp_path / "oslo", volumes=2)
     with pytest.raises(CollectionError, match="'oslo' and 'again'") as refusal:
-        slice_collections({"oslo": one, "again": tmp_path / "oslo" / ".." / "oslo"}, tmp_path / "out")
+        slice_collections(
+            {"oslo": one, "again": tmp_path / "oslo" / ".." / "oslo"}, tmp_path / "out"
+        )
     assert refusal.value.code == "collection-duplicate"
 
 
@@ -207,7 +237,9 @@ def test_a_collection_of_only_broken_volumes_is_an_empty_pack(tmp_path):
     collection(tmp_path / "c", volumes=1)
     (tmp_path / "c" / "v00.nii.gz").unlink()
     pack = slice_collections({"c": tmp_path / "c"}, tmp_path / "empty")
-    assert pack.pixels.shape == (0, 128, 128) and {record.status for record in pack.records} == {"refused"}
+    assert pack.pixels.shape == (0, 128, 128) and {record.status for record in pack.records} == {
+        "refused"
+    }
     assert pack.rows("train").tolist() == []
 
 
@@ -243,8 +275,11 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
     )
     volume = {"volume_id": "t", "subject_id": "s", "path": "tilted.nii.gz"}
     write_tsv(tmp_path / "volumes.tsv", list(volume), [volume])
-    write_tsv(tmp_path / "regions.tsv", ["volume_id", "region", "first_slice", "last_slice"],
-              [{"volume_id": "t", "region": "pelvis", "first_slice": 0, "last_slice": 19}])
+    write_tsv(
+        tmp_path / "regions.tsv",
+        ["volume_id", "region", "first_slice", "last_slice"],
+        [{"volume_id": "t", "region": "pelvis", "first_slice": 0, "last_slice": 19}],
+    )
     pack = slice_collections({"c": tmp_path}, tmp_path / "pack")
     direct, kept = slice_volume(tmp_path / "tilted.nii.gz"), pack.stack(0)
     assert kept.counted_slices == direct.counted_slices == 20
@@ -254,13 +289,18 @@ def test_a_resampled_volume_keeps_the_count_of_its_labels(tmp_path):
 def test_one_scan_of_two_subjects_is_refused_before_they_stand_in_two_splits(tmp_path):
     """The same voxels in another file: names and checksums differ, the slices do not."""
     image = nibabel.Nifti1Image(
-        np.random.default_rng(0).integers(0, 900, (16, 14, 8)).astype(np.int16), np.diag([3.0, 3.0, 2.0, 1.0])
+        np.random.default_rng(0).integers(0, 900, (16, 14, 8)).astype(np.int16),
+        np.diag([3.0, 3.0, 2.0, 1.0]),
     )
     for name in ("a.nii", "b.nii.gz"):
         nibabel.save(image, tmp_path / name)
-    (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts2\tb.nii.gz\n")
+    (tmp_path / "volumes.tsv").write_text(
+        "volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts2\tb.nii.gz\n"
+    )
     with pytest.raises(CollectionError, match="volumes b and a") as refusal:
         slice_collections({"mine": tmp_path}, tmp_path / "out")
     assert refusal.value.code == "collection-same-scan"
-    (tmp_path / "volumes.tsv").write_text("volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts1\tb.nii.gz\n")
+    (tmp_path / "volumes.tsv").write_text(
+        "volume_id\tsubject_id\tpath\na\ts1\ta.nii\nb\ts1\tb.nii.gz\n"
+    )
     assert len(slice_collections({"mine": tmp_path}, tmp_path / "out").records) == 2

@@ -36,25 +36,40 @@ def test_the_fractions_are_met_to_within_one_subject(people, fractions):
 @pytest.mark.parametrize(
     ("people", "expected"),
     [
-        (0, [0, 0, 0]), (1, [1, 0, 0]), (2, [1, 1, 0]), (3, [1, 1, 1]), (4, [2, 1, 1]), (6, [3, 2, 1]),
-        (10, [5, 3, 2]), (100, [50, 25, 25]),
+        (0, [0, 0, 0]),
+        (1, [1, 0, 0]),
+        (2, [1, 1, 0]),
+        (3, [1, 1, 1]),
+        (4, [2, 1, 1]),
+        (6, [3, 2, 1]),
+        (10, [5, 3, 2]),
+        (100, [50, 25, 25]),
     ],
 )
 def test_largest_remainders(people, expected):
     assert shares(people) == expected
 
 
-@given(SUBJECTS, dictionaries(text("abcdef0123", min_size=1, max_size=6), sampled_from(SPLITS), max_size=30))
+@given(
+    SUBJECTS,
+    dictionaries(text("abcdef0123", min_size=1, max_size=6), sampled_from(SPLITS), max_size=30),
+)
 def test_a_split_the_user_gave_always_wins(subjects, given_split):
     split = split_subjects(subjects, "cohort", 5, given_split)
-    assert all(split[subject] == place for subject, place in given_split.items() if subject in split)
+    assert all(
+        split[subject] == place for subject, place in given_split.items() if subject in split
+    )
     assert set(split) == set(subjects)
 
 
 def test_given_splits_count_towards_the_fractions():
     given_split = {f"s{n}": "test" for n in range(25)}
-    assert Counter(split_subjects([f"s{n}" for n in range(100)], "cohort", 2, given_split).values()) == {
-        "train": 50, "validation": 25, "test": 25,
+    assert Counter(
+        split_subjects([f"s{n}" for n in range(100)], "cohort", 2, given_split).values()
+    ) == {
+        "train": 50,
+        "validation": 25,
+        "test": 25,
     }
 
 

@@ -24,7 +24,8 @@ def tables(folder: Path, volumes: str, regions: str | None = None) -> Path:
     )
     if regions is not None:
         (folder / "regions.tsv").write_text(
-            "\n".join(line.strip() for line in regions.strip().splitlines()).replace("|", "\t") + "\n"
+            "\n".join(line.strip() for line in regions.strip().splitlines()).replace("|", "\t")
+            + "\n"
         )
     return folder
 
@@ -36,12 +37,16 @@ def faults(folder: Path) -> list[str]:
     return refusal.value.sentence.splitlines()[1:]
 
 
-def stack_of(slices: int, spacing_mm: float, bottom_mm: float = 0.0, target_mm: float = 3.0) -> SliceStack:
+def stack_of(
+    slices: int, spacing_mm: float, bottom_mm: float = 0.0, target_mm: float = 3.0
+) -> SliceStack:
     covers = groups(slices, spacing_mm, target_mm)
     affine = np.diag([1.0, 1.0, spacing_mm, 1.0])
     affine[2, 3] = bottom_mm
     pixels = np.zeros((len(covers), 128, 128), dtype=np.uint8)
-    return SliceStack(pixels, bottom_mm + covers.mean(axis=1) * spacing_mm, covers, 128.0, affine, "made", "")
+    return SliceStack(
+        pixels, bottom_mm + covers.mean(axis=1) * spacing_mm, covers, 128.0, affine, "made", ""
+    )
 
 
 VOLUMES = """
@@ -56,7 +61,9 @@ def test_paths_are_relative_to_the_table_and_further_columns_are_attributes(tmp_
     collection = read_collection(tables(tmp_path, VOLUMES))
     assert [row.volume_id for row in collection.volumes] == ["one", "two", "three"]
     assert [row.path for row in collection.volumes] == [
-        tmp_path / "a/one.nii.gz", Path("/elsewhere/two.nii"), tmp_path / "three.nii",
+        tmp_path / "a/one.nii.gz",
+        Path("/elsewhere/two.nii"),
+        tmp_path / "three.nii",
     ]
     assert dict(collection.volumes[0].attributes) == {"site": "Oslo"}
     assert collection.regions == {}
@@ -74,7 +81,9 @@ def test_regions_are_read_by_any_of_their_names(tmp_path):
     """
     rows = read_collection(tables(tmp_path, VOLUMES, regions)).regions
     assert rows["one"] == (
-        RegionRow("one", "legs", 0, 9), RegionRow("one", "pelvis", 10, 20), RegionRow("one", "spine", 15, 30),
+        RegionRow("one", "legs", 0, 9),
+        RegionRow("one", "pelvis", 10, 20),
+        RegionRow("one", "spine", 15, 30),
     )
     assert rows["two"] == (RegionRow("two", "chest", -20.5, 80, in_mm=True),)
     assert rows["three"] == (RegionRow("three", "none", 0, 5),)
@@ -134,11 +143,14 @@ def test_all_faults_are_listed_at_once_with_line_column_value_and_remedy(tmp_pat
 def test_faults_are_in_order_whatever_the_folder_is_called(tmp_path, name):
     (tmp_path / name).mkdir()
     volumes = "volume_id|subject_id|path\none|anna|one.nii\ntwo|anna|two.nii\nthree||three.nii"
-    found = faults(tables(tmp_path / name, volumes, "volume_id|region|from_mm|to_mm\none|hed|0|5\ntwo||0|5"))
+    found = faults(
+        tables(tmp_path / name, volumes, "volume_id|region|from_mm|to_mm\none|hed|0|5\ntwo||0|5")
+    )
     assert [re.findall(r"(\w+)\.tsv, line (\d), ", one)[-1] for one in found] == [
-        ("volumes", "4"), ("regions", "2"), ("regions", "3"),
+        ("volumes", "4"),
+        ("regions", "2"),
+        ("regions", "3"),
     ]
-
 
 
 @pytest.mark.parametrize(
@@ -161,7 +173,11 @@ def test_a_column_of_labels_that_is_misspelt_is_one_fault_of_the_header_and_not_
 ):
     rows = "".join(f"one|head|{at}|{at}\n" for at in range(20))
     (found,) = faults(
-        tables(tmp_path, "volume_id|subject_id|path\none|a|a.nii", f"volume_id|region|{columns}\n{rows}")
+        tables(
+            tmp_path,
+            "volume_id|subject_id|path\none|a|a.nii",
+            f"volume_id|region|{columns}\n{rows}",
+        )
     )
     assert "regions.tsv, line 1: " + message in found
 
@@ -187,10 +203,18 @@ def test_two_regions_of_the_chain_cannot_share_a_slice_or_stand_upside_down(tmp_
     [
         (None, "collection-missing", "no such file or folder"),
         (b"", "collection-invalid", "no column volume_id, subject_id, path among nothing"),
-        (b"volume_id,subject_id,path\na,b,c\n", "collection-invalid", "Are the columns separated by tabs?"),
+        (
+            b"volume_id,subject_id,path\na,b,c\n",
+            "collection-invalid",
+            "Are the columns separated by tabs?",
+        ),
         (b"volume_id\tsubject\tpath\n", "collection-invalid", "Is 'subject' meant?"),
         (b"volume_id\tsubject_id\tpath\tpath\n", "collection-invalid", "column path appears twice"),
-        (b"volume_id\tsubject_id\tpath\n\xff\xfe\t1\t2\n", "collection-unreadable", "not a UTF-8 table"),
+        (
+            b"volume_id\tsubject_id\tpath\n\xff\xfe\t1\t2\n",
+            "collection-unreadable",
+            "not a UTF-8 table",
+        ),
     ],
 )
 def test_a_table_that_is_none_is_refused(tmp_path, text, code, message):
@@ -211,7 +235,10 @@ def test_a_wrong_header_is_one_fault_and_hides_no_other(tmp_path):
     )
     found = faults(tables(tmp_path, "volumeid|subject_id|path|split\nv0|a|x.nii|Train", regions))
     assert len(found) == 3
-    assert "no column volume_id among volumeid, subject_id, path, split. Is 'volumeid' meant?" in found[0]
+    assert (
+        "no column volume_id among volumeid, subject_id, path, split. Is 'volumeid' meant?"
+        in found[0]
+    )
     assert (
         "volumes.tsv, line 2, split 'Train'" in found[1]
         and "regions.tsv, line 52, region 'abdomn'" in found[2]
@@ -230,10 +257,16 @@ def test_a_wrong_header_is_one_fault_and_hides_no_other(tmp_path):
 def test_an_open_quotation_mark_swallows_no_line(tmp_path):
     """A spreadsheet would read on until the next mark, and lose the lines between without a word."""
     volumes = 'volume_id|subject_id|path|note\none|a|1.nii|"3 mm\ntwo|b|2.nii|\nthree|c||5" coil\nfour|d|4.nii|"a|b"'
-    found = faults(tables(tmp_path, volumes, "volume_id|region|first_slice|last_slice\none|legs|0|5"))
+    found = faults(
+        tables(tmp_path, volumes, "volume_id|region|first_slice|last_slice\none|legs|0|5")
+    )
     assert len(found) == 2
-    assert "line 2: a quotation mark that opens a cell" in found[0] and "line 4, path ''" in found[1]
-    fine = read_collection(tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"'))
+    assert (
+        "line 2: a quotation mark that opens a cell" in found[0] and "line 4, path ''" in found[1]
+    )
+    fine = read_collection(
+        tables(tmp_path, 'volume_id|subject_id|path|note\none|a|1.nii|"3 ""mm"" | b"')
+    )
     assert dict(fine.volumes[0].attributes) == {"note": '3 "mm" \t b'}
 
 
@@ -243,7 +276,9 @@ def test_a_name_that_begins_as_a_formula_is_the_same_in_a_table_that_fovnet_wrot
     write_tsv(tmp_path / "volumes.tsv", list(row), [row])
     (read,) = read_collection(tmp_path).volumes
     assert (read.volume_id, read.subject_id, read.attributes["note"]) == (
-        "=1+1", "@x", "'=y",
+        "=1+1",
+        "@x",
+        "'=y",
     ) and read.path == tmp_path / row["path"]
 
 
@@ -260,13 +295,23 @@ CLEAN = 8
 def clean():
     """(volumes, regions) as lists of cells by column; a subject a volume, all of them training."""
     volumes = [
-        {"volume_id": f"v{n}", "subject_id": f"s{n}", "path": f"{n}.nii", "split": "train", "site": "Oslo"}
+        {
+            "volume_id": f"v{n}",
+            "subject_id": f"s{n}",
+            "path": f"{n}.nii",
+            "split": "train",
+            "site": "Oslo",
+        }
         for n in range(CLEAN)
     ]
     regions = [
         {
-            "volume_id": f"v{n}", "region": name, "first_slice": str(5 * rung),
-            "last_slice": str(5 * rung + 4), "from_mm": "", "to_mm": "",
+            "volume_id": f"v{n}",
+            "region": name,
+            "first_slice": str(5 * rung),
+            "last_slice": str(5 * rung + 4),
+            "from_mm": "",
+            "to_mm": "",
         }
         for n in range(CLEAN)
         for rung, name in enumerate(("pelvis", "abdomen", "chest"))
@@ -276,10 +321,12 @@ def clean():
 
 def named(n, name):
     """A volume's name changed in both tables."""
+
     def plant(volumes, regions):
         volumes[n]["volume_id"] = name
         for row in regions[3 * n : 3 * n + 3]:
             row["volume_id"] = name
+
     return plant
 
 
@@ -299,40 +346,85 @@ FAULTS = {
     "a name too long": lambda n: ("volumes", named(n, f"{n}" + "Å" * 100), n, f"volume_id '{n}ÅÅÅ"),
     "the same name": lambda n: ("volumes", named(n, "V0"), n, "volume_id 'V0'"),
     "no split": lambda n: ("volumes", volume_cells(n, split="Train"), n, "split 'Train'"),
-    "two splits": lambda n: ("volumes", volume_cells(n, subject_id="s0", split="test"), n, "split 'test'"),
+    "two splits": lambda n: (
+        "volumes",
+        volume_cells(n, subject_id="s0", split="test"),
+        n,
+        "split 'test'",
+    ),
     "another's file": lambda n: ("volumes", volume_cells(n, path="0.nii"), n, "path '0.nii'"),
-    "an extra tab": lambda n: ("volumes", volume_cells(n, site="Oslo\tRome"), n, "6 cells under 5 columns"),
+    "an extra tab": lambda n: (
+        "volumes",
+        volume_cells(n, site="Oslo\tRome"),
+        n,
+        "6 cells under 5 columns",
+    ),
     "an open quote": lambda n: ("volumes", volume_cells(n, site='"Oslo'), n, "a quotation mark"),
-    "unknown volume": lambda n: ("regions", region_cells(n, 1, volume_id="w"), 3 * n + 1, "volume_id 'w'"),
+    "unknown volume": lambda n: (
+        "regions",
+        region_cells(n, 1, volume_id="w"),
+        3 * n + 1,
+        "volume_id 'w'",
+    ),
     "no volume": lambda n: ("regions", region_cells(n, 1, volume_id=""), 3 * n + 1, "volume_id ''"),
     "unknown region": lambda n: (
-        "regions", region_cells(n, 2, region="abdomn"), 3 * n + 2, "region 'abdomn'",
+        "regions",
+        region_cells(n, 2, region="abdomn"),
+        3 * n + 2,
+        "region 'abdomn'",
     ),
     "upside down range": lambda n: (
-        "regions", region_cells(n, 0, first_slice="4", last_slice="3"), 3 * n, "last_slice '3'",
+        "regions",
+        region_cells(n, 0, first_slice="4", last_slice="3"),
+        3 * n,
+        "last_slice '3'",
     ),
-    "a half slice": lambda n: ("regions", region_cells(n, 0, last_slice="3.5"), 3 * n, "last_slice '3.5'"),
+    "a half slice": lambda n: (
+        "regions",
+        region_cells(n, 0, last_slice="3.5"),
+        3 * n,
+        "last_slice '3.5'",
+    ),
     "a comma": lambda n: (
-        "regions", region_cells(n, 0, first_slice="", last_slice="", from_mm="1,5", to_mm="9"), 3 * n,
+        "regions",
+        region_cells(n, 0, first_slice="", last_slice="", from_mm="1,5", to_mm="9"),
+        3 * n,
         "from_mm '1,5'",
     ),
     "no range": lambda n: (
-        "regions", region_cells(n, 1, first_slice="", last_slice=""), 3 * n + 1,
+        "regions",
+        region_cells(n, 1, first_slice="", last_slice=""),
+        3 * n + 1,
         "give first_slice and last_slice",
     ),
-    "two ranges": lambda n: ("regions", region_cells(n, 1, from_mm="1", to_mm="2"), 3 * n + 1, "not both"),
+    "two ranges": lambda n: (
+        "regions",
+        region_cells(n, 1, from_mm="1", to_mm="2"),
+        3 * n + 1,
+        "not both",
+    ),
     "overlap": lambda n: (
-        "regions", region_cells(n, 1, first_slice="4"), 3 * n + 1, "region 'abdomen': overlaps pelvis",
+        "regions",
+        region_cells(n, 1, first_slice="4"),
+        3 * n + 1,
+        "region 'abdomen': overlaps pelvis",
     ),
     "upside down": lambda n: (
-        "regions", region_cells(n, 2, region="legs"), 3 * n + 2, "region 'legs': is above abdomen",
+        "regions",
+        region_cells(n, 2, region="legs"),
+        3 * n + 2,
+        "region 'legs': is above abdomen",
     ),
     "two units": lambda n: (
-        "regions", region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"), 3 * n + 2,
+        "regions",
+        region_cells(n, 2, first_slice="", last_slice="", from_mm="10", to_mm="14"),
+        3 * n + 2,
         "from_mm '10'",
     ),
     "said twice": lambda n: (
-        "regions", region_cells(n, 1, region="pelvis", first_slice="0", last_slice="4"), 3 * n + 1,
+        "regions",
+        region_cells(n, 1, region="pelvis", first_slice="0", last_slice="4"),
+        3 * n + 1,
         "region 'pelvis': the same",
     ),
 }
@@ -340,9 +432,12 @@ FAULTS = {
 
 @settings(max_examples=150)
 @given(
-    lists(sampled_from(sorted(FAULTS)), min_size=1, max_size=5, unique=True), permutations(range(1, CLEAN))
+    lists(sampled_from(sorted(FAULTS)), min_size=1, max_size=5, unique=True),
+    permutations(range(1, CLEAN)),
 )
-def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_factory, kinds, places):
+def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(
+    tmp_path_factory, kinds, places
+):
     volumes, regions = clean()
     expected = []
     for kind, n in zip(kinds, places, strict=False):
@@ -356,7 +451,8 @@ def test_every_planted_fault_is_reported_on_its_line_and_nothing_else(tmp_path_f
     found = faults(folder)
     for line, message in expected:
         assert any(
-            f"{line}, {message}" in fault or (f"{line}: " in fault and message in fault) for fault in found
+            f"{line}, {message}" in fault or (f"{line}: " in fault and message in fault)
+            for fault in found
         ), (line, message, found)
     assert len(found) == len(expected), found
 
@@ -385,7 +481,11 @@ def test_slices_outside_every_row_are_none_and_spine_stands_beside_the_chain():
     names = [{DEFAULT.classes[k] for k in np.flatnonzero(row)} for row in shown]
     assert (
         names
-        == [{"none"}] * 2 + [{"chest"}] * 2 + [{"chest", "spine"}] * 2 + [{"spine"}] * 2 + [{"none"}] * 2
+        == [{"none"}] * 2
+        + [{"chest"}] * 2
+        + [{"chest", "spine"}] * 2
+        + [{"spine"}] * 2
+        + [{"none"}] * 2
     )
 
 
@@ -410,9 +510,12 @@ def test_a_cut_shows_the_region_of_its_middle_slice(draw):
 def test_millimetres_hold_the_cuts_between_them_and_the_lower_region_has_the_border():
     stack = stack_of(6, 10.0, bottom_mm=-20.0)
     shown = truth(
-        stack, [RegionRow("v", "legs", -20, 0, in_mm=True), RegionRow("v", "pelvis", 0, 25, in_mm=True)]
+        stack,
+        [RegionRow("v", "legs", -20, 0, in_mm=True), RegionRow("v", "pelvis", 0, 25, in_mm=True)],
     )
-    assert [DEFAULT.classes[k] for k in shown.argmax(axis=1)] == ["legs"] * 3 + ["pelvis"] * 2 + ["none"]
+    assert [DEFAULT.classes[k] for k in shown.argmax(axis=1)] == ["legs"] * 3 + ["pelvis"] * 2 + [
+        "none"
+    ]
     assert (shown.sum(axis=1) == 1).all()
 
 

@@ -50,14 +50,22 @@ def geometry(affine: np.ndarray, k: float) -> dict[str, Any]:
 def header(sop_class: str, uid: str, pixels: np.ndarray, **more: Any) -> FileDataset:
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID, meta.TransferSyntaxUID = (
-        sop_class, uid, ExplicitVRLittleEndian,
+        sop_class,
+        uid,
+        ExplicitVRLittleEndian,
     )
     one = FileDataset("", {}, file_meta=meta, preamble=bytes(128))
     one.SOPClassUID, one.SOPInstanceUID, one.Modality, one.PatientID, one.StudyInstanceUID = (
-        sop_class, uid, "MR", "someone", STUDY,
+        sop_class,
+        uid,
+        "MR",
+        "someone",
+        STUDY,
     )
     one.SeriesInstanceUID, one.SeriesNumber, one.ImageType = (
-        f"{STUDY}.7", 7, ["ORIGINAL", "PRIMARY", "M", "ND"],
+        f"{STUDY}.7",
+        7,
+        ["ORIGINAL", "PRIMARY", "M", "ND"],
     )
     one.Rows, one.Columns = pixels.shape[-2:]
     one.SamplesPerPixel, one.PhotometricInterpretation = 1, "MONOCHROME2"
@@ -83,6 +91,7 @@ def images(
 ) -> list[FileDataset]:
     """A classic image for each slice k of the grid; `more` holds elements, or functions of k that give
     them."""
+
     def given(value: Any, k: int) -> Any:
         return value(k) if callable(value) else value
 
@@ -92,8 +101,11 @@ def images(
             f"{STUDY}.{series}.{given(more.get('InstanceNumber', k + 1), k)}.{k}",
             np.ascontiguousarray(voxels[:, :, k].T),
             **{
-                "SeriesInstanceUID": f"{STUDY}.{series}", "SeriesNumber": series, "InstanceNumber": k + 1,
-                **geometry(affine, k), **{key: given(value, k) for key, value in more.items()},
+                "SeriesInstanceUID": f"{STUDY}.{series}",
+                "SeriesNumber": series,
+                "InstanceNumber": k + 1,
+                **geometry(affine, k),
+                **{key: given(value, k) for key, value in more.items()},
             },
         )
         for k in range(voxels.shape[2])
@@ -110,10 +122,16 @@ def save(folder: Path, datasets: list[FileDataset], names: str = "im") -> Path:
 def swapped(dataset: FileDataset, bits: int) -> FileDataset:
     """The same in explicit big endian, whose pixel words are turned round."""
     dataset.file_meta.TransferSyntaxUID = "1.2.840.10008.1.2.2"
-    dataset.PixelData = np.frombuffer(dataset.PixelData, f"<u{bits // 8}").astype(f">u{bits // 8}").tobytes()
+    dataset.PixelData = (
+        np.frombuffer(dataset.PixelData, f"<u{bits // 8}").astype(f">u{bits // 8}").tobytes()
+    )
     plain = Dataset({element.tag: element for element in dataset})
     return FileDataset(
-        "", plain, file_meta=dataset.file_meta, preamble=bytes(128), is_implicit_VR=False,
+        "",
+        plain,
+        file_meta=dataset.file_meta,
+        preamble=bytes(128),
+        is_implicit_VR=False,
         is_little_endian=False,
     )
 
@@ -141,7 +159,9 @@ def compressed(path: Path, syntax: str, codec: Any = None) -> None:
 
 
 def enhanced(
-    frames: np.ndarray, places: list[dict[str, Any]], groups: list[dict[str, dict[str, Any]]] | None = None,
+    frames: np.ndarray,
+    places: list[dict[str, Any]],
+    groups: list[dict[str, dict[str, Any]]] | None = None,
     **more: Any,
 ) -> FileDataset:
     """An enhanced object of frames (n, rows, columns); `groups` adds elements of functional groups to each
@@ -158,7 +178,9 @@ def enhanced(
     each = []
     for index, place in enumerate(places):
         own = Dataset()
-        own.PlanePositionSequence = Sequence([dataset(ImagePositionPatient=place["ImagePositionPatient"])])
+        own.PlanePositionSequence = Sequence(
+            [dataset(ImagePositionPatient=place["ImagePositionPatient"])]
+        )
         for name, values in (groups[index] if groups else {}).items():
             setattr(own, name, Sequence([dataset(**values)]))
         each.append(own)
@@ -195,17 +217,22 @@ def mosaic(
         InstanceNumber=1,
         Manufacturer="SIEMENS",
         **{
-            **place, "SpacingBetweenSlices": apart, "ImageType": ["ORIGINAL", "PRIMARY", "M", "ND", "MOSAIC"],
+            **place,
+            "SpacingBetweenSlices": apart,
+            "ImageType": ["ORIGINAL", "PRIMARY", "M", "ND", "MOSAIC"],
             **more,
         },
     )
     private = one.private_block(0x0029, "SIEMENS CSA HEADER", create=True)
-    private.add_new(0x10, "OB", csa_header(slices, step / np.linalg.norm(step)) if csa is None else csa)
+    private.add_new(
+        0x10, "OB", csa_header(slices, step / np.linalg.norm(step)) if csa is None else csa
+    )
     return one
 
 
 def csa_header(slices: int, normal: np.ndarray) -> bytes:
     """A CSA header of two entries, in the second form ("SV10")."""
+
     def entry(name: str, vr: str, values: list[str]) -> bytes:
         items = b"".join(
             struct.pack("<4i", len(value) + 1, len(value) + 1, 77, len(value) + 1)
@@ -214,7 +241,10 @@ def csa_header(slices: int, normal: np.ndarray) -> bytes:
             + b"\0" * (-(len(value) + 1) % 4)
             for value in values
         )
-        return struct.pack("<64si4s3i", name.encode(), len(values), vr.encode(), 0, len(values), 77) + items
+        return (
+            struct.pack("<64si4s3i", name.encode(), len(values), vr.encode(), 0, len(values), 77)
+            + items
+        )
 
     entries = [
         entry("NumberOfImagesInMosaic", "US", [str(slices)]),
@@ -234,7 +264,19 @@ def zipped(path: Path, folder: Path) -> Path:
 def write() -> SimpleNamespace:
     """The writers above, by name."""
     return SimpleNamespace(
-        noise=noise, geometry=geometry, images=images, save=save, swapped=swapped, compressed=compressed,
-        enhanced=enhanced, mosaic=mosaic, csa_header=csa_header, zipped=zipped, put=put, dataset=dataset,
-        header=header, AFFINE=AFFINE, STUDY=STUDY,
+        noise=noise,
+        geometry=geometry,
+        images=images,
+        save=save,
+        swapped=swapped,
+        compressed=compressed,
+        enhanced=enhanced,
+        mosaic=mosaic,
+        csa_header=csa_header,
+        zipped=zipped,
+        put=put,
+        dataset=dataset,
+        header=header,
+        AFFINE=AFFINE,
+        STUDY=STUDY,
     )

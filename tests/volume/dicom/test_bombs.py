@@ -26,8 +26,12 @@ from fovnet.volume.sources.memory import BYTES_PER_VOXEL, bytes_to_read
 from fovnet.volume.sources.source import source_of
 
 MB = 2**20
-MOST_MB = 120           # of growth: less than any of these would take
-DEFLATED_SYNTAX, RLE, JPEG_LS = b"1.2.840.10008.1.2.1.99", "1.2.840.10008.1.2.5", "1.2.840.10008.1.2.4.80"
+MOST_MB = 120  # of growth: less than any of these would take
+DEFLATED_SYNTAX, RLE, JPEG_LS = (
+    b"1.2.840.10008.1.2.1.99",
+    "1.2.840.10008.1.2.5",
+    "1.2.840.10008.1.2.4.80",
+)
 Pieces = Callable[[], Iterator[bytes]]
 
 
@@ -41,7 +45,9 @@ def half_noise() -> Iterator[bytes]:
     yield from (os.urandom(MB // 40) + bytes(MB) for _ in range(200))
 
 
-def packed(pieces: Pieces, method: int = zipfile.ZIP_DEFLATED, name: str = "a.dcm") -> Callable[[Path], Path]:
+def packed(
+    pieces: Pieces, method: int = zipfile.ZIP_DEFLATED, name: str = "a.dcm"
+) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         with (
             zipfile.ZipFile(folder / "a.zip", "w", method, compresslevel=1) as archive,
@@ -123,7 +129,10 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], set[str]]] = {
     "200 MB after the voxels": (gzipped((20, 20, 20), zeros), {"volume-constant"}),
     "a header of 250 MB before 1 MB": (gzipped((500, 500, 500), first(1)), {"volume-truncated"}),
     "a header of 1 GB before 1 MB": (gzipped((800, 800, 800), first(1)), {"volume-truncated"}),
-    "a header of 60 TB before 1 MB": (gzipped((32000, 32000, 32000), first(1)), {"volume-too-large"}),
+    "a header of 60 TB before 1 MB": (
+        gzipped((32000, 32000, 32000), first(1)),
+        {"volume-too-large"},
+    ),
 }
 
 
@@ -167,7 +176,10 @@ def test_what_a_small_file_asks_for_is_never_taken(tmp_path: Path, write: Simple
         paths.append(written(tmp_path / syntax, write, syntax))
         codes.append({"volume-too-large"})
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *map(str, paths)], capture_output=True, text=True, timeout=900
+        [sys.executable, "-c", SCRIPT, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        timeout=900,
     )
     seen = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(seen) == len(paths), done.stderr
@@ -198,8 +210,14 @@ def test_a_series_packed_far_smaller_than_usual_counts_by_its_voxels(
     """Twenty images of zeros but for a corner, packed 300 to one."""
     voxels = np.zeros((256, 256, 20), np.int16)
     voxels[:8, :8] = write.noise((8, 8, 20))
-    archive = write.zipped(tmp_path / "a.zip", write.save(tmp_path / "series", write.images(voxels)))
-    assert archive.stat().st_size * 30 < BYTES_PER_VOXEL * voxels.size <= bytes_to_read(source_of(archive))
+    archive = write.zipped(
+        tmp_path / "a.zip", write.save(tmp_path / "series", write.images(voxels))
+    )
+    assert (
+        archive.stat().st_size * 30
+        < BYTES_PER_VOXEL * voxels.size
+        <= bytes_to_read(source_of(archive))
+    )
 
 
 def test_the_straight_grid_of_an_oblique_series_is_counted(
@@ -214,7 +232,9 @@ def test_the_straight_grid_of_an_oblique_series_is_counted(
     ) @ np.diag([0.5, 0.5, 2.5])
     folder = write.save(tmp_path / "series", write.images(write.noise((250, 150, 3)), affine))
     [series] = survey(folder).series
-    straight = made.nifti(tmp_path / "a.nii", made.Volume(write.noise((250, 150, 3)), affine, "the same"))
+    straight = made.nifti(
+        tmp_path / "a.nii", made.Volume(write.noise((250, 150, 3)), affine, "the same")
+    )
     beyond = bytes_to_read(source_of(straight)) - BYTES_PER_VOXEL * 250 * 150 * 3
     assert beyond > 8e6
     for path in (folder, Path(f"{folder}#{series.id}"), write.zipped(tmp_path / "a.zip", folder)):

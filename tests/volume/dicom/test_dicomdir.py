@@ -83,7 +83,9 @@ def test_it_is_called_so_by_any_name_and_in_any_state(
 
 
 @pytest.mark.parametrize("name", ["DICOMDIR", "dicomdir", "DICOMDIR.dcm", "IM9999"])
-def test_beside_images_nothing_is_lost_with_it(tmp_path: Path, medium: Path, write, made, name: str) -> None:
+def test_beside_images_nothing_is_lost_with_it(
+    tmp_path: Path, medium: Path, write, made, name: str
+) -> None:
     """In a folder, in an archive, among files named one by one, and beside a volume of another format."""
     (medium / "DICOMDIR").rename(medium / name)
     found = find([medium])

@@ -33,6 +33,7 @@ def series(**more: Any) -> Make:
 
 def changed(change: Callable[[list[Any]], Any]) -> Make:
     """A folder of a series whose datasets were changed in place."""
+
     def make(at: Path, write: SimpleNamespace) -> Path:
         files = write.images(write.noise())
         change(files)
@@ -49,6 +50,7 @@ def moved(positions: Callable[[int], list[float]], count: int = 9) -> Make:
 
 def one_file(change: Callable[[bytes], bytes], name: str = "one.dcm", **more: Any) -> Make:
     """A single file whose bytes were changed after writing."""
+
     def make(at: Path, write: SimpleNamespace) -> Path:
         path = write.save(at, write.images(write.noise((20, 24, 2)), **more)) / "im000.dcm"
         (at / name).write_bytes(change(path.read_bytes()))
@@ -106,6 +108,7 @@ def images_in(opened: zipfile.ZipFile, write: SimpleNamespace, names: str = "im{
 
 def garbled(syntax: str, change: Callable[[bytes], bytes]) -> Make:
     """A compressed series, one of whose files was damaged."""
+
     def make(at: Path, write: SimpleNamespace) -> Path:
         folder = write.save(at / "series", write.images(write.noise((32, 40, 4), np.uint16)))
         for path in folder.iterdir():
@@ -154,6 +157,7 @@ def doubled(files: list[Any]) -> None:
 
 def frames(number: int) -> Make:
     """An enhanced object of three frames that says it has so many."""
+
     def build(write: SimpleNamespace) -> Any:
         one = write.enhanced(
             np.zeros((3, 8, 8), np.int16), [write.geometry(write.AFFINE, k) for k in range(3)]
@@ -166,6 +170,7 @@ def frames(number: int) -> Make:
 
 def patched_all(change: Callable[[bytes], bytes]) -> Make:
     """A series whose files were all changed after writing."""
+
     def make(at: Path, write: SimpleNamespace) -> Path:
         folder = write.save(at / "series", write.images(write.noise()))
         for path in folder.iterdir():
@@ -181,7 +186,10 @@ def spokes(k: int) -> list[float]:
 
 def structured_report(write: SimpleNamespace) -> Any:
     one = write.header(
-        "1.2.840.10008.5.1.4.1.1.88.11", f"{write.STUDY}.5", np.zeros((2, 2), np.int16), Modality="SR"
+        "1.2.840.10008.5.1.4.1.1.88.11",
+        f"{write.STUDY}.5",
+        np.zeros((2, 2), np.int16),
+        Modality="SR",
     )
     for key in ("Rows", "Columns", "PixelData"):
         delattr(one, key)
@@ -196,7 +204,10 @@ def x(k: int) -> list[float]:
 
 
 FAULTS: dict[str, tuple[Make, str]] = {
-    "no position": (changed(lambda files: delattr(files[3], "ImagePositionPatient")), "volume-geometry"),
+    "no position": (
+        changed(lambda files: delattr(files[3], "ImagePositionPatient")),
+        "volume-geometry",
+    ),
     "no orientation": (
         changed(lambda files: [delattr(one, "ImageOrientationPatient") for one in files]),
         "volume-geometry",
@@ -207,7 +218,10 @@ FAULTS: dict[str, tuple[Make, str]] = {
     ),
     "pixel spacing 0": (series(PixelSpacing=[0, 0]), "volume-geometry"),
     "pixel spacing of a micron": (series(PixelSpacing=["0.001", "0.001"]), "volume-geometry"),
-    "a direction of length 0": (series(ImageOrientationPatient=[0, 0, 0, 0, 1, 0]), "volume-geometry"),
+    "a direction of length 0": (
+        series(ImageOrientationPatient=[0, 0, 0, 0, 1, 0]),
+        "volume-geometry",
+    ),
     "two directions alike": (series(ImageOrientationPatient=[1, 0, 0, 1, 0, 0]), "volume-geometry"),
     "five cosines": (series(ImageOrientationPatient=[1, 0, 0, 0, 1]), "volume-geometry"),
     "a gap of five images": (
@@ -231,7 +245,10 @@ FAULTS: dict[str, tuple[Make, str]] = {
     ),
     "one image": (one_file(lambda data: data), "volume-single"),
     "two series": (two_series, "volume-several"),
-    "no such series": (lambda at, write: address(series()(at, write), "0123456789ab"), "volume-series"),
+    "no such series": (
+        lambda at, write: address(series()(at, write), "0123456789ab"),
+        "volume-series",
+    ),
     "no rows": (
         changed(lambda files: [delattr(one, key) for one in files for key in ("Rows", "Columns")]),
         "volume-truncated",
@@ -282,7 +299,10 @@ FAULTS: dict[str, tuple[Make, str]] = {
         garbled("1.2.840.10008.1.2.4.70", lambda data: data[:-1500] + bytes(1500)),
         "volume-truncated",
     ),
-    "JPEG 2000 cut short": (garbled("1.2.840.10008.1.2.4.90", lambda data: data[:-1200]), "volume-truncated"),
+    "JPEG 2000 cut short": (
+        garbled("1.2.840.10008.1.2.4.90", lambda data: data[:-1200]),
+        "volume-truncated",
+    ),
     "JPEG-LS of another size": (
         garbled("1.2.840.10008.1.2.4.80", lambda data: data.replace(b"\xff\xf7", b"\xff\xf1")),
         "volume-corrupt",
@@ -293,7 +313,9 @@ FAULTS: dict[str, tuple[Make, str]] = {
     "a structured report": (one_object(structured_report), "volume-no-pixels"),
     "a screen": (series(SOPClassUID="1.2.840.10008.5.1.4.1.1.7"), "volume-screenshot"),
     "a DICOMDIR": (
-        one_object(lambda write: write.header("1.2.840.10008.1.3.10", "1.2", np.zeros((2, 2), np.int16))),
+        one_object(
+            lambda write: write.header("1.2.840.10008.1.3.10", "1.2", np.zeros((2, 2), np.int16))
+        ),
         "volume-dicomdir",
     ),
     "more frames than groups": (frames(5), "volume-corrupt"),
@@ -328,7 +350,10 @@ FAULTS: dict[str, tuple[Make, str]] = {
         lambda at, write: one_file(lambda data: b"hello\n" * 50, "sub.dcm")(at, write),
         "volume-format",
     ),
-    "an empty folder": (lambda at, write: (at / "empty").mkdir() or at / "empty", "volume-no-dicom"),
+    "an empty folder": (
+        lambda at, write: (at / "empty").mkdir() or at / "empty",
+        "volume-no-dicom",
+    ),
     "links that lead in a circle": (looped, "volume-unreadable"),
     "a pipe": (pipe, "volume-unreadable"),
     "an empty archive": (archive(lambda opened, write: None), "volume-no-dicom"),
@@ -377,7 +402,8 @@ def test_a_fault_has_its_code_and_a_sentence(tmp_path, write, make, code):
 
 @pytest.mark.parametrize("keyword", ["RescaleSlope", "RescaleIntercept"])
 @pytest.mark.parametrize(
-    "written", ["nan", "NaN", "inf", "-inf", "1e999", "Infinity", "abc", "1,5", "1.5.2", "--1", "1e", "?"]
+    "written",
+    ["nan", "NaN", "inf", "-inf", "1e999", "Infinity", "abc", "1,5", "1.5.2", "--1", "1e", "?"],
 )
 def test_what_is_no_finite_number_scales_no_intensities(tmp_path, write, keyword, written):
     """One image of the series is enough; its pixels would have another scale than the others'."""
@@ -386,15 +412,26 @@ def test_what_is_no_finite_number_scales_no_intensities(tmp_path, write, keyword
     path.write_bytes(path.read_bytes().replace(b"1.25000000", written.encode().ljust(10)))
     with pytest.raises(VolumeError) as refusal:
         slice_volume(folder)
-    assert refusal.value.code == "volume-rescale" and "finite numbers are wanted" in refusal.value.sentence
+    assert (
+        refusal.value.code == "volume-rescale"
+        and "finite numbers are wanted" in refusal.value.sentence
+    )
 
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"RescaleSlope": ""}, {"RescaleSlope": "2", "RescaleIntercept": ""}, {"RescaleIntercept": "-7"}],
+    [
+        {},
+        {"RescaleSlope": ""},
+        {"RescaleSlope": "2", "RescaleIntercept": ""},
+        {"RescaleIntercept": "-7"},
+    ],
 )
 def test_a_scale_that_is_not_stated_is_none(tmp_path, write, more):
-    slope, intercept = float(more.get("RescaleSlope") or 1), float(more.get("RescaleIntercept") or 0)
+    slope, intercept = (
+        float(more.get("RescaleSlope") or 1),
+        float(more.get("RescaleIntercept") or 0),
+    )
     found = read(write.save(tmp_path / "series", write.images(write.noise(), **more)))
     assert np.array_equal(found.voxels, write.noise().astype(np.float32) * slope + intercept)
 
@@ -420,7 +457,9 @@ def test_a_damaged_deflated_object_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("length", "before"),
     [
-        (None, b""), (b"", b""), (struct.pack("<I", 10**6), b""),
+        (None, b""),
+        (b"", b""),
+        (struct.pack("<I", 10**6), b""),
         (None, b"\x02\x00\x01\x00OB\x00\x00" + struct.pack("<I", 4000) + bytes(4000)),
     ],
     ids=["as it should be", "no length", "a wrong length", "far behind"],
@@ -463,7 +502,7 @@ def test_members_of_one_name_are_named_and_none_is_called_a_copy_of_another(tmp_
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for file in sorted(folder.iterdir()):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")         # zipfile's own, of the name
+                warnings.simplefilter("ignore")  # zipfile's own, of the name
                 archive.writestr("im.dcm" if file.stem != "im000" else file.name, file.read_bytes())
     with pytest.raises(VolumeError) as refusal:
         slice_volume(tmp_path / "all.zip")
@@ -471,13 +510,16 @@ def test_members_of_one_name_are_named_and_none_is_called_a_copy_of_another(tmp_
     assert [len(series.frames) for series in found.series] == [1] and found.series[0].copies == ()
     [unread] = found.unread
     assert (
-        unread.fault.code == "volume-archive-names" and "8 members are called im.dcm" in unread.fault.sentence
+        unread.fault.code == "volume-archive-names"
+        and "8 members are called im.dcm" in unread.fault.sentence
     )
     assert refusal.value.code == "volume-single"
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_members_that_unpack_at_one_stroke_are_not_opened_and_cost_no_other(tmp_path, write, method):
+def test_members_that_unpack_at_one_stroke_are_not_opened_and_cost_no_other(
+    tmp_path, write, method
+):
     """3 KB of bzip2 took 4.6 GB for the sake of the first 132 bytes; a damaged LZMA stream ended the
     batch."""
     images = write.save(tmp_path / "series", write.images(write.noise()))
@@ -487,7 +529,7 @@ def test_members_that_unpack_at_one_stroke_are_not_opened_and_cost_no_other(tmp_
         opened.writestr("bomb.dcm", bytes(50_000_000), method)
     data = bytearray((tmp_path / "all.zip").read_bytes())
     place = data.index(b"bomb.dcm") + len("bomb.dcm")
-    data[place + 6 : place + 20] = bytes(14)                                   # the stream is damaged too
+    data[place + 6 : place + 20] = bytes(14)  # the stream is damaged too
     (tmp_path / "all.zip").write_bytes(data)
     found = survey(tmp_path / "all.zip")
     [unread] = found.unread
@@ -502,7 +544,10 @@ def test_a_member_without_a_name_is_passed_over(tmp_path, write):
             opened.write(path, path.name)
         opened.writestr("x", b"nothing")
     data = (tmp_path / "all.zip").read_bytes()
-    local, central = data.index(b"PK\x03\x04", data.index(b"xnothing") - 31), data.rindex(b"PK\x01\x02")
+    local, central = (
+        data.index(b"PK\x03\x04", data.index(b"xnothing") - 31),
+        data.rindex(b"PK\x01\x02"),
+    )
     broken = bytearray(data)
     # the name's length, and where the rest then begins
     broken[central + 28 : central + 30] = bytes(2)

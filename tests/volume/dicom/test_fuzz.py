@@ -38,7 +38,9 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
         elif kind == 4:
             changed[at:at] = changed[at : at + length]
         elif kind == 5:
-            changed[at : at + 4] = b"\xff\xff\xff\xff" if rng.random() < 0.5 else b"\xff\xff\xff\x7f"
+            changed[at : at + 4] = (
+                b"\xff\xff\xff\xff" if rng.random() < 0.5 else b"\xff\xff\xff\x7f"
+            )
         elif kind == 6:
             changed[at : at + length] = rng.bytes(length)
         elif rng.random() < 0.2:
@@ -71,7 +73,9 @@ def whole(write, tmp_path_factory):
     return sound | {"zip": write.zipped(folder / "series.zip", series).read_bytes()}
 
 
-def test_no_change_of_bytes_leads_to_anything_but_a_volume_or_a_refusal(tmp_path, write, whole, monkeypatch):
+def test_no_change_of_bytes_leads_to_anything_but_a_volume_or_a_refusal(
+    tmp_path, write, whole, monkeypatch
+):
     monkeypatch.setattr(grid, "MOST_BYTES", 4 * 10**6)
     neighbours = write.images(write.noise((12, 14, 5), np.uint16))
     for seed in range(ROUNDS):
@@ -89,14 +93,21 @@ def test_no_change_of_bytes_leads_to_anything_but_a_volume_or_a_refusal(tmp_path
         except Exception as fault:
             raise AssertionError(f"seed {seed} ({kind}): {fault!r}") from fault
         else:
-            assert np.isfinite(stack.z_mm).all() and stack.pixels.shape == (len(stack.z_mm), 128, 128), seed
+            assert np.isfinite(stack.z_mm).all() and stack.pixels.shape == (
+                len(stack.z_mm),
+                128,
+                128,
+            ), seed
 
 
 @pytest.mark.parametrize("seed", [685, 0, 1, 2])
 def test_damaged_jpeg_is_refused_even_where_the_decoder_dies(tmp_path, write, seed):
     """Seed 685 makes GDCM 3.2.6 end its process; in the others libjpeg fills in grey, or fails in its own
     way."""
-    places, voxels = [write.geometry(write.AFFINE, k) for k in range(5)], write.noise((32, 36, 5), np.uint16)
+    places, voxels = (
+        [write.geometry(write.AFFINE, k) for k in range(5)],
+        write.noise((32, 36, 5), np.uint16),
+    )
     path = write.save(tmp_path, [write.enhanced(voxels.transpose(2, 1, 0), places)]) / "im000.dcm"
     write.compressed(path, "1.2.840.10008.1.2.4.70")
     data = path.read_bytes()

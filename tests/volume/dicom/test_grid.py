@@ -20,17 +20,25 @@ from fovnet.volume.slices.stack import cut, slice_volume
 from fovnet.volume.sources.source import read
 from fovnet.volume.volume import Volume
 
-ORDERS = list(itertools.product(itertools.permutations(range(3)), itertools.product((1, -1), repeat=3)))
+ORDERS = list(
+    itertools.product(itertools.permutations(range(3)), itertools.product((1, -1), repeat=3))
+)
 SYNTAXES = {
-    "JPEG lossless": "1.2.840.10008.1.2.4.70", "JPEG-LS": "1.2.840.10008.1.2.4.80",
-    "JPEG 2000": "1.2.840.10008.1.2.4.90", "RLE": "1.2.840.10008.1.2.5",
+    "JPEG lossless": "1.2.840.10008.1.2.4.70",
+    "JPEG-LS": "1.2.840.10008.1.2.4.80",
+    "JPEG 2000": "1.2.840.10008.1.2.4.90",
+    "RLE": "1.2.840.10008.1.2.5",
 }
 
 
 def turned(voxels: np.ndarray, affine: np.ndarray, order: tuple) -> tuple[np.ndarray, np.ndarray]:
     """The same body stored with its axes in another order and direction."""
     axes, signs = order
-    stored, columns, origin = voxels.transpose(axes), affine[:, list(axes)].copy(), affine[:, 3].copy()
+    stored, columns, origin = (
+        voxels.transpose(axes),
+        affine[:, list(axes)].copy(),
+        affine[:, 3].copy(),
+    )
     for axis, sign in enumerate(signs):
         if sign < 0:
             stored = np.flip(stored, axis)
@@ -49,24 +57,31 @@ def tilted(affine: np.ndarray, degrees: float) -> np.ndarray:
     return result
 
 
-def assert_same_slices(path: Path, voxels: np.ndarray, affine: np.ndarray, grey_levels: int = 0) -> None:
+def assert_same_slices(
+    path: Path, voxels: np.ndarray, affine: np.ndarray, grey_levels: int = 0
+) -> None:
     wanted = cut(to_ras(Volume(np.asarray(voxels, dtype=np.float32), affine, "the grid")))
     seen = slice_volume(path)
     assert seen.pixels.shape == wanted.pixels.shape
     assert np.abs(seen.pixels.astype(int) - wanted.pixels).max() <= grey_levels
-    assert np.allclose(seen.z_mm, wanted.z_mm, atol=1e-4) and np.array_equal(seen.covers, wanted.covers)
+    assert np.allclose(seen.z_mm, wanted.z_mm, atol=1e-4) and np.array_equal(
+        seen.covers, wanted.covers
+    )
     assert np.allclose(seen.vox_to_ras, wanted.vox_to_ras, atol=1e-4)
-    assert (seen.counted is None) == (wanted.counted is None) and np.array_equal(seen.middle, wanted.middle)
+    assert (seen.counted is None) == (wanted.counted is None) and np.array_equal(
+        seen.middle, wanted.middle
+    )
 
 
 def written(write, kind: str, voxels: np.ndarray, affine: np.ndarray) -> list:
     if kind == "classic":
         files = write.images(voxels, affine)
-        return files[::2] + files[1::2]                                 # the order of the files says nothing
+        return files[::2] + files[1::2]  # the order of the files says nothing
     if kind == "enhanced":
         return [
             write.enhanced(
-                voxels.transpose(2, 1, 0), [write.geometry(affine, k) for k in range(voxels.shape[2])]
+                voxels.transpose(2, 1, 0),
+                [write.geometry(affine, k) for k in range(voxels.shape[2])],
             )
         ]
     return [write.mosaic(voxels, affine)]
@@ -77,21 +92,30 @@ def written(write, kind: str, voxels: np.ndarray, affine: np.ndarray) -> list:
 def test_every_axis_order_gives_the_same_slices_and_image_numbers(tmp_path, write, kind, order):
     """The 48 orders cover axial, sagittal and coronal images, stacked either way."""
     voxels, affine = turned(
-        write.noise((11, 13, 7)), np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]]),
+        write.noise((11, 13, 7)),
+        np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]]),
         order,
     )
     write.save(tmp_path / "series", written(write, kind, voxels, affine))
     assert_same_slices(tmp_path / "series", voxels, affine)
     if kind == "mosaic":
-        return                                                          # all of its slices are one image
+        return  # all of its slices are one image
     stack = slice_volume(tmp_path / "series")
     uids = [int(uid.rsplit(".", 1)[1]) for uid in stack.images.uids]
     numbers = uids if kind == "classic" else [frame - 1 for frame in stack.images.frames]
     canonical = to_ras(
-        Volume(np.broadcast_to(np.arange(voxels.shape[2], dtype=np.float32), voxels.shape), affine, "numbers")
+        Volume(
+            np.broadcast_to(np.arange(voxels.shape[2], dtype=np.float32), voxels.shape),
+            affine,
+            "numbers",
+        )
     )
     along = np.moveaxis(canonical.voxels, stack.images.axis, 0)
-    assert [float(plane.min()) for plane in along] == [float(plane.max()) for plane in along] == numbers
+    assert (
+        [float(plane.min()) for plane in along]
+        == [float(plane.max()) for plane in along]
+        == numbers
+    )
 
 
 @pytest.mark.parametrize("order", ORDERS[::5], ids=str)
@@ -101,7 +125,10 @@ def test_an_oblique_grid_gives_the_slices_of_the_grid(tmp_path, write, order, de
     upright = np.array([[2.0, 0, 0, -9], [0, 1.5, 0, -8], [0, 0, 4, -30], [0, 0, 0, 1]])
     voxels, affine = turned(write.noise((11, 13, 7)), tilted(upright, degrees), order)
     assert_same_slices(
-        write.save(tmp_path / "series", written(write, kind, voxels, affine)), voxels, affine, grey_levels=1
+        write.save(tmp_path / "series", written(write, kind, voxels, affine)),
+        voxels,
+        affine,
+        grey_levels=1,
     )
 
 
@@ -133,7 +160,9 @@ def test_lossless_compression_changes_no_voxel(tmp_path, write, syntax, kind):
     places = [write.geometry(write.AFFINE, k) for k in range(5)]
     folder = write.save(
         tmp_path,
-        write.images(voxels) if kind == "classic" else [write.enhanced(voxels.transpose(2, 1, 0), places)],
+        write.images(voxels)
+        if kind == "classic"
+        else [write.enhanced(voxels.transpose(2, 1, 0), places)],
     )
     for path in folder.iterdir():
         write.compressed(path, syntax)
@@ -143,7 +172,9 @@ def test_lossless_compression_changes_no_voxel(tmp_path, write, syntax, kind):
 def test_deflated_and_implicit_objects_are_read(tmp_path, write):
     voxels = write.noise()
     for index, one in enumerate(write.images(voxels)):
-        one.file_meta.TransferSyntaxUID = "1.2.840.10008.1.2.1.99" if index % 2 else "1.2.840.10008.1.2"
+        one.file_meta.TransferSyntaxUID = (
+            "1.2.840.10008.1.2.1.99" if index % 2 else "1.2.840.10008.1.2"
+        )
         one.save_as(tmp_path / f"{index}.dcm", enforce_file_format=True)
     assert np.array_equal(read(tmp_path).voxels, voxels)
 
@@ -159,7 +190,9 @@ def test_a_file_without_preamble_is_known(tmp_path, write, begins):
         one.save_as(path, enforce_file_format=True)
         data = path.read_bytes()
         path.write_bytes(
-            data[132:] if begins == "group 2" else data[144 + int.from_bytes(data[140:144], "little") :]
+            data[132:]
+            if begins == "group 2"
+            else data[144 + int.from_bytes(data[140:144], "little") :]
         )
     assert np.array_equal(read(tmp_path).voxels, voxels)
 
@@ -173,12 +206,17 @@ def test_a_file_packed_with_gzip_is_refused_as_one(tmp_path, write):
 
 def by_dcm2niix(folder: Path, out: Path) -> list[nibabel.Nifti1Image]:
     """What dcm2niix makes of a folder; the test is skipped where it is not installed."""
-    dcm2niix = shutil.which("dcm2niix") or shutil.which("dcm2niix", path=str(Path(sys.executable).parent))
+    dcm2niix = shutil.which("dcm2niix") or shutil.which(
+        "dcm2niix", path=str(Path(sys.executable).parent)
+    )
     if dcm2niix is None:
         pytest.skip("dcm2niix is not installed")
     out.mkdir()
     subprocess.run(
-        [dcm2niix, "-b", "n", "-z", "n", "-o", out, folder], check=True, capture_output=True, timeout=900
+        [dcm2niix, "-b", "n", "-z", "n", "-o", out, folder],
+        check=True,
+        capture_output=True,
+        timeout=900,
     )
     return [nibabel.load(path) for path in sorted(out.glob("*.nii"))]
 
@@ -203,7 +241,8 @@ def test_dcm2niix_places_the_same_voxels_in_the_same_place(tmp_path, write, kind
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["head_dashvtk_T1post", "leg_thigh_STS001_T2", "pelvis_px0000_T2tra", "pelvis_px0001_T2sag"]
+    "name",
+    ["head_dashvtk_T1post", "leg_thigh_STS001_T2", "pelvis_px0000_T2tra", "pelvis_px0001_T2sag"],
 )
 def test_real_series_have_the_voxels_that_dcm2niix_gives_them(tmp_path, shared, name):
     archive = shared / "data" / "volumes" / f"{name}.zip"

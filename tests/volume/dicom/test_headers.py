@@ -23,15 +23,33 @@ from fovnet.volume.sources.source import read
 
 # VRs with a length of two bytes
 SHORT = (
-    "AE", "AS", "CS", "DA", "DS", "DT", "IS", "LO", "LT", "PN", "SH", "ST", "TM", "UI", "US", "SS", "UL",
-    "FL", "FD",
+    "AE",
+    "AS",
+    "CS",
+    "DA",
+    "DS",
+    "DT",
+    "IS",
+    "LO",
+    "LT",
+    "PN",
+    "SH",
+    "ST",
+    "TM",
+    "UI",
+    "US",
+    "SS",
+    "UL",
+    "FL",
+    "FD",
 )
 
 
 def kind_and_notes(images: list[Any]) -> tuple[str, tuple[str, ...]]:
     """Of the only series that these images are."""
     frames = [
-        frame for number, image in enumerate(images)
+        frame
+        for number, image in enumerate(images)
         for frame in frames_in(Item(Path("in") / f"{number:03}"), image)
     ]
     (series,) = series_of(frames)
@@ -42,15 +60,24 @@ def kind_and_notes(images: list[Any]) -> tuple[str, tuple[str, ...]]:
 
 TEXT_VRS, BYTE_VRS = ("UT", "LT", "ST", "UC", "LO", "SH", "CS"), ("UN", "OB", "OW")
 AS_TEXT = {
-    "PixelSpacing": (0x0028, 0x0030), "ImagePositionPatient": (0x0020, 0x0032),
-    "ImageOrientationPatient": (0x0020, 0x0037), "RescaleSlope": (0x0028, 0x1053),
-    "RescaleIntercept": (0x0028, 0x1052), "InstanceNumber": (0x0020, 0x0013),
-    "SeriesNumber": (0x0020, 0x0011), "EchoTime": (0x0018, 0x0081),
-    "MagneticFieldStrength": (0x0018, 0x0087), "ImageType": (0x0008, 0x0008),
+    "PixelSpacing": (0x0028, 0x0030),
+    "ImagePositionPatient": (0x0020, 0x0032),
+    "ImageOrientationPatient": (0x0020, 0x0037),
+    "RescaleSlope": (0x0028, 0x1053),
+    "RescaleIntercept": (0x0028, 0x1052),
+    "InstanceNumber": (0x0020, 0x0013),
+    "SeriesNumber": (0x0020, 0x0011),
+    "EchoTime": (0x0018, 0x0081),
+    "MagneticFieldStrength": (0x0018, 0x0087),
+    "ImageType": (0x0008, 0x0008),
 }
 AS_NUMBERS = {
-    "Rows": (0x0028, 0x0010), "Columns": (0x0028, 0x0011), "BitsAllocated": (0x0028, 0x0100),
-    "BitsStored": (0x0028, 0x0101), "HighBit": (0x0028, 0x0102), "PixelRepresentation": (0x0028, 0x0103),
+    "Rows": (0x0028, 0x0010),
+    "Columns": (0x0028, 0x0011),
+    "BitsAllocated": (0x0028, 0x0100),
+    "BitsStored": (0x0028, 0x0101),
+    "HighBit": (0x0028, 0x0102),
+    "PixelRepresentation": (0x0028, 0x0103),
     "SamplesPerPixel": (0x0028, 0x0002),
 }
 
@@ -61,14 +88,23 @@ def retyped(raw: bytes, tag: tuple[int, int], vr: str, value: bytes | None = Non
     assert raw[start + 4 : start + 6].decode() in SHORT
     length = int.from_bytes(raw[start + 6 : start + 8], "little")
     own = raw[start + 8 : start + 8 + length] if value is None else value
-    size = len(own).to_bytes(2, "little") if vr in SHORT else bytes(2) + len(own).to_bytes(4, "little")
+    size = (
+        len(own).to_bytes(2, "little") if vr in SHORT else bytes(2) + len(own).to_bytes(4, "little")
+    )
     return raw[: start + 4] + vr.encode() + size + own + raw[start + 8 + length :]
 
 
 @pytest.fixture(scope="module")
 def stack_bytes(tmp_path_factory, write) -> list[bytes]:
-    more = {"RescaleSlope": "2", "RescaleIntercept": "-3", "EchoTime": "4.5", "MagneticFieldStrength": "1.5"}
-    folder = write.save(tmp_path_factory.mktemp("plain"), write.images(write.noise((6, 7, 3)), **more))
+    more = {
+        "RescaleSlope": "2",
+        "RescaleIntercept": "-3",
+        "EchoTime": "4.5",
+        "MagneticFieldStrength": "1.5",
+    }
+    folder = write.save(
+        tmp_path_factory.mktemp("plain"), write.images(write.noise((6, 7, 3)), **more)
+    )
     return [path.read_bytes() for path in sorted(folder.iterdir())]
 
 
@@ -82,8 +118,19 @@ def files(folder: Path, contents: list[bytes]) -> Path:
 def facts_of(folder: Path) -> list[Any]:
     frames = [frames_of(Item(path))[0] for path in sorted(folder.iterdir())]
     return [
-        (frame.rows, frame.columns, frame.orientation, frame.position, frame.spacing_mm, frame.image_type,
-         frame.perhaps, frame.instance, frame.slope, frame.intercept, frame.facts)
+        (
+            frame.rows,
+            frame.columns,
+            frame.orientation,
+            frame.position,
+            frame.spacing_mm,
+            frame.image_type,
+            frame.perhaps,
+            frame.instance,
+            frame.slope,
+            frame.intercept,
+            frame.facts,
+        )
         for frame in frames
     ]
 
@@ -123,6 +170,7 @@ def test_what_is_no_number_under_another_vr_still_counts_as_missing(tmp_path, st
 
 # Animals
 
+
 def coded(value: str, meaning: str) -> Sequence:
     code = Dataset()
     code.CodeValue, code.CodingSchemeDesignator, code.CodeMeaning = value, "SCT", meaning
@@ -132,18 +180,25 @@ def coded(value: str, meaning: str) -> Sequence:
 ANIMALS: dict[str, dict[str, Any]] = {
     "quadruped": {"AnatomicalOrientationType": "QUADRUPED"},
     "quadruped, species unknown": {
-        "AnatomicalOrientationType": "QUADRUPED", "PatientSpeciesDescription": "UNKNOWN"},
+        "AnatomicalOrientationType": "QUADRUPED",
+        "PatientSpeciesDescription": "UNKNOWN",
+    },
     "quadruped, called human": {
-        "AnatomicalOrientationType": "QUADRUPED", "PatientSpeciesDescription": "Human"},
+        "AnatomicalOrientationType": "QUADRUPED",
+        "PatientSpeciesDescription": "Human",
+    },
     "species": {"PatientSpeciesDescription": "Canine"},
     "species in Latin": {"PatientSpeciesDescription": "Canis lupus familiaris"},
     "species in German": {"PatientSpeciesDescription": "HUND"},
     "mouse": {"PatientSpeciesDescription": "mouse"},
     "biped": {"AnatomicalOrientationType": "BIPED", "PatientSpeciesDescription": "Macaca mulatta"},
     "code of the species": {
-        "PatientSpeciesCodeSequence": coded("448771007", "Canis lupus subspecies familiaris")},
+        "PatientSpeciesCodeSequence": coded("448771007", "Canis lupus subspecies familiaris")
+    },
     "code without a meaning, description": {
-        "PatientSpeciesCodeSequence": coded("448169003", ""), "PatientSpeciesDescription": "Feline"},
+        "PatientSpeciesCodeSequence": coded("448169003", ""),
+        "PatientSpeciesDescription": "Feline",
+    },
     "breed": {"PatientBreedDescription": "Labrador Retriever"},
     "code of the breed": {"PatientBreedCodeSequence": coded("42250008", "Beagle")},
     "not human": {"PatientSpeciesDescription": "Non-human primate"},
@@ -153,8 +208,13 @@ ANIMALS: dict[str, dict[str, Any]] = {
     "strain": {"StrainDescription": "C57BL/6J"},
     "breed of rats": {"PatientBreedDescription": "Wistar"},
     "called human, of a breed": {
-        "PatientSpeciesDescription": "Human", "PatientBreedDescription": "Beagle"},
-    "breed of an unknown species": {"PatientSpeciesDescription": "", "PatientBreedDescription": "Arabian"},
+        "PatientSpeciesDescription": "Human",
+        "PatientBreedDescription": "Beagle",
+    },
+    "breed of an unknown species": {
+        "PatientSpeciesDescription": "",
+        "PatientBreedDescription": "Arabian",
+    },
 }
 PEOPLE: dict[str, dict[str, Any]] = {
     "nothing said": {},
@@ -164,7 +224,9 @@ PEOPLE: dict[str, dict[str, Any]] = {
     "code": {"PatientSpeciesCodeSequence": coded("337915000", "Homo sapiens")},
     "old code": {"PatientSpeciesCodeSequence": coded("L-85B00", "homo sapiens")},
     "code, and a strange word": {
-        "PatientSpeciesCodeSequence": coded("337915000", ""), "PatientSpeciesDescription": "adult"},
+        "PatientSpeciesCodeSequence": coded("337915000", ""),
+        "PatientSpeciesDescription": "adult",
+    },
     "unknown": {"PatientSpeciesDescription": "Unknown"},
     "code of the unknown": {"PatientSpeciesCodeSequence": coded("261665006", "Unknown")},
     "in Japanese": {"PatientSpeciesDescription": "ヒト", "SpecificCharacterSet": "ISO_IR 192"},
@@ -194,10 +256,13 @@ def test_a_person_is_no_animal(write, given):
 
 @pytest.mark.parametrize("word", ["Mensa", "Inimene", "Homo erectus", "Category 3"])
 def test_a_species_that_is_on_no_list_is_a_note(write, word):
-    kind, notes = kind_and_notes(write.images(write.noise((6, 7, 4)), PatientSpeciesDescription=word))
+    kind, notes = kind_and_notes(
+        write.images(write.noise((6, 7, 4)), PatientSpeciesDescription=word)
+    )
     assert kind == ""
     assert notes == (
-        "its header names a species or breed that is not known: the regions are those of people",)
+        "its header names a species or breed that is not known: the regions are those of people",
+    )
 
 
 def test_an_animal_is_refused_unless_it_is_asked_for(tmp_path, write):
@@ -246,6 +311,7 @@ def test_an_enhanced_object_with_a_conversion_type_is_read(write):
 
 # Copies
 
+
 @pytest.mark.parametrize("name", ["aaa.dcm", "zzz.dcm"], ids=["sorts first", "sorts last"])
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.99])
 def test_a_cut_copy_is_not_called_identical(tmp_path, write, name, share):
@@ -255,11 +321,14 @@ def test_a_cut_copy_is_not_called_identical(tmp_path, write, name, share):
     assert read(folder).notes == ("1 doubled image left out: cut short",)
     (folder / "copy.dcm").write_bytes(whole)
     assert read(folder).notes == (
-        "1 doubled image left out: identical", "1 doubled image left out: cut short")
+        "1 doubled image left out: identical",
+        "1 doubled image left out: cut short",
+    )
     assert np.array_equal(read(folder).voxels, write.noise())
 
 
 # Nested sequences
+
 
 def nested(levels: int) -> Sequence:
     """Sequences of undefined length within each other."""

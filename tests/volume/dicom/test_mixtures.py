@@ -23,9 +23,13 @@ SPACING_MM = 12.0
 UID = "1.2.3.4.5"
 
 
-def grid(first_mm: float = 0.0, spacing_mm: float = SPACING_MM, shift_mm: float = 0.0) -> np.ndarray:
+def grid(
+    first_mm: float = 0.0, spacing_mm: float = SPACING_MM, shift_mm: float = 0.0
+) -> np.ndarray:
     """An axial grid from a height, 24 × 20 pixels of 8 mm."""
-    return np.array([[-8.0, 0, 0, shift_mm], [0, -8, 0, 0], [0, 0, spacing_mm, first_mm], [0, 0, 0, 1]])
+    return np.array(
+        [[-8.0, 0, 0, shift_mm], [0, -8, 0, 0], [0, 0, spacing_mm, first_mm], [0, 0, 0, 1]]
+    )
 
 
 def stack(write: Any, affine: np.ndarray, slices: int, which: int, **given: Any) -> list[Any]:
@@ -41,7 +45,9 @@ def grouped(images: list[Any]) -> list[list[float]]:
         for number, image in enumerate(images)
         for frame in frames_in(Item(Path("in") / f"{number:04}"), image)
     ]
-    return sorted(sorted(frame.position[2] for frame in series.frames) for series in series_of(frames))
+    return sorted(
+        sorted(frame.position[2] for frame in series.frames) for series in series_of(frames)
+    )
 
 
 def heights(affine: np.ndarray, slices: int) -> list[float]:
@@ -57,7 +63,10 @@ def on(first: int, step: int = 1) -> dict[str, Callable[[int], int]]:
 MIXTURES: dict[str, list[tuple[np.ndarray, int, dict[str, Any]]]] = {
     "a shorter one, 5 mm off": [(grid(), 40, {}), (grid(125), 15, {})],
     "other times": [(grid(), 20, {"ContentTime": "1020"}), (grid(5), 20, {"ContentTime": "1120"})],
-    "other acquisitions": [(grid(), 20, {"AcquisitionNumber": 1}), (grid(5), 20, {"AcquisitionNumber": 2})],
+    "other acquisitions": [
+        (grid(), 20, {"AcquisitionNumber": 1}),
+        (grid(5), 20, {"AcquisitionNumber": 2}),
+    ],
     "another spacing": [(grid(), 20, {}), (grid(3, 9.5), 20, {})],
     "a much smaller spacing": [(grid(), 20, {}), (grid(41, 4.1), 30, {})],
     "half a spacing off": [(grid(), 20, {}), (grid(6), 20, {})],
@@ -145,7 +154,9 @@ def test_frames_of_two_objects_among_each_other_are_parted(write):
     for which, affine in enumerate((grid(), grid(5))):
         places = [write.geometry(affine, k) for k in range(12)]
         pixels = np.zeros((12, 24, 20), np.int16)
-        objects.append(write.enhanced(pixels, places, SOPInstanceUID=f"1.2.{which}", SeriesInstanceUID=UID))
+        objects.append(
+            write.enhanced(pixels, places, SOPInstanceUID=f"1.2.{which}", SeriesInstanceUID=UID)
+        )
     assert grouped(objects) == [heights(grid(), 12), heights(grid(5), 12)]
 
 
@@ -159,7 +170,9 @@ def test_a_mixture_is_read_as_two_volumes_that_say_so(tmp_path, write):
     for volume in volumes:
         wanted = long if volume.voxels.shape[2] == 30 else short
         assert np.array_equal(volume.voxels, wanted)
-        assert volume.notes[0].endswith("of 2 of its series, told apart by image numbers that recur")
+        assert volume.notes[0].endswith(
+            "of 2 of its series, told apart by image numbers that recur"
+        )
 
 
 def odd_heights(off_mm: list[float], spacing_mm: float = SPACING_MM) -> list[float]:
@@ -192,7 +205,9 @@ IRREGULAR: dict[str, tuple[list[float], dict[str, Any]]] = {
     "even": (odd_heights([0] * 24), {}),
     "odd places": (odd_heights(JITTER), {}),
     "odd places, numbers in the order of acquisition": (
-        odd_heights(JITTER), {"InstanceNumber": lambda k: k // 2 + 1 + 12 * (k % 2)}),
+        odd_heights(JITTER),
+        {"InstanceNumber": lambda k: k // 2 + 1 + 12 * (k % 2)},
+    ),
     "one image elsewhere": (odd_heights([0] * 11 + [4] + [0] * 12), {}),
     "two images elsewhere": (odd_heights([0] * 8 + [4] + [0] * 4 + [-3] + [0] * 10), {}),
     "growing gaps": (np.cumsum(np.linspace(8, 20, 24)).tolist(), {}),
@@ -201,22 +216,36 @@ IRREGULAR: dict[str, tuple[list[float], dict[str, Any]]] = {
     "three times the gap above": (np.cumsum([4] * 12 + [12] * 12).tolist(), {}),
     "every third missing": (
         [SPACING_MM * every_third_missing(k) for k in range(24)],
-        {"InstanceNumber": lambda k: every_third_missing(k) + 1}),
+        {"InstanceNumber": lambda k: every_third_missing(k) + 1},
+    ),
     "some missing, numbered again": (
-        [SPACING_MM * k for k in range(30) if k not in (3, 4, 9, 15, 22, 26)], {}),
+        [SPACING_MM * k for k in range(30) if k not in (3, 4, 9, 15, 22, 26)],
+        {},
+    ),
     "some missing, no numbers": (
-        [SPACING_MM * k for k in range(30) if k not in (3, 4, 9, 15, 22, 26)], on(0, 0)),
+        [SPACING_MM * k for k in range(30) if k not in (3, 4, 9, 15, 22, 26)],
+        on(0, 0),
+    ),
     "one number for all": (odd_heights([0] * 24), on(1, 0)),
     "no numbers, odd places": (odd_heights(JITTER), on(0, 0)),
     "a number twice": (odd_heights([0] * 24), {"InstanceNumber": lambda k: max(k, 1)}),
     "two numbers twice": (odd_heights([0] * 24), {"InstanceNumber": lambda k: min(max(k, 1), 22)}),
-    "numbers of packages, over and over": (odd_heights([0] * 24), {"InstanceNumber": lambda k: k % 4 + 1}),
+    "numbers of packages, over and over": (
+        odd_heights([0] * 24),
+        {"InstanceNumber": lambda k: k % 4 + 1},
+    ),
     "packages with numbers of their own": (
-        odd_heights([0] * 24), {"StackID": lambda k: str(k % 2), "InstanceNumber": lambda k: k // 2 + 1}),
+        odd_heights([0] * 24),
+        {"StackID": lambda k: str(k % 2), "InstanceNumber": lambda k: k // 2 + 1},
+    ),
     "packages numbered one after another": (
-        odd_heights([0] * 24), {"InstanceNumber": lambda k: k // 2 + 1 + 12 * (k % 2)}),
+        odd_heights([0] * 24),
+        {"InstanceNumber": lambda k: k // 2 + 1 + 12 * (k % 2)},
+    ),
     "three packages numbered one after another": (
-        odd_heights([0] * 24), {"InstanceNumber": lambda k: k // 3 + 1 + 8 * (k % 3)}),
+        odd_heights([0] * 24),
+        {"InstanceNumber": lambda k: k // 3 + 1 + 8 * (k % 3)},
+    ),
     "numbers in an odd order": (odd_heights([0] * 24), {"InstanceNumber": lambda k: 7 * k % 24}),
 }
 

@@ -44,7 +44,9 @@ def both_are_read(folder, voxels, by):
         assert np.array_equal(volume.voxels, wanted) and f"told apart by {by}" in volume.notes[0]
 
 
-@pytest.mark.parametrize("more", [{}, {"AcquisitionNumber": (1, 2)}], ids=["no attribute", "acquisitions"])
+@pytest.mark.parametrize(
+    "more", [{}, {"AcquisitionNumber": (1, 2)}], ids=["no attribute", "acquisitions"]
+)
 @pytest.mark.parametrize("woven_mm", [0.0, 2.5], ids=["same planes", "planes between the others"])
 def test_two_coronal_stations_of_a_body_are_two_volumes(tmp_path, write, more, woven_mm):
     """24 rows of 1.25 mm, one station 27 mm below the other: nine tenths of the field of view."""
@@ -52,7 +54,9 @@ def test_two_coronal_stations_of_a_body_are_two_volumes(tmp_path, write, more, w
     both_are_read(tmp_path, voxels, "place in the plane")
 
 
-def test_stacks_that_the_header_tells_apart_are_no_repeats_where_they_lie_elsewhere(tmp_path, write):
+def test_stacks_that_the_header_tells_apart_are_no_repeats_where_they_lie_elsewhere(
+    tmp_path, write
+):
     axial = np.array([[-1.5, 0, 0, 30], [0, -1.25, 0, 20], [0, 0, 4.0, -50], [0, 0, 0, 1]])
     voxels = two_stacks(write, tmp_path, axial, moved(axial, 200, 0, 0), StackID=("1", "2"))
     both_are_read(tmp_path, voxels, "stack")
@@ -81,7 +85,8 @@ def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, mo
         own = {key: values[n] for key, values in more.items()}
         numbered = {"InstanceNumber": lambda k, n=n: 9 * n + k + 1}
         write.save(
-            tmp_path, write.images(voxels[n], moved(write.AFFINE, 0, 0, 28.0 * n), **numbered, **own),
+            tmp_path,
+            write.images(voxels[n], moved(write.AFFINE, 0, 0, 28.0 * n), **numbered, **own),
             f"s{n}-",
         )
     found = survey(tmp_path).series
@@ -91,12 +96,17 @@ def test_three_axial_stations_that_overlap_are_three_volumes(tmp_path, write, mo
 
 
 @pytest.mark.parametrize("period", [1, 3])
-def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(tmp_path, write, period):
+def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(
+    tmp_path, write, period
+):
     """Two passes, the second broken off, with acquisition numbers that count slices or interleaved thirds of
     them."""
     for n in (0, 1):
-        images = write.images(write.noise(seed=n), InstanceNumber=lambda k, n=n: 9 * n + k + 1,
-                              AcquisitionNumber=lambda k, n=n: k // 3 + 1 if period == 1 else k % 3 + 1)
+        images = write.images(
+            write.noise(seed=n),
+            InstanceNumber=lambda k, n=n: 9 * n + k + 1,
+            AcquisitionNumber=lambda k, n=n: k // 3 + 1 if period == 1 else k % 3 + 1,
+        )
         write.save(tmp_path, images[: 9 - 2 * n], f"p{n}-")
     with pytest.raises(VolumeError) as caught:
         read(tmp_path)
@@ -105,11 +115,17 @@ def test_what_changes_from_slice_to_slice_makes_no_stations_of_doubled_slices(tm
 
 @pytest.mark.parametrize(
     "counts",
-    [("TemporalPositionIdentifier",), ("EchoNumbers",), ("TemporalPositionIdentifier", "EchoNumbers")],
+    [
+        ("TemporalPositionIdentifier",),
+        ("EchoNumbers",),
+        ("TemporalPositionIdentifier", "EchoNumbers"),
+    ],
 )
 def test_a_temporal_position_or_echo_that_counts_the_slices_parts_nothing(tmp_path, write, counts):
     write.save(tmp_path, write.images(write.noise(), **{key: lambda k: k + 1 for key in counts}))
-    assert len(survey(tmp_path).series) == 1 and np.array_equal(read(tmp_path).voxels, write.noise())
+    assert len(survey(tmp_path).series) == 1 and np.array_equal(
+        read(tmp_path).voxels, write.noise()
+    )
 
 
 def test_a_temporal_index_that_counts_frames_parts_no_stack_and_parts_a_film(tmp_path, write):
@@ -148,7 +164,8 @@ def test_a_cine_stored_slice_by_slice_gives_its_first_phase(tmp_path, write):
     phases = [write.noise(seed=seed) for seed in range(4)]
     stacks = [
         write.images(
-            voxels, InstanceNumber=lambda k, n=n: 4 * k + n + 1,
+            voxels,
+            InstanceNumber=lambda k, n=n: 4 * k + n + 1,
             TriggerTime=lambda k, n=n: str(20 + 50 * n + k),
         )
         for n, voxels in enumerate(phases)
@@ -160,12 +177,15 @@ def test_a_cine_stored_slice_by_slice_gives_its_first_phase(tmp_path, write):
 
 @pytest.mark.parametrize("higher_mm", [0.02, 0.1, 0.3, 0.45])
 @pytest.mark.parametrize("by", ["slice", "pass", "nothing"])
-def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(tmp_path, write, higher_mm, by):
+def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(
+    tmp_path, write, higher_mm, by
+):
     """A table that sinks back, positions from a navigator: three images at a height are no stack of three."""
     voxels = [write.noise(seed=seed) for seed in range(3)]
     for n in range(3):
         numbered = {
-            "slice": lambda k, n=n: 3 * k + n + 1, "pass": lambda k, n=n: 9 * n + k + 1,
+            "slice": lambda k, n=n: 3 * k + n + 1,
+            "pass": lambda k, n=n: 9 * n + k + 1,
             "nothing": lambda k: 1,
         }[by]
         uids = {"SOPInstanceUID": lambda k, n=n: f"1.2.3.{n}.{k}"}
@@ -182,20 +202,25 @@ def test_three_passes_each_a_little_higher_are_a_volume_and_its_repeats(tmp_path
         assert caught.value.code == "volume-doubled"
         return
     found = survey(tmp_path).series
-    assert [len(series.frames) for series in found] == [9, 9, 9] and [series.kind for series in found][
-        :2
-    ] == ["", "repeat"]
+    assert [len(series.frames) for series in found] == [9, 9, 9] and [
+        series.kind for series in found
+    ][:2] == ["", "repeat"]
     for series, wanted in zip(found, voxels, strict=True):
         assert np.array_equal(read(address(tmp_path, series.id)).voxels, wanted)
 
 
 def test_stacks_of_thin_slices_far_apart_are_no_passes(tmp_path, write):
     """Three stacks of nine slices 0.4 mm thick, 4 mm from one to the next."""
-    thin, voxels = write.AFFINE @ np.diag([1, 1, 0.1, 1]), [write.noise(seed=seed) for seed in range(3)]
+    thin, voxels = (
+        write.AFFINE @ np.diag([1, 1, 0.1, 1]),
+        [write.noise(seed=seed) for seed in range(3)],
+    )
     for n in range(3):
         write.save(
             tmp_path,
-            write.images(voxels[n], moved(thin, 0, 0, 7.2 * n), InstanceNumber=lambda k, n=n: 9 * n + k + 1),
+            write.images(
+                voxels[n], moved(thin, 0, 0, 7.2 * n), InstanceNumber=lambda k, n=n: 9 * n + k + 1
+            ),
             f"s{n}-",
         )
     found = survey(tmp_path).series
@@ -210,10 +235,14 @@ PRIVATE = {
 }
 
 
-@pytest.mark.parametrize("syntax", ["1.2.840.10008.1.2.1", "1.2.840.10008.1.2"], ids=["explicit", "implicit"])
+@pytest.mark.parametrize(
+    "syntax", ["1.2.840.10008.1.2.1", "1.2.840.10008.1.2"], ids=["explicit", "implicit"]
+)
 @pytest.mark.parametrize("others", [(), ("SOMEBODY ELSE",)], ids=["first block", "second block"])
 @pytest.mark.parametrize("kind", PRIVATE)
-def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write, kind, others, syntax):
+def test_private_elements_tell_volumes_apart_in_either_encoding(
+    tmp_path, write, kind, others, syntax
+):
     """In implicit encoding nothing but the private creator tells what the bytes of an element are, and in any
     which block is whose."""
     group, creator, element, kept_as, values, by = PRIVATE[kind]
@@ -228,13 +257,20 @@ def test_private_elements_tell_volumes_apart_in_either_encoding(tmp_path, write,
             plain = Dataset({element.tag: element for element in one})
             files.append(
                 FileDataset(
-                    "", plain, file_meta=one.file_meta, preamble=bytes(128),
-                    is_implicit_VR=syntax.endswith(".2"), is_little_endian=True,
+                    "",
+                    plain,
+                    file_meta=one.file_meta,
+                    preamble=bytes(128),
+                    is_implicit_VR=syntax.endswith(".2"),
+                    is_little_endian=True,
                 )
             )
     write.save(tmp_path, files)
     volume = read(tmp_path)
-    assert np.array_equal(volume.voxels, write.noise(seed=0)) and f"told apart by {by}" in volume.notes[0]
+    assert (
+        np.array_equal(volume.voxels, write.noise(seed=0))
+        and f"told apart by {by}" in volume.notes[0]
+    )
 
 
 def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, monkeypatch):
@@ -272,19 +308,27 @@ DIRECTIONS = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
             },
             "gradient direction",
         ),
-        (lambda write, n: {"UnassignedPerFrameConvertedAttributesSequence": {"EchoNumbers": n + 1}}, "echo"),
+        (
+            lambda write, n: {
+                "UnassignedPerFrameConvertedAttributesSequence": {"EchoNumbers": n + 1}
+            },
+            "echo",
+        ),
     ],
 )
 def test_frames_in_any_order_are_parted_by_what_lies_deeper(tmp_path, write, group, by):
     """Where the standard has gradient directions, and where what was converted from classic images keeps what
     it knows no group for."""
-    order = np.random.default_rng(3).permutation([(k, n) for k in range(9) for n in range(3)]).tolist()
+    order = (
+        np.random.default_rng(3).permutation([(k, n) for k in range(9) for n in range(3)]).tolist()
+    )
     pixels = np.stack([write.noise(seed=n)[:, :, k].T for k, n in order])
     write.save(
         tmp_path,
         [
             write.enhanced(
-                pixels, [write.geometry(write.AFFINE, k) for k, _ in order],
+                pixels,
+                [write.geometry(write.AFFINE, k) for k, _ in order],
                 [group(write, n) for _, n in order],
             )
         ],

@@ -41,7 +41,9 @@ PREAMBLES = {
 
 @pytest.mark.parametrize("preamble", PREAMBLES.values(), ids=PREAMBLES)
 @pytest.mark.parametrize("suffix", [".dcm", ""])
-def test_no_preamble_hides_a_dicom_file(tmp_path: Path, write, preamble: bytes, suffix: str) -> None:
+def test_no_preamble_hides_a_dicom_file(
+    tmp_path: Path, write, preamble: bytes, suffix: str
+) -> None:
     voxels = write.noise()
     places = [write.geometry(write.AFFINE, k) for k in range(9)]
     one = write.enhanced(voxels.transpose(2, 1, 0).copy(), places)
@@ -73,7 +75,9 @@ def test_a_text_header_may_have_the_letters_there(tmp_path: Path, made, kind: st
     letters = comment + b"-" * (128 - first - len(comment)) + b"DICM, at byte 128\n"
     path.write_bytes(data[:first] + letters + data[first:])
     assert path.read_bytes()[128:132] == b"DICM"
-    assert find([tmp_path]).volumes == [path] and np.allclose(read(path).voxels, made.body().voxels, atol=1)
+    assert find([tmp_path]).volumes == [path] and np.allclose(
+        read(path).voxels, made.body().voxels, atol=1
+    )
 
 
 def test_a_nifti_file_has_numbers_where_dicom_has_its_magic(tmp_path: Path, made) -> None:

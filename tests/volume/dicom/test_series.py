@@ -67,23 +67,29 @@ def test_two_patients_who_share_a_series_uid_are_two_volumes(tmp_path, write, ab
         affine = write.AFFINE.copy()
         affine[2, 3] += which * above_mm
         numbered = {"InstanceNumber": lambda k, which=which: 9 * which + k + 1}
-        write.save(tmp_path / patient, write.images(voxels[which], affine, PatientID=patient, **numbered))
+        write.save(
+            tmp_path / patient, write.images(voxels[which], affine, PatientID=patient, **numbered)
+        )
     found = survey(tmp_path).series
     assert [(len(series.frames), series.kind) for series in found] == [(9, "")] * 2
     for series, wanted in zip(found, voxels, strict=True):
         volume = read(address(tmp_path, series.id))
         assert (
             np.array_equal(volume.voxels, wanted)
-            and volume.notes[0] == "its series UID is that of another patient's images too, by PatientID"
+            and volume.notes[0]
+            == "its series UID is that of another patient's images too, by PatientID"
         )
     assert len(survey(tmp_path / "A").series) == 1 and read(tmp_path / "A").notes == ()
     # what was named in the tree is found where it lies alone
     for series, patient in zip(found, ("A", "B"), strict=True):
         assert np.array_equal(
-            read(address(tmp_path / patient, series.id)).voxels, read(address(tmp_path, series.id)).voxels
+            read(address(tmp_path / patient, series.id)).voxels,
+            read(address(tmp_path, series.id)).voxels,
         )
     write.save(
-        tmp_path / "A", write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40), "nobody"
+        tmp_path / "A",
+        write.images(voxels[0], PatientID=None, InstanceNumber=lambda k: k + 40),
+        "nobody",
     )
     assert [len(one.frames) for one in survey(tmp_path).series] == [9, 9, 9]
 
@@ -97,7 +103,8 @@ PEOPLE = {
         {**ANNA, "PatientID": "", "PatientName": "Maier^Bert"},
     ),
     "nobody named": ({"PatientID": "", "PatientName": ""}, {"PatientID": None}),
-    "nobody named, no UIDs": ({"PatientID": "", "SeriesInstanceUID": "", "StudyInstanceUID": ""},) * 2,
+    "nobody named, no UIDs": ({"PatientID": "", "SeriesInstanceUID": "", "StudyInstanceUID": ""},)
+    * 2,
 }
 
 
@@ -112,14 +119,17 @@ def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, bot
         with disable_value_validation():
             write.save(
                 tmp_path / name,
-                write.images(own, affine, **who, SOPInstanceUID=lambda k, name=name: f"1.2.{name[1]}.{k}"),
+                write.images(
+                    own, affine, **who, SOPInstanceUID=lambda k, name=name: f"1.2.{name[1]}.{k}"
+                ),
             )
     found = find([tmp_path])
     assert {path.name: read(path).voxels.tobytes() for path in found.volumes} == {
-        name: own.astype(np.float32).tobytes() for name, own in voxels.items()}
+        name: own.astype(np.float32).tobytes() for name, own in voxels.items()
+    }
     every = survey(tmp_path).series
     assert len({series.id for series in every}) == 2
-    for series in every:                        # what was named in the tree is found where it lies alone
+    for series in every:  # what was named in the tree is found where it lies alone
         alone = tmp_path / series.items[0].path.parent.name
         assert np.array_equal(
             read(address(alone, series.id)).voxels, read(address(tmp_path, series.id)).voxels
@@ -133,14 +143,23 @@ def test_two_people_who_share_their_ids_too_are_two_volumes(tmp_path, write, bot
 
 def test_spellings_of_a_name_and_what_is_left_blank_part_nobody(tmp_path, write):
     spelt = [
-        "Müller^Anna", "MUELLER^ANNA ", "Muller^Anna^^^", "müller, anna", "Müller^Anna^Maria", "", "Müller^A",
-        "ANNA M MÜLLER", None,
+        "Müller^Anna",
+        "MUELLER^ANNA ",
+        "Muller^Anna^^^",
+        "müller, anna",
+        "Müller^Anna^Maria",
+        "",
+        "Müller^A",
+        "ANNA M MÜLLER",
+        None,
     ]
     with disable_value_validation():
         write.save(
             tmp_path,
             write.images(
-                write.noise(), SpecificCharacterSet="ISO_IR 192", PatientName=lambda k: spelt[k] or "",
+                write.noise(),
+                SpecificCharacterSet="ISO_IR 192",
+                PatientName=lambda k: spelt[k] or "",
                 PatientBirthDate=lambda k: "19500101" if k % 2 else "",
             ),
         )
@@ -150,12 +169,18 @@ def test_spellings_of_a_name_and_what_is_left_blank_part_nobody(tmp_path, write)
 
 def test_who_may_be_either_of_two_people_is_neither(tmp_path, write):
     """Born in 1950, born in 1990, and a name without a birthday: the name's images may be either's."""
-    people = ({"PatientBirthDate": "19500101"}, {"PatientName": "Doe^Jane"}, {"PatientBirthDate": "19900101"})
+    people = (
+        {"PatientBirthDate": "19500101"},
+        {"PatientName": "Doe^Jane"},
+        {"PatientBirthDate": "19900101"},
+    )
     for number, who in enumerate(people):
         numbered = {"InstanceNumber": lambda k, number=number: 9 * number + k + 1}
         write.save(
             tmp_path,
-            write.images(write.noise(seed=number), PatientID="1", **{"PatientName": "", **who}, **numbered),
+            write.images(
+                write.noise(seed=number), PatientID="1", **{"PatientName": "", **who}, **numbered
+            ),
             f"{number}-",
         )
     assert [len(series.frames) for series in survey(tmp_path).series] == [9, 9, 9]
@@ -165,11 +190,17 @@ def test_ids_tell_nothing_of_names(tmp_path, write):
     """Whoever guesses a name and a birthday cannot see in what was written whether they are these: other ones
     give the same."""
     ids = []
-    for place, (first, second) in {"a": ("Doe^Jane", "Roe^Richard"), "b": ("Moe^Mary", "Poe^Paul")}.items():
+    for place, (first, second) in {
+        "a": ("Doe^Jane", "Roe^Richard"),
+        "b": ("Moe^Mary", "Poe^Paul"),
+    }.items():
         for number, name in enumerate((first, second)):
             numbered = {"InstanceNumber": lambda k, number=number: 9 * number + k + 1}
             files = write.images(
-                write.noise(seed=number), PatientID="ANON", PatientName=name, PatientBirthDate="19500101",
+                write.noise(seed=number),
+                PatientID="ANON",
+                PatientName=name,
+                PatientBirthDate="19500101",
                 **numbered,
             )
             write.save(tmp_path / place / str(number), files)
@@ -197,7 +228,9 @@ def test_discs_of_one_series_that_names_nobody_are_one_volume(tmp_path, write):
     write.save(tmp_path / "disc1", files[:5])
     write.save(tmp_path / "disc2", files[5:])
     write.save(tmp_path / "picked", files[3:4])
-    assert find([tmp_path]).volumes == [tmp_path] and np.array_equal(read(tmp_path).voxels, write.noise())
+    assert find([tmp_path]).volumes == [tmp_path] and np.array_equal(
+        read(tmp_path).voxels, write.noise()
+    )
 
 
 def test_what_changes_from_slice_to_slice_splits_nothing(tmp_path, write):
@@ -205,7 +238,9 @@ def test_what_changes_from_slice_to_slice_splits_nothing(tmp_path, write):
     write.save(
         tmp_path,
         write.images(
-            write.noise(), AcquisitionTime=lambda k: f"1200{k:02}", EchoTime=lambda k: f"{80 + k % 3}"
+            write.noise(),
+            AcquisitionTime=lambda k: f"1200{k:02}",
+            EchoTime=lambda k: f"{80 + k % 3}",
         ),
     )
     assert np.array_equal(read(tmp_path).voxels, write.noise())
@@ -214,11 +249,18 @@ def test_what_changes_from_slice_to_slice_splits_nothing(tmp_path, write):
 def test_orientations_matrix_sizes_and_series_never_mix(tmp_path, write):
     sagittal = np.array([[0, 0, 4.0, -16], [-1.5, 0, 0, 20], [0, -1.25, 0, 10], [0, 0, 0, 1]])
     write.save(tmp_path, write.images(write.noise()), "a")
-    write.save(tmp_path, write.images(write.noise(), sagittal, InstanceNumber=lambda k: 20 + k), "b")
-    write.save(tmp_path, write.images(write.noise((20, 22, 9)), InstanceNumber=lambda k: 40 + k), "c")
+    write.save(
+        tmp_path, write.images(write.noise(), sagittal, InstanceNumber=lambda k: 20 + k), "b"
+    )
+    write.save(
+        tmp_path, write.images(write.noise((20, 22, 9)), InstanceNumber=lambda k: 40 + k), "c"
+    )
     write.save(tmp_path, write.images(write.noise(), series=8), "d")
     assert [len(series.frames) for series in survey(tmp_path).series] == [9, 9, 9, 9]
-    assert refusal(tmp_path).code == "volume-several" and f"{tmp_path.name}#" in refusal(tmp_path).sentence
+    assert (
+        refusal(tmp_path).code == "volume-several"
+        and f"{tmp_path.name}#" in refusal(tmp_path).sentence
+    )
 
 
 def test_magnitude_phase_echoes_and_stacks_of_one_object_come_apart(tmp_path, write):
@@ -236,13 +278,19 @@ def test_magnitude_phase_echoes_and_stacks_of_one_object_come_apart(tmp_path, wr
                             "ComplexImageComponent": component,
                             "FrameType": ["ORIGINAL", "PRIMARY"],
                         },
-                        "PixelValueTransformationSequence": {"RescaleSlope": "2", "RescaleIntercept": "-1"},
+                        "PixelValueTransformationSequence": {
+                            "RescaleSlope": "2",
+                            "RescaleIntercept": "-1",
+                        },
                     }
                 )
     folder = write.save(tmp_path, [write.enhanced(np.stack(planes), places, groups)])
     found = survey(folder).series
     assert sorted((len(series.frames), series.kind) for series in found) == [
-        (5, ""), (5, "phase"), (5, "phase"), (5, "repeat"),
+        (5, ""),
+        (5, "phase"),
+        (5, "phase"),
+        (5, "repeat"),
     ]
     volume = read(folder)
     assert np.array_equal(volume.voxels, 2 * (voxels + 15) - 1)
@@ -269,8 +317,12 @@ ASIDE = {
 
 
 READ = {
-    "a time course of the brain at work": {"ImageType": ["ORIGINAL", "PRIMARY", "FMRI", "NONE", "ND"]},
-    "a passage of contrast agent": {"ImageType": ["ORIGINAL", "PRIMARY", "PERFUSION", "NONE", "ND"]},
+    "a time course of the brain at work": {
+        "ImageType": ["ORIGINAL", "PRIMARY", "FMRI", "NONE", "ND"]
+    },
+    "a passage of contrast agent": {
+        "ImageType": ["ORIGINAL", "PRIMARY", "PERFUSION", "NONE", "ND"]
+    },
     "a survey of the bones": {"SeriesDescription": "WB STIR Bone Survey"},
 }
 
@@ -285,10 +337,14 @@ def test_what_only_sounds_like_a_map_or_a_localiser_is_read(tmp_path, write, wha
 
 def test_a_stack_of_thirty_slices_called_three_planes_is_no_localiser(tmp_path, write):
     write.save(
-        tmp_path / "many", write.images(write.noise((20, 24, 30)), SeriesDescription="AX T2 FS 3 PLANE")
+        tmp_path / "many",
+        write.images(write.noise((20, 24, 30)), SeriesDescription="AX T2 FS 3 PLANE"),
     )
     write.save(tmp_path / "few", write.images(write.noise(), series=8, SeriesDescription="3 PLANE"))
-    assert {len(series.frames): series.kind for series in survey(tmp_path).series} == {30: "", 9: "localizer"}
+    assert {len(series.frames): series.kind for series in survey(tmp_path).series} == {
+        30: "",
+        9: "localizer",
+    }
 
 
 @pytest.mark.parametrize("why", ASIDE)
@@ -310,7 +366,9 @@ def test_a_derived_but_plain_image_is_a_volume(tmp_path, write):
     """Filtered and anonymised images are DERIVED too; the word alone says nothing."""
     write.save(
         tmp_path,
-        write.images(write.noise(), ImageType=["DERIVED", "SECONDARY"], SeriesDescription="AX SUBTLE T1"),
+        write.images(
+            write.noise(), ImageType=["DERIVED", "SECONDARY"], SeriesDescription="AX SUBTLE T1"
+        ),
     )
     assert np.array_equal(read(tmp_path).voxels, write.noise())
 
@@ -326,8 +384,11 @@ def test_a_tilted_gantry_is_moved_upright(tmp_path, write, row_mm):
     began."""
     x, y, z = np.meshgrid(*[np.arange(n) for n in (40, round(96 / row_mm), 21)], indexing="ij")
     affine = np.diag([-2.0, -row_mm, 4.0, 1.0])
-    affine[:3, 2] = [0, 4 * np.tan(np.radians(20)), 4]              # 20° to the front as it rises
-    place = np.einsum("ij,jabc->iabc", affine[:3, :3], np.stack([x, y, z])) + affine[:3, 3, None, None, None]
+    affine[:3, 2] = [0, 4 * np.tan(np.radians(20)), 4]  # 20° to the front as it rises
+    place = (
+        np.einsum("ij,jabc->iabc", affine[:3, :3], np.stack([x, y, z]))
+        + affine[:3, 3, None, None, None]
+    )
     centre = affine[:3, :3] @ [20, round(48 / row_mm), 10]
     ball = 1000 * np.exp(-((place - centre[:, None, None, None]) ** 2).sum(axis=0) / 2 / 15**2)
     volume = read(write.save(tmp_path, write.images(ball.astype(np.uint16), affine)))
@@ -353,13 +414,20 @@ def test_a_missing_image_is_bridged_and_said(tmp_path, write):
 @settings(max_examples=60)
 @given(integers(4, 30), floats(0.5, 10), floats(0, 0.35), integers(0, 999))
 @example(4, 1.0, 0.1875, 868)
-def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(count, spacing_mm, unevenness, seed):
+def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(
+    count, spacing_mm, unevenness, seed
+):
     along = (
         np.arange(count) + np.random.default_rng(seed).uniform(-unevenness, unevenness, count)
     ) * spacing_mm
     planes = np.broadcast_to(along.astype(np.float32)[:, None, None], (count, 3, 2)).copy()
     stand = Stand(
-        np.arange(count), along, np.zeros((count, 2)), np.eye(3), np.array([0, 0, along[0]]), (1.0, 1.0)
+        np.arange(count),
+        along,
+        np.zeros((count, 2)),
+        np.eye(3),
+        np.array([0, 0, along[0]]),
+        (1.0, 1.0),
     )
     grid = grid_of("made", planes, stand)
     heights = grid.vox_to_ras[2, 3] + grid.vox_to_ras[2, 2] * np.arange(grid.voxels.shape[2])
@@ -387,14 +455,16 @@ def test_copies_and_doubled_images_are_left_out_and_said(tmp_path, write):
     assert volume.notes == ("2 doubled images left out: identical",)
     shutil.copytree(folder, tmp_path / "tree" / "a")
     shutil.copytree(folder, tmp_path / "tree" / "b")
-    row, = find([tmp_path / "tree"]).series
+    (row,) = find([tmp_path / "tree"]).series
     assert (row["images"], row["copies"]) == (10, 12), (
         "b's eleven files, and again.dcm of a: the same bytes under one SOP instance UID"
     )
 
 
 @pytest.mark.parametrize(
-    ("edited", "copied"), [((4,), ()), ((4,), range(9)), (range(9), ())], ids=["one", "one of a copy", "all"]
+    ("edited", "copied"),
+    [((4,), ()), ((4,), range(9)), (range(9), ())],
+    ids=["one", "one of a copy", "all"],
 )
 def test_another_version_of_images_in_another_folder_is_set_aside(tmp_path, write, edited, copied):
     """A key image with an arrow burnt in, a backup with a damaged image, a web archive's lossy images: the
@@ -408,7 +478,9 @@ def test_another_version_of_images_in_another_folder_is_set_aside(tmp_path, writ
     )
     assert np.array_equal(read(tmp_path).voxels, voxels)
     found = find([tmp_path])
-    assert found.volumes == [tmp_path] and [row["kind"] for row in found.series].count("volume") == 1
+    assert (
+        found.volumes == [tmp_path] and [row["kind"] for row in found.series].count("volume") == 1
+    )
     [row] = [row for row in found.series if row["kind"] == "repeat"]
     assert row["images"] == len(edited) and row["reason"].startswith("another version")
     if len(edited) == 9:
@@ -428,11 +500,16 @@ def test_slope_intercept_inversion_and_padding(tmp_path, write):
     voxels = write.noise().astype(np.uint16) + 10
     voxels[:3] = 4000
     folder = write.save(
-        tmp_path / "slope", write.images(voxels, RescaleSlope=lambda k: str(1 + k), RescaleIntercept="-5")
+        tmp_path / "slope",
+        write.images(voxels, RescaleSlope=lambda k: str(1 + k), RescaleIntercept="-5"),
     )
     assert np.array_equal(read(folder).voxels, voxels * (1.0 + np.arange(9)) - 5)
-    folder = write.save(tmp_path / "inverted", write.images(voxels, PhotometricInterpretation="MONOCHROME1"))
-    assert np.array_equal(read(folder).voxels, int(voxels.max()) + int(voxels.min()) - voxels.astype(float))
+    folder = write.save(
+        tmp_path / "inverted", write.images(voxels, PhotometricInterpretation="MONOCHROME1")
+    )
+    assert np.array_equal(
+        read(folder).voxels, int(voxels.max()) + int(voxels.min()) - voxels.astype(float)
+    )
     folder = write.save(tmp_path / "padded", write.images(voxels, PixelPaddingValue=4000))
     assert np.array_equal(read(folder).voxels, np.where(voxels == 4000, voxels.min(), voxels))
 
@@ -443,7 +520,9 @@ def test_a_stack_of_images_white_on_black_and_black_on_white_is_refused(tmp_path
     how = write.images(
         write.noise(), PhotometricInterpretation=lambda k: f"MONOCHROME{1 if k in inverted else 2}"
     )
-    with pytest.raises(VolumeError, match=f"{len(inverted)} of 9 images are MONOCHROME1.*volume-photometric"):
+    with pytest.raises(
+        VolumeError, match=f"{len(inverted)} of 9 images are MONOCHROME1.*volume-photometric"
+    ):
         read(write.save(tmp_path, how))
 
 
@@ -490,7 +569,8 @@ def test_an_address_is_read_back_and_a_real_name_wins(tmp_path):
 
 def test_the_table_has_a_row_a_series_and_no_ids_unless_asked(tmp_path, write):
     write.save(
-        tmp_path, write.images(write.noise(), PatientID="Q7 Zebra", SeriesDescription="Zebra localizer")
+        tmp_path,
+        write.images(write.noise(), PatientID="Q7 Zebra", SeriesDescription="Zebra localizer"),
     )
     [series] = survey(tmp_path).series
     row = series_row(series, tmp_path)

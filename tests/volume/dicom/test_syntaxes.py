@@ -27,7 +27,7 @@ from fovnet.volume.sources.source import read
 from tests.volume.dicom.htj2k import frame, wave
 
 SYNTAXES = [UID(syntax) for syntax in decodable_syntaxes()]
-LOSSY_SHARE = 1 / 40        # of the range, that lossy compression may change
+LOSSY_SHARE = 1 / 40  # of the range, that lossy compression may change
 BITS = {JPEGBaseline8Bit: (8,), JPEGExtended12Bit: (12,)}
 VARIANTS = [(syntax, bits) for syntax in SYNTAXES for bits in BITS.get(syntax, (8, 12, 16))]
 
@@ -71,8 +71,12 @@ def compress(write, path: Path, syntax: UID, bits: int) -> None:
         write.compressed(path, syntax)
 
 
-@pytest.mark.parametrize(("syntax", "bits"), VARIANTS, ids=lambda value: getattr(value, "name", str(value)))
-def test_an_image_of_every_syntax_that_is_offered_is_read(tmp_path: Path, write, syntax, bits: int) -> None:
+@pytest.mark.parametrize(
+    ("syntax", "bits"), VARIANTS, ids=lambda value: getattr(value, "name", str(value))
+)
+def test_an_image_of_every_syntax_that_is_offered_is_read(
+    tmp_path: Path, write, syntax, bits: int
+) -> None:
     """To the bit where the frames are lossless."""
     folder = saved(write, tmp_path / "in", syntax, bits)
     assert {dcmread(path).file_meta.TransferSyntaxUID for path in folder.iterdir()} == {syntax}
@@ -83,7 +87,8 @@ def test_an_image_of_every_syntax_that_is_offered_is_read(tmp_path: Path, write,
 
 
 @pytest.mark.parametrize(
-    "syntax", [s for s in AllTransferSyntaxes if s.is_compressed and not s.is_deflated and s not in SYNTAXES],
+    "syntax",
+    [s for s in AllTransferSyntaxes if s.is_compressed and not s.is_deflated and s not in SYNTAXES],
     ids=lambda syntax: syntax.name,
 )
 def test_no_other_is_read(tmp_path: Path, write, syntax: UID) -> None:

@@ -58,22 +58,32 @@ def test_a_series_that_cannot_be_grouped_stops_no_other(tmp_path, write, monkeyp
         write.save(tmp_path / str(number), write.images(write.noise(seed=number), series=number))
     real = module.series_of
     monkeypatch.setattr(
-        module, "series_of",
-        lambda frames: 1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames),
+        module,
+        "series_of",
+        lambda frames: (
+            1 / 0 if "12" in {one.facts.series_number for one in frames} else real(frames)
+        ),
     )
     found = find([tmp_path])
     assert {path.parent.name if path.suffix == ".dcm" else path.name for path in found.volumes} == {
-        "11", "12", "13",
+        "11",
+        "12",
+        "13",
     }
     assert {
-        row["reason"].split(":")[1].strip()[:10] for row in found.series if row["kind"] == "unreadable"
+        row["reason"].split(":")[1].strip()[:10]
+        for row in found.series
+        if row["kind"] == "unreadable"
     } == {"fovnet fai"}
 
 
 def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
     found = find([tree(tmp_path, write)])
     names = [path.relative_to(tmp_path).as_posix() for path in found.volumes]
-    series = {series.frames[0].facts.series_number: series.id for series in survey(tmp_path / "mixed").series}
+    series = {
+        series.frames[0].facts.series_number: series.id
+        for series in survey(tmp_path / "mixed").series
+    }
     assert sorted(names) == sorted(
         [
             "alone",
@@ -93,7 +103,15 @@ def test_a_tree_gives_each_series_once_and_every_broken_file(tmp_path, write):
             with pytest.raises(VolumeError):
                 read(path)
     kinds = sorted(row["kind"] for row in found.series)
-    assert kinds == ["localizer", "unreadable", "unreadable", "volume", "volume", "volume", "volume"]
+    assert kinds == [
+        "localizer",
+        "unreadable",
+        "unreadable",
+        "volume",
+        "volume",
+        "volume",
+        "volume",
+    ]
     assert len(set(name_volumes(found.volumes))) == len(found.volumes)
 
 
@@ -106,7 +124,9 @@ def test_a_nifti_called_dcm_is_a_volume_and_no_broken_dicom(tmp_path, write, bes
     stray.write_bytes(nib.nifti1.Nifti1Image(write.noise(seed=5), np.eye(4)).to_bytes())
     for place in (tmp_path, stray):
         found = find([place])
-        assert stray in found.volumes and not [row for row in found.series if row["kind"] == "unreadable"]
+        assert stray in found.volumes and not [
+            row for row in found.series if row["kind"] == "unreadable"
+        ]
     assert np.array_equal(np.squeeze(read(stray).voxels), write.noise(seed=5))
 
 
@@ -121,7 +141,9 @@ def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
     files = sorted((tmp_path / "alone").iterdir())
     assert find(files[:4]).volumes == [tmp_path / "alone"]
     first = next(
-        series for series in survey(tmp_path / "mixed").series if series.frames[0].facts.series_number == "11"
+        series
+        for series in survey(tmp_path / "mixed").series
+        if series.frames[0].facts.series_number == "11"
     )
     assert find(sorted((tmp_path / "mixed").glob("a*.dcm"))).volumes == [
         address(tmp_path / "mixed", first.id)
@@ -129,14 +151,18 @@ def test_images_named_one_by_one_are_read_as_their_series(tmp_path, write):
 
 
 def test_a_place_of_which_nothing_is_read_is_not_passed_over(tmp_path, write):
-    folder = write.save(tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer"))
+    folder = write.save(
+        tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer")
+    )
     assert find([folder]).volumes == [folder]
     with pytest.raises(VolumeError, match="--include localizer"):
         read(folder)
 
 
 def test_a_folder_of_one_archive_of_which_nothing_is_read_says_why(tmp_path, write):
-    folder = write.save(tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer"))
+    folder = write.save(
+        tmp_path / "loc", write.images(write.noise(), SeriesDescription="localizer")
+    )
     (tmp_path / "tree").mkdir()
     archive = write.zipped(tmp_path / "tree" / "loc.zip", folder)
     assert find([tmp_path / "tree"]).volumes == [archive]
@@ -158,7 +184,8 @@ def test_names_of_series_hold_no_identity_and_no_slash(tmp_path, write):
     tree(tmp_path, write)
     assert volume_name(tmp_path / "a.zip#0123456789ab") == "a-0123456789ab"
     assert (
-        volume_name(tmp_path / "mixed") == "mixed" and volume_name(tmp_path / "mixed" / "..") == tmp_path.name
+        volume_name(tmp_path / "mixed") == "mixed"
+        and volume_name(tmp_path / "mixed" / "..") == tmp_path.name
     )
 
 
@@ -178,14 +205,19 @@ def test_a_collection_names_a_series_of_a_folder(tmp_path, write):
     write.save(tmp_path / "dicom", write.images(write.noise(seed=1), series=1), "a")
     write.save(tmp_path / "dicom", write.images(write.noise(seed=2), series=2), "b")
     ids = [series.id for series in survey(tmp_path / "dicom").series]
-    rows = [{"volume_id": f"v{n}", "subject_id": "s", "path": f"dicom#{one}"} for n, one in enumerate(ids)]
+    rows = [
+        {"volume_id": f"v{n}", "subject_id": "s", "path": f"dicom#{one}"}
+        for n, one in enumerate(ids)
+    ]
     write_tsv(tmp_path / "volumes.tsv", ("volume_id", "subject_id", "path"), rows)
     pack = slice_collections({"c": tmp_path}, tmp_path / "out")
     assert [record.status for record in pack.records] == ["ok", "ok"] and len(
         {record.checksum for record in pack.records}
     ) == 2
     for index, one in enumerate(ids):
-        assert np.array_equal(pack.stack(index).pixels, slice_volume(address(tmp_path / "dicom", one)).pixels)
+        assert np.array_equal(
+            pack.stack(index).pixels, slice_volume(address(tmp_path / "dicom", one)).pixels
+        )
     cached = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "cache").iterdir()}
     slice_collections({"c": tmp_path}, tmp_path / "out")
     assert {
@@ -197,10 +229,24 @@ def planted(one) -> None:
     """A rare name, and a birthday, in every text element that says something of a person, a place or a
     day."""
     for key in (
-        "PatientName", "OtherPatientIDs", "AccessionNumber", "InstitutionName", "ReferringPhysicianName",
-        "StudyDescription", "SeriesDescription", "ProtocolName", "SequenceName", "PatientComments",
-        "StationName", "ImageComments", "StudyID", "OperatorsName", "PatientAddress", "PatientID",
-        "ReceiveCoilName", "RequestedProcedureDescription",
+        "PatientName",
+        "OtherPatientIDs",
+        "AccessionNumber",
+        "InstitutionName",
+        "ReferringPhysicianName",
+        "StudyDescription",
+        "SeriesDescription",
+        "ProtocolName",
+        "SequenceName",
+        "PatientComments",
+        "StationName",
+        "ImageComments",
+        "StudyID",
+        "OperatorsName",
+        "PatientAddress",
+        "PatientID",
+        "ReceiveCoilName",
+        "RequestedProcedureDescription",
     ):
         setattr(one, key, NAME)
     for key in ("PatientBirthDate", "StudyDate", "SeriesDate", "AcquisitionDate", "ContentDate"):
@@ -240,14 +286,21 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
         else:
             raw = np.full((len(stack.pixels), len(DEFAULT.classes)), 1 / len(DEFAULT.classes))
             given = Judge(DEFAULT, Rule()).answer(
-                volume_id, str(path), MemberOutputs(raw[None].astype(np.float32)), stack, stack.notes
+                volume_id,
+                str(path),
+                MemberOutputs(raw[None].astype(np.float32)),
+                stack,
+                stack.notes,
             )
         write_json(
-            out / f"{volume_id}.json", facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)}
+            out / f"{volume_id}.json",
+            facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)},
         )
     for written in out.iterdir():
         text = written.read_text().replace(str(tmp_path), "")
-        assert NAME.lower() not in text.lower() and BORN not in text and "030219" not in text, written.name
+        assert NAME.lower() not in text.lower() and BORN not in text and "030219" not in text, (
+            written.name
+        )
     assert any(json.loads(path.read_text())["volume_id"] for path in out.glob("*.json"))
 
 
@@ -256,14 +309,19 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
     """Shape and spacing, brought to RAS, as the table of the volumes has them; localisers and films of one
     slice are refused."""
     refused = {
-        "abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer",
+        "abd_dbdicom_loc": "volume-localizer",
+        "pelvis_px0218_loc": "volume-localizer",
         "leg_knee_fodicom_enh": "volume-single",
     }
     shapes = {
-        "abd_CMB_T2_a": (536, 512, 37), "abd_dbdicom_B0": (128, 128, 13),
-        "chest_breast_UCSF_06": (256, 256, 60), "chest_breast_uta4_p1": (352, 352, 128),
-        "head_dashvtk_T1post": (260, 320, 24), "leg_thigh_STS001_T2": (384, 384, 40),
-        "pelvis_px0000_T2tra": (384, 384, 19), "pelvis_px0001_T2sag": (320, 320, 19),
+        "abd_CMB_T2_a": (536, 512, 37),
+        "abd_dbdicom_B0": (128, 128, 13),
+        "chest_breast_UCSF_06": (256, 256, 60),
+        "chest_breast_uta4_p1": (352, 352, 128),
+        "head_dashvtk_T1post": (260, 320, 24),
+        "leg_thigh_STS001_T2": (384, 384, 40),
+        "pelvis_px0000_T2tra": (384, 384, 19),
+        "pelvis_px0001_T2sag": (320, 320, 19),
         "pelvis_px0218_tfl": (64, 48, 36),
     }
     folder = shared / "data" / "volumes"
@@ -278,9 +336,12 @@ def test_the_real_series_are_read_or_refused_as_their_catalogue_says(shared):
             assert fault.code == refused[path.stem]
         else:
             assert (
-                volume.voxels.shape == shapes[path.stem] and len(volume.images.uids) == shapes[path.stem][2]
+                volume.voxels.shape == shapes[path.stem]
+                and len(volume.images.uids) == shapes[path.stem][2]
             )
-            spacing_mm = [float(mm) for mm in geometry[path.stem].split("@")[1].split(",")[0].split("x")]
+            spacing_mm = [
+                float(mm) for mm in geometry[path.stem].split("@")[1].split(",")[0].split("x")
+            ]
             assert np.allclose(volume.spacing_mm, spacing_mm, atol=0.006)
 
 
@@ -288,9 +349,16 @@ def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
     """Four series of one person; the localiser, two broken files and a text are set aside; the table is
     sliced as it stands."""
     gathered = gather_dicom(tree(tmp_path / "tree", write))
-    assert sorted(one.kind for one in gathered.aside) == ["broken", "broken", "left out", "left out"]
+    assert sorted(one.kind for one in gathered.aside) == [
+        "broken",
+        "broken",
+        "left out",
+        "left out",
+    ]
     assert sorted((one.path.name, one.code) for one in gathered.aside if one.kind == "broken") == [
-        ("broken.dcm", "volume-format"), ("half.dcm", "volume-truncated")]
+        ("broken.dcm", "volume-format"),
+        ("half.dcm", "volume-truncated"),
+    ]
     assert not [one for one in gathered.aside if "[volume-" in one.reason], (
         "aside.tsv has a column for the code"
     )
@@ -303,7 +371,9 @@ def test_a_tree_becomes_the_table_of_a_collection(tmp_path, write):
     assert "someone" not in table.read_text() + (table.parent / "aside.tsv").read_text()
 
 
-def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left_out(tmp_path, write):
+def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left_out(
+    tmp_path, write
+):
     """What a copy cut short held is not in the table, and somebody has to know."""
     write.save(tmp_path / "tree" / "one", write.images(write.noise()))
     whole = io.BytesIO()
@@ -321,7 +391,9 @@ def test_a_damaged_archive_of_a_tree_is_broken_and_one_of_another_format_is_left
     assert gathered.broken == 1 and len(gathered.volumes) == 1
 
 
-@pytest.mark.parametrize(("written", "tesla"), [("3", "3"), ("15000", "1.5"), ("0", None), (None, None)])
+@pytest.mark.parametrize(
+    ("written", "tesla"), [("3", "3"), ("15000", "1.5"), ("0", None), (None, None)]
+)
 @pytest.mark.parametrize(
     ("maker", "shown"),
     [("GE MEDICAL SYSTEMS", "GE"), ("Siemens Healthineers", "Siemens"), ("Dr. Zqxavier", None)],
@@ -336,7 +408,13 @@ def test_the_scanner_is_told_in_known_words_alone(tmp_path, write, written, tesl
 
 @pytest.mark.parametrize(
     ("written", "shown"),
-    [("HEAD", "HEAD"), ("Thorax", "CHEST"), ("Zqxavier leg", "LOWERLIMB"), ("Zqxavier", "OTHER"), ("", None)],
+    [
+        ("HEAD", "HEAD"),
+        ("Thorax", "CHEST"),
+        ("Zqxavier leg", "LOWERLIMB"),
+        ("Zqxavier", "OTHER"),
+        ("", None),
+    ],
 )
 def test_the_body_part_of_the_header_is_told_in_known_words_alone(tmp_path, write, written, shown):
     # no program should write such words, and some do
@@ -358,7 +436,9 @@ def test_an_object_of_another_kind_in_a_series_is_no_slice_of_it(tmp_path, write
     volume = read(found.volumes[0])
     assert volume.images is not None
     assert {images[7].SOPInstanceUID, images[20].SOPInstanceUID}.isdisjoint(volume.images.uids)
-    assert volume.voxels.shape == (20, 24, 40) and any("interpolated" in note for note in volume.notes)
+    assert volume.voxels.shape == (20, 24, 40) and any(
+        "interpolated" in note for note in volume.notes
+    )
 
 
 @pytest.mark.parametrize("folders", [("first", "second"), ("second", "first")])
@@ -379,29 +459,40 @@ def test_a_copy_that_was_cut_short_does_not_hide_the_whole_one(tmp_path, write, 
 def test_a_series_of_a_folder_takes_the_memory_of_its_own_files(tmp_path, write):
     """Wherever they lie below it; a batch with a budget would else read one after the other what fits beside
     each other."""
-    small, large = write.images(write.noise()), write.images(write.noise((60, 64, 9), seed=1), series=9)
+    small, large = (
+        write.images(write.noise()),
+        write.images(write.noise((60, 64, 9), seed=1), series=9),
+    )
     write.save(tmp_path, small, "s")
     write.save(tmp_path / "below", large, "l")
     sources = [source_of(address(tmp_path, series.id)) for series in survey(tmp_path).series]
     wanted = [bytes_to_read(source) - LEAST_BYTES for source in sources]
-    sizes = [sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"]
+    sizes = [
+        sum(path.stat().st_size for path in tmp_path.rglob(f"{letter}*.dcm")) for letter in "sl"
+    ]
     assert wanted == [PACKED_TO_BYTES * size for size in sizes]
     assert bytes_to_read(source_of(tmp_path)) - LEAST_BYTES == sum(wanted)
 
 
 @pytest.mark.parametrize("other", ["a", "c"], ids=["copies come first", "copies come last"])
 @pytest.mark.parametrize("kind", ["copies", "phases"])
-def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(tmp_path, write, kind, other):
+def test_a_folder_with_copies_or_another_phase_stands_for_no_single_series(
+    tmp_path, write, kind, other
+):
     """One study fetched twice, once with another series beside it: read by itself, the folder `b` holds two
     volumes."""
     again = {} if kind == "copies" else {"TriggerTime": "50", "InstanceNumber": lambda k: k + 10}
     write.save(
         tmp_path / other,
-        write.images(write.noise(seed=1), series=1, **({} if kind == "copies" else {"TriggerTime": "0"})),
+        write.images(
+            write.noise(seed=1), series=1, **({} if kind == "copies" else {"TriggerTime": "0"})
+        ),
         "x",
     )
     write.save(
-        tmp_path / "b", write.images(write.noise(seed=1 if kind == "copies" else 3), series=1, **again), "x"
+        tmp_path / "b",
+        write.images(write.noise(seed=1 if kind == "copies" else 3), series=1, **again),
+        "x",
     )
     write.save(tmp_path / "b", write.images(write.noise(seed=2), series=2), "y")
     found = find([tmp_path]).volumes
@@ -421,8 +512,14 @@ def test_files_named_one_by_one_are_read_where_a_folder_below_holds_copies(tmp_p
 
 def test_two_patients_of_one_series_uid_in_folders_of_their_own_are_two_rows(tmp_path, write):
     for seed, patient in enumerate(("anna", "bert")):
-        write.save(tmp_path / patient, write.images(write.noise(seed=seed), PatientID=patient,
-                                                    SOPInstanceUID=lambda k, seed=seed: f"1.2.3.{seed}.{k}"))
+        write.save(
+            tmp_path / patient,
+            write.images(
+                write.noise(seed=seed),
+                PatientID=patient,
+                SOPInstanceUID=lambda k, seed=seed: f"1.2.3.{seed}.{k}",
+            ),
+        )
     gathered = gather_dicom(tmp_path)
     assert {row.subject_id for row in gathered.volumes} == {
         short_hash("anna"),
@@ -430,12 +527,15 @@ def test_two_patients_of_one_series_uid_in_folders_of_their_own_are_two_rows(tmp
     } and not gathered.aside
 
 
-def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_they_are_gone(tmp_path, write):
+def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_they_are_gone(
+    tmp_path, write
+):
     """The slices come from the cache, for the series' own files are the same."""
     write.save(tmp_path / "set" / "s", write.images(write.noise((40, 40, 12))))
     (tmp_path / "set" / "s" / "bad.dcm").write_bytes(bytes(500))
     write_tsv(
-        tmp_path / "set" / "volumes.tsv", ["volume_id", "subject_id", "path"],
+        tmp_path / "set" / "volumes.tsv",
+        ["volume_id", "subject_id", "path"],
         [{"volume_id": "a", "subject_id": "a", "path": "s"}],
     )
     first = slice_collections({"set": tmp_path / "set"}, tmp_path / "out").records[0].notes
@@ -447,16 +547,21 @@ def test_what_is_told_of_broken_files_beside_a_series_is_no_longer_told_once_the
 def test_one_patient_id_for_all_is_a_subject_a_person_and_said(tmp_path, write):
     for number in range(5):
         who = {
-            "PatientID": "0", "PatientName": f"SUBJ^{'ABCDE'[number]}LPHA",
+            "PatientID": "0",
+            "PatientName": f"SUBJ^{'ABCDE'[number]}LPHA",
             "PatientBirthDate": f"196{number}0101",
-            "StudyInstanceUID": f"1.2.3.{number}", "SeriesInstanceUID": f"1.2.4.{number}",
+            "StudyInstanceUID": f"1.2.3.{number}",
+            "SeriesInstanceUID": f"1.2.4.{number}",
             "SOPInstanceUID": lambda k, number=number: f"1.2.5.{number}.{k}",
         }
         write.save(tmp_path / "in" / f"P{number}", write.images(write.noise(), **who))
     gathered = gather_dicom(tmp_path / "in")
     assert len({row.subject_id for row in gathered.volumes}) == len(gathered.volumes) == 5
     (note,) = gathered.notes
-    assert note.kind == "note" and "is that of 5 people, by name, birth date: 5 subjects" in note.reason
+    assert (
+        note.kind == "note"
+        and "is that of 5 people, by name, birth date: 5 subjects" in note.reason
+    )
 
 
 def test_a_series_with_one_id_in_two_spellings_is_one_volume(tmp_path, write):
@@ -466,7 +571,9 @@ def test_a_series_with_one_id_in_two_spellings_is_one_volume(tmp_path, write):
     write.save(tmp_path, images)
     volume = read(tmp_path)
     assert np.array_equal(volume.voxels, voxels)
-    assert volume.notes == ("its PatientID is written in several ways (leading zeros, case, blanks)",)
+    assert volume.notes == (
+        "its PatientID is written in several ways (leading zeros, case, blanks)",
+    )
 
 
 def test_a_flat_folder_reads_each_header_once(tmp_path, write, monkeypatch):
@@ -484,8 +591,10 @@ def test_a_flat_folder_reads_each_header_once(tmp_path, write, monkeypatch):
         folder = tmp_path / str(series)
         for number in range(series):
             images = write.images(
-                write.noise((6, 7, 5)), series=number + 1,
-                SeriesInstanceUID=lambda k, number=number: f"1.2.{number}.{k}")
+                write.noise((6, 7, 5)),
+                series=number + 1,
+                SeriesInstanceUID=lambda k, number=number: f"1.2.{number}.{k}",
+            )
             write.save(folder, images, f"s{number}-")
         asked.clear()
         opened.clear()

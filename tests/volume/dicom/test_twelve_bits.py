@@ -51,7 +51,9 @@ def test_a_frame_is_decoded_to_the_bit_as_simpleitk_does(
 ) -> None:
     add_plugins()
     voxels = smooth(bits)[:, :, :2]
-    path = sorted(extended(write, tmp_path, voxels, bits, PixelSpacing=[spacing, spacing]).iterdir())[0]
+    path = sorted(
+        extended(write, tmp_path, voxels, bits, PixelSpacing=[spacing, spacing]).iterdir()
+    )[0]
     seen = pixel_array(dcmread(path), raw=True)
     assert np.abs(seen.astype(int) - voxels[:, :, 0].T).max() <= 2**bits / 50
     assert np.array_equal(seen, SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(str(path)))[0])
@@ -65,7 +67,9 @@ def test_frames_of_one_object_are_read_too(tmp_path: Path, write) -> None:
         for path in sorted(folder.iterdir())
     ]
     one = write.enhanced(
-        voxels.transpose(2, 1, 0).copy(), [write.geometry(write.AFFINE, k) for k in range(6)], BitsStored=12,
+        voxels.transpose(2, 1, 0).copy(),
+        [write.geometry(write.AFFINE, k) for k in range(6)],
+        BitsStored=12,
         HighBit=11,
     )
     one.file_meta.TransferSyntaxUID = EXTENDED
@@ -87,12 +91,18 @@ def test_what_is_cut_short_is_damaged(tmp_path: Path, write) -> None:
     assert refusal.value.code == "volume-corrupt"
 
 
-@pytest.mark.parametrize("syntax", [
-    # retired JPEG
-    *(f"1.2.840.10008.1.2.4.{number}" for number in (52, 53, 54, 55, 56, 58, 59, 60, 61, 62, 63, 64, 65, 66)),
-    # Part 2, JPIP, MPEG
-    *(f"1.2.840.10008.1.2.4.{number}" for number in (92, 93, 94, 95, 100, 102, 104, 107)),
-])
+@pytest.mark.parametrize(
+    "syntax",
+    [
+        # retired JPEG
+        *(
+            f"1.2.840.10008.1.2.4.{number}"
+            for number in (52, 53, 54, 55, 56, 58, 59, 60, 61, 62, 63, 64, 65, 66)
+        ),
+        # Part 2, JPIP, MPEG
+        *(f"1.2.840.10008.1.2.4.{number}" for number in (92, 93, 94, 95, 100, 102, 104, 107)),
+    ],
+)
 def test_a_syntax_without_a_decoder_is_called_so(tmp_path: Path, write, syntax: str) -> None:
     one, *others = write.images(write.noise((8, 8, 3)))
     one.file_meta.TransferSyntaxUID = syntax

@@ -51,7 +51,8 @@ def aside(affine: np.ndarray, *mm: float) -> np.ndarray:
 def numbered(which: int, first: int = 1) -> Given:
     """UIDs of one of several stacks, and image numbers from `first`."""
     return {
-        "SOPInstanceUID": lambda k: f"1.2.{which}.{k}", "SeriesInstanceUID": "1.2.3",
+        "SOPInstanceUID": lambda k: f"1.2.{which}.{k}",
+        "SeriesInstanceUID": "1.2.3",
         "InstanceNumber": lambda k: first + k,
     }
 
@@ -64,8 +65,10 @@ def grouped(*stacks: list[Any]) -> Grouped:
         for number, one in enumerate(chain(*stacks))
         for frame in frames_in(Item(Path("in") / str(number)), one)
     ]
-    return sorted((series.kind, sorted(f"{frame.sop_uid}/{frame.number}" for frame in series.frames))
-                  for series in repeats_over_time(series_of(frames)))
+    return sorted(
+        (series.kind, sorted(f"{frame.sop_uid}/{frame.number}" for frame in series.frames))
+        for series in repeats_over_time(series_of(frames))
+    )
 
 
 def as_written(*stacks: list[Any], kinds: tuple[str, ...] = ("",)) -> Grouped:
@@ -103,7 +106,10 @@ SERIES: dict[str, list[tuple[np.ndarray, int, Given]]] = {  # grid, slices, elem
         (AXIAL, 9, {"InstanceNumber": lambda k: 2 * k}),
         (AXIAL, 9, {"InstanceNumber": lambda k: 2 * k + 1}),
     ],
-    "another description": [(AXIAL, 9, {"SeriesDescription": "t1"}), (AXIAL, 9, {"SeriesDescription": "t2"})],
+    "another description": [
+        (AXIAL, 9, {"SeriesDescription": "t1"}),
+        (AXIAL, 9, {"SeriesDescription": "t2"}),
+    ],
     "far above": [(AXIAL, 9, {}), (up(AXIAL, 400), 7, {})],
     "just above": [(AXIAL, 9, {}), (up(AXIAL, 36), 7, {})],
     "overlapping": [(AXIAL, 9, {}), (up(AXIAL, 28), 7, {})],
@@ -114,12 +120,18 @@ SERIES: dict[str, list[tuple[np.ndarray, int, Given]]] = {  # grid, slices, elem
     "another direction": [(AXIAL, 9, {}), (SAGITTAL, 9, {})],
     "another slice distance": [(AXIAL, 9, {}), (AXIAL @ np.diag([1, 1, 2, 1]), 5, {})],
     "other echoes": [(AXIAL, 9, {"EchoNumbers": 1}), (AXIAL, 9, {"EchoNumbers": 2})],
-    "other b-values": [(AXIAL, 9, {"DiffusionBValue": 0.0}), (AXIAL, 9, {"DiffusionBValue": 800.0})],
+    "other b-values": [
+        (AXIAL, 9, {"DiffusionBValue": 0.0}),
+        (AXIAL, 9, {"DiffusionBValue": 800.0}),
+    ],
     "other temporal positions": [
         (AXIAL, 9, {"TemporalPositionIdentifier": 1}),
         (AXIAL, 9, {"TemporalPositionIdentifier": 2}),
     ],
-    "other acquisitions": [(AXIAL, 9, {"AcquisitionNumber": 1}), (AXIAL, 9, {"AcquisitionNumber": 2})],
+    "other acquisitions": [
+        (AXIAL, 9, {"AcquisitionNumber": 1}),
+        (AXIAL, 9, {"AcquisitionNumber": 2}),
+    ],
     "packages in both": [
         (AXIAL, 9, {"StackID": lambda k: str(k % 2)}),
         (AXIAL, 9, {"StackID": lambda k: str(k % 3)}),
@@ -134,7 +146,9 @@ def test_each_series_number_under_one_uid_is_a_volume_of_its_own(write, series):
     """None is a repeat of another."""
     stacks = [
         write.images(
-            SMALL.repeat(slices, axis=2), affine, **{"SeriesNumber": number, **numbered(number), **own}
+            SMALL.repeat(slices, axis=2),
+            affine,
+            **{"SeriesNumber": number, **numbered(number), **own},
         )
         for number, (affine, slices, own) in enumerate(series, start=2)
     ]
@@ -144,9 +158,15 @@ def test_each_series_number_under_one_uid_is_a_volume_of_its_own(write, series):
 @pytest.mark.parametrize("mm", [0, 400], ids=["same place", "far above"])
 def test_two_series_under_one_uid_are_found_in_their_folders(tmp_path, write, mm):
     """What is named in the tree is found where it lies alone, too."""
-    voxels = {folder: write.noise(seed=seed) for seed, folder in enumerate((tmp_path / "a", tmp_path / "b"))}
+    voxels = {
+        folder: write.noise(seed=seed)
+        for seed, folder in enumerate((tmp_path / "a", tmp_path / "b"))
+    }
     for n, folder in enumerate(voxels):
-        write.save(folder, write.images(voxels[folder], up(AXIAL, mm * n), SeriesNumber=n + 2, **numbered(n)))
+        write.save(
+            folder,
+            write.images(voxels[folder], up(AXIAL, mm * n), SeriesNumber=n + 2, **numbered(n)),
+        )
     assert find([tmp_path]).volumes == list(voxels)
     for series, (folder, wanted) in zip(survey(tmp_path).series, voxels.items(), strict=True):
         for path in (folder, address(folder, series.id), address(tmp_path, series.id)):
@@ -156,7 +176,9 @@ def test_two_series_under_one_uid_are_found_in_their_folders(tmp_path, write, mm
 def test_time_points_within_each_of_two_series_under_one_uid_are_repeats(write):
     stacks = [
         write.images(
-            SMALL.repeat(9, axis=2), SeriesNumber=n, TemporalPositionIdentifier=t,
+            SMALL.repeat(9, axis=2),
+            SeriesNumber=n,
+            TemporalPositionIdentifier=t,
             **numbered(10 * n + t, 9 * t),
         )
         for n in (2, 3)
@@ -176,13 +198,15 @@ def test_a_single_image_of_another_number_spoils_no_series(write):
 def test_enhanced_objects_of_several_numbers_are_several_volumes(write):
     places = [write.geometry(AXIAL, k) for k in range(9)]
     files = [
-        write.enhanced(np.zeros((9, 24, 20), np.int16), places, SeriesNumber=n, SOPInstanceUID=f"1.2.{n}")
+        write.enhanced(
+            np.zeros((9, 24, 20), np.int16), places, SeriesNumber=n, SOPInstanceUID=f"1.2.{n}"
+        )
         for n in (1, 2)
     ]
     assert counts(grouped(files)) == [("", 9), ("", 9)]
 
 
-NUMBERS: dict[str, Callable[[int], Any]] = {            # of the series, in nine slices of one volume
+NUMBERS: dict[str, Callable[[int], Any]] = {  # of the series, in nine slices of one volume
     "another in every slice": lambda k: k + 1,
     "absent in some": lambda k: 7 if k % 3 else None,
     "absent in the upper half": lambda k: 7 if k < 5 else None,
@@ -205,12 +229,20 @@ def test_numbers_that_make_no_series_take_no_volume_apart(write, number):
 
 @pytest.mark.parametrize(
     "number",
-    ["another in every slice", "absent in some", "absent in the upper half", "in pairs", "leading zeros"],
+    [
+        "another in every slice",
+        "absent in some",
+        "absent in the upper half",
+        "in pairs",
+        "leading zeros",
+    ],
 )
 def test_numbers_that_make_no_series_take_no_film_apart(write, number):
     films = [
         write.images(
-            SMALL.repeat(9, axis=2), SeriesNumber=NUMBERS[number], TemporalPositionIdentifier=n + 1,
+            SMALL.repeat(9, axis=2),
+            SeriesNumber=NUMBERS[number],
+            TemporalPositionIdentifier=n + 1,
             **numbered(n, 9 * n + 1),
         )
         for n in range(3)
@@ -219,6 +251,7 @@ def test_numbers_that_make_no_series_take_no_film_apart(write, number):
 
 
 # Packages of slices
+
 
 def of_package(names: tuple[str, ...], package: Callable[[int], int]) -> Given:
     values = {
@@ -239,7 +272,8 @@ PACKAGES: dict[str, Callable[[int], int]] = {  # of twelve slices
     "blocks, interleaved": lambda k: k // 6 * 2 + k % 2,
 }
 BY = {
-    "stack": ("StackID",), "time": ("TemporalPositionIdentifier",),
+    "stack": ("StackID",),
+    "time": ("TemporalPositionIdentifier",),
     "both": ("StackID", "TemporalPositionIdentifier"),
 }
 
@@ -251,7 +285,10 @@ def test_packages_of_slices_are_one_volume(write, affine, package, names):
     # package after package
     order = np.argsort(np.argsort([package(k) for k in range(12)], kind="stable")) + 1
     files = write.images(
-        SMALL.repeat(12, axis=2), affine, InstanceNumber=lambda k: int(order[k]), **of_package(names, package)
+        SMALL.repeat(12, axis=2),
+        affine,
+        InstanceNumber=lambda k: int(order[k]),
+        **of_package(names, package),
     )
     assert grouped(files) == as_written(files)
 
@@ -263,7 +300,8 @@ def test_packages_in_an_enhanced_object_are_one_volume(tmp_path, write, package,
     content = [
         {
             "FrameContentSequence": {
-                "StackID": str(package(k) + 1), "InStackPositionNumber": order.index(k) + 1,
+                "StackID": str(package(k) + 1),
+                "InStackPositionNumber": order.index(k) + 1,
                 "TemporalPositionIndex": t + 1,
             }
         }
@@ -273,9 +311,9 @@ def test_packages_in_an_enhanced_object_are_one_volume(tmp_path, write, package,
     frames = np.stack([voxels[:, :, k].T + t for t in range(over_time) for k in order])
     places = [write.geometry(AXIAL, k) for _ in range(over_time) for k in order]
     path = write.save(tmp_path, [write.enhanced(frames, places, content)]) / "im000.dcm"
-    assert [series.kind for series in survey(path).series] == ["", "repeat"][:over_time] and is_one_volume(
-        path, voxels
-    )
+    assert [series.kind for series in survey(path).series] == ["", "repeat"][
+        :over_time
+    ] and is_one_volume(path, voxels)
 
 
 def test_a_slice_missing_from_a_package_is_bridged(tmp_path, write):
@@ -287,9 +325,14 @@ def test_a_slice_missing_from_a_package_is_bridged(tmp_path, write):
 
 # of six slices each, beside one of six from -50 to -30 mm
 STACKS = {
-    "turned": SAGITTAL, "far above": up(AXIAL, 100), "a little far above": up(AXIAL, 32),
-    "overlapping": up(AXIAL, 20), "same place": AXIAL, "not quite between": up(AXIAL, 1),
-    "beside": aside(AXIAL, 60, 0, 0), "above, and aside": aside(AXIAL, 6, 0, 24),
+    "turned": SAGITTAL,
+    "far above": up(AXIAL, 100),
+    "a little far above": up(AXIAL, 32),
+    "overlapping": up(AXIAL, 20),
+    "same place": AXIAL,
+    "not quite between": up(AXIAL, 1),
+    "beside": aside(AXIAL, 60, 0, 0),
+    "above, and aside": aside(AXIAL, 6, 0, 24),
     "another distance": up(AXIAL, 24) @ np.diag([1, 1, 1.5, 1]),
 }
 
@@ -299,7 +342,10 @@ STACKS = {
 def test_stacks_that_are_no_packages_of_one_volume_stay_apart(write, other, names):
     stacks = [
         write.images(
-            SMALL.repeat(6, axis=2), affine, **numbered(n, 6 * n + 1), **of_package(names, lambda k, n=n: n)
+            SMALL.repeat(6, axis=2),
+            affine,
+            **numbered(n, 6 * n + 1),
+            **of_package(names, lambda k, n=n: n),
         )
         for n, affine in enumerate((AXIAL, other))
     ]
@@ -330,14 +376,20 @@ def test_repeats_that_any_attribute_tells_apart_are_a_volume_and_its_repeat(
     for n, value in enumerate(values):
         order = {"InstanceNumber": lambda k, n=n: int(numbers[n, k])} if again else {}
         files = write.images(
-            write.noise(seed=n), **{**numbered(n), **order}, InstanceCreationDate=lambda k: f"202001{k + 10}"
+            write.noise(seed=n),
+            **{**numbered(n), **order},
+            InstanceCreationDate=lambda k: f"202001{k + 10}",
         )
         for one in files:
             one.add_new(tag, vr, value)
         write.save(tmp_path, files, f"{n}-")
     first = int(again and numbers[1].min() == 1)
     assert is_one_volume(tmp_path, write.noise(seed=first))
-    assert read(tmp_path).notes[0].endswith(f"told apart by attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})")
+    assert (
+        read(tmp_path)
+        .notes[0]
+        .endswith(f"told apart by attribute ({tag >> 16:04x},{tag & 0xFFFF:04x})")
+    )
 
 
 def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_their_numbers(
@@ -345,7 +397,9 @@ def test_frames_of_one_object_that_nothing_tells_apart_are_read_in_the_order_of_
 ):
     """Twelve positions, three frames of each, in any order: as enhanced images of perfusion store label and
     control."""
-    order = np.random.default_rng(5).permutation([(k, n) for k in range(12) for n in range(3)]).tolist()
+    order = (
+        np.random.default_rng(5).permutation([(k, n) for k in range(12) for n in range(3)]).tolist()
+    )
     voxels = np.stack([write.noise((20, 24, 12), seed=n) for n in range(3)])
     frames = np.stack([voxels[n][:, :, k].T for k, n in order])
     write.save(tmp_path, [write.enhanced(frames, [write.geometry(AXIAL, k) for k, _ in order])])
@@ -360,15 +414,20 @@ def test_labels_of_three_time_points_are_told_apart_too(tmp_path, write):
     order = np.random.default_rng(3).permutation(54).reshape(6, 9)
     for n in range(6):
         files = write.images(
-            write.noise(seed=n), **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[n, k])}
+            write.noise(seed=n),
+            **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[n, k])},
         )
         for one in files:
             one.add_new(0x20051429, "CS", ("CONTROL", "LABEL")[n % 2])
         write.save(tmp_path, files, f"{n}-")
     found = survey(tmp_path).series
-    assert [(series.kind, len(series.frames)) for series in found] == [("", 9)] + [("repeat", 9)] * 5
+    assert [(series.kind, len(series.frames)) for series in found] == [("", 9)] + [
+        ("repeat", 9)
+    ] * 5
     for series in found:
-        assert len({int(frame.sop_uid.split(".")[2]) % 2 for frame in series.frames}) == 1, "of one label"
+        assert len({int(frame.sop_uid.split(".")[2]) % 2 for frame in series.frames}) == 1, (
+            "of one label"
+        )
 
 
 def passes(write: Any, order: np.ndarray, by: str) -> list[list[Any]]:
@@ -390,11 +449,14 @@ def passes(write: Any, order: np.ndarray, by: str) -> list[list[Any]]:
 @settings(max_examples=15)
 @given(permutations(range(27)), integers(3, 9))
 @pytest.mark.parametrize("by", ["InstanceNumber", "AcquisitionTime"])
-def test_repeats_in_any_order_are_a_volume_and_repeats_of_one_image_a_place(write, by, numbers, slices):
+def test_repeats_in_any_order_are_a_volume_and_repeats_of_one_image_a_place(
+    write, by, numbers, slices
+):
     found = grouped(*passes(write, np.asarray(numbers[: 3 * slices]).reshape(slices, 3) + 1, by))
     assert counts(found) == [("", slices), ("repeat", slices), ("repeat", slices)]
     assert all(
-        len({image.split("/")[0].rsplit(".", 1)[1] for image in images}) == slices for _, images in found
+        len({image.split("/")[0].rsplit(".", 1)[1] for image in images}) == slices
+        for _, images in found
     )
 
 
@@ -404,12 +466,16 @@ def test_the_answer_says_that_the_first_image_of_each_place_is_read(tmp_path, wr
     for n in (0, 1):
         write.save(
             tmp_path,
-            write.images(voxels[n], **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])}),
+            write.images(
+                voxels[n], **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])}
+            ),
             f"{n}-",
         )
     wanted = np.stack([voxels[order[k].argmin()][:, :, k] for k in range(9)], axis=2)
     assert is_one_volume(tmp_path, wanted)
-    assert any(note.startswith("the first of 2 images at each position") for note in read(tmp_path).notes)
+    assert any(
+        note.startswith("the first of 2 images at each position") for note in read(tmp_path).notes
+    )
 
 
 DOUBLED: dict[str, Callable[[int, int], bool]] = {  # whether pass n has slice k
@@ -427,7 +493,8 @@ def test_places_with_unequal_numbers_of_images_are_refused(tmp_path, write, has)
     order = np.random.default_rng(1).permutation(18).reshape(9, 2) + 1
     for n in (0, 1):
         files = write.images(
-            write.noise(seed=n), **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])}
+            write.noise(seed=n),
+            **{**numbered(n), "InstanceNumber": lambda k, n=n: int(order[k, n])},
         )
         write.save(tmp_path, [file for k, file in enumerate(files) if has(k, n)], f"{n}-")
     assert refusal(tmp_path).code == "volume-doubled"
@@ -441,6 +508,7 @@ def test_two_volumes_of_one_place_that_nothing_puts_in_order_are_refused(tmp_pat
 
 
 # Time points under a series UID each
+
 
 def time_points(write: Any, times: int, series: int = 5, **more: Any) -> list[list[Any]]:
     """A stack for each time, with a series UID of its own; `more` holds functions of the time.  The UIDs do
@@ -480,7 +548,10 @@ MOMENTS: dict[str, Given] = {
         "AcquisitionTime": lambda t: f"10100{t}",
         "DiffusionGradientOrientation": lambda t: [float(t == axis) for axis in range(3)],
     },
-    "temporal position, no number": {"TemporalPositionIdentifier": lambda t: t + 1, "SeriesNumber": None},
+    "temporal position, no number": {
+        "TemporalPositionIdentifier": lambda t: t + 1,
+        "SeriesNumber": None,
+    },
 }
 
 
@@ -496,12 +567,15 @@ def test_of_time_points_under_a_uid_each_the_first_is_read(write, moment):
 
 def test_the_folder_of_the_time_points_is_the_volume_and_each_alone_is_one(tmp_path, write):
     for name, series in (("rest", 5), ("task", 6)):
-        for t, files in enumerate(time_points(write, 3, series, AcquisitionTime=lambda t: f"10100{t}")):
+        for t, files in enumerate(
+            time_points(write, 3, series, AcquisitionTime=lambda t: f"10100{t}")
+        ):
             write.save(tmp_path / name / f"t{t}", files)
     assert find([tmp_path]).volumes == [tmp_path / "rest", tmp_path / "task"]
     volume = read(tmp_path / "task")
     assert np.array_equal(volume.voxels, write.noise(seed=60)) and volume.notes == (
-        "the first of 3 time points, each with a series UID of its own",)
+        "the first of 3 time points, each with a series UID of its own",
+    )
     assert is_one_volume(tmp_path / "task" / "t2", write.noise(seed=62))
     assert len(find([tmp_path], ["repeat"]).volumes) == 6
 
@@ -511,8 +585,12 @@ def test_enhanced_objects_of_one_time_point_each_are_one_volume(write):
     content = [{"FrameContentSequence": {"StackID": "1"}}] * 9
     files = [
         write.enhanced(
-            np.zeros((9, 24, 20), np.int16), places, content, SeriesInstanceUID=f"1.2.{t}",
-            SOPInstanceUID=f"1.2.{t}.1", AcquisitionDateTime=f"2020010110100{t}.5",
+            np.zeros((9, 24, 20), np.int16),
+            places,
+            content,
+            SeriesInstanceUID=f"1.2.{t}",
+            SOPInstanceUID=f"1.2.{t}.1",
+            AcquisitionDateTime=f"2020010110100{t}.5",
         )
         for t in range(3)
     ]
@@ -522,7 +600,9 @@ def test_enhanced_objects_of_one_time_point_each_are_one_volume(write):
 def test_mosaics_of_one_time_point_each_are_one_volume(write):
     files = [
         write.mosaic(
-            write.noise(), SeriesInstanceUID=f"1.2.{t}", SOPInstanceUID=f"1.2.{t}.1",
+            write.noise(),
+            SeriesInstanceUID=f"1.2.{t}",
+            SOPInstanceUID=f"1.2.{t}.1",
             AcquisitionTime=f"10100{t}",
         )
         for t in range(3)
@@ -551,7 +631,14 @@ ACQUISITIONS: dict[str, Given] = {
     "position": {"ImagePositionPatient": lambda t: lambda k: [-30, -20, 4 * k + 18 * t]},
     "pixel spacing": {"PixelSpacing": lambda t: [1 + t, 1 + t]},
     "direction": {
-        "ImageOrientationPatient": lambda t: [1, 0, 0, 0, np.cos(0.1 * t).round(5), np.sin(0.1 * t).round(5)]
+        "ImageOrientationPatient": lambda t: [
+            1,
+            0,
+            0,
+            0,
+            np.cos(0.1 * t).round(5),
+            np.sin(0.1 * t).round(5),
+        ]
     },
     "coil": {"ReceiveCoilName": lambda t: ("head", "body")[t]},
     "nothing, not even the time": {"AcquisitionTime": "101000"},
@@ -565,6 +652,7 @@ def test_other_acquisitions_at_the_same_place_are_no_time_points(write, differ):
 
 
 # A series UID for every slice
+
 
 def apart(which: int = 0) -> Given:
     return {
@@ -607,8 +695,10 @@ def test_a_volume_of_slices_with_a_series_uid_each_is_read_and_says_so(tmp_path,
 
 
 OVER = {
-    "time": {"TemporalPositionIdentifier": (1, 2)}, "echo": {"EchoNumbers": (1, 2)},
-    "clock": {"AcquisitionTime": ("1010", "1011")}, "numbers alone": {},
+    "time": {"TemporalPositionIdentifier": (1, 2)},
+    "echo": {"EchoNumbers": (1, 2)},
+    "clock": {"AcquisitionTime": ("1010", "1011")},
+    "numbers alone": {},
 }
 
 
@@ -631,11 +721,16 @@ def test_films_with_a_series_uid_for_every_slice_are_a_volume_and_its_repeat(wri
 
 
 SCATTERED = {
-    "study": ("StudyInstanceUID",), "frame of reference": ("FrameOfReferenceUID",),
+    "study": ("StudyInstanceUID",),
+    "frame of reference": ("FrameOfReferenceUID",),
     "study and frame of reference": ("StudyInstanceUID", "FrameOfReferenceUID"),
     "series and study": ("SeriesInstanceUID", "StudyInstanceUID"),
     "series and frame of reference": ("SeriesInstanceUID", "FrameOfReferenceUID"),
-    "series, study and frame of reference": ("SeriesInstanceUID", "StudyInstanceUID", "FrameOfReferenceUID"),
+    "series, study and frame of reference": (
+        "SeriesInstanceUID",
+        "StudyInstanceUID",
+        "FrameOfReferenceUID",
+    ),
 }
 
 
@@ -644,11 +739,19 @@ SCATTERED = {
 @pytest.mark.parametrize("names", SCATTERED.values(), ids=SCATTERED)
 def test_slices_with_uids_of_their_own_are_one_volume(write, names, order, affine):
     """As MATLAB's dicomanon writes them."""
-    numbers = {"up": range(1, 10), "down": range(9, 0, -1), "at random": [5, 2, 9, 1, 3, 8, 4, 7, 6]}[order]
+    numbers = {
+        "up": range(1, 10),
+        "down": range(9, 0, -1),
+        "at random": [5, 2, 9, 1, 3, 8, 4, 7, 6],
+    }[order]
     own = {name: lambda k, name=name: f"1.2.{len(name)}.{k}" for name in names}
     files = write.images(
-        SMALL.repeat(9, axis=2), affine, InstanceNumber=lambda k: numbers[k],
-        SOPInstanceUID=lambda k: f"1.2.4.{k}", **own)
+        SMALL.repeat(9, axis=2),
+        affine,
+        InstanceNumber=lambda k: numbers[k],
+        SOPInstanceUID=lambda k: f"1.2.4.{k}",
+        **own,
+    )
     assert grouped(files) == as_written(files)
 
 
@@ -671,7 +774,9 @@ WHY: dict[str, tuple[Given, str]] = {
 
 
 @pytest.mark.parametrize("own, why", WHY.values(), ids=WHY)
-def test_images_with_a_study_each_that_make_no_stack_are_refused_with_the_cause(tmp_path, write, own, why):
+def test_images_with_a_study_each_that_make_no_stack_are_refused_with_the_cause(
+    tmp_path, write, own, why
+):
     images = write.images(write.noise(), **{"StudyInstanceUID": lambda k: f"1.2.{k}", **own})
     write.save(tmp_path, images)
     assert f"Each image has a study UID of its own, and {why}." in refusal(tmp_path).sentence
@@ -694,7 +799,9 @@ BROKEN_OFF: dict[str, Given] = {
 def test_a_time_point_that_was_broken_off_is_no_volume(write, own, slices, broken):
     points = [
         write.images(
-            SMALL.repeat(9, axis=2), **numbered(t, 9 * t + 1), **{key: value(t) for key, value in own.items()}
+            SMALL.repeat(9, axis=2),
+            **numbered(t, 9 * t + 1),
+            **{key: value(t) for key, value in own.items()},
         )[: slices if t == broken else 9]
         for t in range(4)
     ]
@@ -734,7 +841,10 @@ SINGLES: dict[str, Given] = {
     "a person each": {"PatientID": lambda k: f"P{k}"},
     "two images a frame of reference": {"FrameOfReferenceUID": lambda k: f"1.2.{k // 2}"},
     "two images a study": {"StudyInstanceUID": lambda k: f"1.2.{k // 2}"},
-    "a study each, and one image number": {"StudyInstanceUID": lambda k: f"1.2.{k}", "InstanceNumber": 1},
+    "a study each, and one image number": {
+        "StudyInstanceUID": lambda k: f"1.2.{k}",
+        "InstanceNumber": 1,
+    },
 }
 
 

@@ -18,7 +18,12 @@ from fovnet.volume.sources.source import read
 
 
 def grid(
-    write, voxels: np.ndarray, *, creator: str = "Image Private Header", block: int = 0x10, uid: str = "1",
+    write,
+    voxels: np.ndarray,
+    *,
+    creator: str = "Image Private Header",
+    block: int = 0x10,
+    uid: str = "1",
     **more,
 ):
     """The slices row by row in ceil(sqrt(n)) columns and as many rows as these need; (0065,xx51) has an item
@@ -32,20 +37,28 @@ def grid(
     place = write.geometry(write.AFFINE, 0)
     del place["ImagePositionPatient"]
     one = write.header(
-        "1.2.840.10008.5.1.4.1.1.4", f"1.2.3.{uid}", large, InstanceNumber=1, Manufacturer="UIH",
+        "1.2.840.10008.5.1.4.1.1.4",
+        f"1.2.3.{uid}",
+        large,
+        InstanceNumber=1,
+        Manufacturer="UIH",
         **{**place, "ImageType": ["ORIGINAL", "PRIMARY", "M", "VFRAME"], **more},
     )
     if creator:
         one.add_new(0x00650000 | block, "LO", creator)
         items = [
-            write.dataset(ImagePositionPatient=write.geometry(write.AFFINE, k)["ImagePositionPatient"])
+            write.dataset(
+                ImagePositionPatient=write.geometry(write.AFFINE, k)["ImagePositionPatient"]
+            )
             for k in range(slices)
         ]
         one.add_new(0x00650051 | block << 8, "SQ", Sequence(items))
     return one
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(integers(4, 24), integers(5, 9), integers(5, 9))
 def test_the_grid_gives_the_voxels_and_the_places_of_its_slices(
     tmp_path_factory, write, slices: int, columns: int, rows: int
@@ -53,8 +66,12 @@ def test_the_grid_gives_the_voxels_and_the_places_of_its_slices(
     voxels = write.noise((columns, rows, slices))
     folder = write.save(tmp_path_factory.mktemp("grid"), [grid(write, voxels)])
     volume = read(folder)
-    assert np.array_equal(volume.voxels, voxels) and np.allclose(volume.vox_to_ras, write.AFFINE, atol=1e-4)
-    assert volume.notes == (f"grid of {slices} slices, placed by private attributes of United Imaging",)
+    assert np.array_equal(volume.voxels, voxels) and np.allclose(
+        volume.vox_to_ras, write.AFFINE, atol=1e-4
+    )
+    assert volume.notes == (
+        f"grid of {slices} slices, placed by private attributes of United Imaging",
+    )
 
 
 def test_twenty_slices_lie_in_five_columns_and_four_rows(tmp_path: Path, write) -> None:
@@ -66,9 +83,19 @@ def test_twenty_slices_lie_in_five_columns_and_four_rows(tmp_path: Path, write) 
 
 @pytest.mark.parametrize(
     "how",
-    ["another block", "implicit", "big endian", "deflated", "VR lost", "in an archive", "other image type"],
+    [
+        "another block",
+        "implicit",
+        "big endian",
+        "deflated",
+        "VR lost",
+        "in an archive",
+        "other image type",
+    ],
 )
-def test_however_the_private_sequence_is_stored_it_is_found(tmp_path: Path, write, how: str) -> None:
+def test_however_the_private_sequence_is_stored_it_is_found(
+    tmp_path: Path, write, how: str
+) -> None:
     voxels = write.noise((8, 7, 12))
     more = {"ImageType": ["ORIGINAL", "PRIMARY", "M", "ND"]} if how == "other image type" else {}
     one = grid(write, voxels, block=0x1A if how == "another block" else 0x10, **more)
@@ -101,12 +128,16 @@ def test_each_grid_of_a_series_is_a_volume(tmp_path: Path, write) -> None:
     both = [grid(write, write.noise((8, 7, 9), seed=seed), uid=str(seed)) for seed in (1, 2)]
     both[1].InstanceNumber = 2
     folder = write.save(tmp_path, both)
-    assert [(len(one.frames), one.kind) for one in survey(folder).series] == [(9, ""), (9, "repeat")]
+    assert [(len(one.frames), one.kind) for one in survey(folder).series] == [
+        (9, ""),
+        (9, "repeat"),
+    ]
     assert np.array_equal(read(folder).voxels, write.noise((8, 7, 9), seed=1))
 
 
 @pytest.mark.parametrize(
-    "fault", ["no private attributes", "another creator", "an item without place", "no tiles of this size"]
+    "fault",
+    ["no private attributes", "another creator", "an item without place", "no tiles of this size"],
 )
 def test_a_grid_that_does_not_say_where_its_slices_lie_is_refused_with_a_way(
     tmp_path: Path, write, fault: str
@@ -118,7 +149,7 @@ def test_a_grid_that_does_not_say_where_its_slices_lie_is_refused_with_a_way(
     if fault == "an item without place":
         del one[0x0065, 0x1051].value[3].ImagePositionPatient
     if fault == "no tiles of this size":
-        one[0x0065, 0x1051].value = Sequence(list(one[0x0065, 0x1051].value)[:5])       # 3 × 2 tiles
+        one[0x0065, 0x1051].value = Sequence(list(one[0x0065, 0x1051].value)[:5])  # 3 × 2 tiles
     with pytest.raises(VolumeError, match=r"dcm2niix|do not divide") as refusal:
         read(write.save(tmp_path, [one]))
     assert refusal.value.code == "volume-mosaic"
@@ -130,6 +161,8 @@ def test_a_series_of_slices_that_also_have_the_sequence_is_a_stack(tmp_path: Pat
     for one in datasets:
         one.add_new(0x00650010, "LO", "Image Private Header")
         one.add_new(
-            0x00651051, "SQ", Sequence([write.dataset(ImagePositionPatient=one.ImagePositionPatient)])
+            0x00651051,
+            "SQ",
+            Sequence([write.dataset(ImagePositionPatient=one.ImagePositionPatient)]),
         )
     assert np.array_equal(read(write.save(tmp_path, datasets)).voxels, write.noise())

@@ -59,14 +59,24 @@ def seeds(made, at: Path) -> list[tuple[str, bytes]]:
     pair = made.nifti(at / "pair.hdr", body, kind=nibabel.Nifti1Pair)
     assert pair.exists()
     files = [
-        made.nifti(at / "a.nii", body), made.nifti(at / "b.nii", body, ">f4"),
-        made.nifti(at / "c.nii.gz", body), made.nifti(at / "d.nii", body, "<i8", nibabel.Nifti2Image),
-        made.nifti(at / "e.nii", body, ">u2", nibabel.Nifti2Image), pair, made.nrrd(at / "a.nrrd", body),
+        made.nifti(at / "a.nii", body),
+        made.nifti(at / "b.nii", body, ">f4"),
+        made.nifti(at / "c.nii.gz", body),
+        made.nifti(at / "d.nii", body, "<i8", nibabel.Nifti2Image),
+        made.nifti(at / "e.nii", body, ">u2", nibabel.Nifti2Image),
+        pair,
+        made.nrrd(at / "a.nrrd", body),
         made.nrrd(at / "b.nrrd", body, ">f8", encoding="raw"),
-        made.nrrd(at / "c.nhdr", body, encoding="raw", data="pair.img"), made.metaimage(at / "a.mha", body),
-        made.metaimage(at / "b.mha", body, packed=True), made.metaimage(at / "c.mhd", body, data="pair.img"),
-        made.mgh(at / "a.mgh", body), made.mgh(at / "b.mgz", body, ">f4"), made.gipl(at / "a.gipl", body),
-        made.gipl(at / "b.gipl.gz", body), made.analyze(at / "spm.hdr", body), at / "spm.mat",
+        made.nrrd(at / "c.nhdr", body, encoding="raw", data="pair.img"),
+        made.metaimage(at / "a.mha", body),
+        made.metaimage(at / "b.mha", body, packed=True),
+        made.metaimage(at / "c.mhd", body, data="pair.img"),
+        made.mgh(at / "a.mgh", body),
+        made.mgh(at / "b.mgz", body, ">f4"),
+        made.gipl(at / "a.gipl", body),
+        made.gipl(at / "b.gipl.gz", body),
+        made.analyze(at / "spm.hdr", body),
+        at / "spm.mat",
     ]
     return [(path.name, path.read_bytes()) for path in files]
 
@@ -112,7 +122,9 @@ def _repeat(data: bytearray, at: int, draw: random.Random) -> None:
 def _word(data: bytearray, at: int, draw: random.Random) -> None:
     """A value of a text header replaced: what stands between a colon or an equals sign and the end of the
     line."""
-    ends = [end for end in range(at, min(len(data), at + 400)) if data[end : end + 1] in (b":", b"=")]
+    ends = [
+        end for end in range(at, min(len(data), at + 400)) if data[end : end + 1] in (b":", b"=")
+    ]
     if ends:
         stop = data.find(b"\n", ends[0])
         data[ends[0] + 1 : stop if stop >= 0 else None] = b" " + draw.choice(WORDS)
@@ -132,7 +144,9 @@ def test_a_mutated_file_is_a_volume_or_a_refusal(tmp_path, made, monkeypatch):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 stack = slice_volume(path.with_name("spm.hdr") if name == "spm.mat" else path)
-            assert stack.pixels.shape == (len(stack.z_mm), 128, 128) and np.isfinite(stack.z_mm).all()
+            assert (
+                stack.pixels.shape == (len(stack.z_mm), 128, 128) and np.isfinite(stack.z_mm).all()
+            )
             assert (np.diff(stack.z_mm) > 0).all() and np.isfinite(stack.vox_to_ras).all()
             code = "read"
         except VolumeError as refusal:
@@ -145,8 +159,11 @@ def test_a_mutated_file_is_a_volume_or_a_refusal(tmp_path, made, monkeypatch):
         finally:
             path.write_bytes(data)
         codes[code] = codes.get(code, 0) + 1
-    sys.stdout.write(f"{COUNT} inputs from number {FIRST}: {codes}\n")         # seen with -s
-    assert COUNT < 300 or {"read", "volume-corrupt", "volume-truncated", "volume-geometry"} <= codes.keys()
+    sys.stdout.write(f"{COUNT} inputs from number {FIRST}: {codes}\n")  # seen with -s
+    assert (
+        COUNT < 300
+        or {"read", "volume-corrupt", "volume-truncated", "volume-geometry"} <= codes.keys()
+    )
 
 
 def test_a_file_is_found_again_after_the_mutation(tmp_path, made):

@@ -26,9 +26,14 @@ TEMPLATES = (3, 4, 5)
 
 
 def made(
-    path: Path, sform: np.ndarray | None = None, qform: np.ndarray | None = None,
-    codes: tuple[int, int] = (1, 1), pixdim: tuple[float, float, float] | None = None, unit: int = 2,
-    shape: tuple[int, int, int] = SHAPE, kind: type = nibabel.Nifti1Image,
+    path: Path,
+    sform: np.ndarray | None = None,
+    qform: np.ndarray | None = None,
+    codes: tuple[int, int] = (1, 1),
+    pixdim: tuple[float, float, float] | None = None,
+    unit: int = 2,
+    shape: tuple[int, int, int] = SHAPE,
+    kind: type = nibabel.Nifti1Image,
 ) -> Path:
     """A NIfTI with these forms, their (sform, qform) codes, and spacings in the header."""
     image = kind(np.random.default_rng(0).integers(0, 1000, shape).astype(np.int16), None)
@@ -41,7 +46,9 @@ def made(
     return path
 
 
-def with_quaternion(path: Path, bcd: tuple[float, ...] | np.ndarray, qfac: float | None = None) -> Path:
+def with_quaternion(
+    path: Path, bcd: tuple[float, ...] | np.ndarray, qfac: float | None = None
+) -> Path:
     """The NIfTI-1 with these numbers as its quaternion and, if given, pixdim[0]."""
     data = bytearray(path.read_bytes())
     struct.pack_into("<3f", data, 256, *bcd)
@@ -60,10 +67,18 @@ def refusal(path: Path) -> str:
 
 FLIPS = [(1, 1, 1), (-1, 1, 1), (-1, -1, 1), (1, 1, -1)]
 ORDERS = [(0, 1, 2), (2, 0, 1), (0, 2, 1)]
-PIXDIMS = [(4.0, 4.0, 6.0), (0.9375, 0.9375, 1.2), (1.0, 1.0, 3.0), (1.07, 1.0, 1.0), (1.5625, 1.5625, 10.0)]
+PIXDIMS = [
+    (4.0, 4.0, 6.0),
+    (0.9375, 0.9375, 1.2),
+    (1.0, 1.0, 3.0),
+    (1.07, 1.0, 1.0),
+    (1.5625, 1.5625, 10.0),
+]
 
 
-def of_ones(flips: tuple[int, ...], order: tuple[int, ...], offset_mm: tuple[float, ...] = (3, -5, 7)):
+def of_ones(
+    flips: tuple[int, ...], order: tuple[int, ...], offset_mm: tuple[float, ...] = (3, -5, 7)
+):
     """An sform of unit voxels."""
     sform = np.eye(4)
     sform[:3, :3] = np.eye(3)[:, order] * flips
@@ -96,7 +111,10 @@ def test_an_sform_of_ones_that_was_rounded_is_one_of_ones(tmp_path, with_qform, 
         read(made(tmp_path / f"{name}.nii", sform, qform, pixdim=pixdim))
         for name, sform in (("a", rounded), ("b", exact))
     )
-    assert np.allclose(volume.vox_to_ras, wanted.vox_to_ras, atol=1e-5) and volume.notes == wanted.notes
+    assert (
+        np.allclose(volume.vox_to_ras, wanted.vox_to_ras, atol=1e-5)
+        and volume.notes == wanted.notes
+    )
 
 
 @pytest.mark.parametrize("error", [0.002, -0.01, 0.03])
@@ -150,8 +168,13 @@ def test_an_sform_alone_of_other_spacings_than_the_header_is_refused(tmp_path, f
 @pytest.mark.parametrize(
     "pixdim",
     [
-        (4.0, 4.0, 6.0), (4.1, 4.0, 6.0), (4.4, 3.8, 5.2), (1.0, 1.0, 1.0), (0.0, 4.0, 6.0),
-        (float("nan"), 4.0, 6.0), (-4.0, 4.0, 6.0),
+        (4.0, 4.0, 6.0),
+        (4.1, 4.0, 6.0),
+        (4.4, 3.8, 5.2),
+        (1.0, 1.0, 1.0),
+        (0.0, 4.0, 6.0),
+        (float("nan"), 4.0, 6.0),
+        (-4.0, 4.0, 6.0),
     ],
 )
 def test_spacings_that_differ_little_or_were_never_set_leave_the_sform(tmp_path, pixdim):
@@ -164,8 +187,12 @@ def test_spacings_that_differ_little_or_were_never_set_leave_the_sform(tmp_path,
 def test_unit_voxels_that_the_spacings_confirm_are_read(tmp_path, pixdim):
     """Along an axis of one voxel there is no spacing to contradict."""
     flat = (20, 24, 1) if pixdim[2] == 6 else SHAPE
-    assert read(made(tmp_path / "a.nii", np.eye(4), pixdim=pixdim, shape=flat)).spacing_mm.tolist() == [
-        1, 1, 1,
+    assert read(
+        made(tmp_path / "a.nii", np.eye(4), pixdim=pixdim, shape=flat)
+    ).spacing_mm.tolist() == [
+        1,
+        1,
+        1,
     ]
 
 
@@ -174,7 +201,8 @@ def test_spacings_are_compared_in_millimetres(tmp_path):
     are."""
     metres = np.diag([0.001, 0.001, 0.001, 1]) @ SCANNER
     assert np.allclose(
-        read(made(tmp_path / "a.nii", metres, pixdim=(0.004, 0.004, 0.006), unit=1)).spacing_mm, (4, 4, 6)
+        read(made(tmp_path / "a.nii", metres, pixdim=(0.004, 0.004, 0.006), unit=1)).spacing_mm,
+        (4, 4, 6),
     )
     assert "by pixdim" in refusal(made(tmp_path / "b.nii", metres, pixdim=(4, 4, 6), unit=1))
 
@@ -183,7 +211,9 @@ def test_spacings_are_compared_in_millimetres(tmp_path):
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
 @pytest.mark.parametrize("same", [False, True])
 def test_the_scanners_qform_counts_before_a_templates_sform(tmp_path, code, kind, same):
-    volume = read(made(tmp_path / "a.nii", SCANNER if same else FITTED, SCANNER, (code, 1), kind=kind))
+    volume = read(
+        made(tmp_path / "a.nii", SCANNER if same else FITTED, SCANNER, (code, 1), kind=kind)
+    )
     assert np.allclose(volume.vox_to_ras, SCANNER, atol=1e-4)
     (note,) = volume.notes
     assert "the qform, in the scanner's, is used" in note and note != TEMPLATE_NOTE
@@ -194,7 +224,11 @@ def test_the_scanners_qform_counts_before_a_templates_sform(tmp_path, code, kind
 def test_millimetres_of_a_template_alone_are_called_so(tmp_path, code, other):
     """A qform of another image (2) or of a template itself knows no scanner either."""
     path = made(
-        tmp_path / "a.nii", FITTED, None if other is None else SCANNER, (code, other or 0), pixdim=(4, 4, 6)
+        tmp_path / "a.nii",
+        FITTED,
+        None if other is None else SCANNER,
+        (code, other or 0),
+        pixdim=(4, 4, 6),
     )
     volume = read(path)
     assert np.allclose(volume.vox_to_ras, FITTED, atol=1e-4) and TEMPLATE_NOTE in volume.notes
@@ -206,14 +240,21 @@ def test_a_qform_alone_may_be_a_templates_too(tmp_path, code):
     assert TEMPLATE_NOTE in read(made(tmp_path / "a.nii", None, SCANNER, (0, code))).notes
 
 
-@pytest.mark.parametrize("codes", [(1, 1), (2, 1), (1, 2), (2, 2), (1, 4), (2, 4), (2, 0), (0, 1), (0, 2)])
+@pytest.mark.parametrize(
+    "codes", [(1, 1), (2, 1), (1, 2), (2, 2), (1, 4), (2, 4), (2, 0), (0, 1), (0, 2)]
+)
 def test_coordinates_of_the_scanner_or_of_another_image_are_no_templates(tmp_path, codes):
     """An sform that is none counts whatever the qform is of."""
     path = made(
-        tmp_path / "a.nii", SCANNER if codes[0] else None, SCANNER if codes[1] else None, codes,
+        tmp_path / "a.nii",
+        SCANNER if codes[0] else None,
+        SCANNER if codes[1] else None,
+        codes,
         pixdim=(4, 4, 6),
     )
-    assert not slice_volume(path).in_template and np.allclose(read(path).vox_to_ras, SCANNER, atol=1e-4)
+    assert not slice_volume(path).in_template and np.allclose(
+        read(path).vox_to_ras, SCANNER, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("pixdim", [(0.0, 4.0, 6.0), (float("nan"), 4.0, 6.0)])
@@ -235,11 +276,13 @@ def reference_directions(bcd: np.ndarray, qfac: float) -> np.ndarray:
         a, (b, c, d) = 0.0, bcd / np.sqrt(squared)
     else:
         a, (b, c, d) = np.sqrt(1 - squared), bcd
-    columns = np.array([
-        [a * a + b * b - c * c - d * d, 2 * b * c + 2 * a * d, 2 * b * d - 2 * a * c],
-        [2 * b * c - 2 * a * d, a * a + c * c - b * b - d * d, 2 * c * d + 2 * a * b],
-        [2 * b * d + 2 * a * c, 2 * c * d - 2 * a * b, a * a + d * d - c * c - b * b],
-    ])
+    columns = np.array(
+        [
+            [a * a + b * b - c * c - d * d, 2 * b * c + 2 * a * d, 2 * b * d - 2 * a * c],
+            [2 * b * c - 2 * a * d, a * a + c * c - b * b - d * d, 2 * c * d + 2 * a * b],
+            [2 * b * d + 2 * a * c, 2 * c * d - 2 * a * b, a * a + d * d - c * c - b * b],
+        ]
+    )
     return (columns * [[1], [1], [qfac]]).T
 
 
@@ -251,10 +294,14 @@ def rounded_quaternions(decimals: int, count: int = 12) -> list[np.ndarray]:
     half_turns /= np.linalg.norm(half_turns, axis=1, keepdims=True)
     rotations /= np.linalg.norm(rotations, axis=1, keepdims=True)
     both = [np.round(half_turns, decimals), np.round(rotations[:, 1:], decimals)]
-    return [bcd for rows in both for bcd in sorted(rows, key=lambda bcd: -np.linalg.norm(bcd))[:count]]
+    return [
+        bcd for rows in both for bcd in sorted(rows, key=lambda bcd: -np.linalg.norm(bcd))[:count]
+    ]
 
 
-SMALL_TURN = 1.3e-3     # nibabel takes a rotation within three epsilons of a half turn for one: 0.07 degrees
+SMALL_TURN = (
+    1.3e-3  # nibabel takes a rotation within three epsilons of a half turn for one: 0.07 degrees
+)
 
 
 @pytest.mark.parametrize("decimals", [4, 5, 6, 7, 9])
@@ -279,7 +326,9 @@ def test_a_quaternion_too_long_by_rounding_is_one_of_length_1(tmp_path, kind, ex
     image = nibabel.load(path)
     image.header["quatern_d"] = 1 + excess
     kind(np.asarray(image.dataobj), None, image.header).to_filename(tmp_path / "b.nii")
-    assert np.allclose(read(tmp_path / "b.nii").vox_to_ras, np.diag([-4.0, -4.0, 6.0, 1.0]), atol=1e-6)
+    assert np.allclose(
+        read(tmp_path / "b.nii").vox_to_ras, np.diag([-4.0, -4.0, 6.0, 1.0]), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("length", [1.00011, 1.001, 1.1, 3.0, np.inf])
@@ -289,15 +338,25 @@ def test_a_longer_quaternion_alone_is_refused_by_its_length(tmp_path, length):
         read(path)
 
 
-@pytest.mark.parametrize("bcd", [
-    (0.7072, 0.7072, 0), (0, 0.7072, 0.7072), (0.5775, 0.5775, 0.5773), (0, 0, 1.00011), (0.708, 0.708, 0),
-    (0, 0, 1.000101), (0.8, 0.6002, 0),
-])
+@pytest.mark.parametrize(
+    "bcd",
+    [
+        (0.7072, 0.7072, 0),
+        (0, 0.7072, 0.7072),
+        (0.5775, 0.5775, 0.5773),
+        (0, 0, 1.00011),
+        (0.708, 0.708, 0),
+        (0, 0, 1.000101),
+        (0.8, 0.6002, 0),
+    ],
+)
 def test_the_length_in_the_refusal_is_above_the_limit_in_it(tmp_path, bcd):
     path = with_quaternion(made(tmp_path / "a.nii", None, SCANNER), bcd)
     with pytest.raises(VolumeError) as refused:
         read(path)
-    seen, limit = re.search(r"has the length ([\d.]+), .* up to ([\d.]+)\.", refused.value.sentence).groups()
+    seen, limit = re.search(
+        r"has the length ([\d.]+), .* up to ([\d.]+)\.", refused.value.sentence
+    ).groups()
     assert float(seen) > float(limit) == LONGEST_QUATERNION
 
 
@@ -329,13 +388,24 @@ def test_an_sform_beside_a_damaged_qform_is_still_compared_with_pixdim(tmp_path,
     assert "mm by pixdim" in refusal(with_quaternion(other, bcd))
 
 
-@pytest.mark.parametrize(("qfac", "mirrored"), [
-    (-1.0, True), (-2.0, True), (-0.5, True), (-1.0000001, True), (1.0, False), (0.0, False), (2.0, False),
-    (np.nan, False),
-])
+@pytest.mark.parametrize(
+    ("qfac", "mirrored"),
+    [
+        (-1.0, True),
+        (-2.0, True),
+        (-0.5, True),
+        (-1.0000001, True),
+        (1.0, False),
+        (0.0, False),
+        (2.0, False),
+        (np.nan, False),
+    ],
+)
 def test_the_sign_of_pixdim_0_alone_mirrors_the_qform(tmp_path, qfac, mirrored):
     """nifti1_io.c; nibabel takes -2 for 1, and the volume would be upside down."""
-    path = with_quaternion(made(tmp_path / "a.nii", None, np.diag([4.0, 4.0, 6.0, 1.0])), (0, 0, 0), qfac)
+    path = with_quaternion(
+        made(tmp_path / "a.nii", None, np.diag([4.0, 4.0, 6.0, 1.0])), (0, 0, 0), qfac
+    )
     assert read(path).vox_to_ras[2, 2] == (-6 if mirrored else 6)
     seen = SimpleITK.ReadImage(str(path)).GetDirection()[8]
     assert np.isnan(qfac) or seen == (-1 if mirrored else 1)
@@ -352,18 +422,32 @@ def test_a_map_by_its_intent_is_refused(tmp_path, intent, kind):
         read(tmp_path / "b.nii")
 
 
-@pytest.mark.parametrize("description", [
-    "SPM{T_[20.0]} - contrast 1: faces", "SPM{F_[1.0,20.0]} - contrast 2: any", "SPM{T}-filtered",
-    "SnPM{T} values", "SPM contrast - 3: faces > houses", "SPM ESS -contrast 4: all",
-    "spm_spm:beta (0001) - Sn(1) faces*bf(1)", "spm_spm:Residual mean squares",
-    "Contrast 1: task > rest", "Contrast 12: A - B", "ESS contrast 4: all", "Beta (0001) - Sn(1) task*bf(1)",
-    "Cond. beta (0002) - Sn(1) R1", "Posterior mean of beta (0003) - Sn(1) constant",
-])
+@pytest.mark.parametrize(
+    "description",
+    [
+        "SPM{T_[20.0]} - contrast 1: faces",
+        "SPM{F_[1.0,20.0]} - contrast 2: any",
+        "SPM{T}-filtered",
+        "SnPM{T} values",
+        "SPM contrast - 3: faces > houses",
+        "SPM ESS -contrast 4: all",
+        "spm_spm:beta (0001) - Sn(1) faces*bf(1)",
+        "spm_spm:Residual mean squares",
+        "Contrast 1: task > rest",
+        "Contrast 12: A - B",
+        "ESS contrast 4: all",
+        "Beta (0001) - Sn(1) task*bf(1)",
+        "Cond. beta (0002) - Sn(1) R1",
+        "Posterior mean of beta (0003) - Sn(1) constant",
+    ],
+)
 @pytest.mark.parametrize("form", ["nifti", "analyze"])
 def test_a_map_by_the_description_of_spm_is_refused(tmp_path, request, description, form):
     """spm_contrasts.m, spm_spm.m, spm_spm_Bayes.m and spm_spm_vb.m of SPM 2 to 12 write them."""
     writers = request.getfixturevalue("made")
-    path = getattr(writers, form)(tmp_path / ("a.nii" if form == "nifti" else "a.hdr"), writers.body())
+    path = getattr(writers, form)(
+        tmp_path / ("a.nii" if form == "nifti" else "a.hdr"), writers.body()
+    )
     data = path.read_bytes()
     path.write_bytes(data[:148] + description.encode()[:79].ljust(80, b"\0") + data[228:])
     with pytest.raises(VolumeError, match=r"a map of SPM.*volume-map") as refused:
@@ -371,7 +455,9 @@ def test_a_map_by_the_description_of_spm_is_refused(tmp_path, request, descripti
     assert f'("{description}")' in refused.value.sentence
 
 
-@pytest.mark.parametrize("description", ["Contrast 1: task > rest", "Beta (0001) - Sn(1) task*bf(1)"])
+@pytest.mark.parametrize(
+    "description", ["Contrast 1: task > rest", "Beta (0001) - Sn(1) task*bf(1)"]
+)
 def test_a_map_is_refused_by_its_header_before_its_values(tmp_path, description):
     """SPM writes NaN outside the brain; setting it to 0 would make no picture of a map."""
     image = nibabel.Nifti1Image(np.full(SHAPE, np.nan, np.float32), SCANNER)
@@ -385,8 +471,16 @@ def test_a_map_is_refused_by_its_header_before_its_values(tmp_path, description)
 @pytest.mark.parametrize(
     "description",
     [
-        "SPM compatible", "spm - 3D normalized", "spm - realigned", "T1 SPM{", "", "Contrast", "Contrast: T1",
-        "post contrast 2: late", "Contrast 2 late", "beta 0001",
+        "SPM compatible",
+        "spm - 3D normalized",
+        "spm - realigned",
+        "T1 SPM{",
+        "",
+        "Contrast",
+        "Contrast: T1",
+        "post contrast 2: late",
+        "Contrast 2 late",
+        "beta 0001",
     ],
 )
 @pytest.mark.parametrize("intent", [0, 1001, 1007, 1011, 2001])

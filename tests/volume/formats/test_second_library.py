@@ -42,7 +42,8 @@ def ras_affine(image: SimpleITK.Image) -> np.ndarray:
     affine[:3, 3] = corner
     for axis in range(3):
         affine[:3, axis] = (
-            np.array(image.TransformIndexToPhysicalPoint([int(axis == n) for n in range(3)])) - corner
+            np.array(image.TransformIndexToPhysicalPoint([int(axis == n) for n in range(3)]))
+            - corner
         )
     return LPS_TO_RAS @ affine
 
@@ -80,13 +81,19 @@ def test_simpleitk_reads_the_files_that_we_wrote_as_we_do(tmp_path, made, end, k
         made.nrrd(tmp_path / "a.nrrd", body, end + kind),
         made.metaimage(tmp_path / "b.mha", body, end + kind, packed=True),
         made.nrrd(
-            tmp_path / "c.nhdr", body, end + kind, encoding="raw", data="c.raw",
+            tmp_path / "c.nhdr",
+            body,
+            end + kind,
+            encoding="raw",
+            data="c.raw",
             space="right-anterior-superior",
         ),
     ]
     for path in files:
         image = SimpleITK.ReadImage(str(path))
-        assert np.array_equal(SimpleITK.GetArrayFromImage(image).transpose(), body.voxels), path.name
+        assert np.array_equal(SimpleITK.GetArrayFromImage(image).transpose(), body.voxels), (
+            path.name
+        )
         np.testing.assert_allclose(ras_affine(image), body.vox_to_ras, atol=1e-6)
         assert np.array_equal(read(path).voxels, body.voxels)
         np.testing.assert_allclose(read(path).vox_to_ras, body.vox_to_ras, atol=1e-12)
@@ -142,13 +149,17 @@ def test_an_mgh_of_another_version_is_called_damaged(tmp_path, made, version):
 
 @pytest.mark.parametrize("components", [2, 3, 5, 30])
 @pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
-def test_a_series_that_itk_saved_as_vectors_is_refused_with_an_advice_that_helps(tmp_path, name, components):
+def test_a_series_that_itk_saved_as_vectors_is_refused_with_an_advice_that_helps(
+    tmp_path, name, components
+):
     """SimpleITK 2.5.7 writes (i, j, k, 1, components) with the intent of a vector (1007), and nibabel 5.4.2
     keeps that intent of the one component that is left."""
     series = np.random.default_rng(0).integers(1, 900, (9, 8, 7, components)).astype(np.float32)
     image = SimpleITK.GetImageFromArray(series, isVector=True)
     SimpleITK.WriteImage(image, str(tmp_path / name))
-    with pytest.raises(VolumeError, match=f"a vector of {components} numbers.*volume-shape") as refused:
+    with pytest.raises(
+        VolumeError, match=f"a vector of {components} numbers.*volume-shape"
+    ) as refused:
         read(tmp_path / name)
     advice = refused.value.sentence.split("in Python: ")[1].removesuffix(".")
     names = {"nibabel": nibabel, "IN": tmp_path / name, "OUT": tmp_path / "one.nii"}
@@ -193,17 +204,22 @@ def test_frames_may_lie_on_the_first_or_the_last_axis_of_an_nrrd(tmp_path, made)
     body = made.body()
     shape = body.voxels.shape
     vectors = made.nrrd(tmp_path / "plain.nrrd", body, encoding="raw").read_bytes().decode("latin1")
-    steps = next(line for line in vectors.splitlines() if line.startswith("space directions")).partition(
-        ": "
-    )[2]
+    steps = next(
+        line for line in vectors.splitlines() if line.startswith("space directions")
+    ).partition(": ")[2]
     frames = np.stack([np.zeros(shape), body.voxels, body.voxels[::-1]])
     for name, sizes, directions, array in (
         ("first", (3, *shape), f"none {steps}", frames),
         ("last", (*shape, 3), f"{steps} none", np.moveaxis(frames, 0, 3)),
     ):
         path = made.nrrd(
-            tmp_path / f"{name}.nhdr", body, encoding="raw", data="frames.raw", dimension="4",
-            sizes=" ".join(map(str, sizes)), space_directions=directions,
+            tmp_path / f"{name}.nhdr",
+            body,
+            encoding="raw",
+            data="frames.raw",
+            dimension="4",
+            sizes=" ".join(map(str, sizes)),
+            space_directions=directions,
             kinds="list domain domain domain" if name == "first" else "domain domain domain list",
         )
         (tmp_path / "frames.raw").write_bytes(array.astype("<i2").tobytes(order="F"))
@@ -217,11 +233,17 @@ def test_frames_of_mgh_and_metaimage_are_read_in_their_order(tmp_path, made):
     frames = np.stack([np.zeros_like(body.voxels), body.voxels], axis=3)
     nibabel.save(nibabel.MGHImage(frames, body.vox_to_ras), tmp_path / "four.mgz")
     four = made.metaimage(
-        tmp_path / "four.mha", body, NDims="4", DimSize=" ".join(map(str, frames.shape)),
-        ElementSpacing="1.5 1.25 4 1", TransformMatrix="-1 0 0 0 0 -1 0 0 0 0 1 0 0 0 0 1",
+        tmp_path / "four.mha",
+        body,
+        NDims="4",
+        DimSize=" ".join(map(str, frames.shape)),
+        ElementSpacing="1.5 1.25 4 1",
+        TransformMatrix="-1 0 0 0 0 -1 0 0 0 0 1 0 0 0 0 1",
         Offset="31.5 -12.25 -45.75 0",
     )
-    four.write_bytes(four.read_bytes()[: -body.voxels.size * 2] + frames.astype("<i2").tobytes(order="F"))
+    four.write_bytes(
+        four.read_bytes()[: -body.voxels.size * 2] + frames.astype("<i2").tobytes(order="F")
+    )
     for path in (tmp_path / "four.mgz", four):
         volume = read(path)
         assert np.array_equal(volume.voxels, body.voxels)
@@ -239,7 +261,10 @@ def test_microns_of_an_nrrd_become_millimetres(tmp_path, made):
 def test_a_metaimage_gives_intensities_by_its_own_slope_and_offset(tmp_path, made):
     body = made.body()
     scaled = made.metaimage(
-        tmp_path / "a.mha", body, ElementToIntensityFunctionSlope="0.5", ElementToIntensityFunctionOffset="10"
+        tmp_path / "a.mha",
+        body,
+        ElementToIntensityFunctionSlope="0.5",
+        ElementToIntensityFunctionOffset="10",
     )
     assert np.array_equal(read(scaled).voxels, body.voxels / 2 + 10)
 
@@ -247,8 +272,10 @@ def test_a_metaimage_gives_intensities_by_its_own_slope_and_offset(tmp_path, mad
 @pytest.mark.parametrize("skip", ["3", "-1"])
 def test_bytes_in_front_of_the_voxels_are_skipped(tmp_path, made, skip):
     body = made.body()
-    for path in (made.nrrd(tmp_path / "a.nhdr", body, encoding="raw", data="a.raw", byte_skip=skip),
-                 made.metaimage(tmp_path / "b.mhd", body, data="b.raw", HeaderSize=skip)):
+    for path in (
+        made.nrrd(tmp_path / "a.nhdr", body, encoding="raw", data="a.raw", byte_skip=skip),
+        made.metaimage(tmp_path / "b.mhd", body, data="b.raw", HeaderSize=skip),
+    ):
         data = tmp_path / f"{path.stem}.raw"
         data.write_bytes(b"abc" + data.read_bytes())
         assert np.array_equal(read(path).voxels, body.voxels)
@@ -262,13 +289,16 @@ def test_a_metaimages_header_size_counts_from_the_beginning_of_the_file_as_in_it
     assert np.array_equal(read(path).voxels, body.voxels)
     assert np.array_equal(SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(path)).T, body.voxels)
     path.write_bytes(whole.replace(b"HeaderSize = 0512", b"HeaderSize = 0100"))
-    with pytest.raises(VolumeError, match=r"HeaderSize.*100.*where the header ends.*volume-corrupt"):
+    with pytest.raises(
+        VolumeError, match=r"HeaderSize.*100.*where the header ends.*volume-corrupt"
+    ):
         read(path)
 
 
 def test_a_volume_keeps_its_name_whatever_its_format():
     assert {
-        volume_name(name) for name in ("a.gipl.gz", "a.mgz", "a.nrrd", "a.mha", "a.nhdr", "a.mgh.gz")
+        volume_name(name)
+        for name in ("a.gipl.gz", "a.mgz", "a.nrrd", "a.mha", "a.nhdr", "a.mgh.gz")
     } == {"a"}
 
 
@@ -279,7 +309,8 @@ def test_real_volumes_of_other_formats_become_slices_or_a_sentence(shared):
         "head_gipl.gipl.gz": 21,
         "ct_slicerio_chest4.nrrd": "volume-ct",
         **dict.fromkeys(
-            (f"lab_spl_{name}.nrrd" for name in ("abdomen", "brain", "headneck", "knee")), "volume-labels"
+            (f"lab_spl_{name}.nrrd" for name in ("abdomen", "brain", "headneck", "knee")),
+            "volume-labels",
         ),
     }
     for name, wanted in expected.items():

@@ -11,7 +11,16 @@ from hypothesis.strategies import floats, integers, sampled_from
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from fovnet.volume.slices.noisy_air import COARSE, DIM, NEAR, NOTE, STEP_MM, blackened, noise, surrounds
+from fovnet.volume.slices.noisy_air import (
+    COARSE,
+    DIM,
+    NEAR,
+    NOTE,
+    STEP_MM,
+    blackened,
+    noise,
+    surrounds,
+)
 from fovnet.volume.slices.stack import Slicing, cut, slice_format
 from fovnet.volume.volume import Volume
 
@@ -47,9 +56,9 @@ def eroded(where: NDArray[np.bool_], by: int) -> NDArray[np.bool_]:
 def test_noise_is_found_around_a_body_and_not_in_it(kind: str, radius: float, seed: int) -> None:
     """Except near its outline, where a neighbourhood holds both."""
     within = body(radius)
-    plane = np.where(within, tissue(), KINDS[kind](np.random.default_rng(seed), within.shape)).astype(
-        np.float32
-    )
+    plane = np.where(
+        within, tissue(), KINDS[kind](np.random.default_rng(seed), within.shape)
+    ).astype(np.float32)
     found = noise(plane, SPACING_MM)
     assert found[eroded(~within, NEAR)].mean() > 0.95
     assert found[eroded(within, NEAR)].mean() < 0.02
@@ -63,9 +72,13 @@ def test_noise_is_coarse_from_its_own_share_of_the_mean_on(grain: float, seed: i
     assume(abs(grain - COARSE) > COARSE / 3 + 0.01)
     rng = np.random.default_rng(seed)
     for mean in (1.5 * DIM, 0.6):
-        found = noise(rng.normal(mean, grain * mean, (90, 90)).astype(np.float32), SPACING_MM).mean()
+        found = noise(
+            rng.normal(mean, grain * mean, (90, 90)).astype(np.float32), SPACING_MM
+        ).mean()
         assert found > 0.85 if grain > COARSE else found < 0.1
-    assert not noise(rng.normal(DIM / 2, grain * DIM / 2, (90, 90)).astype(np.float32), SPACING_MM).any()
+    assert not noise(
+        rng.normal(DIM / 2, grain * DIM / 2, (90, 90)).astype(np.float32), SPACING_MM
+    ).any()
 
 
 @pytest.mark.parametrize("finer", [2, 3])
@@ -115,7 +128,9 @@ def test_grain_of_a_body_whose_background_is_masked_is_not_noise_around_it() -> 
 @pytest.mark.parametrize("shape", [(3, 40, 4), (1, 1, 9), (40, 5, 1), (16, 16, 1), (17, 130, 2)])
 def test_volumes_of_any_shape_are_looked_at(shape: tuple[int, int, int]) -> None:
     rng = np.random.default_rng(1)
-    made = Volume(rng.uniform(0, 900, shape).astype(np.float32), np.diag([0.4, 0.4, 5.0, 1.0]), "a.nii")
+    made = Volume(
+        rng.uniform(0, 900, shape).astype(np.float32), np.diag([0.4, 0.4, 5.0, 1.0]), "a.nii"
+    )
     assert surrounds(made, 0, 900) is False
     assert blackened(made, 0, 900).voxels.shape == shape
 
@@ -127,20 +142,24 @@ def test_a_map_is_the_same_map_in_another_unit(scale: float, offset: float, seed
     other = replace(made, voxels=(made.voxels * scale + offset).astype(np.float32))
     one, two = blackened(made, 0, 900), blackened(other, offset, 900 * scale + offset)
     black, again = one.voxels == 0, two.voxels == np.float32(offset)
-    assert (black != again).mean() < 0.001                  # rounding at a threshold
+    assert (black != again).mean() < 0.001  # rounding at a threshold
     assert black.mean() > 0.5
 
 
 def test_slices_of_a_map_are_those_of_the_masked_map_and_say_so() -> None:
     within, bright = body(38), np.random.default_rng(1).uniform(0, 1, (WIDE, DEEP, 6))
-    made, masked = cut(volume(within, tissue(), bright)), cut(volume(within, tissue(), np.zeros((1, 1, 1))))
+    made, masked = (
+        cut(volume(within, tissue(), bright)),
+        cut(volume(within, tissue(), np.zeros((1, 1, 1)))),
+    )
     assert made.noise_blackened and NOTE in made.notes and not masked.noise_blackened
     # along the outline
     assert (np.abs(made.pixels.astype(int) - masked.pixels) > 12).mean() < 0.06
     kept = cut(volume(within, tissue(), bright), blacken_noise=False)
     assert not kept.noise_blackened and kept.pixels[:, 20:30, 5:20].mean() > 60
     np.testing.assert_array_equal(
-        masked.pixels, cut(volume(within, tissue(), np.zeros((1, 1, 1))), blacken_noise=False).pixels
+        masked.pixels,
+        cut(volume(within, tissue(), np.zeros((1, 1, 1))), blacken_noise=False).pixels,
     )
 
 

@@ -19,7 +19,9 @@ AXIAL, SAGITTAL, CORONAL = range(3)
 
 
 def volume(
-    boxes: dict[tuple[int, int, int], int], shape: tuple[int, int, int] = (60, 50, 70), mm: float = 4.0
+    boxes: dict[tuple[int, int, int], int],
+    shape: tuple[int, int, int] = (60, 50, 70),
+    mm: float = 4.0,
 ) -> Volume:
     """Blocks of 12 voxels a side, by the corner each begins at, in a block of 40 that fills the middle; 0 mm
     in the middle."""
@@ -33,7 +35,7 @@ def volume(
 
 
 def stack(boxes: dict[tuple[int, int, int], int], **how: object) -> SliceStack:
-    return cut(volume(boxes, **how), target_spacing_mm=4.0)      # type: ignore[arg-type]
+    return cut(volume(boxes, **how), target_spacing_mm=4.0)  # type: ignore[arg-type]
 
 
 def quarter(picture: np.ndarray) -> tuple[str, str]:
@@ -47,7 +49,12 @@ def quarter(picture: np.ndarray) -> tuple[str, str]:
     ("corner", "axial", "sagittal", "coronal"),
     [
         ((32, 30, 46), ("top", "left"), ("top", "left"), ("top", "left")),  # right, front, high
-        ((14, 8, 12), ("bottom", "right"), ("bottom", "right"), ("bottom", "right")),  # left, back, low
+        (
+            (14, 8, 12),
+            ("bottom", "right"),
+            ("bottom", "right"),
+            ("bottom", "right"),
+        ),  # left, back, low
     ],
 )
 def test_the_front_or_the_head_is_on_top_and_the_right_side_on_the_left(
@@ -63,7 +70,9 @@ def test_the_front_or_the_head_is_on_top_and_the_right_side_on_the_left(
 def test_a_block_is_as_large_in_every_plane_as_it_is() -> None:
     """40 × 40 × 50 voxels of 4 mm: pixels of a picture are 4 mm too, and the middle place cuts the middle."""
     shown = pictures(stack({}))[:, 1]
-    sizes = np.array([[(picture.max(axis=axis) > 100).sum() for axis in (1, 0)] for picture in shown])
+    sizes = np.array(
+        [[(picture.max(axis=axis) > 100).sum() for axis in (1, 0)] for picture in shown]
+    )
     np.testing.assert_allclose(sizes, [(40, 40), (50, 40), (50, 40)], atol=2)
 
 
@@ -81,7 +90,9 @@ def test_where_a_body_lies_in_its_volume_does_not_matter(shift: int, axis: int) 
         for place in range(3):
             a, b = before[plane, place].astype(float), after[plane, place].astype(float)
             nearest = min(
-                np.abs(a - np.roll(b, (i, j), (0, 1))).mean() for i in (-1, 0, 1) for j in (-1, 0, 1)
+                np.abs(a - np.roll(b, (i, j), (0, 1))).mean()
+                for i in (-1, 0, 1)
+                for j in (-1, 0, 1)
             )
             assert nearest < 1.0
 
@@ -92,7 +103,7 @@ def test_a_body_longer_than_a_picture_shows_its_bright_middle(spacing_mm: float)
     voxels[20:40, 20:40, 200:390] = 1000
     tall = Volume(voxels, np.diag([4.0, 4.0, 4.0, 1.0]), "tall")
     coronal = pictures(cut(tall, target_spacing_mm=spacing_mm))[CORONAL, 1]
-    assert (coronal.max(axis=1) > 100).sum() == SIDE              # 190 rows of body in 128
+    assert (coronal.max(axis=1) > 100).sum() == SIDE  # 190 rows of body in 128
 
 
 @pytest.mark.parametrize("begin", [(5, 5), (120, 60), (200, 150)])
@@ -113,10 +124,18 @@ def test_extents_are_those_of_the_picture_and_black_counts_for_nothing() -> None
     thin = cut(volume({}, shape=(60, 50, 70), mm=4.0), target_spacing_mm=4.0)
     rows = slice(20, 30)
     few = SliceStack(
-        thin.pixels[rows], thin.z_mm[rows], thin.covers[rows], thin.side_mm, thin.vox_to_ras, "few", ""
+        thin.pixels[rows],
+        thin.z_mm[rows],
+        thin.covers[rows],
+        thin.side_mm,
+        thin.vox_to_ras,
+        "few",
+        "",
     )
     assert extents_mm(few)[2] == pytest.approx(40) and min(extents_mm(few)) < LEAST_MM
-    dark = replace(thin, pixels=thin.pixels * ((np.arange(70) >= 20) & (np.arange(70) < 30))[:, None, None])
+    dark = replace(
+        thin, pixels=thin.pixels * ((np.arange(70) >= 20) & (np.arange(70) < 30))[:, None, None]
+    )
     assert extents_mm(dark)[2] == pytest.approx(40)
 
 
@@ -127,7 +146,9 @@ def test_a_header_of_voxel_sizes_alone_states_no_axes() -> None:
     shifted[2, 3] += 30
     tilted = plain.vox_to_ras.copy()
     tilted[:3, :3] = np.array([[1, 0, 0], [0, 0.995, -0.0999], [0, 0.0999, 0.995]]) * 4
-    volumes = [Volume(plain.voxels, affine, "header") for affine in (plain.vox_to_ras, shifted, tilted)]
+    volumes = [
+        Volume(plain.voxels, affine, "header") for affine in (plain.vox_to_ras, shifted, tilted)
+    ]
     stated = [states_axes(cut(one, target_spacing_mm=4.0)) for one in volumes]
     assert stated == [False, True, True]
 
@@ -153,7 +174,9 @@ def test_a_volume_without_anything_has_black_pictures() -> None:
 
 @given(gain=floats(0.4, 1.0), seed=integers(0, 99))
 @settings(max_examples=10)
-def test_how_bright_a_picture_is_as_a_whole_does_not_change_its_outlines(gain: float, seed: int) -> None:
+def test_how_bright_a_picture_is_as_a_whole_does_not_change_its_outlines(
+    gain: float, seed: int
+) -> None:
     picture = np.random.default_rng(seed).integers(100, 256, (1, SIDE, SIDE)).astype(np.float32)
     found, dimmed = outlines(picture), outlines(picture * np.float32(gain))
     assert found.shape == (1, *SHAPE)

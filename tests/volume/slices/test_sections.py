@@ -21,7 +21,9 @@ def ball(
     heights from the ball's middle."""
     z_mm = np.arange(-120.0, 120.0 + step_mm / 2, step_mm)
     across = (np.arange(128) + 0.5) / 128 * side_mm - side_mm / 2
-    far = np.sqrt((across[:, None] - at_mm[0]) ** 2 + (across - at_mm[1]) ** 2 + z_mm[:, None, None] ** 2)
+    far = np.sqrt(
+        (across[:, None] - at_mm[0]) ** 2 + (across - at_mm[1]) ** 2 + z_mm[:, None, None] ** 2
+    )
     return (255 * np.clip((SPHERE_MM - far) / 3 + 0.5, 0, 1)).astype(np.uint8), z_mm
 
 
@@ -31,7 +33,9 @@ def of_one(side_mm: float, z_mm: np.ndarray) -> Placing:
 
 @settings(max_examples=20)
 @given(
-    side_mm=st.floats(250, 700), step_mm=st.floats(2, 9), down_mm=st.floats(-30, 30),
+    side_mm=st.floats(250, 700),
+    step_mm=st.floats(2, 9),
+    down_mm=st.floats(-30, 30),
     right_mm=st.floats(-30, 30),
 )
 def test_both_sections_of_a_ball_are_discs_of_its_size(
@@ -52,7 +56,9 @@ def test_both_sections_of_a_ball_are_discs_of_its_size(
 
 @settings(max_examples=40)
 @given(steps=st.lists(st.floats(0.5, 20), min_size=1, max_size=40), bottom=st.floats(-900, 900))
-def test_every_slice_stands_in_the_row_that_holds_its_height(steps: list[float], bottom: float) -> None:
+def test_every_slice_stands_in_the_row_that_holds_its_height(
+    steps: list[float], bottom: float
+) -> None:
     z_mm = bottom + np.cumsum([0.0, *steps])
     weights, row = rows_along(z_mm)
     low = z_mm[0] - np.median(np.diff(z_mm)) / 2
@@ -60,7 +66,9 @@ def test_every_slice_stands_in_the_row_that_holds_its_height(steps: list[float],
     assert (np.diff(row) >= 0).all() and row[-1] < len(weights)
     # the last row is whatever is left of 4 mm
     inside = row < len(weights) - 1
-    assert (np.abs(low + (row[inside] + 0.5) * PIXEL_MM - z_mm[inside]) <= PIXEL_MM / 2 + 1e-6).all()
+    assert (
+        np.abs(low + (row[inside] + 0.5) * PIXEL_MM - z_mm[inside]) <= PIXEL_MM / 2 + 1e-6
+    ).all()
 
 
 def test_slices_four_millimetres_apart_and_pixels_of_four_are_taken_as_they_are() -> None:
@@ -90,7 +98,9 @@ def test_sections_of_some_slices_are_those_of_all(lengths: list[int], seed: int)
     rng = np.random.default_rng(seed)
     volume = np.repeat(rng.permutation(len(lengths)), lengths)
     n = len(volume)
-    placing = Placing(np.repeat(rng.uniform(150, 600, len(lengths)), lengths), volume, np.arange(n) * 5.0)
+    placing = Placing(
+        np.repeat(rng.uniform(150, 600, len(lengths)), lengths), volume, np.arange(n) * 5.0
+    )
     pixels = rng.integers(0, 256, (n, 128, 128), dtype=np.uint8)
     rows = np.unique(rng.integers(0, n, 4))
     whole, some = sections(pixels, placing), sections_of(pixels, rows, placing)

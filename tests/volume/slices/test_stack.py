@@ -36,8 +36,8 @@ def blob(spacing: tuple[float, float, float], extent_mm: float = 240.0) -> Volum
 
 def test_the_patients_right_is_on_the_left_and_the_front_is_on_top():
     voxels = np.zeros((64, 64, 2))
-    voxels[50:60, 50:60, :] = 100        # to the right and to the front of the patient
-    voxels[5:8, 5:8, :] = 50             # to the left and back, smaller
+    voxels[50:60, 50:60, :] = 100  # to the right and to the front of the patient
+    voxels[5:8, 5:8, :] = 50  # to the left and back, smaller
     pixels = cut(straight(voxels)).pixels[0].astype(int)
     assert pixels[: SIDE // 2, : SIDE // 2].max() == 255
     assert 0 < pixels[SIDE // 2 :, SIDE // 2 :].max() < 200
@@ -65,10 +65,14 @@ def test_every_slice_is_in_exactly_one_group(slices, spacing_mm, target_mm):
 def test_cuts_reach_from_the_lowest_face_to_the_topmost_without_gaps(slices, spacing_mm, bottom_mm):
     """Also where the last cut stands for more slices than the others, and where there is but one."""
     stack = cut(
-        straight(np.random.default_rng(0).random((4, 4, slices)), (2, 2, spacing_mm), (0, 0, bottom_mm))
+        straight(
+            np.random.default_rng(0).random((4, 4, slices)), (2, 2, spacing_mm), (0, 0, bottom_mm)
+        )
     )
     first, last = stack.covers.T
-    np.testing.assert_allclose(stack.edges_mm[:-1], bottom_mm + (first - 0.5) * spacing_mm, atol=1e-5)
+    np.testing.assert_allclose(
+        stack.edges_mm[:-1], bottom_mm + (first - 0.5) * spacing_mm, atol=1e-5
+    )
     np.testing.assert_allclose(stack.edges_mm[1:], bottom_mm + (last + 0.5) * spacing_mm, atol=1e-5)
 
 
@@ -80,7 +84,9 @@ def test_cuts_stand_at_least_three_millimetres_apart_less_a_tenth_of_a_slice(sli
     assert (apart_mm > 0).all()
     assert (apart_mm >= 3.0 - SLACK * spacing_mm - 1e-9).all()
     sizes = covers[:, 1] - covers[:, 0] + 1
-    assert (sizes[:-1] == sizes[0]).all() and (len(sizes) == 1 or sizes[0] <= sizes[-1] < 2 * sizes[0])
+    assert (sizes[:-1] == sizes[0]).all() and (
+        len(sizes) == 1 or sizes[0] <= sizes[-1] < 2 * sizes[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,9 @@ def test_thin_and_thick_stacks_of_one_body_give_comparable_slices(thickness_mm):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("spacing_mm", [1.0, 5.0])
 def test_cutting_leaves_the_volume_as_it_was_however_it_lies_in_memory(order, spacing_mm):
-    voxels = np.asarray(np.random.default_rng(0).normal(100, 20, (9, 8, 12)).astype(np.float32), order=order)
+    voxels = np.asarray(
+        np.random.default_rng(0).normal(100, 20, (9, 8, 12)).astype(np.float32), order=order
+    )
     before = voxels.copy()
     voxels.flags.writeable = False
     volume = Volume(voxels, np.diag([3.0, 3.0, spacing_mm, 1.0]), "made")
@@ -118,7 +126,9 @@ def test_averaging_a_group_leaves_the_mean_and_lowers_the_noise():
     assert three.pixels.std() == pytest.approx(one.pixels.std() / np.sqrt(3), rel=0.1)
 
 
-@pytest.mark.parametrize("shape", [(300, 300), (128, 128), (40, 40), (512, 128), (60, 250), (7, 101)])
+@pytest.mark.parametrize(
+    "shape", [(300, 300), (128, 128), (40, 40), (512, 128), (60, 250), (7, 101)]
+)
 def test_resizing_agrees_with_pillow(shape):
     """Pillow's antialiased BILINEAR on the picture padded to a square; both in float."""
     picture = np.random.default_rng(2).random(shape).astype(np.float32)
@@ -130,7 +140,9 @@ def test_resizing_agrees_with_pillow(shape):
     square[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
     expected = np.asarray(Image.fromarray(square).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
     got = (
-        resize_weights(picture.shape[0], 1.0, side) @ picture @ resize_weights(picture.shape[1], 1.0, side).T
+        resize_weights(picture.shape[0], 1.0, side)
+        @ picture
+        @ resize_weights(picture.shape[1], 1.0, side).T
     )
     np.testing.assert_allclose(got, expected, atol=2e-6)
 
@@ -142,7 +154,9 @@ def test_resizing_by_bands_is_the_whole_product(rows, columns, spacing_mm, widen
     down, across = resize_weights(rows, spacing_mm, side_mm), resize_weights(columns, 1.0, side_mm)
     plane = np.random.default_rng(rows).gamma(2.0, 100.0, (rows, columns)).astype(np.float32)
     expected = down.astype(float) @ plane.astype(float) @ across.T.astype(float)
-    np.testing.assert_allclose(Resize(down, across)(plane), expected, rtol=3e-6, atol=3e-6 * plane.max())
+    np.testing.assert_allclose(
+        Resize(down, across)(plane), expected, rtol=3e-6, atol=3e-6 * plane.max()
+    )
 
 
 @settings(max_examples=100)
@@ -169,9 +183,12 @@ def test_a_ball_stays_round_whatever_the_pixels():
     for spacing in ((1.0, 1.0, 3.0), (1.0, 3.0, 3.0), (2.5, 0.8, 5.0)):
         shape = [round(180 / mm) for mm in spacing]
         x, y, z = np.meshgrid(
-            *[(np.arange(n) + 0.5) * mm - 90 for n, mm in zip(shape, spacing, strict=True)], indexing="ij"
+            *[(np.arange(n) + 0.5) * mm - 90 for n, mm in zip(shape, spacing, strict=True)],
+            indexing="ij",
         )
-        inside = cut(straight(np.hypot(np.hypot(x, y), z) < 50, spacing)).pixels[shape[2] // 2] > 127
+        inside = (
+            cut(straight(np.hypot(np.hypot(x, y), z) < 50, spacing)).pixels[shape[2] // 2] > 127
+        )
         height, width = inside.any(axis=1).sum(), inside.any(axis=0).sum()
         assert abs(int(height) - int(width)) <= 2
         assert width == pytest.approx(100 / 180 * SIDE, abs=3)

@@ -51,7 +51,11 @@ def test_what_is_named_twice_is_read_and_counted_once(
     once = find([Path("in"), Path("link.nii")])
     found = find(
         [
-            Path("in"), Path("link.nii"), Path("in/a.nii"), tmp_path / "in" / "a.nii", Path("in/../in"),
+            Path("in"),
+            Path("link.nii"),
+            Path("in/a.nii"),
+            tmp_path / "in" / "a.nii",
+            Path("in/../in"),
             tmp_path / "in",
         ]
     )
@@ -76,7 +80,9 @@ def test_a_link_into_a_closed_folder_stops_nothing(tmp_path: Path) -> None:
         (tmp_path / "store").chmod(0o700)
 
 
-def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(tmp_path: Path) -> None:
+def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(
+    tmp_path: Path,
+) -> None:
     """Nobody writes into them: to open one would wait for ever.  A link to a device is neither; a link that
     leads nowhere is called one."""
     (tmp_path / "a.nii").write_bytes(b"x")
@@ -85,10 +91,18 @@ def test_a_pipe_that_is_called_a_volume_is_refused_and_one_that_is_not_is_told(t
     (tmp_path / "zero.nii").symlink_to("/dev/zero")
     (tmp_path / "gone.nii").symlink_to(tmp_path / "nowhere.nii")
     found = find([tmp_path])
-    assert {path.name for path in found.volumes} == {"a.nii", "p.nii.gz", "p.dcm", "zero.nii", "gone.nii"}
+    assert {path.name for path in found.volumes} == {
+        "a.nii",
+        "p.nii.gz",
+        "p.dcm",
+        "zero.nii",
+        "gone.nii",
+    }
     assert [path.name for path in found.passed] == ["pipe"]
     for name, code in (
-        ("p.nii.gz", "volume-unreadable"), ("p.dcm", "volume-unreadable"), ("zero.nii", "volume-unreadable"),
+        ("p.nii.gz", "volume-unreadable"),
+        ("p.dcm", "volume-unreadable"),
+        ("zero.nii", "volume-unreadable"),
         ("gone.nii", "volume-missing"),
     ):
         assert bytes_to_read(source_of(tmp_path / name)) < 2**27
@@ -130,12 +144,21 @@ for path in found:
         )
     finally:
         (tmp_path / "lock").chmod(0o700)
-    assert done.stdout.split() == ["link", "c", "volume-permission", "volume-permission"], done.stderr
+    assert done.stdout.split() == ["link", "c", "volume-permission", "volume-permission"], (
+        done.stderr
+    )
 
 
 def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: Path, made) -> None:
     for name in (
-        "a.nii", "a.json", "a.bval", "scan.nii.gz.bak", "tree.tar.gz", "deep/a.json", "notes", "DICOMDIR",
+        "a.nii",
+        "a.json",
+        "a.bval",
+        "scan.nii.gz.bak",
+        "tree.tar.gz",
+        "deep/a.json",
+        "notes",
+        "DICOMDIR",
         ".hidden",
     ):
         path = tmp_path / name
@@ -143,7 +166,9 @@ def test_what_is_passed_over_is_told_but_for_what_belongs_to_a_volume(tmp_path: 
         path.write_bytes(b"no volume")
     made.analyze(tmp_path / "pair.hdr", made.body())
     found = find([tmp_path, tmp_path / "deep"])
-    assert [path.name for path in found.volumes] == ["a.nii", "pair.hdr"] and (tmp_path / "pair.img").exists()
+    assert [path.name for path in found.volumes] == ["a.nii", "pair.hdr"] and (
+        tmp_path / "pair.img"
+    ).exists()
     passed = sorted(path.relative_to(tmp_path).as_posix() for path in found.passed)
     assert passed == ["deep/a.json", "notes", "scan.nii.gz.bak", "tree.tar.gz"]
     assert find([tmp_path / "a.nii", tmp_path / "notes"]).passed == []
@@ -156,7 +181,9 @@ def test_a_file_named_twice_is_read_once_and_a_loop_of_links_ends(tmp_path: Path
     assert find([tmp_path]).passed == [tmp_path / "loop"]
 
 
-def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_name(tmp_path: Path) -> None:
+def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_name(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "away" / "a.nii").write_bytes(b"x")
     (tmp_path / "scans").mkdir()
@@ -166,7 +193,9 @@ def test_a_folder_that_holds_links_to_folders_alone_is_refused_with_the_link_to_
     ) as fault:
         find([tmp_path / "scans"])
     assert fault.value.code == "volumes-none"
-    assert find([tmp_path / "scans" / "linked"]).volumes == [tmp_path / "scans" / "linked" / "a.nii"]
+    assert find([tmp_path / "scans" / "linked"]).volumes == [
+        tmp_path / "scans" / "linked" / "a.nii"
+    ]
 
 
 def test_a_zip_archive_that_is_called_otherwise_is_a_document_in_a_folder(tmp_path: Path) -> None:
@@ -187,12 +216,17 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
         find([tmp_path])
 
 
-def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_name(tmp_path: Path) -> None:
+def test_a_folder_without_a_volume_beside_another_path_is_given_and_refused_by_name(
+    tmp_path: Path,
+) -> None:
     """A share that is not mounted is an empty folder: alone it is an error, and beside others it is not
     forgotten."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.nii").write_bytes(b"x")
-    assert find([tmp_path / "empty", tmp_path / "a.nii"]).volumes == [tmp_path / "a.nii", tmp_path / "empty"]
+    assert find([tmp_path / "empty", tmp_path / "a.nii"]).volumes == [
+        tmp_path / "a.nii",
+        tmp_path / "empty",
+    ]
     with pytest.raises(VolumeError) as refusal:
         read(tmp_path / "empty")
     assert refusal.value.code == "volume-no-dicom"
@@ -204,26 +238,40 @@ def test_a_file_that_is_not_there_is_no_series(tmp_path: Path) -> None:
 
 
 def test_files_of_one_name_in_two_folders_get_two_ids() -> None:
-    assert name_volumes([Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]) == [
-        "T1", "T1-2", "T1-2-2", "T1-3",
+    assert name_volumes(
+        [Path("a/T1.nii"), Path("b/T1.nii.gz"), Path("T1-2.nii"), Path("c/T1.nii")]
+    ) == [
+        "T1",
+        "T1-2",
+        "T1-2-2",
+        "T1-3",
     ]
 
 
-def test_an_id_is_what_a_table_gives_back_and_no_other_file_beside_the_answers(tmp_path: Path) -> None:
+def test_an_id_is_what_a_table_gives_back_and_no_other_file_beside_the_answers(
+    tmp_path: Path,
+) -> None:
     names = name_volumes(
         [
-            Path("a/tab\tnew\nline.nii"), Path("b/ Ann .nii"), Path("found.nii"), Path("Found.nii.gz"),
+            Path("a/tab\tnew\nline.nii"),
+            Path("b/ Ann .nii"),
+            Path("found.nii"),
+            Path("Found.nii.gz"),
             Path("c/\t.nii"),
         ]
     )
     assert names == ["tab new line", "Ann", "found-2", "Found-3", "volume"]
-    rows = read_tsv(write_tsv(tmp_path / "t.tsv", ["volume_id"], [{"volume_id": name} for name in names]))
+    rows = read_tsv(
+        write_tsv(tmp_path / "t.tsv", ["volume_id"], [{"volume_id": name} for name in names])
+    )
     assert [row["volume_id"] for row in rows] == names
 
 
 def test_an_id_holds_no_character_that_a_table_would_blank(tmp_path: Path) -> None:
     """U+0096 is what a dash of Windows becomes in an archive that is unpacked carelessly."""
-    names = [f"knee {chr(code)} left.nii.gz" for code in (0x0B, 0x7F, 0x80, 0x85, 0x96, 0x9F, 0x2028)]
+    names = [
+        f"knee {chr(code)} left.nii.gz" for code in (0x0B, 0x7F, 0x80, 0x85, 0x96, 0x9F, 0x2028)
+    ]
     for volume_id in name_volumes([tmp_path / name for name in names]):
         write_tsv(tmp_path / "table.tsv", ("volume_id",), [{"volume_id": volume_id}])
         assert read_tsv(tmp_path / "table.tsv")[0]["volume_id"] == volume_id
@@ -262,12 +310,16 @@ def test_digits_that_cannot_be_a_series_are_called_so(tmp_path, digits):
     assert refusal.value.code == "volume-series"
 
 
-def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_beside_it(tmp_path, write):
+def test_a_dicom_file_that_is_named_is_never_passed_over_for_the_one_named_beside_it(
+    tmp_path, write
+):
     """One is a stack, the other an image by itself: set aside, it is still given to the reader, who says
     why."""
     frames = write.noise((20, 24, 9)).transpose(2, 1, 0).copy()
     write.save(
-        tmp_path, [write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(9)])], "stack"
+        tmp_path,
+        [write.enhanced(frames, [write.geometry(write.AFFINE, k) for k in range(9)])],
+        "stack",
     )
     write.save(tmp_path, write.images(write.noise((20, 24, 1)), series=9), "alone")
     named = [tmp_path / "alone000.dcm", tmp_path / "stack000.dcm"]

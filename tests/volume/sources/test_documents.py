@@ -25,14 +25,18 @@ def zipped(*members: str) -> bytes:
         for name in members:
             archive.writestr(
                 name,
-                inner.getvalue() if name.endswith((".xlsx", ".jar", ".zip", ".apk", ".bin")) else b"x" * 90,
+                inner.getvalue()
+                if name.endswith((".xlsx", ".jar", ".zip", ".apk", ".bin"))
+                else b"x" * 90,
             )
     return outer.getvalue()
 
 
 DOCUMENTS = {
     "report.pptx": (
-        "[Content_Types].xml", "ppt/embeddings/Microsoft_Excel_Sheet1.xlsx", "ppt/slides/slide1.xml",
+        "[Content_Types].xml",
+        "ppt/embeddings/Microsoft_Excel_Sheet1.xlsx",
+        "ppt/slides/slide1.xml",
     ),
     "macro.pptm": ("[Content_Types].xml", "ppt/embeddings/oleObject1.bin"),
     "letter.docx": ("_rels/.rels", "[Content_Types].xml", "word/embeddings/chart.xlsx"),
@@ -72,7 +76,8 @@ def test_a_document_beside_a_volume_is_passed_over_and_named_itself_refused_as_o
     assert found.passed == [tmp_path / name]
     assert find([tmp_path / name]).volumes == [tmp_path / name]
     with pytest.raises(
-        VolumeError, match=r"this is an? .*, not an archive of images|no DICOM image in this archive"
+        VolumeError,
+        match=r"this is an? .*, not an archive of images|no DICOM image in this archive",
     ) as refusal:
         read(tmp_path / name)
     assert refusal.value.code == "volume-no-dicom"
@@ -81,11 +86,20 @@ def test_a_document_beside_a_volume_is_passed_over_and_named_itself_refused_as_o
 @pytest.mark.parametrize(
     "name",
     [
-        "study.zip", "study.ZIP", "study", "1.2.840.99", "study.osirixzip", "study.dat", "study.jar",
-        "study.docx", "study.backup",
+        "study.zip",
+        "study.ZIP",
+        "study",
+        "1.2.840.99",
+        "study.osirixzip",
+        "study.dat",
+        "study.jar",
+        "study.docx",
+        "study.backup",
     ],
 )
-def test_an_archive_of_images_is_read_by_any_name(tmp_path: Path, write: ModuleType, name: str) -> None:
+def test_an_archive_of_images_is_read_by_any_name(
+    tmp_path: Path, write: ModuleType, name: str
+) -> None:
     voxels = write.noise()
     write.save(tmp_path / "in", write.images(voxels))
     (tmp_path / "scans").mkdir()

@@ -32,6 +32,7 @@ REMEDIES = ("Give", "Convert", "Export", "Copy", "Save", "Check", "Put", "Name",
 @pytest.fixture(autouse=True)
 def no_hang():
     """A test that waits for a pipe is ended by the clock, and fails."""
+
     def ring(*_: object) -> None:
         raise AssertionError(f"still reading after {SECONDS} s")
 
@@ -48,7 +49,9 @@ def code_of(path: Path) -> str:
     with pytest.raises(VolumeError) as refusal:
         slice_volume(path)
     sentence = refusal.value.sentence
-    assert str(path.with_suffix("")) in sentence and "\n" not in sentence and 60 < len(sentence) < 700
+    assert (
+        str(path.with_suffix("")) in sentence and "\n" not in sentence and 60 < len(sentence) < 700
+    )
     assert any(f" {word} " in sentence for word in REMEDIES)
     with contextlib.suppress(VolumeError):
         _ = source_of(path).checksum
@@ -101,7 +104,7 @@ def fifo(path: Path) -> Path:
 
 def listening(path: Path) -> Path:
     with socket.socket(socket.AF_UNIX) as made:
-        os.chdir(path.parent)               # a socket's path has at most 107 bytes
+        os.chdir(path.parent)  # a socket's path has at most 107 bytes
         made.bind(path.name)
     return path
 
@@ -169,7 +172,10 @@ def lengthened(path: Path, more: int) -> Path:
 
 def one_frame(path: Path) -> Path:
     """An NRRD with a fourth axis of one frame."""
-    for old, new in ((b"dimension: 3", b"dimension: 4"), (b"sizes: 22 26 16", b"sizes: 22 26 16 1")):
+    for old, new in (
+        (b"dimension: 3", b"dimension: 4"),
+        (b"sizes: 22 26 16", b"sizes: 22 26 16 1"),
+    ):
         replaced(path, old, new)
     header = path.read_bytes()
     line = next(one for one in header.split(b"\n") if one.startswith(b"space directions"))
@@ -187,7 +193,10 @@ FAULTS = {
     "a folder named .mgz": (lambda made, at: folder(at / "a.mgz"), "volume-no-dicom"),
     "an empty .mgz": (lambda made, at: bare(at / "a.mgz"), "volume-empty"),
     "text named .mgz": (lambda made, at: bare(at / "a.mgz", b"see README\n" * 50), "volume-format"),
-    "text named .gipl": (lambda made, at: bare(at / "a.gipl", b"see README\n" * 50), "volume-format"),
+    "text named .gipl": (
+        lambda made, at: bare(at / "a.gipl", b"see README\n" * 50),
+        "volume-format",
+    ),
     "a name with blanks and umlauts": (
         broken("nrrd", "Käse und Brot \N{SNOWMAN}.nrrd", cut_off, 0.7),
         "volume-truncated",
@@ -226,12 +235,18 @@ FAULTS = {
     "one bit a voxel": (broken("nifti", "a.nii", patched, 70, "<2h", 1, 1), "volume-labels"),
     "128-bit floats": (broken("nifti", "a.nii", patched, 70, "<2h", 1536, 128), "volume-type"),
     "complex256": (broken("nifti", "a.nii", patched, 70, "<2h", 2048, 256), "volume-complex"),
-    "a NaN intercept": (broken("nifti", "a.nii", patched, 112, "<2f", 2.0, float("nan")), "volume-corrupt"),
+    "a NaN intercept": (
+        broken("nifti", "a.nii", patched, 112, "<2f", 2.0, float("nan")),
+        "volume-corrupt",
+    ),
     "voxels that begin at a negative byte": (
         broken("nifti", "a.nii", patched, 108, "<f", -400.0),
         "volume-corrupt",
     ),
-    "voxels that begin in the header": (broken("nifti", "a.nii", patched, 108, "<f", 0.0), "volume-corrupt"),
+    "voxels that begin in the header": (
+        broken("nifti", "a.nii", patched, 108, "<f", 0.0),
+        "volume-corrupt",
+    ),
     "voxels that begin at byte NaN": (
         broken("nifti", "a.nii", patched, 108, "<f", float("nan")),
         "volume-corrupt",
@@ -240,7 +255,10 @@ FAULTS = {
         broken("nifti", "a.nii", patched, 108, "<f", 1e6),
         "volume-truncated",
     ),
-    "voxels that begin at 1e15": (broken("nifti", "a.nii.gz", patched, 108, "<f", 1e15), "volume-corrupt"),
+    "voxels that begin at 1e15": (
+        broken("nifti", "a.nii.gz", patched, 108, "<f", 1e15),
+        "volume-corrupt",
+    ),
     "NIfTI-2 of 2^62 columns": (
         lambda made, at: patched(
             made.nifti(at / "a.nii", made.body(), kind=nibabel.Nifti2Image), 24, "<q", 2**62
@@ -249,7 +267,14 @@ FAULTS = {
     ),
     "NIfTI-2 of negative frames": (
         lambda made, at: patched(
-            made.nifti(at / "a.nii", made.body(), kind=nibabel.Nifti2Image), 16, "<5q", 4, 22, 26, 16, -3
+            made.nifti(at / "a.nii", made.body(), kind=nibabel.Nifti2Image),
+            16,
+            "<5q",
+            4,
+            22,
+            26,
+            16,
+            -3,
         ),
         "volume-corrupt",
     ),
@@ -279,7 +304,9 @@ FAULTS = {
     ),
     "NRRD that claims gzip of raw voxels": (
         lambda made, at: replaced(
-            made.nrrd(at / "a.nrrd", made.body(), encoding="raw"), b"encoding: raw", b"encoding: gzip"
+            made.nrrd(at / "a.nrrd", made.body(), encoding="raw"),
+            b"encoding: raw",
+            b"encoding: gzip",
         ),
         "volume-corrupt",
     ),
@@ -291,13 +318,19 @@ FAULTS = {
         of("nrrd", "a.nrrd", drop=("space",), space_dimension="3"),
         "volume-orientation",
     ),
-    "NRRD in the scanner's space": (of("nrrd", "a.nrrd", space="scanner-xyz"), "volume-orientation"),
+    "NRRD in the scanner's space": (
+        of("nrrd", "a.nrrd", space="scanner-xyz"),
+        "volume-orientation",
+    ),
     "NRRD in a space that has time": (
         of("nrrd", "a.nrrd", space="left-posterior-superior-time"),
         "volume-orientation",
     ),
     "NRRD without an origin": (of("nrrd", "a.nrrd", drop=("space origin",)), "volume-geometry"),
-    "NRRD of two directions": (of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0)"), "volume-corrupt"),
+    "NRRD of two directions": (
+        of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0)"),
+        "volume-corrupt",
+    ),
     "NRRD of NaN directions": (
         of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0) (0,nan,1)"),
         "volume-geometry",
@@ -310,10 +343,16 @@ FAULTS = {
         of("nrrd", "a.nrrd", space_directions="(1,0,0) (0,1,0) (1,1,0)"),
         "volume-geometry",
     ),
-    "NRRD of four sizes in three dimensions": (of("nrrd", "a.nrrd", sizes="22 26 16 1"), "volume-corrupt"),
+    "NRRD of four sizes in three dimensions": (
+        of("nrrd", "a.nrrd", sizes="22 26 16 1"),
+        "volume-corrupt",
+    ),
     "NRRD of a negative size": (of("nrrd", "a.nrrd", sizes="22 -26 16"), "volume-corrupt"),
     "NRRD of no columns": (of("nrrd", "a.nrrd", sizes="0 26 16"), "volume-shape"),
-    "NRRD of absurd sizes": (of("nrrd", "a.nrrd", sizes="99999999999 99999999999 9"), "volume-too-large"),
+    "NRRD of absurd sizes": (
+        of("nrrd", "a.nrrd", sizes="99999999999 99999999999 9"),
+        "volume-too-large",
+    ),
     "NRRD of more voxels than it has": (of("nrrd", "a.nrrd", sizes="22 26 17"), "volume-truncated"),
     "NRRD of 99 dimensions": (of("nrrd", "a.nrrd", dimension="99"), "volume-corrupt"),
     "NRRD without a type": (of("nrrd", "a.nrrd", drop=("type",)), "volume-corrupt"),
@@ -325,28 +364,54 @@ FAULTS = {
         lambda made, at: without(made.nrrd(at / "a.nhdr", made.body(), data="a.raw"), at / "a.raw"),
         "volume-missing",
     ),
-    "NRRD whose data are a password file": (of("nrrd", "a.nhdr", data_file="/etc/passwd"), "volume-outside"),
-    "NRRD whose data lie above": (of("nrrd", "a.nhdr", data_file="x/../../a.raw"), "volume-outside"),
-    "NRRD whose data lie on drive C": (of("nrrd", "a.nhdr", data_file="C:\\a.raw"), "volume-outside"),
-    "NRRD in a file a slice": (of("nrrd", "a.nhdr", data_file="a%03d.raw 1 16 1"), "volume-encoding"),
-    "NRRD in a list of files": (of("nrrd", "a.nhdr", data_file="LIST\na.raw\nb.raw"), "volume-encoding"),
+    "NRRD whose data are a password file": (
+        of("nrrd", "a.nhdr", data_file="/etc/passwd"),
+        "volume-outside",
+    ),
+    "NRRD whose data lie above": (
+        of("nrrd", "a.nhdr", data_file="x/../../a.raw"),
+        "volume-outside",
+    ),
+    "NRRD whose data lie on drive C": (
+        of("nrrd", "a.nhdr", data_file="C:\\a.raw"),
+        "volume-outside",
+    ),
+    "NRRD in a file a slice": (
+        of("nrrd", "a.nhdr", data_file="a%03d.raw 1 16 1"),
+        "volume-encoding",
+    ),
+    "NRRD in a list of files": (
+        of("nrrd", "a.nhdr", data_file="LIST\na.raw\nb.raw"),
+        "volume-encoding",
+    ),
     "NRRD of colours": (
         of(
-            "nrrd", "a.nrrd", dimension="4", sizes="3 22 26 16", kinds="RGB-color domain domain domain",
+            "nrrd",
+            "a.nrrd",
+            dimension="4",
+            sizes="3 22 26 16",
+            kinds="RGB-color domain domain domain",
             space_directions="none (1,0,0) (0,1,0) (0,0,1)",
         ),
         "volume-rgb",
     ),
     "NRRD of complex numbers": (
         of(
-            "nrrd", "a.nrrd", dimension="4", sizes="2 22 26 16", kinds="complex domain domain domain",
+            "nrrd",
+            "a.nrrd",
+            dimension="4",
+            sizes="2 22 26 16",
+            kinds="complex domain domain domain",
             space_directions="none (1,0,0) (0,1,0) (0,0,1)",
         ),
         "volume-complex",
     ),
     "NRRD of tensors": (
         of(
-            "nrrd", "a.nrrd", dimension="4", sizes="6 22 26 16",
+            "nrrd",
+            "a.nrrd",
+            dimension="4",
+            sizes="6 22 26 16",
             kinds="3D-symmetric-matrix domain domain domain",
             space_directions="none (1,0,0) (0,1,0) (0,0,1)",
         ),
@@ -369,17 +434,29 @@ FAULTS = {
         "volume-labels",
     ),
     "NRRD of skipped words": (of("nrrd", "a.nrrd", byte_skip="1 2"), "volume-corrupt"),
-    "NRRD that skips a million lines": (of("nrrd", "a.nrrd", line_skip="1000000"), "volume-truncated"),
+    "NRRD that skips a million lines": (
+        of("nrrd", "a.nrrd", line_skip="1000000"),
+        "volume-truncated",
+    ),
     "NRRD of inches": (of("nrrd", "a.nrrd", space_units='"in" "in" "in"'), "volume-corrupt"),
     "NRRD of kilometres": (
         of("nrrd", "a.nrrd", space_directions="(1e6,0,0) (0,1e6,0) (0,0,1e6)"),
         "volume-geometry",
     ),
     # MetaImage
-    "MetaImage without a matrix": (of("metaimage", "a.mha", drop=("TransformMatrix",)), "volume-orientation"),
+    "MetaImage without a matrix": (
+        of("metaimage", "a.mha", drop=("TransformMatrix",)),
+        "volume-orientation",
+    ),
     "MetaImage without an offset": (of("metaimage", "a.mha", drop=("Offset",)), "volume-geometry"),
-    "MetaImage without spacings": (of("metaimage", "a.mha", drop=("ElementSpacing",)), "volume-geometry"),
-    "MetaImage of zero spacing": (of("metaimage", "a.mha", ElementSpacing="1 0 1"), "volume-geometry"),
+    "MetaImage without spacings": (
+        of("metaimage", "a.mha", drop=("ElementSpacing",)),
+        "volume-geometry",
+    ),
+    "MetaImage of zero spacing": (
+        of("metaimage", "a.mha", ElementSpacing="1 0 1"),
+        "volume-geometry",
+    ),
     "MetaImage of eight matrix entries": (
         of("metaimage", "a.mha", TransformMatrix="1 0 0 0 1 0 0 0"),
         "volume-corrupt",
@@ -395,11 +472,15 @@ FAULTS = {
         "volume-corrupt",
     ),
     "MetaImage without its data file": (
-        lambda made, at: without(made.metaimage(at / "a.mhd", made.body(), data="a.raw"), at / "a.raw"),
+        lambda made, at: without(
+            made.metaimage(at / "a.mhd", made.body(), data="a.raw"), at / "a.raw"
+        ),
         "volume-missing",
     ),
     "MetaImage whose data file is a pipe": (
-        lambda made, at: behind(made.metaimage(at / "a.mhd", made.body(), data="a.raw"), at / "a.raw", fifo),
+        lambda made, at: behind(
+            made.metaimage(at / "a.mhd", made.body(), data="a.raw"), at / "a.raw", fifo
+        ),
         "volume-unreadable",
     ),
     "MetaImage whose data lie above": (
@@ -413,12 +494,27 @@ FAULTS = {
         "volume-encoding",
     ),
     "MetaImage in letters": (of("metaimage", "a.mha", BinaryData="False"), "volume-encoding"),
-    "MetaImage of colours": (of("metaimage", "a.mha", "<u1", ElementNumberOfChannels="3"), "volume-rgb"),
+    "MetaImage of colours": (
+        of("metaimage", "a.mha", "<u1", ElementNumberOfChannels="3"),
+        "volume-rgb",
+    ),
     "MetaImage of vectors": (of("metaimage", "a.mha", ElementNumberOfChannels="3"), "volume-shape"),
-    "MetaImage of an unknown type": (of("metaimage", "a.mha", ElementType="MET_HALF"), "volume-corrupt"),
-    "MetaImage of negative sizes": (of("metaimage", "a.mha", DimSize="-22 -26 16"), "volume-corrupt"),
-    "MetaImage of absurd sizes": (of("metaimage", "a.mha", DimSize="65535 65535 65535"), "volume-too-large"),
-    "MetaImage of a size in words": (of("metaimage", "a.mha", DimSize="22 many 16"), "volume-corrupt"),
+    "MetaImage of an unknown type": (
+        of("metaimage", "a.mha", ElementType="MET_HALF"),
+        "volume-corrupt",
+    ),
+    "MetaImage of negative sizes": (
+        of("metaimage", "a.mha", DimSize="-22 -26 16"),
+        "volume-corrupt",
+    ),
+    "MetaImage of absurd sizes": (
+        of("metaimage", "a.mha", DimSize="65535 65535 65535"),
+        "volume-too-large",
+    ),
+    "MetaImage of a size in words": (
+        of("metaimage", "a.mha", DimSize="22 many 16"),
+        "volume-corrupt",
+    ),
     "MetaImage of two axes": (of("metaimage", "a.mha", NDims="2", DimSize="22 26"), "volume-shape"),
     "MetaImage of CT by its header": (of("metaimage", "a.mha", Modality="MET_MOD_CT"), "volume-ct"),
     "MetaImage of an infinite slope": (
@@ -426,11 +522,20 @@ FAULTS = {
         "volume-corrupt",
     ),
     # MGH
-    "MGH without valid directions": (broken("mgh", "a.mgz", patched, 28, ">h", 0), "volume-orientation"),
-    "MGH of NaN directions": (broken("mgh", "a.mgz", patched, 42, ">f", float("nan")), "volume-geometry"),
+    "MGH without valid directions": (
+        broken("mgh", "a.mgz", patched, 28, ">h", 0),
+        "volume-orientation",
+    ),
+    "MGH of NaN directions": (
+        broken("mgh", "a.mgz", patched, 42, ">f", float("nan")),
+        "volume-geometry",
+    ),
     "MGH of zero spacing": (broken("mgh", "a.mgz", patched, 30, ">f", 0.0), "volume-geometry"),
     "MGH of negative sizes": (broken("mgh", "a.mgz", patched, 4, ">i", -22), "volume-corrupt"),
-    "MGH of absurd sizes": (broken("mgh", "a.mgz", patched, 4, ">3i", *[2**31 - 1] * 3), "volume-too-large"),
+    "MGH of absurd sizes": (
+        broken("mgh", "a.mgz", patched, 4, ">3i", *[2**31 - 1] * 3),
+        "volume-too-large",
+    ),
     "MGH of no frames": (broken("mgh", "a.mgz", patched, 16, ">i", 0), "volume-shape"),
     "MGH of an unknown type": (broken("mgh", "a.mgz", patched, 20, ">i", 77), "volume-corrupt"),
     "MGH of tensors": (broken("mgh", "a.mgz", patched, 20, ">i", 6), "volume-shape"),
@@ -480,10 +585,19 @@ FAULTS = {
         "volume-truncated",
     ),
     "Analyze of colours": (broken("analyze", "a.hdr", patched, 70, "<h", 128), "volume-rgb"),
-    "Analyze of complex numbers": (broken("analyze", "a.hdr", patched, 70, "<h", 32), "volume-complex"),
-    "Analyze of one bit a voxel": (broken("analyze", "a.hdr", patched, 70, "<h", 1), "volume-labels"),
+    "Analyze of complex numbers": (
+        broken("analyze", "a.hdr", patched, 70, "<h", 32),
+        "volume-complex",
+    ),
+    "Analyze of one bit a voxel": (
+        broken("analyze", "a.hdr", patched, 70, "<h", 1),
+        "volume-labels",
+    ),
     "Analyze of nine axes": (broken("analyze", "a.hdr", patched, 40, "<h", 9), "volume-corrupt"),
-    "Analyze of negative sizes": (broken("analyze", "a.hdr", patched, 42, "<h", -3), "volume-corrupt"),
+    "Analyze of negative sizes": (
+        broken("analyze", "a.hdr", patched, 42, "<h", -3),
+        "volume-corrupt",
+    ),
     "an Analyze header under another name": (
         lambda made, at: made.analyze(at / "a.hdr", made.body()).rename(at / "a.bin"),
         "volume-missing",
@@ -492,7 +606,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("make", "code"), FAULTS.values(), ids=FAULTS)
-def test_a_planted_fault_is_refused_with_its_code_and_a_sentence(tmp_path, monkeypatch, made, make, code):
+def test_a_planted_fault_is_refused_with_its_code_and_a_sentence(
+    tmp_path, monkeypatch, made, make, code
+):
     monkeypatch.chdir(tmp_path)
     assert code_of(make(made, tmp_path)) == code
 
@@ -506,7 +622,9 @@ def test_an_unset_scale_means_no_scale(tmp_path, made):
 
 
 def test_an_empty_sform_leaves_the_place_to_the_qform(tmp_path, made):
-    path = patched(forms(made, tmp_path, np.diag([2.0, 2.0, 3.0, 1.0]), np.eye(4)), 280, "<12f", *[0.0] * 12)
+    path = patched(
+        forms(made, tmp_path, np.diag([2.0, 2.0, 3.0, 1.0]), np.eye(4)), 280, "<12f", *[0.0] * 12
+    )
     volume = read(path)
     assert volume.spacing_mm.tolist() == [2, 2, 3]
     assert volume.notes == ("the sform is set but all zero; the qform is used",)
@@ -525,7 +643,10 @@ ZEROS = bytes(1 << 24)
 def bombs(made, at: Path) -> dict[str, Path]:
     """Small files that unpack to a gigabyte or claim one."""
     body = made.body()
-    one, plain = gzip.compress(ZEROS, 9), gzip.compress(made.nifti(at / "plain.nii", body).read_bytes())
+    one, plain = (
+        gzip.compress(ZEROS, 9),
+        gzip.compress(made.nifti(at / "plain.nii", body).read_bytes()),
+    )
     head = gzip.decompress(plain)[:352]
     claims = bytearray(head)
     struct.pack_into("<3h", claims, 42, 800, 800, 800)
@@ -543,15 +664,22 @@ def bombs(made, at: Path) -> dict[str, Path]:
         "NIfTI whose voxels begin behind 900 MB": gzip.compress(bytes(far)) + one * 64,
         "a gigabyte of zeros": one * 64,
         "NRRD with a gigabyte behind it": text + one * 64,
-        "NRRD whose header is one line of a gigabyte": gzip.compress(b"NRRD0005\ncontent: ") + one * 64,
-        "NRRD of bzip2 with a gigabyte behind it": text.replace(b"gzip", b"bzip2") + bz2.compress(ZEROS) * 64,
+        "NRRD whose header is one line of a gigabyte": gzip.compress(b"NRRD0005\ncontent: ")
+        + one * 64,
+        "NRRD of bzip2 with a gigabyte behind it": text.replace(b"gzip", b"bzip2")
+        + bz2.compress(ZEROS) * 64,
         "MetaImage with 256 MB behind it": meta + squeezed,
-        "MetaImage that claims a gigabyte": meta.replace(b"22 26 16", b"800 800 800") + zlib.compress(b"few"),
+        "MetaImage that claims a gigabyte": meta.replace(b"22 26 16", b"800 800 800")
+        + zlib.compress(b"few"),
         "MGZ with a gigabyte behind it": made.mgh(at / "a.mgz", body).read_bytes() + one * 64,
         "GIPL with a gigabyte behind it": made.gipl(at / "a.gipl.gz", body).read_bytes() + one * 64,
     }
     suffixes = {
-        "NIfTI": ".nii.gz", "NRRD": ".nrrd", "MetaImage": ".mha", "MGZ": ".mgz", "GIPL": ".gipl.gz",
+        "NIfTI": ".nii.gz",
+        "NRRD": ".nrrd",
+        "MetaImage": ".mha",
+        "MGZ": ".mgz",
+        "GIPL": ".gipl.gz",
         "a": ".gz",
     }
     return {
@@ -586,7 +714,10 @@ def test_a_bomb_takes_little_memory(tmp_path, made):
     files = bombs(made, tmp_path)
     assert all(path.stat().st_size < 2e6 for path in files.values())
     run = subprocess.run(
-        [sys.executable, "-c", LITTLE, *map(str, files.values())], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", LITTLE, *map(str, files.values())],
+        capture_output=True,
+        text=True,
+        check=True,
         timeout=900,
     )
     found = json.loads(run.stdout)

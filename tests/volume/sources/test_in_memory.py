@@ -56,7 +56,9 @@ def test_channels_that_stand_first_are_told_and_the_advice_helps(front, as_image
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("spacing_mm", [(4, 4, 6), (8, 8, 12), (1, 1, 1), (1, 1, 5), (0.9375, 0.9375, 3)])
+@pytest.mark.parametrize(
+    "spacing_mm", [(4, 4, 6), (8, 8, 12), (1, 1, 1), (1, 1, 5), (0.9375, 0.9375, 3)]
+)
 def test_an_array_of_two_axes_is_one_slice_without_a_note(spacing_mm, seed):
     affine = turned(spacing_mm, seed)
     with as_file(VOXELS[:, :, 5], affine) as flat, as_file(VOXELS[:, :, 5:6], affine) as slab:

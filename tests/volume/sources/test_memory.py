@@ -30,7 +30,9 @@ GRIDS = {
 }
 
 
-def turned(spacing: tuple[float, ...], shape: tuple[int, ...], degrees: tuple[float, float]) -> Volume:
+def turned(
+    spacing: tuple[float, ...], shape: tuple[int, ...], degrees: tuple[float, float]
+) -> Volume:
     """Smooth noise on a grid turned about the first axis and then about the second."""
     (a, b), rng = np.radians(degrees), np.random.default_rng(0)
     about_x = np.array([[1, 0, 0], [0, np.cos(a), -np.sin(a)], [0, np.sin(a), np.cos(a)]])
@@ -45,10 +47,19 @@ def test_what_an_oblique_volume_takes_is_within_its_estimate_in_every_format(
     made: ModuleType, tmp_path: Path, form: str
 ) -> None:
     volume = turned(*GRIDS["three slices"])
-    suffix = {"nifti": "nii.gz", "nrrd": "nrrd", "metaimage": "mha", "mgh": "mgz", "analyze": "hdr"}[form]
+    suffix = {
+        "nifti": "nii.gz",
+        "nrrd": "nrrd",
+        "metaimage": "mha",
+        "mgh": "mgz",
+        "analyze": "hdr",
+    }[form]
     path = getattr(made, form)(tmp_path / f"v.{suffix}", volume)
     straight = to_ras(volume).voxels.size
-    assert straight > 5 * volume.voxels.size and bytes_to_read(source_of(path)) - LEAST_BYTES > 8 * straight
+    assert (
+        straight > 5 * volume.voxels.size
+        and bytes_to_read(source_of(path)) - LEAST_BYTES > 8 * straight
+    )
     assert peak(path) < bytes_to_read(source_of(path))
 
 

@@ -119,12 +119,24 @@ def test_gzip_under_the_name_of_dicom_is_called_so(tmp_path: Path, write: Module
 
 @pytest.mark.parametrize(
     "name",
-    [".\\x.raw", "x.raw", "sub\\x.raw", ".\\sub\\x.raw", "./sub/x.raw", "sub\\deep/x.raw", "a b\\x y.raw"],
+    [
+        ".\\x.raw",
+        "x.raw",
+        "sub\\x.raw",
+        ".\\sub\\x.raw",
+        "./sub/x.raw",
+        "sub\\deep/x.raw",
+        "a b\\x y.raw",
+    ],
 )
 @pytest.mark.parametrize("kind", ["nrrd", "metaimage"])
-def test_the_separators_of_windows_lead_to_the_voxels(tmp_path: Path, made, name: str, kind: str) -> None:
+def test_the_separators_of_windows_lead_to_the_voxels(
+    tmp_path: Path, made, name: str, kind: str
+) -> None:
     header = getattr(made, kind)(
-        tmp_path / ("a.nhdr" if kind == "nrrd" else "a.mhd"), made.body(), data="voxels",
+        tmp_path / ("a.nhdr" if kind == "nrrd" else "a.mhd"),
+        made.body(),
+        data="voxels",
         **({"encoding": "raw"} if kind == "nrrd" else {}),
     )
     place = tmp_path.joinpath(*name.replace("\\", "/").split("/"))
@@ -135,7 +147,15 @@ def test_the_separators_of_windows_lead_to_the_voxels(tmp_path: Path, made, name
 
 
 @pytest.mark.parametrize(
-    "name", ["..\\x.raw", "sub\\..\\..\\x.raw", "C:\\x.raw", "\\x.raw", "\\\\server\\share\\x.raw", "C:x.raw"]
+    "name",
+    [
+        "..\\x.raw",
+        "sub\\..\\..\\x.raw",
+        "C:\\x.raw",
+        "\\x.raw",
+        "\\\\server\\share\\x.raw",
+        "C:x.raw",
+    ],
 )
 @pytest.mark.parametrize("kind", ["nrrd", "metaimage"])
 def test_they_do_not_lead_out_of_the_folder(tmp_path: Path, made, name: str, kind: str) -> None:
@@ -163,12 +183,21 @@ LINK = "../../.git/annex/objects/Xx/0q/MD5E-s12--0123/MD5E-s12--0123"
 @pytest.mark.parametrize(
     "content",
     [
-        POINTER + b".nii.gz\n", POINTER + b".nii", POINTER.replace(b"MD5E", b"SHA256E") + b".nii.gz\nmore\n",
-        LINK.encode(), f"../{LINK}".encode(), f"./{LINK[6:]}".encode(), LINK[6:].encode(),
+        POINTER + b".nii.gz\n",
+        POINTER + b".nii",
+        POINTER.replace(b"MD5E", b"SHA256E") + b".nii.gz\nmore\n",
+        LINK.encode(),
+        f"../{LINK}".encode(),
+        f"./{LINK[6:]}".encode(),
+        LINK[6:].encode(),
     ],
 )
-@pytest.mark.parametrize("name", ["a.nii.gz", "a.nii", "a.mgz", "a.nrrd", "a.hdr", "a.dcm", "a.zip"])
-def test_a_pointer_of_git_annex_is_told_with_what_fetches_it(tmp_path: Path, name: str, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "name", ["a.nii.gz", "a.nii", "a.mgz", "a.nrrd", "a.hdr", "a.dcm", "a.zip"]
+)
+def test_a_pointer_of_git_annex_is_told_with_what_fetches_it(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
     """An unlocked file that was not fetched, and a link where the file system has none."""
     (tmp_path / name).write_bytes(content)
     for place in (tmp_path / name, find([tmp_path]).sources[0]):
@@ -177,7 +206,9 @@ def test_a_pointer_of_git_annex_is_told_with_what_fetches_it(tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("name", ["a.nii.gz", "a.nii", "a.mha", "a.hdr", "a.dcm", "a.zip"])
-def test_a_link_into_an_annex_that_was_not_fetched_is_no_mistaken_link(tmp_path: Path, name: str) -> None:
+def test_a_link_into_an_annex_that_was_not_fetched_is_no_mistaken_link(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / name).symlink_to(LINK)
     (tmp_path / "other.nii").symlink_to("../gone.nii")
     for place in (tmp_path / name, find([tmp_path]).sources[0]):
@@ -206,29 +237,41 @@ def zip_of(files: dict[str, bytes]) -> bytes:
 
 JCAMP = b"##TITLE=Parameter List, ParaVision 6.0.1\n##JCAMPDX=4.24\n"
 BRUKER_TREE = {
-    "study/subject": JCAMP, "study/5/acqp": JCAMP, "study/5/method": JCAMP, "study/5/fid": NOISE,
-    "study/5/pdata/1/2dseq": NOISE, "study/5/pdata/1/reco": JCAMP, "study/5/pdata/1/visu_pars": JCAMP,
+    "study/subject": JCAMP,
+    "study/5/acqp": JCAMP,
+    "study/5/method": JCAMP,
+    "study/5/fid": NOISE,
+    "study/5/pdata/1/2dseq": NOISE,
+    "study/5/pdata/1/reco": JCAMP,
+    "study/5/pdata/1/visu_pars": JCAMP,
 }
 ZSTANDARD = b"\x28\xb5\x2f\xfd" + NOISE
 FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
     "a tar.gz": ({"P1.tar.gz": tar_of("a.dcm", "w:gz")}, r"1 \.tar\.gz; .*a tar archive.*tar -xf"),
     "many tar.gz": (
-        {f"P{n}.tar.gz": tar_of("a.dcm", "w:gz") for n in range(3)}, r"3 files: 3 \.tar\.gz; 3 files, P0\.tar"
+        {f"P{n}.tar.gz": tar_of("a.dcm", "w:gz") for n in range(3)},
+        r"3 files: 3 \.tar\.gz; 3 files, P0\.tar",
     ),
     "a tgz": ({"P1.tgz": tar_of("a.dcm", "w:gz")}, r"1 \.tgz; .*a tar archive"),
     "a tar": ({"x/P1.tar": tar_of("a.dcm", "w")}, r"1 \.tar; .*a tar archive"),
     **{
         f"a {ending}": (
-            {f"P1.{ending}": tar_of("a", f"w:{mode}")}, rf"1 \.{ending}; .*: a tar archive.*tar -xf.*the folder"
+            {f"P1.{ending}": tar_of("a", f"w:{mode}")},
+            rf"1 \.{ending}; .*: a tar archive.*tar -xf.*the folder",
         )
         for ending, mode in (
-            ("tar.bz2", "bz2"), ("tbz2", "bz2"), ("tbz", "bz2"), ("tb2", "bz2"),
-            ("tar.xz", "xz"), ("txz", "xz"),
+            ("tar.bz2", "bz2"),
+            ("tbz2", "bz2"),
+            ("tbz", "bz2"),
+            ("tb2", "bz2"),
+            ("tar.xz", "xz"),
+            ("txz", "xz"),
         )
     },
     "a TAR.XZ": ({"P1.TAR.XZ": tar_of("a", "w:xz")}, r": a tar archive.*tar -xf"),
     "a tar.lzma": (
-        {"P1.tar.lzma": lzma.compress(tar_of("a", "w"), lzma.FORMAT_ALONE)}, r"1 \.tar\.lzma; .*: a tar archive"
+        {"P1.tar.lzma": lzma.compress(tar_of("a", "w"), lzma.FORMAT_ALONE)},
+        r"1 \.tar\.lzma; .*: a tar archive",
     ),
     "a text called tar.xz": ({"P1.tar.xz": b"no"}, r"1 \.tar\.xz; name the files themselves"),
     "a tar.zst": ({"P1.tar.zst": ZSTANDARD}, r"1 \.tar\.zst; .*: a tar archive.*tar -xf"),
@@ -241,26 +284,41 @@ FOLDERS: dict[str, tuple[dict[str, bytes], str]] = {
     "an array": ({"a.npy": b"\x93NUMPY\x01\x00" + NOISE}, "a NumPy array.*affine"),
     "Bruker": (BRUKER_TREE, r"7 files: 7 without ending; 7 files, .*Bruker ParaVision.*DICOM"),
     "Bruker, images alone": (
-        {name: BRUKER_TREE[name] for name in BRUKER_TREE if "pdata" in name}, "3 files, .*Bruker ParaVision"
+        {name: BRUKER_TREE[name] for name in BRUKER_TREE if "pdata" in name},
+        "3 files, .*Bruker ParaVision",
     ),
     "Bruker, raw alone": (
-        {name: BRUKER_TREE[name] for name in ("study/5/acqp", "study/5/fid")}, "2 files, .*Bruker ParaVision"
+        {name: BRUKER_TREE[name] for name in ("study/5/acqp", "study/5/fid")},
+        "2 files, .*Bruker ParaVision",
     ),
     "Bruker, two scans": (
         BRUKER_TREE | {name.replace("/5/", "/6/"): text for name, text in BRUKER_TREE.items()},
         "13 files, .*Bruker ParaVision",
     ),
-    "Bruker, exported": ({"m.PvDatasets": zip_of(BRUKER_TREE)}, r"1 \.pvdatasets; 1 file, .*Bruker ParaVision"),
-    "pictures": ({"a.png": b"\x89PNG", "b.PNG": b"\x89PNG", "c.txt": b"no"}, r"3 files: 2 \.png, 1 \.txt; name"),
+    "Bruker, exported": (
+        {"m.PvDatasets": zip_of(BRUKER_TREE)},
+        r"1 \.pvdatasets; 1 file, .*Bruker ParaVision",
+    ),
+    "pictures": (
+        {"a.png": b"\x89PNG", "b.PNG": b"\x89PNG", "c.txt": b"no"},
+        r"3 files: 2 \.png, 1 \.txt; name",
+    ),
     "tables": ({"volumes.tsv": b"a\tb\n"}, r"there is 1 file: 1 \.tsv; name the files themselves"),
     "of each a little": (
-        {"a.rec": NOISE, "b.tar": tar_of("a", "w"), "c.txt": b"no"}, "PAR/REC.*dcm2niix.* a tar archive.*tar -xf"
+        {"a.rec": NOISE, "b.tar": tar_of("a", "w"), "c.txt": b"no"},
+        "PAR/REC.*dcm2niix.* a tar archive.*tar -xf",
     ),
     "without endings": ({"one": b"no", "two": b"no"}, "2 files: 2 without ending"),
-    "pointers without endings": ({"IM1": POINTER, "IM2": POINTER}, "2 files, IM1 .*git-annex.*datalad get"),
+    "pointers without endings": (
+        {"IM1": POINTER, "IM2": POINTER},
+        "2 files, IM1 .*git-annex.*datalad get",
+    ),
     "a hidden study": ({".study/IM1": bytes(128) + b"DICM"}, r"hidden.*name .*\.study itself"),
     "a study hidden twice": ({"x/.a/.b/scan.dcm": b"x"}, r"hidden.*name .*x/\.a itself"),
-    "a hidden volume": ({".a.nii.gz": b"x", "c.txt": b"no"}, r"1 file.*hidden.*name .*\.a\.nii\.gz itself"),
+    "a hidden volume": (
+        {".a.nii.gz": b"x", "c.txt": b"no"},
+        r"1 file.*hidden.*name .*\.a\.nii\.gz itself",
+    ),
 }
 
 
@@ -273,7 +331,9 @@ def filled(folder: Path, files: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize("kind", FOLDERS)
-def test_a_folder_without_a_volume_says_what_is_there(tmp_path: Path, kind: str, made, capsys) -> None:
+def test_a_folder_without_a_volume_says_what_is_there(
+    tmp_path: Path, kind: str, made, capsys
+) -> None:
     files, words = FOLDERS[kind]
     with pytest.raises(VolumeError, match=f"no file that looks like a volume.*{words}") as refusal:
         find([filled(tmp_path / "in", files)])
@@ -288,7 +348,15 @@ def test_a_folder_without_a_volume_says_what_is_there(tmp_path: Path, kind: str,
 
 
 @pytest.mark.parametrize(
-    "name", [".git/annex/objects/a.nii", ".DS_Store", "._scan.nii", ".cache/a.dcm", ".notes/a.txt", ".bidsignore"]
+    "name",
+    [
+        ".git/annex/objects/a.nii",
+        ".DS_Store",
+        "._scan.nii",
+        ".cache/a.dcm",
+        ".notes/a.txt",
+        ".bidsignore",
+    ],
 )
 def test_what_programs_hide_is_not_told(tmp_path: Path, made, name: str, capsys) -> None:
     filled(tmp_path, {name: b"x"})

@@ -69,7 +69,9 @@ def code_of(path: Path) -> str:
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.int32, np.float32, np.float64, ">i2"])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.int16, np.uint16, np.int32, np.float32, np.float64, ">i2"]
+)
 def test_nifti_of_every_real_type_is_read_as_nibabel_reads_it(tmp_path, suffix, kind, dtype):
     path = saved(tmp_path / f"volume{suffix}", noise(dtype=np.uint8).astype(dtype), kind=kind)
     volume = read(path)
@@ -121,7 +123,9 @@ def test_gzip_whose_header_is_longer_than_a_block_is_read(tmp_path):
     data, deflate = plain.read_bytes(), zlib.compressobj(9, zlib.DEFLATED, -15)
     named = b"\x1f\x8b\x08\x08" + bytes(4) + b"\0\x03" + b"n" * 3000 + b"\0"
     ends = (zlib.crc32(data)).to_bytes(4, "little") + len(data).to_bytes(4, "little")
-    (tmp_path / "packed.nii.gz").write_bytes(named + deflate.compress(data) + deflate.flush() + ends)
+    (tmp_path / "packed.nii.gz").write_bytes(
+        named + deflate.compress(data) + deflate.flush() + ends
+    )
     assert np.array_equal(read(tmp_path / "packed.nii.gz").voxels, read(plain).voxels)
 
 
@@ -139,9 +143,9 @@ def test_millions_of_frames_without_anything_are_given_up_soon(tmp_path):
 
 
 def test_the_first_usable_frame_is_taken_with_a_note(tmp_path):
-    frames = np.stack([np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1).astype(
-        np.float32
-    )
+    frames = np.stack(
+        [np.zeros((8, 8, 5)), noise((8, 8, 5)), noise((8, 8, 5), seed=1)], axis=-1
+    ).astype(np.float32)
     volume = read(saved(tmp_path / "four.nii.gz", frames))
     assert np.array_equal(volume.voxels, frames[..., 1])
     assert volume.notes == ("frame 2 of 3, the first usable one",)
@@ -158,24 +162,37 @@ def test_noise_or_next_to_nothing_before_a_far_brighter_frame_is_passed_over(tmp
         (nearly_empty, r"is 0\.0% as bright"),
     ):
         volume = read(
-            saved(tmp_path / "a.nii", np.stack([first, body, 10 * body], axis=-1).astype(np.float32))
+            saved(
+                tmp_path / "a.nii", np.stack([first, body, 10 * body], axis=-1).astype(np.float32)
+            )
         )
         assert np.array_equal(volume.voxels, body)
         assert re.match(f"frame 2 of 3; the one before {note}", volume.notes[0])
     for following in (
-        10 * body, body / 10, nearly_empty, np.full_like(body, np.nan), np.full_like(body, 1e6),
+        10 * body,
+        body / 10,
+        nearly_empty,
+        np.full_like(body, np.nan),
+        np.full_like(body, 1e6),
     ):
         volume = read(
-            saved(tmp_path / "a.nii", np.stack([body, following, 1e3 * body], axis=-1).astype(np.float32))
+            saved(
+                tmp_path / "a.nii",
+                np.stack([body, following, 1e3 * body], axis=-1).astype(np.float32),
+            )
         )
-        assert np.array_equal(volume.voxels, body) and volume.notes == ("frame 1 of 3, the first usable one",)
+        assert np.array_equal(volume.voxels, body) and volume.notes == (
+            "frame 1 of 3, the first usable one",
+        )
 
 
 def test_damage_behind_the_frame_that_is_used_changes_nothing(tmp_path):
     path = saved(tmp_path / "a.nii", np.stack([noise(), noise(seed=1)], axis=-1))
     data = path.read_bytes()
     for packed in (
-        gzip.compress(data[:-100]), gzip.compress(data, 0)[:-100], gzip.compress(data[:-100]) + b"nothing",
+        gzip.compress(data[:-100]),
+        gzip.compress(data, 0)[:-100],
+        gzip.compress(data[:-100]) + b"nothing",
     ):
         path.with_suffix(".nii.gz").write_bytes(packed)
         assert np.array_equal(read(path.with_suffix(".nii.gz")).voxels, noise())
@@ -186,7 +203,9 @@ def test_a_few_nan_become_the_darkest_finite_value(tmp_path):
     voxels[:3], voxels[4, 0, 0] = np.nan, np.inf
     volume = read(saved(tmp_path / "nan.nii", voxels))
     assert np.isfinite(volume.voxels).all() and (volume.voxels[:3] == 10).all()
-    assert volume.notes == (f"{3 * 24 * 9 + 1} NaN or infinite voxels set to the darkest finite value",)
+    assert volume.notes == (
+        f"{3 * 24 * 9 + 1} NaN or infinite voxels set to the darkest finite value",
+    )
 
 
 def test_a_broken_voxel_makes_no_hole_darker_and_no_mr_a_ct(tmp_path):
@@ -203,7 +222,8 @@ def test_a_broken_voxel_makes_no_hole_darker_and_no_mr_a_ct(tmp_path):
 def test_a_volume_no_body_is_as_long_as_is_refused_before_its_slices_take_memory(tmp_path):
     """4 kB of voxels of 0.05 × 100 mm took 4 GB."""
     for shape, mm in (
-        ((2, 1000, 2), (0.05, 100.0, 3.0)), ((2, 2, 4000), (1.0, 1.0, 3.0)),
+        ((2, 1000, 2), (0.05, 100.0, 3.0)),
+        ((2, 2, 4000), (1.0, 1.0, 3.0)),
         ((2, 20_000, 2), (0.05, 0.2, 3.0)),
     ):
         image = nibabel.Nifti1Image(
@@ -215,7 +235,8 @@ def test_a_volume_no_body_is_as_long_as_is_refused_before_its_slices_take_memory
 
 
 @pytest.mark.parametrize(
-    ("bits", "scale"), [(2 | 64, 1.0), (2 | 56, 1.0), (4, 1.0), (1 | 8, 1000.0), (3 | 128, 0.001), (0, 1.0)]
+    ("bits", "scale"),
+    [(2 | 64, 1.0), (2 | 56, 1.0), (4, 1.0), (1 | 8, 1000.0), (3 | 128, 0.001), (0, 1.0)],
 )
 def test_units_of_time_and_spare_bits_are_no_fault_of_the_units_of_space(tmp_path, bits, scale):
     """nifti1.h: XYZT_TO_SPACE is the lowest three bits."""
@@ -223,7 +244,9 @@ def test_units_of_time_and_spare_bits_are_no_fault_of_the_units_of_space(tmp_pat
     before, raw = read(path).vox_to_ras, bytearray(path.read_bytes())
     raw[123] = bits
     for place in (*range(80, 92, 4), *range(268, 328, 4)):
-        raw[place : place + 4] = struct.pack("<f", struct.unpack("<f", raw[place : place + 4])[0] / scale)
+        raw[place : place + 4] = struct.pack(
+            "<f", struct.unpack("<f", raw[place : place + 4])[0] / scale
+        )
     path.write_bytes(raw)
     np.testing.assert_allclose(read(path).vox_to_ras, before, rtol=1e-5, atol=1e-4)
 
@@ -242,7 +265,7 @@ def test_a_damaged_qform_is_noted_and_does_not_hide_that_left_is_right(tmp_path,
     path.write_bytes(raw)
     assert any("the qform is damaged" in note for note in read(path).notes)
     if place == 88:
-        x, = struct.unpack("<f", raw[280:284])
+        (x,) = struct.unpack("<f", raw[280:284])
         raw[280:284] = struct.pack("<f", -x)
         path.write_bytes(raw)
         with pytest.raises(VolumeError, match=r"180° apart.*volume-geometry"):
@@ -279,7 +302,9 @@ def test_a_qform_elsewhere_is_noted_and_the_sform_counts(tmp_path):
 
 
 @pytest.mark.parametrize(("factor", "axis"), [(2.5, 2), (0.5, 0), (1.3, 1), (0.75, 2)])
-def test_two_forms_of_voxels_of_other_sizes_are_refused_but_for_what_a_template_needs(tmp_path, factor, axis):
+def test_two_forms_of_voxels_of_other_sizes_are_refused_but_for_what_a_template_needs(
+    tmp_path, factor, axis
+):
     """An sform kept while every second slice was left out makes a body of half its height; one to a template
     scales by up to 1.3."""
     sized = AFFINE @ np.diag(np.where(np.arange(4) == axis, factor, 1.0))
@@ -298,7 +323,9 @@ def test_two_forms_of_voxels_of_other_sizes_are_refused_but_for_what_a_template_
         match=r"1.5 × 1.5 × 4 mm by the qform, (2|2.5) times apart \(limit 1.5\).*volume-geometry",
     ):
         read(tmp_path / "two.nii")
-    assert read(patched(tmp_path / "two.nii", 80 + 4 * axis, "<f", 0.0)).notes, "a pixdim of 0 is ignored"
+    assert read(patched(tmp_path / "two.nii", 80 + 4 * axis, "<f", 0.0)).notes, (
+        "a pixdim of 0 is ignored"
+    )
 
 
 def write_bytes(path: Path, data: bytes) -> Path:
@@ -359,11 +386,17 @@ def analyze(folder: Path) -> Path:
 SHEARED = [[1, 0.5, 0, 0], [0, 1, 0, 0], [0, 0, 3, 0]]
 BROKEN = {
     "missing": (lambda at: at / "nowhere.nii", "volume-missing"),
-    "a file taken for a folder": (lambda at: write_bytes(at / "f", b"x") / "volume.nii", "volume-missing"),
+    "a file taken for a folder": (
+        lambda at: write_bytes(at / "f", b"x") / "volume.nii",
+        "volume-missing",
+    ),
     "a null in the name": (lambda at: at / "a\0b.nii", "volume-missing"),
     "a folder": (lambda at: at, "volume-no-dicom"),
     "empty": (lambda at: write_bytes(at / "empty.nii", b""), "volume-empty"),
-    "an empty gzip": (lambda at: write_bytes(at / "empty.nii.gz", gzip.compress(b"")), "volume-empty"),
+    "an empty gzip": (
+        lambda at: write_bytes(at / "empty.nii.gz", gzip.compress(b"")),
+        "volume-empty",
+    ),
     "text": (lambda at: write_bytes(at / "text.nii", b"volume_id\tpath\n" * 40), "volume-format"),
     "packed text": (
         lambda at: write_bytes(at / "text.nii.gz", gzip.compress(b"hello " * 90)),
@@ -373,18 +406,36 @@ BROKEN = {
         lambda at: write_bytes(at / "noise.nii", np.random.default_rng(0).bytes(4000)),
         "volume-format",
     ),
-    "dicom": (lambda at: write_bytes(at / "image.dcm", bytes(128) + b"DICM" + bytes(500)), "volume-format"),
+    "dicom": (
+        lambda at: write_bytes(at / "image.dcm", bytes(128) + b"DICM" + bytes(500)),
+        "volume-format",
+    ),
     "zip": (lambda at: zipped(at / "series.zip"), "volume-no-dicom"),
     "analyze": (analyze, "volume-orientation"),
-    "half a gzip": (lambda at: truncated(saved(at / "half.nii.gz", noise()), 0.5), "volume-truncated"),
-    "half a plain file": (lambda at: truncated(saved(at / "half.nii", noise()), 0.5), "volume-truncated"),
-    "only a header": (lambda at: truncated(saved(at / "head.nii", noise()), 0.045), "volume-truncated"),
-    "a wrong gzip checksum": (lambda at: flipped_bit(saved(at / "bit.nii.gz", noise())), "volume-corrupt"),
+    "half a gzip": (
+        lambda at: truncated(saved(at / "half.nii.gz", noise()), 0.5),
+        "volume-truncated",
+    ),
+    "half a plain file": (
+        lambda at: truncated(saved(at / "half.nii", noise()), 0.5),
+        "volume-truncated",
+    ),
+    "only a header": (
+        lambda at: truncated(saved(at / "head.nii", noise()), 0.045),
+        "volume-truncated",
+    ),
+    "a wrong gzip checksum": (
+        lambda at: flipped_bit(saved(at / "bit.nii.gz", noise())),
+        "volume-corrupt",
+    ),
     "an unknown data type": (
         lambda at: patched(saved(at / "type.nii", noise()), 70, "<h", 4711),
         "volume-corrupt",
     ),
-    "nine dimensions": (lambda at: patched(saved(at / "dims.nii", noise()), 40, "<h", 9), "volume-corrupt"),
+    "nine dimensions": (
+        lambda at: patched(saved(at / "dims.nii", noise()), 40, "<h", 9),
+        "volume-corrupt",
+    ),
     "a negative dimension": (
         lambda at: patched(saved(at / "dims.nii", noise()), 44, "<h", -5),
         "volume-corrupt",
@@ -395,7 +446,10 @@ BROKEN = {
     ),
     "no voxels": (lambda at: patched(saved(at / "none.nii", noise()), 44, "<h", 0), "volume-shape"),
     "one sagittal image": (lambda at: saved(at / "one.nii", noise((1, 20, 20))), "volume-shape"),
-    "one line of voxels": (lambda at: patched(saved(at / "line.nii", noise()), 40, "<h", 1), "volume-shape"),
+    "one line of voxels": (
+        lambda at: patched(saved(at / "line.nii", noise()), 40, "<h", 1),
+        "volume-shape",
+    ),
     "vectors": (
         lambda at: saved(at / "warp.nii", noise((8, 8, 8, 1, 3), np.float32), intent_code=1007),
         "volume-shape",
@@ -408,23 +462,38 @@ BROKEN = {
         "volume-geometry",
     ),
     "all zero": (lambda at: with_affine(at / "zero.nii", np.zeros((3, 4))), "volume-geometry"),
-    "nan affine": (lambda at: with_affine(at / "nan.nii", np.full((3, 4), np.nan)), "volume-geometry"),
+    "nan affine": (
+        lambda at: with_affine(at / "nan.nii", np.full((3, 4), np.nan)),
+        "volume-geometry",
+    ),
     "sheared": (lambda at: with_affine(at / "shear.nii", SHEARED), "volume-geometry"),
     "coplanar axes": (
         lambda at: with_affine(at / "plane.nii", [[1, 0, 0.7, 0], [0, 1, 0.7, 0], [0, 0, 0, 0]]),
         "volume-geometry",
     ),
     "kilometres": (lambda at: with_affine(at / "far.nii", np.eye(4)[:3] * 1e3), "volume-geometry"),
-    "nanometres": (lambda at: with_affine(at / "near.nii", np.eye(4)[:3] * 1e-3), "volume-geometry"),
-    "constant": (lambda at: saved(at / "flat.nii", np.full((9, 9, 9), 7, np.int16)), "volume-constant"),
+    "nanometres": (
+        lambda at: with_affine(at / "near.nii", np.eye(4)[:3] * 1e-3),
+        "volume-geometry",
+    ),
+    "constant": (
+        lambda at: saved(at / "flat.nii", np.full((9, 9, 9), 7, np.int16)),
+        "volume-constant",
+    ),
     "all frames constant": (
         lambda at: saved(at / "flat4.nii", np.zeros((9, 9, 9, 3), np.int16)),
         "volume-constant",
     ),
-    "all nan": (lambda at: saved(at / "nan.nii", np.full((9, 9, 9), np.nan, np.float32)), "volume-nonfinite"),
+    "all nan": (
+        lambda at: saved(at / "nan.nii", np.full((9, 9, 9), np.nan, np.float32)),
+        "volume-nonfinite",
+    ),
     "ct": (lambda at: saved(at / "ct.nii.gz", ct()), "volume-ct"),
     "labels": (lambda at: saved(at / "labels.nii.gz", labels()), "volume-labels"),
-    "labels by intent": (lambda at: saved(at / "intent.nii.gz", noise(), intent_code=1002), "volume-labels"),
+    "labels by intent": (
+        lambda at: saved(at / "intent.nii.gz", noise(), intent_code=1002),
+        "volume-labels",
+    ),
     "a pair without its image": (pair_without_image, "volume-missing"),
 }
 
@@ -440,7 +509,9 @@ def test_what_gunzip_would_mend_is_named(tmp_path):
     ):
         with pytest.raises(VolumeError, match=message):
             read(write_bytes(tmp_path / "b.nii.gz", data))
-    assert np.array_equal(read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise())
+    assert np.array_equal(
+        read(write_bytes(tmp_path / "b.nii.gz", packed + bytes(512))).voxels, noise()
+    )
 
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
@@ -454,14 +525,16 @@ def test_a_grid_too_small_for_its_voxels_is_refused_and_padding_is_not(tmp_path,
 
     def written(columns: int, behind: int) -> Path:
         data = bytearray(plain + bytes(behind))
-        struct.pack_into("<h", data, 42, columns)                                       # dim[1]
+        struct.pack_into("<h", data, 42, columns)  # dim[1]
         path.write_bytes(gzip.compress(bytes(data), 1) if suffix.endswith("gz") else bytes(data))
         return path
 
     assert code_of(written(shape[0] - 1, 0)) == "volume-corrupt"
     for behind, expected in ((4095, ""), (2 * voxels.nbytes, "2 more frames")):
         volume = read(written(shape[0], behind))
-        np.testing.assert_array_equal(volume.voxels, nibabel.load(tmp_path / "made.nii").get_fdata())
+        np.testing.assert_array_equal(
+            volume.voxels, nibabel.load(tmp_path / "made.nii").get_fdata()
+        )
         assert expected in " ".join(volume.notes) and (
             expected or not any("frames" in note for note in volume.notes)
         )
@@ -508,7 +581,10 @@ def test_mr_is_no_label_map_however_flat_the_ground_it_stands_on(tmp_path, groun
     bodies = {"mr": greys, "map": 100 + labels(), "mask": np.full(inside.shape, 100)}
     paths = {name: tmp_path / f"{name}.nii.gz" for name in bodies}
     for name, body in bodies.items():
-        saved(paths[name], np.pad(np.where(inside, body.astype(np.int32), air), 12, constant_values=ground))
+        saved(
+            paths[name],
+            np.pad(np.where(inside, body.astype(np.int32), air), 12, constant_values=ground),
+        )
     assert read(paths["mr"]).voxels.size == 64**3
     assert [code_of(paths[name]) for name in ("map", "mask")] == ["volume-labels"] * 2
 
@@ -536,7 +612,9 @@ except VolumeError as fault:
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the size of a process is read from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the size of a process is read from /proc"
+)
 def test_a_volume_within_the_limits_is_no_larger_for_a_moments_lack_of_memory(tmp_path):
     """100 MB of voxels where 32 MB are left: nothing is wrong with the volume, and it is refused as one to be
     tried again."""
@@ -553,7 +631,9 @@ def test_a_volume_within_the_limits_is_no_larger_for_a_moments_lack_of_memory(tm
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(integers(0, 351), integers(0, 255), integers(0, 351), integers(0, 255))
-def test_no_header_byte_leads_to_anything_but_slices_or_a_refusal(tmp_path, at, value, also_at, also):
+def test_no_header_byte_leads_to_anything_but_slices_or_a_refusal(
+    tmp_path, at, value, also_at, also
+):
     path = saved(tmp_path / "fuzz.nii", noise((6, 7, 5)))
     patched(patched(path, at, "B", value), also_at, "B", also)
     try:
@@ -585,16 +665,26 @@ def test_the_stack_names_its_source_and_checksum(tmp_path):
 
 def test_a_volume_is_named_by_its_file_without_suffix():
     names = {
-        "a.nii.gz": "a", "a.b.nii": "a.b", "A.NII.GZ": "A", "x.img": "x", "plain": "plain", "x.dcm": "x",
+        "a.nii.gz": "a",
+        "a.b.nii": "a.b",
+        "A.NII.GZ": "A",
+        "x.img": "x",
+        "plain": "plain",
+        "x.dcm": "x",
         ".nii": ".nii",
     }
     assert {name: volume_name(Path("folder", name)) for name in names} == names
 
 
 REFUSED = {
-    "ct_slicerio_chest4": "volume-ct", "ct_ts_example": "volume-ct", "lab_spl_abdomen": "volume-labels",
-    "lab_spl_brain": "volume-labels", "lab_spl_headneck": "volume-labels", "lab_spl_knee": "volume-labels",
-    "abd_dbdicom_loc": "volume-localizer", "pelvis_px0218_loc": "volume-localizer",
+    "ct_slicerio_chest4": "volume-ct",
+    "ct_ts_example": "volume-ct",
+    "lab_spl_abdomen": "volume-labels",
+    "lab_spl_brain": "volume-labels",
+    "lab_spl_headneck": "volume-labels",
+    "lab_spl_knee": "volume-labels",
+    "abd_dbdicom_loc": "volume-localizer",
+    "pelvis_px0218_loc": "volume-localizer",
     "leg_knee_fodicom_enh": "volume-single",
 }
 """Of the real volumes: CT, label maps, localisers, and nineteen images of one slice over time."""
@@ -606,7 +696,9 @@ def test_real_volumes_become_slices_or_a_sentence(shared):
     slices that are counted here."""
     last_seen: dict[str, int] = {}
     for row in read_tsv(shared / "data" / "regions.tsv"):
-        last_seen[row["volume_id"]] = max(int(row["last_slice"]), last_seen.get(row["volume_id"], 0))
+        last_seen[row["volume_id"]] = max(
+            int(row["last_slice"]), last_seen.get(row["volume_id"], 0)
+        )
     for row in read_tsv(shared / "data" / "volumes.tsv"):
         name, path = row["volume_id"], shared / "data" / row["path"]
         if name in REFUSED:
@@ -623,9 +715,13 @@ def test_a_file_that_holds_no_series_wants_no_digits(tmp_path, digits):
     """Digits name a DICOM series of a folder, an archive or an object; behind a NIfTI there is none to look
     for."""
     volume = tmp_path / "calf.nii.gz"
-    nibabel.save(nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(20, 20, 20)), np.eye(4)), volume)
+    nibabel.save(
+        nibabel.Nifti1Image(np.random.default_rng(0).normal(size=(20, 20, 20)), np.eye(4)), volume
+    )
     with pytest.raises(VolumeError) as refusal:
         read(Path(f"{volume}#{digits}"))
-    assert refusal.value.code == "volume-series" and f"Leave #{digits} out" in refusal.value.sentence
+    assert (
+        refusal.value.code == "volume-series" and f"Leave #{digits} out" in refusal.value.sentence
+    )
     with pytest.raises(VolumeError, match="twelve hexadecimal digits"):
         read(Path(f"{tmp_path}#12"))

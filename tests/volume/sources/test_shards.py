@@ -61,7 +61,10 @@ def surveyed(folder: Path, out: Path, each: int = 2) -> tuple[Survey, int, int]:
 
 
 def lists(out: Path) -> dict[str, tuple[bytes, int]]:
-    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in (out / "shards").glob("*l")}
+    return {
+        path.name: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in (out / "shards").glob("*l")
+    }
 
 
 PATHS = [f"{place}/{name}.nii" for place in "abcd" for name in ("t1", "t1-2", "t2")]
@@ -78,13 +81,19 @@ def test_what_was_in_a_shard_stays_in_it_whatever_comes(
     folder, out = archive(home / "in", first), home / "out"
     surveyed(folder, out, each)
     before = lists(out)
-    survey, fresh, gone = surveyed(archive(folder, [name for name in later if name not in first]), out, each)
+    survey, fresh, gone = surveyed(
+        archive(folder, [name for name in later if name not in first]), out, each
+    )
     assert (fresh, gone) == (len(set(later) - set(first)), 0)
     assert before.items() <= lists(out).items()
     rows = {number: iter(read_list(out, number)) for number in survey.shards}
     ordered = [next(rows[number]) for number, count in survey.order for _ in range(count)]
     assert [Path(one.path) for one in ordered] == sorted(folder / name for name in {*first, *later})
-    assert len({one.volume_id.casefold() for one in ordered}) == survey.volumes == len({*first, *later})
+    assert (
+        len({one.volume_id.casefold() for one in ordered})
+        == survey.volumes
+        == len({*first, *later})
+    )
 
 
 def test_a_change_of_workers_or_of_the_size_of_shards_cuts_nothing_anew(tmp_path: Path) -> None:
@@ -95,7 +104,9 @@ def test_a_change_of_workers_or_of_the_size_of_shards_cuts_nothing_anew(tmp_path
     assert lists(tmp_path / "out") == before and len(before) == 5
 
 
-def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(tmp_path: Path) -> None:
+def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(
+    tmp_path: Path,
+) -> None:
     folder, out = archive(tmp_path / "in", [f"v{at}.nii" for at in range(6)]), tmp_path / "out"
     surveyed(folder, out)
     before = lists(out)
@@ -108,7 +119,11 @@ def test_a_changed_file_changes_its_list_alone_and_one_that_is_gone_leaves_it(tm
     shard_rows(out, 2).write_text("rows")
     survey, fresh, gone = surveyed(folder, out)
     assert (fresh, gone) == (0, 2)
-    assert survey.shards == (0, 1) and not shard_list(out, 2).exists() and not shard_rows(out, 2).exists()
+    assert (
+        survey.shards == (0, 1)
+        and not shard_list(out, 2).exists()
+        and not shard_rows(out, 2).exists()
+    )
 
 
 @pytest.mark.parametrize("left", [True, False], ids=["an empty folder", "nothing"])
@@ -119,15 +134,21 @@ def test_an_archive_that_is_not_mounted_takes_no_shard_with_it(left: bool, tmp_p
     folder.rename(tmp_path / "elsewhere")
     if left:
         folder.mkdir()
-    with pytest.raises(ConfigError, match=r"no volume any more, of 5 in the survey .*shard-archive-gone"):
+    with pytest.raises(
+        ConfigError, match=r"no volume any more, of 5 in the survey .*shard-archive-gone"
+    ):
         write_survey(out, find([folder, tmp_path / "elsewhere"]), 2, {})
     assert lists(out) == before
 
 
-def test_a_path_that_never_was_is_refused_and_a_volume_that_was_named_is_not(tmp_path: Path) -> None:
+def test_a_path_that_never_was_is_refused_and_a_volume_that_was_named_is_not(
+    tmp_path: Path,
+) -> None:
     """Of the latter the next answer says that it is missing, as `fovnet predict` does."""
     folder, out = archive(tmp_path / "in", ["v0.nii", "v1.nii"]), tmp_path / "out"
-    with pytest.raises(ConfigError, match=r"arhcive: there is no such file or folder.*shard-path-missing"):
+    with pytest.raises(
+        ConfigError, match=r"arhcive: there is no such file or folder.*shard-path-missing"
+    ):
         write_survey(out, find([folder, tmp_path / "arhcive"]), 2, {})
     assert not out.exists()
     named = [folder / "v0.nii", folder / "v1.nii"]
@@ -157,7 +178,9 @@ def test_names_that_no_table_can_hold_come_back_from_a_list(tmp_path: Path) -> N
     names = ["caf\udce9.nii", "tab\there.nii", "line\nend.nii", "separator\u2028.nii"]
     folder = archive(tmp_path / "in", names)
     surveyed(folder, tmp_path / "out", 9)
-    assert {one.path for one in read_list(tmp_path / "out", 0)} == {str(folder / name) for name in names}
+    assert {one.path for one in read_list(tmp_path / "out", 0)} == {
+        str(folder / name) for name in names
+    }
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"fovnet": 1}\n{"my": "own"}\n', b"\xff\n\xff"])

@@ -25,7 +25,9 @@ from fovnet.volume.sources.source import read, source_of
 OPENED: list[str] = []
 sys.addaudithook(
     lambda event, given: (
-        OPENED.append(os.fsdecode(given[0])) if event == "open" and isinstance(given[0], str) else None
+        OPENED.append(os.fsdecode(given[0]))
+        if event == "open" and isinstance(given[0], str)
+        else None
     )
 )
 
@@ -37,7 +39,7 @@ def opened(path: Path) -> int:
 
 def answered(path: Path) -> dict[str, object]:
     """What prediction does with one path, but for the networks."""
-    source, = find([path]).sources
+    (source,) = find([path]).sources
     OPENED.clear()
     bytes_to_read(source)
     source = source.now()
@@ -65,9 +67,11 @@ def test_images_of_a_series_that_was_found_are_opened_for_pixels_and_checksum_al
 
 
 @pytest.mark.parametrize("name", ["nifti-1", "nifti-2", "nrrd", "metaimage", "mgh"])
-def test_what_finding_found_travels_to_another_process(tmp_path: Path, made: ModuleType, name: str) -> None:
+def test_what_finding_found_travels_to_another_process(
+    tmp_path: Path, made: ModuleType, name: str
+) -> None:
     path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
-    source, = find([path]).sources
+    (source,) = find([path]).sources
     there = pickle.loads(pickle.dumps(source))
     assert there == source and there.format and there.reader is source.reader
     assert np.array_equal(read(there).voxels, made.body().voxels)
@@ -79,7 +83,11 @@ def test_the_headers_of_a_series_do_not_travel(tmp_path: Path, write: SimpleName
     stack = slice_volume(source)
     assert source.beside == [] and source.series is not None
     there = pickle.loads(pickle.dumps(source))
-    assert "series" not in vars(there) and there.files == source.files and there.checksum == stack.checksum
+    assert (
+        "series" not in vars(there)
+        and there.files == source.files
+        and there.checksum == stack.checksum
+    )
 
 
 def test_a_file_that_was_replaced_since_it_was_found_is_read_as_what_it_is(
@@ -124,7 +132,7 @@ def test_the_checksum_of_several_files_and_of_an_address_is_that_of_their_checks
     assert source_of(header).files == tuple(files)
     assert source_of(header).checksum == joined(map(checksum, files))
     folder = write.save(tmp_path / "series", write.images(write.noise()))
-    series, = find([folder]).series
+    (series,) = find([folder]).series
     named = source_of(address(folder, series["series"]))
     assert named.checksum == joined([*map(checksum, sorted(folder.iterdir())), series["series"]])
     assert named.beside == source_of(folder).beside == []
