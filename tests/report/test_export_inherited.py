@@ -19,7 +19,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.exports.inherited import MAY_BE_EMPTY
 from fovnet.report.exports.structured import structured_report, write_report
-from fovnet.volume.dicom.header import quietly
+from fovnet.volume.dicom.header import without_warnings
 from tests.report.exported import answered, body
 
 WRONG = [  # attribute, value representation, bytes in the file
@@ -104,7 +104,7 @@ def test_a_report_is_made_without_a_value_that_is_not_valid_and_names_it(
 def test_a_value_that_is_only_unusual_is_kept(series, tmp_path, name, representation, value, text):
     answer = with_bytes(series, tmp_path / "series", name, representation, value)
     notes = []
-    with quietly():
+    with without_warnings():
         report = pydicom.dcmread(write_report(answer, DEFAULT, tmp_path / "sr", notes.append))
         element = report[name]
     assert (notes, str(element.value)) == ([], text)

@@ -47,8 +47,8 @@ from fovnet.report.exports.originals import (
 )
 from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.header import dataset_of, quietly
-from fovnet.volume.dicom.pixels import with_transfer_syntax
+from fovnet.volume.dicom.header import read_dataset, without_warnings
+from fovnet.volume.dicom.pixels import set_transfer_syntax
 from fovnet.words import listed
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
@@ -82,7 +82,7 @@ def refuse_beside_sources(answers: Path, folder: Path) -> None:
             )
 
 
-@quietly()
+@without_warnings()
 def write_copies(
     answer: StoredAnswer,
     vocabulary: Vocabulary,
@@ -166,8 +166,8 @@ class Copy:
     def _relabelled(self) -> Any:
         """The source with the copy's anatomy, and still its own UIDs."""
         with despite_header(self.answer, "that cannot be copied"):
-            dataset = dataset_of(self.source.item, pixels=True)
-            with_transfer_syntax(dataset)
+            dataset = read_dataset(self.source.item, pixels=True)
+            set_transfer_syntax(dataset)
             _relabel(dataset, self.anatomy, overruled=self.overruled)
             return dataset
 

@@ -11,7 +11,7 @@ from pydicom import dcmread
 
 from fovnet.errors import FovnetError, ModelError
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.header import quietly
+from fovnet.volume.dicom.header import without_warnings
 from fovnet.volume.dicom.survey import survey
 
 
@@ -61,7 +61,7 @@ def made_from(path: Path) -> tuple[str, str] | None:
     file."""
     if not path.exists() or not is_our_dicom(path):
         return None
-    with quietly():
+    with without_warnings():
         header = dcmread(
             path,
             specific_tags=[
@@ -99,7 +99,7 @@ def is_our_dicom(path: Path) -> bool:
     """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to change; False
     if it cannot be read."""
     try:
-        with quietly():
+        with without_warnings():
             header = dcmread(
                 path, specific_tags=["Modality", "Manufacturer", "OriginalAttributesSequence"]
             )

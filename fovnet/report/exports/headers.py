@@ -23,7 +23,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.report.exports.originals import header_of
 from fovnet.volume.collection.body_part import read_body_part
-from fovnet.volume.dicom.header import quietly
+from fovnet.volume.dicom.header import without_warnings
 
 COLUMNS = (
     "volume_id",
@@ -111,7 +111,7 @@ class Compared:
         return frozenset(one.region for one in self.answer.statements if not one.is_sure)
 
 
-@quietly()
+@without_warnings()
 def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Compared]:
     """One entry per answer on DICOM images; other answers have no header to compare with."""
     compared = []

@@ -17,7 +17,7 @@ from pydicom.multival import MultiValue
 from pydicom.sequence import Sequence
 from pydicom.valuerep import DA, DT, STR_VR, TM
 
-from fovnet.volume.dicom.header import many, text
+from fovnet.volume.dicom.header import text, values_of
 
 # what must be present, though it may be empty (Type 2), and is often missing
 MAY_BE_EMPTY = (
@@ -107,7 +107,7 @@ def _mend(dataset: Any, tag: Any) -> bool:
 
 def _is_valid(tag: Any, representation: str, value: Any) -> bool:
     """Whether a value reads as one of this representation; an empty one does."""
-    values = [text(each) for each in many(value)]
+    values = [text(each) for each in values_of(value)]
     if representation == "SQ" or "\ufffd" in "".join(values):
         return False
     if isinstance(value, MultiValue | list) and len(values) > 1 and dictionary_VM(tag) == "1":

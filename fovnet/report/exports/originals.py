@@ -20,7 +20,7 @@ from fovnet.decision.kept import unchanged
 from fovnet.errors import FovnetError, ModelError
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.header import quietly, whole_header
+from fovnet.volume.dicom.header import read_whole_header, without_warnings
 from fovnet.volume.dicom.reading import images_of
 from fovnet.volume.dicom.source import Item
 from fovnet.volume.sources.source import source_of
@@ -52,7 +52,7 @@ class Original:
         return replace(self, frames=() if frames == (0,) else frames) if frames else None
 
 
-@quietly()
+@without_warnings()
 def originals_of(answer: StoredAnswer) -> list[Original]:
     """The objects behind an answer, in the order of its slices.
 
@@ -69,15 +69,15 @@ def originals_of(answer: StoredAnswer) -> list[Original]:
             f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
             "one of them. Give each its own, and predict again.",
         )
-    sources = [Original(item, whole_header(item), ()) for (item,) in objects.values()]
+    sources = [Original(item, read_whole_header(item), ()) for (item,) in objects.values()]
     return [found for source in sources if (found := source.only(answer.images)) is not None]
 
 
-@quietly()
+@without_warnings()
 def header_of(answer: StoredAnswer) -> Any:
     """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `originals_of`,
     but not "export-no-uid"."""
-    return whole_header(min(next(iter(_objects(answer).values()))))
+    return read_whole_header(min(next(iter(_objects(answer).values()))))
 
 
 def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
@@ -140,7 +140,7 @@ def despite_header(answer: StoredAnswer, wrong: str) -> Iterator[None]:
     """Exceptions raised within by unusual header values, whose text may contain a name, become ModelError
     "export-header" with what is `wrong` about the header, and the attribute if it is known."""
     try:
-        with quietly():
+        with without_warnings():
             yield
     except (FovnetError, OSError, MemoryError):
         raise

@@ -24,7 +24,7 @@ from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.source import is_archive
-from fovnet.volume.dicom.survey import Advance, series_called, survey
+from fovnet.volume.dicom.survey import Advance, find_series, survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
 
@@ -108,7 +108,7 @@ def _add(gathered: Gathered, taken: Sequence[tuple[Mapping[str, Any], Frame]]) -
 
 def _first_image(path: Path, series: str) -> Frame:
     """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
-    named = series_called(split_address(path)[0], series)
+    named = find_series(split_address(path)[0], series)
     if named is None:
         raise VolumeError(
             "volume-series", f"{path}: the series {series} no longer exists. Collect again."

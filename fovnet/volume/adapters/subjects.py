@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from fovnet.volume.dicom.demographics import Demographics
-from fovnet.volume.dicom.groups import grouped
+from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.people import spelling_of
 from fovnet.words import several
 
@@ -45,7 +45,7 @@ class Subjects:
 def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
     """The people of these volumes."""
     subjects = Subjects()
-    for together in grouped(volumes, map(_claim, volumes)).values():
+    for together in group_by_key(volumes, map(_claim, volumes)).values():
         people, unclear = _people(together)
         for number, own in enumerate(people):
             others = [
@@ -83,7 +83,7 @@ def _claim(volume: Portrayed) -> tuple[str, str]:
 
 def _people(volumes: Sequence[Portrayed]) -> tuple[list[list[Portrayed]], list[Portrayed]]:
     """(the volumes of each person, those that may be of several people)."""
-    by_person = grouped(volumes, (volume.person for volume in volumes))
+    by_person = group_by_key(volumes, (volume.person for volume in volumes))
     most = max(person.told for person in by_person)
     people: list[list[Demographics]] = []
     unclear: list[Demographics] = []

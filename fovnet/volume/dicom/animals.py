@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from fovnet.volume.dicom.header import getter, many, text
+from fovnet.volume.dicom.header import getter, text, values_of
 
 NOTE = "an animal, by its header: the regions are those of people"
 UNCLEAR = "its header names a species or breed that is not known: the regions are those of people"
@@ -83,13 +83,13 @@ def has_unclear_species(get: Callable[[str], Any]) -> bool:
 
 
 def _species_codes(get: Callable[[str], Any]) -> frozenset[str]:
-    items = map(getter, many(get("PatientSpeciesCodeSequence")))
+    items = map(getter, values_of(get("PatientSpeciesCodeSequence")))
     return frozenset(text(code("CodeValue")).upper() for code in items) - {""}
 
 
 def _descriptions(get: Callable[[str], Any]) -> list[str]:
     """The words of species, breed and strain, as capitals; those that tell nothing are left out."""
     values = [get(key) for key in DESCRIPTIONS]
-    values += [getter(item)("CodeMeaning") for key in SEQUENCES for item in many(get(key))]
+    values += [getter(item)("CodeMeaning") for key in SEQUENCES for item in values_of(get(key))]
     words = (" ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split()) for value in values)
     return [own for own in words if not UNKNOWN.fullmatch(own)]

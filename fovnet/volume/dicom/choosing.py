@@ -8,16 +8,16 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
-from fovnet.volume.dicom.positions import LEAST
+from fovnet.volume.dicom.positions import LEAST_IMAGES
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
-from fovnet.volume.dicom.survey import Survey, series_called, survey
+from fovnet.volume.dicom.survey import DicomSurvey, find_series, survey
 from fovnet.volume.dicom.triage import INCLUDABLE
-from fovnet.volume.dicom.uids import why_apart
+from fovnet.volume.dicom.uids import difference
 from fovnet.words import several
 
-LISTED = 6  # most series listed in a message
-CODES = {
+MOST_LISTED = 6  # most series listed in a message
+CODE_BY_KIND = {
     "no-pixels": "volume-no-pixels",
     "colour": "volume-rgb",
     "screenshot": "volume-screenshot",
@@ -32,7 +32,7 @@ CODES = {
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SeriesChoice:
     """The series that a path means.
 
     unread  number of objects beside it that could not be used; 0 if the path is its address
@@ -63,7 +63,7 @@ class Chosen:
         )
 
 
-def chosen(path: Path) -> Chosen:
+def choose_series(path: Path) -> SeriesChoice:
     """The series that a path means.  Raises VolumeError if it means none, or several."""
     place, wanted = split_address(Path(path))
     if wanted and not place.exists():
@@ -73,25 +73,25 @@ def chosen(path: Path) -> Chosen:
             f"with the same #{wanted}.",
         )
     if wanted:
-        named = series_called(place, wanted)
+        named = find_series(place, wanted)
         if named is None:
             listing = _listing(place, survey(place))
             raise VolumeError("volume-series", f"{path}: no such series in {place}. {listing}")
         if named.kind and named.kind not in INCLUDABLE:
             raise VolumeError(_code(named), f"{path}: {named.reason}. Give an MR series.")
-        return Chosen(str(path), named, 0)
+        return SeriesChoice(str(path), named, 0)
     found = survey(place)
     if len(found.readable) == 1:
-        return Chosen(str(path), found.readable[0], len(found.unread))
+        return SeriesChoice(str(path), found.readable[0], len(found.unread))
     if found.readable:
         raise VolumeError(
             "volume-several",
             f"{path}: {len(found.readable)} volumes. Name one of them. {_listing(place, found)}",
         )
-    raise _nothing(place, found)
+    raise _refusal_of_place(place, found)
 
 
-def _nothing(place: Path, found: Survey) -> VolumeError:
+def _refusal_of_place(place: Path, found: DicomSurvey) -> VolumeError:
     """The refusal of a place without a readable volume."""
     if not found.series:
         if found.unread:
@@ -127,7 +127,7 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
         )
     codes = {_code(series) for series in found.series}
     remedy = "Give an MR series of several images."
-    if codes <= {CODES[kind] for kind in INCLUDABLE}:
+    if codes <= {CODE_BY_KIND[kind] for kind in INCLUDABLE}:
         remedy = (
             "Name a series after # to read it anyway (with predict also --include "
             f"{found.series[0].kind})."
@@ -137,12 +137,12 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
     study_uids = {first.facts.study_uid for first in firsts}
     if (
         codes == {"volume-single"}
-        and len(firsts) >= LEAST
+        and len(firsts) >= LEAST_IMAGES
         and len(firsts) in (len(series_uids), len(study_uids))
     ):
         level = "series" if len(series_uids) == len(firsts) else "study"
         remedy = (
-            f"Each image has a {level} UID of its own, and {why_apart(firsts)}. If they are one stack, "
+            f"Each image has a {level} UID of its own, and {difference(firsts)}. If they are one stack, "
             "give them one StudyInstanceUID and SeriesInstanceUID, and one value of what differs."
         )
     elif codes == {"volume-single"} and not place.is_dir():
@@ -164,25 +164,25 @@ def _nothing(place: Path, found: Survey) -> VolumeError:
 
 def _names(unread: Sequence[Unread]) -> str:
     """The names of the members or files, at most LISTED."""
-    named = ", ".join(one.item.member or one.item.path.name for one in unread[:LISTED])
-    return named + (f" and {len(unread) - LISTED} more" if len(unread) > LISTED else "")
+    named = ", ".join(one.item.member or one.item.path.name for one in unread[:MOST_LISTED])
+    return named + (f" and {len(unread) - MOST_LISTED} more" if len(unread) > MOST_LISTED else "")
 
 
 def _code(series: Series) -> str:
     return (
         "volume-ct"
         if series.frames[0].facts.modality == "CT" and series.kind == "modality"
-        else CODES[series.kind]
+        else CODE_BY_KIND[series.kind]
     )
 
 
-def _listing(place: Path, found: Survey) -> str:
+def _listing(place: Path, found: DicomSurvey) -> str:
     """The series of a place, listed for a message, and the number of objects that could not be used."""
     lines = []
-    for series in found.series[:LISTED]:
+    for series in found.series[:MOST_LISTED]:
         size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
         lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
-    more = len(found.series) - LISTED
+    more = len(found.series) - MOST_LISTED
     listed = (
         "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "."
         if lines

@@ -31,22 +31,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.header import dataset_of, quietly
+from fovnet.volume.dicom.header import read_dataset, without_warnings
 from fovnet.volume.dicom.source import Item
 
 if TYPE_CHECKING:
     from pydicom.uid import UID
 
-ENDED = "the decoder ended"
+ENDED_REASON = "the decoder ended"
 UNSUPPORTED = "no decoder"
 DECOMPRESS = "Decompress the series with its archive's tools, or gdcmconv --raw."
 PACKAGES = Path(__file__).resolve().parents[3]  # where fovnet lies
 CONTAINERS = (8, 16, 32)  # bits that a decoded pixel may take
-LACKING = re.compile(
+UNSUPPORTED_WORDS = re.compile(
     r"\w+: .*(does not support|Unable to decode (un)?signed|cannot decode|are supported).*"
 )
 """What pydicom's plugins say of data that they do not try to decode."""
-DAMAGE = re.compile(
+DAMAGE_WORDS = re.compile(
     rb"premature end|bad Huffman|Bogus|Unsupported marker|Invalid JPEG|Corrupt JPEG data: [a-z]"
 )
 
@@ -76,14 +76,14 @@ class Decoder:
             child.stdin.flush()
             planes = []
             for _ in indices:
-                answer = json.loads(child.stdout.readline() or json.dumps({"why": ENDED}))
+                answer = json.loads(child.stdout.readline() or json.dumps({"why": ENDED_REASON}))
                 if "why" in answer:
                     raise ValueError(answer["why"])
                 stored = np.frombuffer(child.stdout.read(answer["bytes"]), dtype=answer["dtype"])
                 planes.append(stored.reshape(answer["shape"]))
         except (ValueError, OSError) as fault:
-            ended = isinstance(fault, OSError) or str(fault) == ENDED
-            starved = (ended and _ended_by(child) == -signal.SIGKILL) or str(
+            ended = isinstance(fault, OSError) or str(fault) == ENDED_REASON
+            starved = (ended and _exit_status(child) == -signal.SIGKILL) or str(
                 fault
             ) == MemoryError.__name__
             self.close()
@@ -134,7 +134,7 @@ class Decoder:
             child.wait()
 
 
-def _ended_by(child: subprocess.Popen[bytes]) -> int | None:
+def _exit_status(child: subprocess.Popen[bytes]) -> int | None:
     """The exit status of a child that no longer answers, negative for a signal; None if it has not ended
     within 5 s."""
     with suppress(subprocess.TimeoutExpired):
@@ -161,8 +161,10 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
     for index in job["indices"]:
         before = os.fstat(2).st_size
         try:
-            with quietly():
-                dataset = dataset or dataset_of(Item(Path(job["path"]), job["member"]), pixels=True)
+            with without_warnings():
+                dataset = dataset or read_dataset(
+                    Item(Path(job["path"]), job["member"]), pixels=True
+                )
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:  # decoders raise any exception for data they cannot decode
             responses.write(
@@ -172,7 +174,7 @@ def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
                 + b"\n"
             )
             return
-        if DAMAGE.search(os.pread(2, 1 << 16, before)):
+        if DAMAGE_WORDS.search(os.pread(2, 1 << 16, before)):
             responses.write(
                 json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n"
             )
@@ -187,7 +189,7 @@ def _is_unsupported(fault: Exception) -> bool:
     # pydicom: "Unable to decode as ...:", then a line for each plugin
     said = str(fault).splitlines()[1:]
     return isinstance(fault, NotImplementedError) or (
-        bool(said) and all(LACKING.fullmatch(line.strip()) for line in said)
+        bool(said) and all(UNSUPPORTED_WORDS.fullmatch(line.strip()) for line in said)
     )
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-from fovnet.volume.dicom.header import Facts
+from fovnet.volume.dicom.header import ObjectFacts
 from fovnet.volume.dicom.people import PLACEHOLDER, spelling_of
 
 DAYS_A_YEAR = 365.25
@@ -38,7 +38,7 @@ class Demographics:
     on_new_year: bool = False
 
     @classmethod
-    def of(cls, facts: Facts) -> Demographics:
+    def of(cls, facts: ObjectFacts) -> Demographics:
         """What these facts say."""
         age, year = age_years(facts.age), _year(facts.study_date)
         born = year - age if age is not None and year is not None else None

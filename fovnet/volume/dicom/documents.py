@@ -24,7 +24,7 @@ MEMBERS = tuple(
         (r"[^/]+\.kml", "a map"),
     )
 )
-CALLED = re.compile(
+DOCUMENT_SUFFIX = re.compile(
     r"\.(doc[xm]|dot[xm]|xls[xmb]|xlt[xm]|pp[ts][xm]|pot[xm]|vsdx|o?xps|od[tspgfb]|ot[tsp]|epub|pages|numbers|key|[jwe]ar|aar|aab|apks?|xapk"
     r"|ipa|whl|egg|xpi|crx|vsix|nupkg|npz|kmz|pth?|ckpt|keras|3mf|sketch|[ms]lx|cbz|kra|ora|h5p)",
     re.IGNORECASE,
@@ -43,11 +43,11 @@ def is_document(name: str, opening: bytes) -> bool:
     """Whether a zip archive is a document, from its name and first bytes alone: those name its first
     member."""
     length = int.from_bytes(opening[26:28], "little")
-    return is_called_document(name) or bool(
+    return has_document_suffix(name) or bool(
         document_kind([opening[30 : 30 + length].decode("utf-8", "replace")])
     )
 
 
-def is_called_document(name: str) -> bool:
+def has_document_suffix(name: str) -> bool:
     """Whether the suffix is that of a document, program or array."""
-    return bool(CALLED.fullmatch(PurePath(name).suffix))
+    return bool(DOCUMENT_SUFFIX.fullmatch(PurePath(name).suffix))

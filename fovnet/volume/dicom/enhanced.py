@@ -10,7 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.header import Facts, Frame, frame_from, getter, many, whole
+from fovnet.volume.dicom.header import (
+    Frame,
+    ObjectFacts,
+    getter,
+    make_frame,
+    values_of,
+    whole_number,
+)
 from fovnet.volume.dicom.source import Item
 from fovnet.volume.dicom.value_types import restore_types
 
@@ -32,8 +39,8 @@ GROUPS = (
     "CardiacSynchronizationSequence",
     "TemporalPositionSequence",
 )
-WITHIN = ("DiffusionGradientDirectionSequence",)  # nested in a group, with one item as well
-OF_ALL = (
+NESTED_GROUPS = ("DiffusionGradientDirectionSequence",)  # nested in a group, with one item as well
+OBJECT_KEYWORDS = (
     "SOPInstanceUID",
     "SOPClassUID",
     "Rows",
@@ -42,7 +49,7 @@ OF_ALL = (
     "InstanceNumber",
     "ComplexImageComponent",
 )
-CALLED_ELSEWHERE = {  # enhanced keyword to the classic keyword of the same attribute
+CLASSIC_KEYWORDS = {  # enhanced keyword to the classic keyword of the same attribute
     "EffectiveEchoTime": "EchoTime",
     "TemporalPositionIndex": "TemporalPositionIdentifier",
     "FrameAcquisitionNumber": "AcquisitionNumber",
@@ -53,37 +60,37 @@ CALLED_ELSEWHERE = {  # enhanced keyword to the classic keyword of the same attr
 }
 
 
-def enhanced_frames(item: Item, dataset: Any, facts: Facts) -> list[Frame]:
+def enhanced_frames(item: Item, dataset: Any, facts: ObjectFacts) -> list[Frame]:
     """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number of
     functional groups."""
     each = dataset.PerFrameFunctionalGroupsSequence
-    declared = whole(getter(dataset)("NumberOfFrames")) or 1
+    declared = whole_number(getter(dataset)("NumberOfFrames")) or 1
     if len(each) != declared:
         raise VolumeError(
             "volume-corrupt",
             f"{item}: {declared} frames, and functional groups for {len(each)}. Export it again.",
         )
-    shared = many(dataset.get("SharedFunctionalGroupsSequence"))
-    common = _flat(shared[0]) if shared else {}
-    top = {key: value for key in OF_ALL if (value := getter(dataset)(key)) is not None}
+    shared = values_of(dataset.get("SharedFunctionalGroupsSequence"))
+    common = _flatten_groups(shared[0]) if shared else {}
+    top = {key: value for key in OBJECT_KEYWORDS if (value := getter(dataset)(key)) is not None}
     frames = []
     for number, groups in enumerate(each, start=1):
-        frame = frame_from(item, facts, getter(_flat(groups), common, top), number)
+        frame = make_frame(item, facts, getter(_flatten_groups(groups), common, top), number)
         frames.append(replace(frame, instance=number))
     return frames
 
 
-def _flat(groups: Any) -> dict[str, Any]:
+def _flatten_groups(groups: Any) -> dict[str, Any]:
     """The elements of the first item of each functional group, and of sequences nested in it, by keyword;
     later groups take precedence."""
     found: dict[str, Any] = {}
     items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
     for item in items + [
-        sequence[0] for one in items for name in WITHIN if (sequence := one.get(name))
+        sequence[0] for one in items for name in NESTED_GROUPS if (sequence := one.get(name))
     ]:
         restore_types(item)
         get = getter(item)
         for key in (element.keyword for element in item):
             if key and (value := get(key)) is not None:
-                found[CALLED_ELSEWHERE.get(key, key)] = value
+                found[CLASSIC_KEYWORDS.get(key, key)] = value
     return found

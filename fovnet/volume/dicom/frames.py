@@ -13,19 +13,19 @@ from fovnet.errors import VolumeError
 from fovnet.volume.dicom.animals import has_unclear_species, is_animal
 from fovnet.volume.dicom.enhanced import enhanced_frames
 from fovnet.volume.dicom.header import (
-    PROTOCOL,
-    TIMES,
-    Facts,
+    PROTOCOL_KEYWORDS,
+    TIME_KEYWORDS,
     Frame,
-    dataset_of,
-    frame_from,
+    ObjectFacts,
     getter,
-    many,
-    quietly,
-    real,
+    make_frame,
+    read_dataset,
+    real_number,
     text,
+    values_of,
     vector,
-    whole,
+    whole_number,
+    without_warnings,
 )
 from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
 from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
@@ -53,15 +53,15 @@ MANUFACTURERS = {
 """The first word of a manufacturer's name, in capitals, to its name in tables."""
 
 
-def frames_of(item: Item) -> list[Frame]:
+def read_frames(item: Item) -> list[Frame]:
     """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises
     VolumeError."""
-    return frames_in(item, dataset_of(item, pixels=False))
+    return frames_of_dataset(item, read_dataset(item, pixels=False))
 
 
-def frames_in(item: Item, dataset: Any) -> list[Frame]:
-    """The images in the dataset of an object, as `frames_of`."""
-    with quietly():
+def frames_of_dataset(item: Item, dataset: Any) -> list[Frame]:
+    """The images in the dataset of an object, as `read_frames`."""
+    with without_warnings():
         get = getter(dataset)
         facts = _facts(get)
         if not facts.has_pixels and facts.sop_class in MR_IMAGES:
@@ -69,14 +69,14 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
                 "volume-truncated",
                 f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.",
             )
-        number = whole(get("NumberOfFrames"))
+        number = whole_number(get("NumberOfFrames"))
         if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
             raise VolumeError(
                 "volume-corrupt", f"{item}: {number} frames are impossible. Export it again."
             )
         if dataset.get("PerFrameFunctionalGroupsSequence") and facts.has_pixels:
             return enhanced_frames(item, dataset, facts)
-        frame = frame_from(item, facts, get, 1 if number > 1 else 0)
+        frame = make_frame(item, facts, get, 1 if number > 1 else 0)
         if is_mosaic(frame):
             return mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
@@ -90,9 +90,11 @@ def frames_in(item: Item, dataset: Any) -> list[Frame]:
         return [frame]
 
 
-def _facts(get: Callable[[str], Any]) -> Facts:
+def _facts(get: Callable[[str], Any]) -> ObjectFacts:
     photometric = text(get("PhotometricInterpretation")).upper()
-    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole(get("SamplesPerPixel")) in (
+    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole_number(
+        get("SamplesPerPixel")
+    ) in (
         0,
         1,
     )
@@ -100,7 +102,7 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")
     ).upper()
     has_pixels = get("Rows") is not None or get("Columns") is not None
-    return Facts(
+    return ObjectFacts(
         text(get("PatientID")),
         text(get("StudyInstanceUID")),
         text(get("SeriesInstanceUID")),
@@ -113,12 +115,12 @@ def _facts(get: Callable[[str], Any]) -> Facts:
         _is_captured(get),
         words,
         MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""),
-        real(get("MagneticFieldStrength")),
+        real_number(get("MagneticFieldStrength")),
         text(get("BodyPartExamined")),
         birthday_of(text(get("PatientBirthDate"))),
         name_of(text(get("PatientName"))),
-        tuple(" ".join(map(text, many(get(key)))) for key in PROTOCOL),
-        tuple(text(get(key)) for key in TIMES),
+        tuple(" ".join(map(text, values_of(get(key)))) for key in PROTOCOL_KEYWORDS),
+        tuple(text(get(key)) for key in TIME_KEYWORDS),
         is_animal(get),
         text(get("PatientSex")).upper(),
         text(get("PatientAge")),

@@ -21,7 +21,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.positions import EVEN, MAX_GAP, SAME_PLACE_MM, position_labels
+from fovnet.volume.dicom.positions import EVEN_SHARE, MAX_GAP_RATIO, SAME_PLACE_MM, position_labels
 from fovnet.volume.grid import LPS_TO_RAS
 
 SAME_LINE_PX = 0.1  # largest shift in the plane that is ignored
@@ -30,11 +30,11 @@ MAX_GANTRY_TILT_DEG = (
 )
 # largest field of view that shifted images may cover together, in fields of view of one
 MAX_SPREAD = 2.0
-UNIT = 0.02  # tolerance of a direction's length, and of the cosine between the two
+DIRECTION_TOLERANCE = 0.02  # tolerance of a direction's length, and of the cosine between the two
 
 
 @dataclass(frozen=True)
-class Stand:
+class StackPositions:
     """The positions of a group's images: their order (n,) along the normal, and the measures above in that
     order."""
 
@@ -47,7 +47,7 @@ class Stand:
 
 
 @dataclass(frozen=True)
-class Grid:
+class ImageGrid:
     """A regular grid (columns, rows, n) with its affine, the image nearest to each of its slices, and notes
     on corrections."""
 
@@ -57,7 +57,7 @@ class Grid:
     notes: tuple[str, ...]
 
 
-def stand_of(source: str, frames: Sequence[Frame]) -> Stand:
+def stack_positions(source: str, frames: Sequence[Frame]) -> StackPositions:
     """The positions of the images.  Raises VolumeError "volume-geometry" if a position, orientation or pixel
     size is missing or invalid."""
     axes = _axes(source, frames[0])
@@ -83,10 +83,14 @@ def stand_of(source: str, frames: Sequence[Frame]) -> Stand:
     along = positions @ axes[2]
     order = np.argsort(np.round(along / SAME_PLACE_MM), kind="stable")
     moved = (positions - positions[order[0]])[order] @ axes[:2].T
-    return Stand(order, along[order], moved, axes, positions[order[0]], (spacing[0], spacing[1]))
+    return StackPositions(
+        order, along[order], moved, axes, positions[order[0]], (spacing[0], spacing[1])
+    )
 
 
-def without_doubles(source: str, planes: NDArray[np.float32], stand: Stand) -> NDArray[np.int64]:
+def distinct_images(
+    source: str, planes: NDArray[np.float32], stand: StackPositions
+) -> NDArray[np.int64]:
     """(m,) ascending indices of the images to keep: of identical images at one position only the first.
 
     Raises VolumeError "volume-doubled" if images at one position differ, and no attribute separates them.
@@ -105,15 +109,15 @@ def without_doubles(source: str, planes: NDArray[np.float32], stand: Stand) -> N
     return np.asarray(kept)
 
 
-def grid_of(source: str, planes: NDArray[np.float32], stand: Stand) -> Grid:
+def regular_grid(source: str, planes: NDArray[np.float32], stand: StackPositions) -> ImageGrid:
     """The images on a regular grid.  Raises VolumeError "volume-gaps" or "volume-tilt" for positions too
     irregular to correct."""
-    planes, start, tilt_notes = _upright(source, planes, stand)
-    planes, step_mm, nearest, gap_notes = _even(source, planes, stand.along)
+    planes, start, tilt_notes = _straighten(source, planes, stand)
+    planes, step_mm, nearest, gap_notes = _space_evenly(source, planes, stand.along)
     vox_to_lps = np.eye(4)
     vox_to_lps[:3, :3] = stand.axes.T * [stand.spacing_mm[1], stand.spacing_mm[0], step_mm]
     vox_to_lps[:3, 3] = stand.origin + start @ stand.axes[:2]
-    return Grid(
+    return ImageGrid(
         planes.transpose(2, 1, 0), LPS_TO_RAS @ vox_to_lps + 0.0, nearest, tilt_notes + gap_notes
     )
 
@@ -128,7 +132,10 @@ def _axes(source: str, frame: Frame) -> NDArray[np.float64]:
         )
     along_row, along_column = np.asarray(frame.orientation[:3]), np.asarray(frame.orientation[3:])
     lengths = np.linalg.norm(along_row), np.linalg.norm(along_column)
-    if max(abs(length - 1) for length in lengths) > UNIT or abs(along_row @ along_column) > UNIT:
+    if (
+        max(abs(length - 1) for length in lengths) > DIRECTION_TOLERANCE
+        or abs(along_row @ along_column) > DIRECTION_TOLERANCE
+    ):
         seen = ", ".join(f"{cosine:.3g}" for cosine in frame.orientation)
         raise VolumeError(
             "volume-geometry",
@@ -141,8 +148,8 @@ def _axes(source: str, frame: Frame) -> NDArray[np.float64]:
     return np.stack([along_row, along_column, np.cross(along_row, along_column)])
 
 
-def _upright(
-    source: str, planes: NDArray[np.float32], stand: Stand
+def _straighten(
+    source: str, planes: NDArray[np.float32], stand: StackPositions
 ) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
     """(planes, offset of the first pixel in the plane in mm (2,), notes): shifted images moved onto one
     right-angled grid.
@@ -189,7 +196,7 @@ def _upright(
     return upright, low * per_px, (note,)
 
 
-def _even(
+def _space_evenly(
     source: str, planes: NDArray[np.float32], along: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], float, NDArray[np.int64], tuple[str, ...]]:
     """(planes, step in mm, nearest image of each, notes): unchanged if evenly spaced, else interpolated at
@@ -204,7 +211,7 @@ def _even(
         )
     mean_mm = float(along[-1] - along[0]) / (count - 1)
     off_mm = float(np.abs(along - along[0] - mean_mm * np.arange(count)).max())
-    if off_mm <= EVEN * mean_mm:
+    if off_mm <= EVEN_SHARE * mean_mm:
         notes = (
             (f"positions off a regular grid by up to {off_mm:.2f} mm",)
             if off_mm > 0.01 * mean_mm
@@ -213,13 +220,13 @@ def _even(
         return planes, mean_mm, np.arange(count), notes
     gaps = np.diff(along)
     usual, widest = float(np.median(gaps)), int(gaps.argmax())
-    if gaps[widest] > MAX_GAP * usual or count < 4:
+    if gaps[widest] > MAX_GAP_RATIO * usual or count < 4:
         apart = (
             f"images {widest + 1} and {widest + 2} along the normal lie {gaps[widest]:.2f} mm apart"
         )
         raise VolumeError(
             "volume-gaps",
-            f"{source}: {apart}, the others usually {usual:.2f} mm (limit {MAX_GAP:g} times that, of four "
+            f"{source}: {apart}, the others usually {usual:.2f} mm (limit {MAX_GAP_RATIO:g} times that, of four "
             "images or more). Copy the missing images.",
         )
     steps = max(1, round(float(along[-1] - along[0]) / usual))

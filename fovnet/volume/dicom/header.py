@@ -24,7 +24,7 @@ from fovnet.volume.unpacking import has_preamble
 
 Vector = tuple[float, ...]
 
-TOP = (
+OBJECT_KEYWORDS = (
     "SOPClassUID",
     "SOPInstanceUID",
     "Modality",
@@ -65,22 +65,28 @@ TOP = (
     "PatientBreedDescription",
     "PatientBreedCodeSequence",
 )
-PROTOCOL = (
+PROTOCOL_KEYWORDS = (
     "FrameOfReferenceUID",
     "RepetitionTime",
     "ScanningSequence",
     "SequenceVariant",
     "ContrastBolusAgent",
 )
-TIMES = ("AcquisitionDateTime", "AcquisitionDate", "AcquisitionTime", "SeriesTime", "ContentTime")
-PLACED = (
+TIME_KEYWORDS = (
+    "AcquisitionDateTime",
+    "AcquisitionDate",
+    "AcquisitionTime",
+    "SeriesTime",
+    "ContentTime",
+)
+GEOMETRY_KEYWORDS = (
     "ImagePositionPatient",
     "ImageOrientationPatient",
     "PixelSpacing",
     "RescaleSlope",
     "RescaleIntercept",
 )
-APART = (  # images that differ in one of these are never in one volume
+VOLUME_ATTRIBUTES = (  # images that differ in one of these are never in one volume
     ("image type", "ImageType"),
     ("component", "ComplexImageComponent"),
     ("echo", "EchoNumbers"),
@@ -89,7 +95,7 @@ APART = (  # images that differ in one of these are never in one volume
     ("b-value", "DiffusionBValue"),
 )
 # compared in turn if two images lie at one position; slices of one 2-D volume may differ in some
-PERHAPS = (
+DOUBTFUL_ATTRIBUTES = (
     ("echo time", "EchoTime"),
     ("acquisition number", "AcquisitionNumber"),
     ("trigger time", "TriggerTime"),
@@ -101,7 +107,7 @@ PERHAPS = (
     ("coil", "ReceiveCoilName"),
 )
 # vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaics
-PRIVATE = {
+PRIVATE_ELEMENTS = {
     "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"),
     "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
     "philips_b": (0x2001, 0x03, "PHILIPS IMAGING DD 001"),
@@ -112,9 +118,9 @@ PRIVATE = {
 """(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F
 (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)  # the standard allows 240; scanners and archives use a few
-SHORT = 64  # bytes of an attribute that names a volume
+SHORT_BYTES = 64  # bytes of an attribute that names a volume
 # struct formats of binary elements that are stored as raw bytes (UN)
-NUMBERS = {"philips_b": "f", "ge_component": "h"}
+STRUCT_FORMATS = {"philips_b": "f", "ge_component": "h"}
 GE_COMPONENTS = ("MAGNITUDE", "PHASE", "REAL", "IMAGINARY")
 COMPONENTS = {
     "P": "PHASE",
@@ -128,7 +134,7 @@ COMPONENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ObjectFacts:
     """Attributes of a DICOM object as a whole: ids, kind, `words` of its description in upper case (never
     shown).
 
@@ -184,7 +190,7 @@ class Frame:
     """
 
     item: Item
-    facts: Facts
+    facts: ObjectFacts
     sop_uid: str
     number: int
     rows: int
@@ -203,7 +209,7 @@ class Frame:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Suppresses pydicom's warnings about invalid values: archives contain thousands, and those that matter
     are checked here."""
     import pydicom.config
@@ -221,40 +227,42 @@ def quietly() -> Iterator[None]:
         logger.setLevel(before[1])
 
 
-def whole_header(item: Item) -> Any:
+def read_whole_header(item: Item) -> Any:
     """All attributes of an object except its pixels, including names and dates: for DICOM output that stays
     in the object's own archive.
 
-    Raises VolumeError as `dataset_of`.
+    Raises VolumeError as `read_dataset`.
     """
-    return dataset_of(item, pixels=False, every=True)
+    return read_dataset(item, pixels=False, every=True)
 
 
-def short_values(item: Item) -> dict[int, bytes]:
+def read_short_values(item: Item) -> dict[int, bytes]:
     """The bytes of every element of an object, by tag, private ones included and long ones not; none if it
     cannot be read any more."""
     try:
-        values = [(element.tag, element.value) for element in whole_header(item).values()]
+        values = [(element.tag, element.value) for element in read_whole_header(item).values()]
     except (VolumeError, OSError):
         return {}
     return {
-        int(tag): value for tag, value in values if isinstance(value, bytes) and len(value) <= SHORT
+        int(tag): value
+        for tag, value in values
+        if isinstance(value, bytes) and len(value) <= SHORT_BYTES
     }
 
 
-def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
+def read_dataset(item: Item, *, pixels: bool, every: bool = False) -> Any:
     """The pydicom dataset of an object, with the attributes that fovnet uses, or with `pixels` or `every` all
     of them.  Raises VolumeError if it is not a DICOM image, or is damaged."""
     import pydicom
     from pydicom.errors import InvalidDicomError
 
-    with quietly(), opened(item, whole=pixels) as file:
+    with without_warnings(), opened(item, whole=pixels) as file:
         refuse_directory(item, file)
         refuse_deflate_bomb(item, file)
         force = not has_preamble(file.read(132))
         file.seek(0)
         try:
-            tags = None if pixels or every else _wanted()
+            tags = None if pixels or every else _tags_to_read()
             dataset = pydicom.dcmread(
                 file, stop_before_pixels=not pixels, specific_tags=tags, force=force
             )
@@ -294,9 +302,11 @@ def dataset_of(item: Item, *, pixels: bool, every: bool = False) -> Any:
     return dataset
 
 
-def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int) -> Frame:
+def make_frame(item: Item, facts: ObjectFacts, get: Callable[[str], Any], number: int) -> Frame:
     """The Frame built from `get`, a look-up by keyword."""
-    image_type = tuple(text(part).upper() for part in many(get("FrameType") or get("ImageType")))
+    image_type = tuple(
+        text(part).upper() for part in values_of(get("FrameType") or get("ImageType"))
+    )
     component = component_of(get, image_type)
     values = {
         "ComplexImageComponent": component,
@@ -308,17 +318,20 @@ def frame_from(item: Item, facts: Facts, get: Callable[[str], Any], number: int)
         facts,
         text(get("SOPInstanceUID")),
         number,
-        whole(get("Rows")),
-        whole(get("Columns")),
+        whole_number(get("Rows")),
+        whole_number(get("Columns")),
         vector(get("ImageOrientationPatient"), 6),
         vector(get("ImagePositionPatient"), 3),
         vector(get("PixelSpacing"), 2),
         image_type,
-        tuple((name, values[key] if key in values else _value(get(key))) for name, key in APART),
-        tuple((name, _value(get(key))) for name, key in PERHAPS),
-        whole(get("InstanceNumber")),
-        _scale(get("RescaleSlope"), 1.0),
-        _scale(get("RescaleIntercept"), 0.0),
+        tuple(
+            (name, values[key] if key in values else _comparable_value(get(key)))
+            for name, key in VOLUME_ATTRIBUTES
+        ),
+        tuple((name, _comparable_value(get(key))) for name, key in DOUBTFUL_ATTRIBUTES),
+        whole_number(get("InstanceNumber")),
+        _scale_number(get("RescaleSlope"), 1.0),
+        _scale_number(get("RescaleIntercept"), 0.0),
     )
 
 
@@ -328,7 +341,7 @@ def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
     named = text(get("ComplexImageComponent")).upper()
     if named in GE_COMPONENTS:
         return named
-    private = whole(get("ge_component"))
+    private = whole_number(get("ge_component"))
     if text(get("ge_component")) and 0 < private < 4:
         return GE_COMPONENTS[private]
     return next((COMPONENTS[part] for part in image_type[2:] if part in COMPONENTS), "MAGNITUDE")
@@ -341,7 +354,9 @@ def getter(*layers: Any) -> Callable[[str], Any]:
     def get(keyword: str) -> Any:
         for layer in layers:
             try:
-                found = _private(layer, keyword) if keyword in PRIVATE else layer.get(keyword)
+                found = (
+                    _private(layer, keyword) if keyword in PRIVATE_ELEMENTS else layer.get(keyword)
+                )
             except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
             if found is not None and found != "":
@@ -354,11 +369,15 @@ def getter(*layers: Any) -> Callable[[str], Any]:
 def _private(layer: Any, keyword: str) -> Any:
     """The value of a private element, in the block of its private creator, else in block 0x10 if that has no
     creator; decoded if its VR was lost on the way (UN)."""
-    group, place, creator = PRIVATE[keyword]
-    block = next((block for block in BLOCKS if _claimed(layer, group, block) == creator), None)
-    if block is None and not _claimed(layer, group, BLOCKS[0]):
+    group, place, creator = PRIVATE_ELEMENTS[keyword]
+    block = next(
+        (block for block in BLOCKS if _private_creator(layer, group, block) == creator), None
+    )
+    if block is None and not _private_creator(layer, group, BLOCKS[0]):
         block = BLOCKS[0]
-    value = None if block is None else _plain(layer.get(group << 16 | block << 8 | place))
+    value = (
+        None if block is None else _value_of_element(layer.get(group << 16 | block << 8 | place))
+    )
     if not isinstance(value, bytes) or keyword == "csa":
         return value
     if keyword == "uih_slices":
@@ -366,18 +385,18 @@ def _private(layer: Any, keyword: str) -> Any:
 
         # an element that lost its VR is in implicit little endian: PS3.5, 6.2.2
         return convert_SQ(value, True, True)
-    if keyword in NUMBERS:
+    if keyword in STRUCT_FORMATS:
         order = "<" if getattr(layer, "original_encoding", (None, True))[1] in (True, None) else ">"
-        return struct.unpack_from(order + NUMBERS[keyword], value)[0]
+        return struct.unpack_from(order + STRUCT_FORMATS[keyword], value)[0]
     return value.decode("ascii", "replace").split("\\")
 
 
-def _claimed(layer: Any, group: int, block: int) -> str:
+def _private_creator(layer: Any, group: int, block: int) -> str:
     """The private creator of a block, in capitals; empty if it has none."""
-    return text(_plain(layer.get(group << 16 | block))).upper()
+    return text(_value_of_element(layer.get(group << 16 | block))).upper()
 
 
-def _plain(element: Any) -> Any:
+def _value_of_element(element: Any) -> Any:
     return getattr(element, "value", element)
 
 
@@ -388,7 +407,7 @@ def text(value: object) -> str:
     return "" if value is None else str(value).strip("\0 ")
 
 
-def many(value: Any) -> tuple[Any, ...]:
+def values_of(value: Any) -> tuple[Any, ...]:
     """The values of an element as a tuple, empty for None."""
     if value is None or isinstance(value, str | bytes | Mapping):
         return () if value is None else (value,)
@@ -398,42 +417,42 @@ def many(value: Any) -> tuple[Any, ...]:
         return (value,)
 
 
-def real(value: Any) -> float | None:
+def real_number(value: Any) -> float | None:
     """The first value as a finite number, None if it is not one."""
     try:
-        number = float(text(next(iter(many(value)), None)))
+        number = float(text(next(iter(values_of(value)), None)))
     except ValueError:
         return None
     return number if math.isfinite(number) else None
 
 
-def _scale(value: Any, absent: float) -> float:
+def _scale_number(value: Any, absent: float) -> float:
     """The first value as a number, `absent` if there is none, NaN if it is not a number: without it the
     intensities are not known."""
-    given = text(next(iter(many(value)), None))
+    given = text(next(iter(values_of(value)), None))
     try:
         return float(given) if given else absent
     except ValueError:
         return math.nan
 
 
-def whole(value: Any) -> int:
+def whole_number(value: Any) -> int:
     """The first value as a whole number, truncated; 0 if it is not a number."""
-    return int(real(value) or 0)
+    return int(real_number(value) or 0)
 
 
 def vector(value: Any, length: int) -> Vector | None:
     """Exactly `length` finite numbers, or None."""
-    parts = many(value)
-    numbers = tuple(number for part in parts if (number := real(part)) is not None)
+    parts = values_of(value)
+    numbers = tuple(number for part in parts if (number := real_number(part)) is not None)
     return numbers if len(numbers) == len(parts) == length else None
 
 
-def _value(value: Any) -> str:
+def _comparable_value(value: Any) -> str:
     """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one series."""
-    number = real(value) if len(many(value)) == 1 else None
+    number = real_number(value) if len(values_of(value)) == 1 else None
     return (
-        "\\".join(map(text, many(value)))
+        "\\".join(map(text, values_of(value)))
         if number is None
         else f"{number:.4g}"
         if abs(number) < 1e4
@@ -443,23 +462,29 @@ def _value(value: Any) -> str:
 
 def _b_value(get: Callable[[str], Any]) -> str:
     for key in ("DiffusionBValue", "siemens_b", "ge_b", "philips_b"):
-        number = real(get(key))
+        number = real_number(get(key))
         if number is not None:
             return f"{number % 1e5:.0f}"  # GE adds a multiple of 10^5 to some
     return ""
 
 
 @functools.cache
-def _wanted() -> list[Any]:
+def _tags_to_read() -> list[Any]:
     """The tags of the elements to read; the rest of a header, up to megabytes of private data, is skipped."""
     from pydicom.datadict import tag_for_keyword
 
-    keywords = (*TOP, *PROTOCOL, *TIMES, *PLACED, *(key for _, key in APART + PERHAPS))
+    keywords = (
+        *OBJECT_KEYWORDS,
+        *PROTOCOL_KEYWORDS,
+        *TIME_KEYWORDS,
+        *GEOMETRY_KEYWORDS,
+        *(key for _, key in VOLUME_ATTRIBUTES + DOUBTFUL_ATTRIBUTES),
+    )
     known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
     # pydicom finds VRs by them
     claims = [
         group << 16 | block
-        for group in {group for group, *_ in PRIVATE.values()}
+        for group in {group for group, *_ in PRIVATE_ELEMENTS.values()}
         for block in BLOCKS
     ]
     return (
@@ -467,7 +492,7 @@ def _wanted() -> list[Any]:
         + claims
         + [
             group << 16 | block << 8 | place
-            for group, place, _ in PRIVATE.values()
+            for group, place, _ in PRIVATE_ELEMENTS.values()
             for block in BLOCKS
         ]
     )

@@ -1,4 +1,4 @@
-"""What the images of one volume share: size, pixel spacing, orientation, `header.APART`, and the number of
+"""What the images of one volume share: size, pixel spacing, orientation, `header.VOLUME_ATTRIBUTES`, and the number of
 their series.
 
 Scanners and anonymisers also let such attributes change within one volume: from slice to slice, or from one
@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from fovnet.volume.dicom.groups import grouped
-from fovnet.volume.dicom.header import APART, Frame
+from fovnet.volume.dicom.groups import group_by_key
+from fovnet.volume.dicom.header import VOLUME_ATTRIBUTES, Frame
 from fovnet.volume.dicom.positions import (
     are_woven,
     is_even,
     is_stack,
     most_at_one_place,
-    placed_by,
-    spans,
+    positions_in_frame,
+    spans_places,
 )
 
 # distinguished in a series: a radial one has 100; comparing 8,000 would take too long
@@ -27,12 +27,12 @@ MOST_DIRECTIONS = 256
 # difference of a direction cosine, 0.6°: in one acquisition it is in the sixth digit
 SAME_DIRECTION = 0.01
 SIZE = ("matrix size", "pixel spacing", "orientation")
-NAMES = (*SIZE, *(name for name, _ in APART), "series number")
-COUNTED = ("echo", "temporal position")  # some programs write the slice number there
+NAMES = (*SIZE, *(name for name, _ in VOLUME_ATTRIBUTES), "series number")
+COUNTING_ATTRIBUTES = ("echo", "temporal position")  # some programs write the slice number there
 PACKAGES = (("stack",), ("temporal position",), ("stack", "temporal position"))
 """Attributes that may tell slices acquired together from the others of their volume."""
 OVER_TIME = ("echo", "stack", "temporal position", "b-value")
-UNNUMBERED = ""
+NO_NUMBER = ""
 
 Key = tuple[str, ...]
 """Values of the attributes NAMES, in this order; the last is empty where the number of the series separates
@@ -47,7 +47,7 @@ def keys_of(frames: Sequence[Frame]) -> list[Key]:
     keys = [(*key, number) for key, number in zip(keys, _series_numbers(frames, keys), strict=True)]
     for names in PACKAGES:
         _blank_packages(frames, keys, [NAMES.index(name) for name in names])
-    _blank_counts(frames, keys, [NAMES.index(name) for name in COUNTED])
+    _blank_counts(frames, keys, [NAMES.index(name) for name in COUNTING_ATTRIBUTES])
     return keys
 
 
@@ -85,9 +85,9 @@ def _apart(frame: Frame, directions: list[Frame]) -> Key:
 def _series_numbers(frames: Sequence[Frame], keys: Sequence[Key]) -> list[str]:
     """For each image the number of its series, if several series share its UID and place; else empty."""
     numbers = [series_number(frame) for frame in frames]
-    result = [UNNUMBERED] * len(frames)
-    for indices in _alike(keys, [NAMES.index(name) for name in OVER_TIME]):
-        parts = grouped([frames[at] for at in indices], [numbers[at] for at in indices])
+    result = [NO_NUMBER] * len(frames)
+    for indices in _group_alike(keys, [NAMES.index(name) for name in OVER_TIME]):
+        parts = group_by_key([frames[at] for at in indices], [numbers[at] for at in indices])
         if len(parts) > 1 and _are_series(parts):
             for index in indices:
                 result[index] = numbers[index]
@@ -101,28 +101,28 @@ def _are_series(parts: dict[str, list[Frame]]) -> bool:
     """
     whole = [frame for part in parts.values() for frame in part]
     if is_stack(whole):
-        return UNNUMBERED not in parts and all(map(is_stack, parts.values()))
-    if UNNUMBERED in parts:
+        return NO_NUMBER not in parts and all(map(is_stack, parts.values()))
+    if NO_NUMBER in parts:
         most = most_at_one_place(whole)
         fewer = (most == 1 or most_at_one_place(part) < most for part in parts.values())
-        return all(spans(part, evenly=True) for part in parts.values()) and all(fewer)
-    return any(map(spans, parts.values()))
+        return all(spans_places(part, evenly=True) for part in parts.values()) and all(fewer)
+    return any(map(spans_places, parts.values()))
 
 
 def _blank_packages(frames: Sequence[Frame], keys: list[Key], places: Sequence[int]) -> None:
     """Blanks in place the values by which only packages of slices differ that together make one evenly spaced
     stack."""
-    for indices in _alike(keys, places):
+    for indices in _group_alike(keys, places):
         own = [frames[index] for index in indices]
-        packages = list(grouped(own, [keys[index] for index in indices]).values())
-        if len(packages) > 1 and is_even(own, missing=_woven(packages)):
+        packages = list(group_by_key(own, [keys[index] for index in indices]).values())
+        if len(packages) > 1 and is_even(own, missing=_are_packages_woven(packages)):
             for index in indices:
                 keys[index] = _blank(keys[index], places)
 
 
-def _woven(packages: Sequence[Sequence[Frame]]) -> bool:
+def _are_packages_woven(packages: Sequence[Sequence[Frame]]) -> bool:
     """Whether the slices of each package lie between those of every other."""
-    placed = placed_by([frame for package in packages for frame in package])
+    placed = positions_in_frame([frame for package in packages for frame in package])
     if placed is None:
         return False
     along = np.split(placed[:, 2], np.cumsum([len(package) for package in packages])[:-1])
@@ -131,7 +131,7 @@ def _woven(packages: Sequence[Sequence[Frame]]) -> bool:
 
 def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int]) -> None:
     """Blanks in place an echo or temporal position that numbers the slices of a stack."""
-    for indices in _alike(keys, counts):
+    for indices in _group_alike(keys, counts):
         counting = [
             place
             for place in counts
@@ -142,9 +142,9 @@ def _blank_counts(frames: Sequence[Frame], keys: list[Key], counts: Sequence[int
                 keys[index] = _blank(keys[index], counting)
 
 
-def _alike(keys: Sequence[Key], places: Collection[int]) -> Iterable[list[int]]:
+def _group_alike(keys: Sequence[Key], places: Collection[int]) -> Iterable[list[int]]:
     """The indices of the images that differ in none but these places of their keys, by group."""
-    return grouped(range(len(keys)), [_blank(key, places) for key in keys]).values()
+    return group_by_key(range(len(keys)), [_blank(key, places) for key in keys]).values()
 
 
 def _blank(key: Key, places: Collection[int]) -> Key:

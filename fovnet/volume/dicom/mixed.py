@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import (
-    EVEN,
-    LEAST,
-    MAX_GAP,
-    MISSING,
+    EVEN_SHARE,
+    LEAST_IMAGES,
+    MAX_GAP_RATIO,
+    MISSING_SHARE,
     SAME_PLACE_MM,
     are_woven,
     is_even,
     most_at_one_place,
-    placed_by,
     position_labels,
+    positions_in_frame,
 )
 
 MOST_STACKS = 4  # in one mixture; a number that recurs more often counts nothing
@@ -44,13 +44,15 @@ def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
     """What tells the stacks of a mixture apart, and their images; ("", [frames]) for one stack, and for a
     mixture that cannot be parted."""
     whole = "", [frames]
-    placed = placed_by(frames)
-    if placed is None or len(frames) < 2 * LEAST:
+    placed = positions_in_frame(frames)
+    if placed is None or len(frames) < 2 * LEAST_IMAGES:
         return whole
     order = placed[:, 2].argsort(kind="stable")
     numbers = [frames[index].instance for index in order]
     if recurring_numbers(frames):
-        search = _Search([frames[index] for index in order], placed[order], numbers, EVEN, LEAST)
+        search = _StackSearch(
+            [frames[index] for index in order], placed[order], numbers, EVEN_SHARE, LEAST_IMAGES
+        )
         stacks = search.stacks(range(len(frames)), MOST_STACKS)
         name = "image numbers that recur"
     else:
@@ -60,7 +62,7 @@ def mixed_stacks(frames: list[Frame]) -> tuple[str, list[list[Frame]]]:
         most = 2 if _is_counted(numbers) and not _alternates(along, numbers) else MOST_STACKS
         each_once = list(range(len(frames)))
         ordered = [frames[index] for index in order]
-        search = _Search(ordered, placed[order], each_once, SAME_GRID, LEAST_BY_PLACES)
+        search = _StackSearch(ordered, placed[order], each_once, SAME_GRID, LEAST_BY_PLACES)
         stacks = search.stacks(range(len(frames)), most)
         name = "grids of positions"
         if stacks and not are_woven([placed[order[stack], 2] for stack in stacks]):
@@ -83,7 +85,7 @@ def recurring_numbers(frames: Sequence[Frame]) -> list[int]:
         return []
     counts = Counter((frame.instance, frame.apart) for frame in frames if frame.instance)
     recurring = sorted({number for (number, _), count in counts.items() if count > 1})
-    if len(recurring) < LEAST or max(counts.values()) > MOST_STACKS:
+    if len(recurring) < LEAST_IMAGES or max(counts.values()) > MOST_STACKS:
         return []
     return recurring
 
@@ -94,11 +96,11 @@ def refuse_mixture(source: str, frames: Sequence[Frame]) -> None:
     if most_at_one_place(frames) > 1 or is_even(frames, missing=True):
         return
     recurring = recurring_numbers(frames)
-    placed = placed_by(frames)
+    placed = positions_in_frame(frames)
     if recurring:
         seen = f"{len(recurring)} image numbers recur at other places ({recurring[0]}, for example)"
         fault = f"{seen}, and the images are not evenly spaced"
-    elif placed is not None and len(frames) >= 2 * LEAST:
+    elif placed is not None and len(frames) >= 2 * LEAST_IMAGES:
         order = placed[:, 2].argsort(kind="stable")
         along = placed[order, 2]
         if not _alternates(along, [frames[index].instance for index in order]):
@@ -135,7 +137,11 @@ def _times(along: NDArray[np.float64]) -> NDArray[np.int64] | None:
         return None
     times = gaps / gaps.min()
     off = np.abs(times - np.rint(times))
-    return np.rint(times).astype(np.int64) if times.max() <= MAX_GAP and off.max() <= EVEN else None
+    return (
+        np.rint(times).astype(np.int64)
+        if times.max() <= MAX_GAP_RATIO and off.max() <= EVEN_SHARE
+        else None
+    )
 
 
 def _alternates(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
@@ -146,17 +152,17 @@ def _alternates(along: NDArray[np.float64], numbers: Sequence[int]) -> bool:
         return False
     smallest = np.flatnonzero(times == 1)
     woven = times[smallest[0] : smallest[-1] + 1]
-    if np.count_nonzero(woven > 1) <= MISSING * len(woven):
+    if np.count_nonzero(woven > 1) <= MISSING_SHARE * len(woven):
         return False
     periods = range(2, min(LONGEST_PERIOD, len(woven) // LEAST_PERIODS) + 1)
     return any(
-        np.count_nonzero(woven[period:] != woven[:-period]) <= MISSING * len(woven)
+        np.count_nonzero(woven[period:] != woven[:-period]) <= MISSING_SHARE * len(woven)
         for period in periods
     )
 
 
 @dataclass(frozen=True)
-class _Search:
+class _StackSearch:
     """The search for stacks among images in their order along the normal: `placed` (n, 3) in mm, and a
     number of each, which no stack has twice."""
 
@@ -192,7 +198,7 @@ class _Search:
         missing images."""
         seen: set[tuple[int, ...]] = set()
         for second in indices[1 : 2 * MOST_STACKS + 1]:
-            for longest_step in (1, int(MAX_GAP)):
+            for longest_step in (1, int(MAX_GAP_RATIO)):
                 stack = self._progression(indices, second, longest_step)
                 if tuple(stack) not in seen and len(stack) >= self.least and self._is_stack(stack):
                     yield stack

@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.header import Frame, Vector, getter, many, real, vector, whole
+from fovnet.volume.dicom.header import (
+    Frame,
+    Vector,
+    getter,
+    real_number,
+    values_of,
+    vector,
+    whole_number,
+)
 
 GRID = {"VFRAME", "GRID"}
 
@@ -39,7 +47,7 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     not fit the image.
     """
     slices, normal = _csa(frame, dataset)
-    step_mm = real(getter(dataset)("SpacingBetweenSlices")) or 0.0
+    step_mm = real_number(getter(dataset)("SpacingBetweenSlices")) or 0.0
     if (
         frame.orientation is None
         or frame.position is None
@@ -102,7 +110,7 @@ def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
 
 
 def _items(dataset: Any) -> tuple[Any, ...]:
-    return tuple(item for item in many(getter(dataset)("uih_slices")) if hasattr(item, "get"))
+    return tuple(item for item in values_of(getter(dataset)("uih_slices")) if hasattr(item, "get"))
 
 
 def _tile(frame: Frame, slices: int, down: int) -> tuple[int, int]:
@@ -150,7 +158,7 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
     reader: Any = csareader
     try:
         header = reader.read(bytes(getter(dataset)("csa")))
-        slices = whole(reader.get_n_mosaic(header))
+        slices = whole_number(reader.get_n_mosaic(header))
         normal = np.asarray(reader.get_slice_normal(header), dtype=np.float64)
     except Exception as fault:
         # missing or arbitrary bytes: the reader may raise any exception

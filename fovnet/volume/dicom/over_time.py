@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from fovnet.volume.dicom.header import Frame, real
+from fovnet.volume.dicom.header import Frame, real_number
 from fovnet.volume.dicom.keys import series_number
 from fovnet.volume.dicom.people import spelling_of
 from fovnet.volume.dicom.repeats import same_slices, some_slices
 from fovnet.volume.dicom.series import Series
 
-CHANGING = (
+CHANGING_ATTRIBUTES = (
     "temporal position",
     "acquisition number",
     "trigger time",
@@ -46,7 +46,7 @@ def repeats_over_time(found: Sequence[Series]) -> list[Series]:
             if wholes:
                 first[series.id] = max(wholes, key=lambda whole: len(whole.frames))
     others = Counter(one.id for one in first.values())
-    return [_told(series, first.get(series.id), others[series.id]) for series in found]
+    return [_describe(series, first.get(series.id), others[series.id]) for series in found]
 
 
 def _is_repeat(
@@ -55,7 +55,7 @@ def _is_repeat(
     return _is_another_moment(series, other) and shows(series.frames, other.frames)
 
 
-def _told(series: Series, earlier: Series | None, others: int) -> Series:
+def _describe(series: Series, earlier: Series | None, others: int) -> Series:
     if earlier is not None:
         return replace(
             series, kind="repeat", reason=REASON, family=earlier.family, whose=earlier.whose
@@ -67,7 +67,9 @@ def _told(series: Series, earlier: Series | None, others: int) -> Series:
 def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     """What all time points of an acquisition have in common, besides their grid."""
     facts = frame.facts
-    same = tuple(pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING)
+    same = tuple(
+        pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING_ATTRIBUTES
+    )
     return (
         facts.study_uid,
         spelling_of(facts.patient_id),
@@ -84,9 +86,11 @@ def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
 def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], int]:
     """(temporal position, times, other attributes that change over time, image number) of the first image."""
     first = series.frames[0]
-    others = tuple(value for name, value in (*first.apart, *first.perhaps) if name in CHANGING)
+    others = tuple(
+        value for name, value in (*first.apart, *first.perhaps) if name in CHANGING_ATTRIBUTES
+    )
     return (
-        real(dict(first.apart)["temporal position"]) or 0.0,
+        real_number(dict(first.apart)["temporal position"]) or 0.0,
         first.facts.times,
         others,
         first.instance,

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from fovnet.volume.dicom.groups import grouped
-from fovnet.volume.dicom.header import Facts, Frame
+from fovnet.volume.dicom.groups import group_by_key
+from fovnet.volume.dicom.header import Frame, ObjectFacts
 
 # spellings compared in threes: for thousands, with another name in every image, it would take minutes
 MOST_PEOPLE = 64
@@ -70,18 +70,21 @@ def is_new_year(written: str) -> bool:
     return bool(re.fullmatch(r"\d{4}0101", re.sub(r"\D", "", written)))
 
 
-def differing(frames: Sequence[Frame]) -> list[str]:
+def differing_attributes(frames: Sequence[Frame]) -> list[str]:
     """The patient attributes, in words, by which some of the images contradict others."""
     people = list(dict.fromkeys(_person(frame.facts) for frame in frames))[:MOST_PEOPLE]
     pairs = list(combinations(people, 2))
     return [
         name
         for index, name in enumerate(("PatientID", "birth date", "name"))
-        if not all(_agree(_only(index, one), _only(index, other)) for one, other in pairs)
+        if not all(
+            _agree(_attribute_alone(index, one), _attribute_alone(index, other))
+            for one, other in pairs
+        )
     ]
 
 
-def _only(index: int, person: Person) -> Person:
+def _attribute_alone(index: int, person: Person) -> Person:
     """The person by one attribute alone."""
     return (
         person[0] if index == 0 else "",
@@ -97,16 +100,16 @@ def shares_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     folders in which image numbers recur are taken for different people (in one series split over several
     discs, the numbers continue).
     """
-    folders = [list(frames)] if frames[0].facts.series_uid else _by_folder(frames)
+    folders = [list(frames)] if frames[0].facts.series_uid else _group_by_folder(frames)
     shares = [share for folder in folders for share in people_of(folder)]
     return [
         (person, own)
         for person, together in shares
-        for own in ([together] if named(person) else _numbered_once(together))
+        for own in ([together] if is_identified(person) else _join_folders(together))
     ]
 
 
-def named(person: Person) -> bool:
+def is_identified(person: Person) -> bool:
     """Whether a PatientID or a name is given; a birthday alone does not identify a person."""
     return bool(person[0] or person[2])
 
@@ -119,7 +122,7 @@ def people_of(frames: Sequence[Frame]) -> list[tuple[Person, list[Frame]]]:
     with any: such images join the only person they agree with, and are kept apart if there are several.
     Beyond MOST_PEOPLE each spelling is a person.
     """
-    images = grouped(frames, (_person(frame.facts) for frame in frames))
+    images = group_by_key(frames, (_person(frame.facts) for frame in frames))
     if len(images) > MOST_PEOPLE:
         return list(images.items())
     people: list[tuple[Person, list[Frame]]] = []
@@ -167,7 +170,7 @@ def _digest(word: str) -> str:
     return hashlib.sha256(word.encode(errors="replace")).hexdigest()[:12]
 
 
-def _person(facts: Facts) -> Person:
+def _person(facts: ObjectFacts) -> Person:
     return facts.patient_id, facts.birthday, facts.name
 
 
@@ -180,15 +183,15 @@ def _agree(one: Person, other: Person) -> bool:
     return same and (not one[2] or not other[2] or one[2] <= other[2] or other[2] <= one[2])
 
 
-def _by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
-    return list(grouped(frames, map(folder_of, frames)).values())
+def _group_by_folder(frames: Sequence[Frame]) -> list[list[Frame]]:
+    return list(group_by_key(frames, map(folder_of, frames)).values())
 
 
-def _numbered_once(frames: Sequence[Frame]) -> list[list[Frame]]:
+def _join_folders(frames: Sequence[Frame]) -> list[list[Frame]]:
     """The images by groups of folders; folders are joined unless different images in them have the same
     number."""
     groups: list[tuple[Numbers, list[Frame]]] = []
-    for folder in _by_folder(frames):
+    for folder in _group_by_folder(frames):
         numbers: Numbers = {}
         for frame in folder:
             if frame.instance:

@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import times
 from fovnet.volume.dicom.decoding import DECOMPRESS, Decoder, add_plugins
-from fovnet.volume.dicom.groups import grouped
-from fovnet.volume.dicom.header import Frame, dataset_of, getter, quietly, real, text, whole
+from fovnet.volume.dicom.groups import group_by_key
+from fovnet.volume.dicom.header import (
+    Frame,
+    getter,
+    read_dataset,
+    real_number,
+    text,
+    whole_number,
+    without_warnings,
+)
 from fovnet.volume.dicom.source import Item, believable
 
 BITS = (8, 16, 32)
@@ -33,25 +41,25 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     "volume-corrupt", "volume-photometric", "volume-rescale".
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
-    by_item = grouped(range(len(frames)), (frame.item for frame in frames))
+    by_item = group_by_key(range(len(frames)), (frame.item for frame in frames))
     inverted, padding = np.zeros(len(frames), dtype=bool), np.zeros(planes.shape, dtype=bool)
     with closing(Decoder()) as decoder:
         for item, indices in by_item.items():
-            dataset = dataset_of(item, pixels=True)
+            dataset = read_dataset(item, pixels=True)
             _refuse_pixels(item, dataset)
             inverted[indices] = (
                 text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
             )
-            limits = _padding(dataset)
+            limits = _padding_limits(dataset)
             for index, stored in zip(
                 indices,
-                _stored(item, dataset, [frames[index] for index in indices], decoder),
+                _stored_planes(item, dataset, [frames[index] for index in indices], decoder),
                 strict=True,
             ):
-                planes[index] = _rescaled(stored, frames[index])
+                planes[index] = _rescale(stored, frames[index])
                 if limits:
                     padding[index] = (stored >= limits[0]) & (stored <= limits[1])
-    _refuse_both(source, int(inverted.sum()), len(frames))
+    _refuse_mixed_photometric(source, int(inverted.sum()), len(frames))
     if inverted.any():
         planes = planes.max() + planes.min() - planes
     if padding.any() and not padding.all():
@@ -59,7 +67,7 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     return planes
 
 
-def _refuse_both(source: str, inverted: int, images: int) -> None:
+def _refuse_mixed_photometric(source: str, inverted: int, images: int) -> None:
     """Raises VolumeError "volume-photometric" if only some images are MONOCHROME1: their intensities have no
     common scale."""
     if 0 < inverted < images:
@@ -70,7 +78,7 @@ def _refuse_both(source: str, inverted: int, images: int) -> None:
         )
 
 
-def _rescaled(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
+def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
     """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope or
     intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
@@ -87,13 +95,13 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = getter(dataset)
     bits, stored, high = (
-        whole(get("BitsAllocated")),
-        whole(get("BitsStored")),
-        whole(get("HighBit")),
+        whole_number(get("BitsAllocated")),
+        whole_number(get("BitsStored")),
+        whole_number(get("HighBit")),
     )
     photometric, samples = (
         text(get("PhotometricInterpretation")).upper(),
-        whole(get("SamplesPerPixel")),
+        whole_number(get("SamplesPerPixel")),
     )
     if not any(key in dataset for key in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")):
         raise VolumeError(
@@ -116,7 +124,7 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
         )
 
 
-def _stored(
+def _stored_planes(
     item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
@@ -130,7 +138,7 @@ def _stored(
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
         found = decoder.planes(item, indices)
     else:
-        found = [_own_decoding(item, dataset, index) for index in indices]
+        found = [_decode_here(item, dataset, index) for index in indices]
     if frames[0].tile is not None:
         found = [
             found[0][
@@ -165,16 +173,16 @@ def _refuse_unbelievable(item: Item, dataset: Any) -> None:
 def _bytes_of_pixels(dataset: Any) -> int:
     """How many bytes the pixels take, uncompressed, by the header."""
     get = getter(dataset)
-    rows, columns, bits = (whole(get(key)) for key in ("Rows", "Columns", "BitsAllocated"))
-    return rows * columns * max(1, whole(get("NumberOfFrames"))) * bits // 8
+    rows, columns, bits = (whole_number(get(key)) for key in ("Rows", "Columns", "BitsAllocated"))
+    return rows * columns * max(1, whole_number(get("NumberOfFrames"))) * bits // 8
 
 
-def _own_decoding(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
+def _decode_here(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
     """The stored values of one frame, decoded by pydicom in this process."""
     from pydicom.pixels.utils import pixel_array
 
     try:
-        with quietly():
+        with without_warnings():
             return pixel_array(dataset, index=index, raw=True)
     except MemoryError:
         raise
@@ -194,7 +202,7 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
     from pydicom.pixels.decoders.base import get_decoder
 
     add_plugins()
-    with_transfer_syntax(dataset)
+    set_transfer_syntax(dataset)
     syntax = dataset.file_meta.TransferSyntaxUID
     try:
         decoder = get_decoder(syntax)
@@ -213,7 +221,7 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
     return syntax
 
 
-def with_transfer_syntax(dataset: Any) -> None:
+def set_transfer_syntax(dataset: Any) -> None:
     """Sets the transfer syntax of a dataset whose file does not state it to the encoding that pydicom
     detected."""
     from pydicom.dataset import FileMetaDataset
@@ -245,10 +253,10 @@ def _refuse_length(item: Item, dataset: Any) -> None:
         )
 
 
-def _padding(dataset: Any) -> tuple[float, float] | None:
+def _padding_limits(dataset: Any) -> tuple[float, float] | None:
     """(low, high) of the stored values that are padding; None if the header states none."""
     get = getter(dataset)
-    value, limit = real(get("PixelPaddingValue")), real(get("PixelPaddingRangeLimit"))
+    value, limit = real_number(get("PixelPaddingValue")), real_number(get("PixelPaddingRangeLimit"))
     if value is None:
         return None
     other = value if limit is None else limit

@@ -13,8 +13,8 @@ from pathlib import Path
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times, usable
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.choosing import Chosen, chosen
-from fovnet.volume.dicom.grid import grid_of, stand_of, without_doubles
+from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
+from fovnet.volume.dicom.grid import distinct_images, regular_grid, stack_positions
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.mixed import refuse_mixture
 from fovnet.volume.dicom.pixels import planes_of
@@ -40,12 +40,12 @@ def claims(path: Path, opening: bytes) -> bool:
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """The files with the volume's images; an archive is one file."""
-    return chosen(path).files
+    return choose_series(path).files
 
 
 def images_of(path: Path) -> tuple[Frame, ...]:
     """The images of the volume that a path means.  Raises VolumeError as `read`."""
-    return chosen(path).series.frames
+    return choose_series(path).series.frames
 
 
 def read(path: Path) -> Volume:
@@ -54,17 +54,17 @@ def read(path: Path) -> Volume:
     Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none
     can; and as `volume_of`.
     """
-    return volume_of(chosen(path))
+    return volume_of(choose_series(path))
 
 
-def volume_of(meant: Chosen) -> Volume:
+def volume_of(meant: SeriesChoice) -> Volume:
     """The volume of a series.
 
     Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do
     not form a regular grid; "volume-too-large"; those of `pixels`.
     """
     try:
-        volume = _stacked(meant.path, meant.series)
+        volume = _stack_images(meant.path, meant.series)
         return replace(volume, notes=(*volume.notes, *meant.unused))
     except (VolumeError, MemoryError, OSError):
         raise
@@ -74,7 +74,7 @@ def volume_of(meant: Chosen) -> Volume:
         raise VolumeError("volume-corrupt", damaged) from fault
 
 
-def _stacked(source: str, series: Series) -> Volume:
+def _stack_images(source: str, series: Series) -> Volume:
     """The volume of one group of images."""
     frames = series.frames
     shape = (frames[0].columns, frames[0].rows, len(frames))
@@ -84,11 +84,11 @@ def _stacked(source: str, series: Series) -> Volume:
             f"{source}: images of {times(shape[:2])} pixels. Export the series again.",
         )
     refuse_size(source, shape)
-    stand = stand_of(source, frames)
+    stand = stack_positions(source, frames)
     refuse_mixture(source, frames)
     ordered = [frames[index] for index in stand.order]
     planes = planes_of(source, ordered)
-    kept = without_doubles(source, planes, stand)
+    kept = distinct_images(source, planes, stand)
     notes = list(series.notes)
     identical = len(series.copies) - len(series.cut) + len(frames) - len(kept)
     if identical:
@@ -98,7 +98,7 @@ def _stacked(source: str, series: Series) -> Volume:
     if len(kept) < len(frames):
         planes, ordered = planes[kept], [ordered[index] for index in kept]
         stand = replace(stand, order=kept, along=stand.along[kept], across=stand.across[kept])
-    grid = grid_of(source, planes, stand)
+    grid = regular_grid(source, planes, stand)
     refuse_affine(source, grid.vox_to_ras)
     voxels, more = usable(source, grid.voxels)
     nearest = [ordered[index] for index in grid.nearest]

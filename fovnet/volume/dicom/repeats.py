@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import same_direction
-from fovnet.volume.dicom.positions import REPEATED_MM, field_mm, placed_by
+from fovnet.volume.dicom.positions import REPEATED_MM, field_mm, positions_in_frame
 
 # of the field of view: repetitions of the same slices are shifted at most this far in the plane
-SHIFTED = 0.25
-LOOKS = ("image type", "component")
+SHIFT_SHARE = 0.25
+LOOK_ATTRIBUTES = ("image type", "component")
 
 
 def same_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
@@ -21,7 +21,7 @@ def same_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
     positions."""
     if len(group) != len(other) or not _look_alike(group[0], other[0]):
         return False
-    positions = placed_by(group), placed_by(other)
+    positions = positions_in_frame(group), positions_in_frame(other)
     if positions[0] is None or positions[1] is None:
         return False
     mine, others = (placed[placed[:, 2].argsort()] for placed in positions if placed is not None)
@@ -33,7 +33,7 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
     point that was broken off."""
     if len(group) >= len(other) or not _look_alike(group[0], other[0]):
         return False
-    mine, others = placed_by(group), placed_by(other)
+    mine, others = positions_in_frame(group), positions_in_frame(other)
     if mine is None or others is None:
         return False
     others = others[others[:, 2].argsort()]
@@ -47,7 +47,8 @@ def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
 
 def _look_alike(mine: Frame, other: Frame) -> bool:
     looks = [
-        tuple(value for name, value in frame.apart if name in LOOKS) for frame in (mine, other)
+        tuple(value for name, value in frame.apart if name in LOOK_ATTRIBUTES)
+        for frame in (mine, other)
     ]
     sizes = [(frame.rows, frame.columns, frame.spacing_mm) for frame in (mine, other)]
     return looks[0] == looks[1] and sizes[0] == sizes[1] and same_direction(mine, other)
@@ -56,5 +57,5 @@ def _look_alike(mine: Frame, other: Frame) -> bool:
 def _lie_together(mine: NDArray[np.float64], others: NDArray[np.float64], first: Frame) -> bool:
     """Whether images (n, 3), in mm along rows, columns and normal, are pairs of one place each."""
     off = np.abs(mine - others).max(axis=0)
-    beside = any(off[:2] > SHIFTED * np.asarray(field_mm(first) or (np.inf, np.inf)))
+    beside = any(off[:2] > SHIFT_SHARE * np.asarray(field_mm(first) or (np.inf, np.inf)))
     return bool(off[2] < REPEATED_MM) and not beside

@@ -15,22 +15,22 @@ from dataclasses import dataclass, replace
 
 from fovnet.volume.dicom.animals import NOTE as ANIMAL
 from fovnet.volume.dicom.animals import UNCLEAR
-from fovnet.volume.dicom.groups import grouped
+from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import NAMES, Key, keys_of, series_number
-from fovnet.volume.dicom.parting import parted
+from fovnet.volume.dicom.parting import part_volumes
 from fovnet.volume.dicom.people import (
-    differing,
+    differing_attributes,
     digest_of,
     folder_of,
-    named,
+    is_identified,
     shares_of,
     spelling_of,
 )
-from fovnet.volume.dicom.repeats import LOOKS, same_slices, some_slices
+from fovnet.volume.dicom.repeats import LOOK_ATTRIBUTES, same_slices, some_slices
 from fovnet.volume.dicom.source import Item, opened
 from fovnet.volume.dicom.triage import kind_of
-from fovnet.volume.dicom.uids import by_series, joined_by
+from fovnet.volume.dicom.uids import by_series, note_on_joining
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
     )
 
 
-SHARED = "its series UID is that of another patient's images too"
-SPELT = "its PatientID is written in several ways (leading zeros, case, blanks)"
+SHARED_UID = "its series UID is that of another patient's images too"
+SPELLINGS_NOTE = "its PatientID is written in several ways (leading zeros, case, blanks)"
 UNIDENTIFIED = "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
 
 
@@ -98,9 +98,13 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
     note = UNIDENTIFIED
-    if any(named(person) for person, _ in shares):
-        note = f"{SHARED}, by {', '.join(differing(frames))}" if len(shares) > 1 else SHARED
-    joined = joined_by(frames)
+    if any(is_identified(person) for person, _ in shares):
+        note = (
+            f"{SHARED_UID}, by {', '.join(differing_attributes(frames))}"
+            if len(shares) > 1
+            else SHARED_UID
+        )
+    joined = note_on_joining(frames)
     notes = (
         *((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()),
         *((joined,) if joined else ()),
@@ -112,14 +116,16 @@ def _of_one_uid(frames: list[Frame]) -> list[Series]:
     ):
         spellings = {frame.facts.patient_id for frame in own} - {""}
         spelt = (
-            (SPELT,) if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1 else ()
+            (SPELLINGS_NOTE,)
+            if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1
+            else ()
         )
-        found += _volumes(own, Share(whose, len(shares) > 1, (*notes, *spelt)), taken)
+        found += _volumes(own, PersonShare(whose, len(shares) > 1, (*notes, *spelt)), taken)
     return found
 
 
 @dataclass(frozen=True)
-class Share:
+class PersonShare:
     """The person of these images (a digest), whether other people's images have the same series UID, and
     notes on the UIDs."""
 
@@ -128,19 +134,19 @@ class Share:
     notes: tuple[str, ...]
 
 
-def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]:
+def _volumes(frames: list[Frame], share: PersonShare, taken: set[str]) -> list[Series]:
     """The groups of one person's images of a series.  If there are several people, the ids depend on the
     person; new ids are added to `taken`."""
     frames, copies, cut = _without_copies(
         sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
     )
-    parts = grouped(frames, keys_of(frames))
+    parts = group_by_key(frames, keys_of(frames))
     differ = [name for index, name in enumerate(NAMES) if len({key[index] for key in parts}) > 1]
     versions = {key: _versions(part) for key, part in parts.items()}
     groups = [
         (key, own, attributes, group)
         for key, (first, *_) in versions.items()
-        for own, attributes, group in parted(first)
+        for own, attributes, group in part_volumes(first)
     ]
     differ += sorted({name for _, _, attributes, _ in groups for name in attributes})
     apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
@@ -151,7 +157,7 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
     elif frames[0].facts.unclear_species:
         animal = (UNCLEAR,)
     for number, (key, own, _, group) in enumerate(groups, start=1):
-        lost = tuple(item for frame in group for item in copies.pop(_image(frame), ()))
+        lost = tuple(item for frame in group for item in copies.pop(_image_id(frame), ()))
         kind, reason = kind_of(tuple(group))
         notes = (*share.notes, f"volume {number} {apart}") if len(groups) > 1 else share.notes
         digits, *beside = _ids(group[0], key, own, share, taken)
@@ -187,7 +193,7 @@ def _volumes(frames: list[Frame], share: Share, taken: set[str]) -> list[Series]
                     family=_family(frames[0], key),
                 )
             )
-    return _repeats_set_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
+    return _set_repeats_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
 
 
 def _family(first: Frame, key: Key) -> str:
@@ -204,7 +210,9 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
     edited or recompressed. The version in the folder with most of these images is used, of several such in
     the first; two in one folder are both kept.
     """
-    known = grouped(frames, ((_image(frame), frame.instance, frame.position) for frame in frames))
+    known = group_by_key(
+        frames, ((_image_id(frame), frame.instance, frame.position) for frame in frames)
+    )
     held = Counter(map(folder_of, frames))
     chosen: list[Frame] = []
     others: dict[tuple[str, str], list[Frame]] = {}
@@ -216,13 +224,13 @@ def _versions(frames: list[Frame]) -> list[list[Frame]]:
     return [chosen, *others.values()]
 
 
-def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
+def _set_repeats_aside(found: list[Series], differ: list[str]) -> list[Series]:
     """The groups; of those that show the same slices at another time, echo or b-value, all but the first get
     the kind "repeat", and those that show only some of them."""
     kept: list[Series] = []
     result = []
     readable = [series for series in found if not series.kind]
-    another = f"of another {' or '.join(name for name in differ if name not in LOOKS)}"
+    another = f"of another {' or '.join(name for name in differ if name not in LOOK_ATTRIBUTES)}"
     for series in found:
         reason = ""
         if not series.kind:
@@ -246,7 +254,7 @@ def _repeats_set_aside(found: list[Series], differ: list[str]) -> list[Series]:
 ImageId = tuple[str, int, tuple[int, int] | None]
 
 
-def _image(frame: Frame) -> ImageId:
+def _image_id(frame: Frame) -> ImageId:
     return frame.sop_uid, frame.number, frame.tile
 
 
@@ -263,10 +271,10 @@ def _without_copies(
     kept: list[Frame] = []
     copies: dict[ImageId, list[Item]] = {}
     cut: set[Item] = set()
-    agree = functools.cache(_agree)  # an object with a thousand frames is read once
+    agree = functools.cache(_is_one_beginning)  # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
-        before = seen.setdefault(_image(frame), {}) if frame.sop_uid else {}
+        before = seen.setdefault(_image_id(frame), {}) if frame.sop_uid else {}
         same = next(
             (item for item in before if item == frame.item or agree(item, frame.item)), None
         )
@@ -281,11 +289,11 @@ def _without_copies(
             left_out, whole = same, frame.item
         if size(left_out) < size(whole):
             cut.add(left_out)
-        copies.setdefault(_image(frame), []).append(left_out)
+        copies.setdefault(_image_id(frame), []).append(left_out)
     return kept, copies, cut
 
 
-def _agree(one: Item, other: Item) -> bool:
+def _is_one_beginning(one: Item, other: Item) -> bool:
     """Whether one of two objects is the beginning of the other."""
     with opened(one) as file, opened(other) as another:
         mine, others = file.read(), another.read()
@@ -297,7 +305,7 @@ def _size(item: Item) -> int:
         return int(file.seek(0, 2))
 
 
-def _ids(first: Frame, key: Key, own: Key, share: Share, taken: Collection[str]) -> list[str]:
+def _ids(first: Frame, key: Key, own: Key, share: PersonShare, taken: Collection[str]) -> list[str]:
     """The id, then those that it has where images of another person, or of another series, lie under the same
     UID too."""
     *values, number = key

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.documents import document_kind, is_called_document, is_document
+from fovnet.volume.dicom.documents import document_kind, has_document_suffix, is_document
 from fovnet.volume.unpacking import has_preamble, unpacked_opening
 
 MAX_MEMBERS = 50_000  # a whole-body study has about 5 000 images
@@ -278,7 +278,7 @@ def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...
     """
     kind, called_archive = kind_of_document(path), path.suffix.lower() in ("", ".zip")
     found = () if kind and not called_archive else tuple(_looked_at(path))
-    document = kind or is_called_document(path.name)
+    document = kind or has_document_suffix(path.name)
     return () if document and not any(isinstance(one, Item) for one in found) else found
 
 

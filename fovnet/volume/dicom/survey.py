@@ -15,8 +15,8 @@ import numpy as np
 
 from fovnet.errors import VolumeError
 from fovnet.unforeseen import internal
-from fovnet.volume.dicom.frames import frames_of
-from fovnet.volume.dicom.groups import grouped
+from fovnet.volume.dicom.frames import read_frames
+from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.over_time import repeats_over_time
 from fovnet.volume.dicom.series import Series, series_of
@@ -24,7 +24,7 @@ from fovnet.volume.dicom.source import Item, Unread, items_of
 
 
 @dataclass(frozen=True)
-class Survey:
+class DicomSurvey:
     """The contents of a place: its series, and the objects that could not be used."""
 
     series: tuple[Series, ...]
@@ -41,7 +41,7 @@ Advance = Callable[[int, int], None]
 
 def survey(
     place: Path, items: Sequence[Item] | None = None, progress: Advance | None = None
-) -> Survey:
+) -> DicomSurvey:
     """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in
     `unread` instead.
 
@@ -55,7 +55,7 @@ def survey(
     remembered = _REMEMBERED.get(place)
     if remembered is None or remembered.stamps != stamps:
         listed = tuple(items_of(place)) if items is None else items
-        remembered = _Remembered(stamps, survey_of(listed, progress))
+        remembered = _RememberedSurvey(stamps, survey_items(listed, progress))
     with _LOCK:
         _REMEMBERED[place] = remembered
         _REMEMBERED.move_to_end(place)
@@ -70,7 +70,7 @@ def forget(place: Path) -> None:
         _REMEMBERED.pop(Path(place), None)
 
 
-def series_called(place: Path, digits: str) -> Series | None:
+def find_series(place: Path, digits: str) -> Series | None:
     """The series of a place that an address means; None if there is none.  Raises as `survey`.
 
     Of a place that is remembered only its folders and the files of this series are asked whether they have
@@ -102,7 +102,7 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def survey_of(items: Sequence[Item | Unread], progress: Advance | None = None) -> Survey:
+def survey_items(items: Sequence[Item | Unread], progress: Advance | None = None) -> DicomSurvey:
     """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
     unread = [one for one in items if isinstance(one, Unread)]
@@ -111,15 +111,15 @@ def survey_of(items: Sequence[Item | Unread], progress: Advance | None = None) -
             progress(done, len(items))
         if isinstance(item, Item):
             try:
-                frames += frames_of(item)
+                frames += read_frames(item)
             except Exception as fault:  # invalid header values may raise any exception
                 unread.append(Unread(item, _refusal(item, fault)))
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
-        series, refused = _grouped(frames)
+        series, refused = _group_series(frames)
     # a DICOMDIR matters if it is alone
     kept = [one for one in unread if not one.is_directory] or ([] if frames else unread)
-    return Survey(tuple(series), (*kept, *refused))
+    return DicomSurvey(tuple(series), (*kept, *refused))
 
 
 def _refusal(item: Item, fault: Exception) -> VolumeError:
@@ -139,19 +139,19 @@ def _refusal(item: Item, fault: Exception) -> VolumeError:
     return VolumeError("volume-corrupt", damaged)
 
 
-def _grouped(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
+def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
     """The series; if grouping raises an unexpected exception, only of those series UIDs that do not, and the
     objects of the others."""
     try:
         return repeats_over_time(series_of(frames)), []
     except Exception as fault:
-        together = grouped(frames, (frame.facts.series_uid for frame in frames))
+        together = group_by_key(frames, (frame.facts.series_uid for frame in frames))
         if len(together) < 2:
             return [], [
                 Unread(item, internal(item, fault))
                 for item in dict.fromkeys(frame.item for frame in frames)
             ]
-    parts = [_grouped(own) for own in together.values()]
+    parts = [_group_series(own) for own in together.values()]
     return [one for series, _ in parts for one in series], [
         one for _, refused in parts for one in refused
     ]
@@ -162,11 +162,11 @@ MOST_REMEMBERED = 4
 
 
 @dataclass(frozen=True)
-class _Remembered:
+class _RememberedSurvey:
     """The contents of a place, and by path the stamps of all folders and files under it when it was read."""
 
     stamps: dict[str, Stamp]
-    survey: Survey
+    survey: DicomSurvey
 
     @cached_property
     def folders(self) -> list[str]:
@@ -183,7 +183,7 @@ class _Remembered:
         return dict(reversed(named))
 
 
-_REMEMBERED: OrderedDict[Path, _Remembered] = OrderedDict()
+_REMEMBERED: OrderedDict[Path, _RememberedSurvey] = OrderedDict()
 _LOCK = Lock()  # volumes are read by threads
 
 

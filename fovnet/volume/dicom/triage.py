@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from fovnet.volume.dicom.header import Facts, Frame
+from fovnet.volume.dicom.header import Frame, ObjectFacts
 
 INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat", "animal")
 """Kinds that are read on request.  "repeat" is assigned in `series`, since it takes a comparison of two
@@ -120,7 +120,7 @@ MAPS = {
     "VELOCITY",
     "KTRANS",
 }
-ACQUIRED = {"PERFUSION", "FMRI"}  # a map if the image is DERIVED; the purpose of an ORIGINAL image
+PURPOSES = {"PERFUSION", "FMRI"}  # a map if the image is DERIVED; the purpose of an ORIGINAL image
 MAP_CLASSES = "1.2.840.10008.5.1.4.1.1.30"
 SPECTRA = "1.2.840.10008.5.1.4.1.1.4.2"
 MAP_DESCRIPTIONS = re.compile(
@@ -163,7 +163,7 @@ def kind_of(frames: tuple[Frame, ...]) -> tuple[str, str]:
     return "", ""
 
 
-def _no_mr_image(facts: Facts) -> tuple[str, str] | None:
+def _no_mr_image(facts: ObjectFacts) -> tuple[str, str] | None:
     if facts.sop_class == SPECTRA:
         return "no-pixels", "spectra without MR images in them"
     if facts.modality in NO_IMAGES or not facts.has_pixels:
@@ -192,7 +192,7 @@ def _computed(first: Frame, description: str) -> tuple[str, str] | None:
     """(kind, reason) of a map or projection, or of a phase, real or imaginary image; None for other
     images."""
     derived = first.image_type[:1] == ("DERIVED",)
-    named = sorted((MAPS | ACQUIRED if derived else MAPS) & set(first.image_type[2:]))
+    named = sorted((MAPS | PURPOSES if derived else MAPS) & set(first.image_type[2:]))
     if named:
         return "derived", f"a derived image ({named[0]})"
     if first.facts.sop_class == MAP_CLASSES:

@@ -12,11 +12,17 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from fovnet.volume.dicom.groups import grouped
+from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.keys import same_direction, series_number
 from fovnet.volume.dicom.people import spelling_of
-from fovnet.volume.dicom.positions import REPEATED_MM, is_even, placed_by, position_labels, spans
+from fovnet.volume.dicom.positions import (
+    REPEATED_MM,
+    is_even,
+    position_labels,
+    positions_in_frame,
+    spans_places,
+)
 from fovnet.volume.dicom.triage import CAPTURES
 
 
@@ -27,11 +33,13 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
     Images of other modalities, colour images and secondary captures are kept apart, whatever their series
     UID.
     """
-    together = grouped(frames, ((*_what(frame), frame.facts.series_uid) for frame in frames))
+    together = group_by_key(
+        frames, ((*_study_and_kind(frame), frame.facts.series_uid) for frame in frames)
+    )
     slices: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
     for own in together.values():
         if own[0].facts.series_uid and _is_one_place(own):
-            slices.setdefault(_stack(own[0]), []).append(own)
+            slices.setdefault(_stack_identity(own[0]), []).append(own)
         else:
             yield own
     scattered: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
@@ -40,7 +48,7 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
             yield [frame for own in uids for frame in own]
             continue
         for own in uids:
-            scattered.setdefault(_without_uids(own[0]), []).append(own)
+            scattered.setdefault(_identity_without_uids(own[0]), []).append(own)
     for uids in scattered.values():
         if _is_scattered_stack([own[0] for own in uids]):
             yield [frame for own in uids for frame in own]
@@ -48,7 +56,7 @@ def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
             yield from uids
 
 
-def joined_by(frames: Sequence[Frame]) -> str:
+def note_on_joining(frames: Sequence[Frame]) -> str:
     """A note on images that were joined despite their UIDs; empty for images of one series UID and study."""
     counts = {name: len(uids) for name, uids in _uids(frames).items()}
     if counts["study"] == 1 and counts["frame of reference"] == 1:
@@ -63,7 +71,7 @@ def joined_by(frames: Sequence[Frame]) -> str:
     )
 
 
-def why_apart(frames: Sequence[Frame]) -> str:
+def difference(frames: Sequence[Frame]) -> str:
     """Why images, of a UID each, are not one stack, in words for a message."""
     values_of: dict[str, set[Hashable]] = {
         "PatientID": {spelling_of(frame.facts.patient_id) for frame in frames},
@@ -77,7 +85,7 @@ def why_apart(frames: Sequence[Frame]) -> str:
         "pixel spacing": {frame.spacing_mm for frame in frames},
         "orientation": {_direction(frame) for frame in frames},
     }
-    if placed_by(frames) is None:
+    if positions_in_frame(frames) is None:
         return "some have no position or orientation"
     differing = [name for name, values in values_of.items() if len(values) > 1]
     if differing:
@@ -98,7 +106,7 @@ def _uids(frames: Sequence[Frame]) -> dict[str, set[str]]:
     }
 
 
-def _what(frame: Frame) -> tuple[Hashable, ...]:
+def _study_and_kind(frame: Frame) -> tuple[Hashable, ...]:
     return (frame.facts.study_uid, *_kind(frame))
 
 
@@ -107,13 +115,13 @@ def _kind(frame: Frame) -> tuple[Hashable, ...]:
     return facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour
 
 
-def _stack(frame: Frame) -> tuple[Hashable, ...]:
+def _stack_identity(frame: Frame) -> tuple[Hashable, ...]:
     """What all slices of a stack have in common."""
-    return (frame.facts.study_uid, frame.facts.protocol, *_without_uids(frame))
+    return (frame.facts.study_uid, frame.facts.protocol, *_identity_without_uids(frame))
 
 
-def _without_uids(frame: Frame) -> tuple[Hashable, ...]:
-    """As `_stack`, whatever the study and the frame of reference, the first of `header.PROTOCOL`."""
+def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
+    """As `_stack_identity`, whatever the study and the frame of reference, the first of `header.PROTOCOL`."""
     facts = frame.facts
     return (
         *_kind(frame),
@@ -137,7 +145,7 @@ def _direction(frame: Frame) -> tuple[float, ...]:
 
 def _is_one_place(frames: list[Frame]) -> bool:
     """Whether all images lie in one plane and field of view."""
-    placed = placed_by(frames)
+    placed = positions_in_frame(frames)
     if placed is None or np.ptp(placed, axis=0).max() >= REPEATED_MM:
         return False
     return all(same_direction(frames[0], one) for one in frames)
@@ -145,8 +153,8 @@ def _is_one_place(frames: list[Frame]) -> bool:
 
 def _is_stack(slices: Sequence[Frame]) -> bool:
     """Whether these images of one UID each are evenly spaced, with as many at each position."""
-    placed = placed_by(slices)
-    if placed is None or not spans(slices, evenly=True):
+    placed = positions_in_frame(slices)
+    if placed is None or not spans_places(slices, evenly=True):
         return False
     firsts = np.unique(position_labels(placed[:, 2]), return_index=True)[1]
     return is_even([slices[index] for index in firsts], missing=True)

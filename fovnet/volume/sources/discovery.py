@@ -31,7 +31,7 @@ from fovnet.volume.dicom.source import (
     kind_of_document,
     looks_like_dicom,
 )
-from fovnet.volume.dicom.survey import Advance, file_stamp, forget, survey, survey_of
+from fovnet.volume.dicom.survey import Advance, file_stamp, forget, survey, survey_items
 from fovnet.volume.dicom.table import series_row, unread_row
 from fovnet.volume.sources.other_formats import unread_image
 from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
@@ -262,7 +262,7 @@ def _under(
             (found if kind == "volume" else others).append(path)
     # an archive that is called like DICOM is no object of the folder
     named_alike = [path for path in archives if path.name.lower().endswith((".dcm", ".ima"))]
-    held = survey_of(items, progress) if named_alike else survey(folder, items, progress)
+    held = survey_items(items, progress) if named_alike else survey(folder, items, progress)
     unread = [one for one in held.unread if not (found and one.is_directory)]
     wanted, more = _listed(held.series, unread, None, include, show_ids)
     if not any(split_address(path)[0] == folder for path in wanted):

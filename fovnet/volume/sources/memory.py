@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.grid import stand_of
+from fovnet.volume.dicom.grid import stack_positions
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.survey import file_stamp, series_called, survey
+from fovnet.volume.dicom.survey import file_stamp, find_series, survey
 from fovnet.volume.formats import analyze, metaimage, mgh, nifti, nrrd
 from fovnet.volume.grid import LPS_TO_RAS, MOST_BYTES, VOXEL_BYTES
 from fovnet.volume.orient import straight_voxels
@@ -98,7 +98,7 @@ def _bytes_of_file(source: Source, place: Path, series: str) -> int:
     """Those of one volume; of a file or an archive of DICOM, of all its series or that of the address."""
     format_of = source.reader.name
     if format_of == DICOM.name:
-        named = series_called(place, series) if series else None
+        named = find_series(place, series) if series else None
         meant = survey(place).series if named is None else (named,)
         grids = [_counted(partial(_series_header, one)) for one in meant]
     else:
@@ -119,7 +119,7 @@ def _bytes_of_file(source: Source, place: Path, series: str) -> int:
 def _series_header(series: Series) -> Header:
     """The shape (columns, rows, images) and the affine of a series as if it were evenly spaced."""
     stand, (columns, rows) = (
-        stand_of("", series.frames),
+        stack_positions("", series.frames),
         (series.frames[0].columns, series.frames[0].rows),
     )
     apart = np.ptp(stand.along) / max(1, len(stand.along) - 1)

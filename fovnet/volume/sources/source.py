@@ -22,7 +22,7 @@ from fovnet.volume.both_signs import note_both_signs
 from fovnet.volume.checks import refuse_ct, refuse_labels
 from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.choosing import Chosen, chosen
+from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
 from fovnet.volume.filled import without_fill
 from fovnet.volume.sources.readers import DICOM, READERS, Reader, guarded, reader_of
 from fovnet.volume.unpacking import regular
@@ -63,10 +63,10 @@ class Source:
         return NAMED[self.format] if self.format else reader_of(self.path)
 
     @cached_property
-    def series(self) -> Chosen | None:
+    def series(self) -> SeriesChoice | None:
         """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or several."""
         return (
-            guarded(DICOM, self.path, lambda: chosen(self.path))
+            guarded(DICOM, self.path, lambda: choose_series(self.path))
             if self.format == DICOM.name
             else None
         )

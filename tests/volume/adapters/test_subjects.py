@@ -10,7 +10,7 @@ from hypothesis.strategies import integers
 
 from fovnet.volume.adapters.subjects import Portrayed, Subjects, subjects_of
 from fovnet.volume.dicom.demographics import Demographics, age_years
-from fovnet.volume.dicom.header import Facts
+from fovnet.volume.dicom.header import ObjectFacts
 from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
 from fovnet.volume.dicom.table import short_hash
 
@@ -22,7 +22,7 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
     """The subjects of volumes with these headers, each of a study of its own unless it names one."""
     volumes = []
     for number, header in enumerate(headers):
-        facts = Facts(
+        facts = ObjectFacts(
             patient_id=header.get("id", patient_id),
             name=name_of(header.get("name", "")),
             birthday=birthday_of(header.get("birth", "")),

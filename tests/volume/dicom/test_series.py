@@ -15,7 +15,7 @@ from scipy import ndimage
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
-from fovnet.volume.dicom.grid import Stand, grid_of
+from fovnet.volume.dicom.grid import StackPositions, regular_grid
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.dicom.table import COLUMNS, series_row
 from fovnet.volume.slices.stack import slice_volume
@@ -421,7 +421,7 @@ def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(
         np.arange(count) + np.random.default_rng(seed).uniform(-unevenness, unevenness, count)
     ) * spacing_mm
     planes = np.broadcast_to(along.astype(np.float32)[:, None, None], (count, 3, 2)).copy()
-    stand = Stand(
+    stand = StackPositions(
         np.arange(count),
         along,
         np.zeros((count, 2)),
@@ -429,7 +429,7 @@ def test_uneven_positions_of_a_ramp_give_the_ramp_on_an_even_grid(
         np.array([0, 0, along[0]]),
         (1.0, 1.0),
     )
-    grid = grid_of("made", planes, stand)
+    grid = regular_grid("made", planes, stand)
     heights = grid.vox_to_ras[2, 3] + grid.vox_to_ras[2, 2] * np.arange(grid.voxels.shape[2])
     # a tenth of the step they stand at
     assert np.allclose(grid.voxels[0, 0], heights, atol=0.1 * grid.vox_to_ras[2, 2] + 1e-3)

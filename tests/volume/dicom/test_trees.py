@@ -584,8 +584,10 @@ def test_a_flat_folder_reads_each_header_once(tmp_path, write, monkeypatch):
     stamp = module._stamp
     monkeypatch.setattr(module, "_stamp", lambda path: asked.append(path) or stamp(path))
     opened: list[object] = []
-    frames_of = module.frames_of
-    monkeypatch.setattr(module, "frames_of", lambda item: opened.append(item) or frames_of(item))
+    read_frames = module.read_frames
+    monkeypatch.setattr(
+        module, "read_frames", lambda item: opened.append(item) or read_frames(item)
+    )
     counts = []
     for series in (4, 8):
         folder = tmp_path / str(series)
