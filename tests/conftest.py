@@ -54,7 +54,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     from fovnet.config.files import parse, write_settings
     from fovnet.decision import novelty
-    from fovnet.decision.ensemble import assemble, load, save_rule
+    from fovnet.decision.assembly import assemble
+    from fovnet.decision.ensemble import load
+    from fovnet.decision.folder import save_rule
     from fovnet.decision.rule import Rule
     from fovnet.net.family.architecture import Architecture
     from fovnet.net.family.model import build

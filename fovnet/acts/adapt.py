@@ -29,9 +29,9 @@ from fovnet.config.files import parse
 from fovnet.config.models import Settings
 from fovnet.config.space import MEMBERS
 from fovnet.decision import novelty, orientation
-from fovnet.decision.ensemble import facts_of, save_rule, seal, vocabulary_of
 from fovnet.decision.fitting.blending import SHARES, best_share, loss_of_subject, resettled
 from fovnet.decision.fitting.thresholds import Shown
+from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.judge import Judge
 from fovnet.decision.packed import Scored
 from fovnet.errors import CollectionError, ConfigError
@@ -114,7 +114,7 @@ def _adapted(run: Run, workers: int, progress: Bar) -> Adapted:
 def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they were for
     these."""
-    facts = facts_of(begun)
+    facts = ModelFolder(begun).facts
     return parse(
         {
             "results": str(out),
@@ -156,7 +156,7 @@ def _refuse_unfit(run: Run) -> list[str]:
             f"{run.config}: training.begin is not set; name the networks to be adapted, such as shipped, and "
             "set search.space: members (configs/adapt.yaml has both)",
         )
-    theirs = vocabulary_of(facts_of(begun[0])).classes
+    theirs = ModelFolder(begun[0]).vocabulary.classes
     if theirs != run.vocabulary.classes:
         raise ConfigError(
             "adapt-other-regions",
@@ -217,7 +217,7 @@ class _Folds:
     def _losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
         judge, found = (
-            self.work.judge(self.work.begun_rule),
+            self.work.judge(self.work.begun_model.rule),
             np.zeros((len(SHARES), len(self.subjects))),
         )
         for left_out, outputs in zip(self.folds, self.outputs, strict=True):
@@ -271,7 +271,7 @@ class _Folds:
 
     def _of_least_share(self) -> list[Gain]:
         """What the least share would change on the users' volumes, by the rule as it was."""
-        old, after = self.work.judge(self.work.begun_rule), []
+        old, after = self.work.judge(self.work.begun_model.rule), []
         for left_out, outputs in zip(self.folds, self.outputs, strict=True):
             after += self.work.tallied(outputs[1], old, left_out)
         before = self.work.tallied(self.work.before, old, self.work.shows)
@@ -280,7 +280,7 @@ class _Folds:
     def _changed(self, tried: _Tried, place: int) -> dict[str, Sequence[Gain]]:
         """What the share at this place changes, on the users' volumes and on the simulated people's."""
         work = self.work
-        old = work.judge(work.begun_rule)
+        old = work.judge(work.begun_model.rule)
         before = work.tallied(work.before, old, work.shows)
         simulated_before = work.tallied(work.before_of_check, old, work.check)
         simulated_after = work.tallied(tried.scored, tried.judge, work.check)
@@ -304,7 +304,7 @@ class _Folds:
                 copy(work.begun[0] / name, folder / name)
         shown = [*work.shown(scored, work.check), *self.shown(place)]
         judge, abstention, statements = resettled(
-            work.judge(work.begun_rule), shown, **self._promises
+            work.judge(work.begun_model.rule), shown, **self._promises
         )
         return _Tried(folder, scored, judge, {"abstention": abstention, "statements": statements})
 
@@ -325,7 +325,7 @@ class _Folds:
         for together in np.array_split(np.arange(len(self.folds)), BARS):
             without = together.tolist()
             judge, *_ = resettled(
-                work.judge(work.begun_rule),
+                work.judge(work.begun_model.rule),
                 [*simulated_ones, *self.shown(most, without)],
                 **self._promises,
             )

@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from fovnet.acts.run import Bar, Run
-from fovnet.decision import novelty, orientation
 from fovnet.decision.answer import facts as answer_facts
-from fovnet.decision.ensemble import Ensemble, assemble, load, read_rule
+from fovnet.decision.assembly import assemble
+from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.fitting.thresholds import Shown
+from fovnet.decision.folder import ModelFolder
 from fovnet.decision.judge import Judge
 from fovnet.decision.novelty import Familiar
 from fovnet.decision.packed import Scored, decisions, shown_volumes, truth_of
@@ -168,7 +169,7 @@ class Adaptation:
         chosen, truth = np.concatenate([own, others]), self.pack.truth[self.rows[own]]
         labels = truth / truth.sum(axis=1, keepdims=True)
         mean = np.tensordot(
-            self.begun_rule.member_weights(len(self.layers)), self.said[:, own], axes=1
+            self.begun_model.rule.member_weights(len(self.layers)), self.said[:, own], axes=1
         )
         kept = kept_targets(labels, mean, np.asarray(truth.any(axis=0)))
         weights = np.concatenate(
@@ -205,12 +206,12 @@ class Adaptation:
 
     def judge(self, rule: Rule) -> Judge:
         """What makes answers of outputs."""
-        return Judge(self.run.vocabulary, rule, self.familiar, orientation.load(self.begun[0]))
+        return self.begun_model.judge(rule, self.run.vocabulary)
 
     @cached_property
     def familiar(self) -> Familiar | None:
         """The novelty reference: the same before and after, as features are taken before last layers."""
-        return novelty.load(self.begun[0])
+        return self.begun_model.novelty
 
     def scored(self, model: Ensemble, subjects: Collection[str], what: str) -> Scored:
         """What a model's networks say of the slices of these subjects, of their volumes turned over, and of
@@ -254,13 +255,13 @@ class Adaptation:
                 begun=facts,
                 inputs=self.pack.inputs,
             )
-        rule = Rule(weights=self.begun_rule.weights)
+        rule = Rule(weights=self.begun_model.rule.weights)
         return replace(load(folder, settings.training.device, rule=rule), familiar=self.familiar)
 
     @cached_property
-    def begun_rule(self) -> Rule:
-        """The rule of the ensemble that is adapted."""
-        return read_rule(self.begun[0])
+    def begun_model(self) -> ModelFolder:
+        """The folder of the ensemble that is adapted."""
+        return ModelFolder(self.begun[0])
 
     def shown(self, scored: Scored, subjects: Collection[str]) -> list[Shown]:
         """The labelled volumes of these subjects, for settling a rule."""

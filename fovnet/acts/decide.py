@@ -25,12 +25,10 @@ class Decided:
 
 def decided(run: Run) -> Decided:
     """The answers of a run's ensemble.  Raises ModelError as `Run.refuse_other_rule`."""
-    from fovnet.decision import novelty, orientation
     from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
     from fovnet.decision.answers_table import Rows, write
     from fovnet.decision.decided import begin_decisions, conclude_decisions
-    from fovnet.decision.ensemble import read_rule
-    from fovnet.decision.judge import Judge
+    from fovnet.decision.folder import ModelFolder
     from fovnet.decision.packed import decisions
     from fovnet.records import write_json, write_tsv
 
@@ -43,8 +41,7 @@ def decided(run: Run) -> Decided:
     run.refuse_other_rule()
     rows: list[dict[str, Any]] = []
     said: list[Rows] = []
-    known = novelty.load(results.ensemble), orientation.load(results.ensemble)
-    judge = Judge(run.vocabulary, read_rule(results.ensemble), *known)
+    judge = ModelFolder(results.ensemble).judge(vocabulary=run.vocabulary)
     begin_decisions(results)
     for given, stack, raw in decisions(pack, run.scored, "test", judge):
         body, its = facts(given, stack, raw, run.vocabulary), table_rows(given, stack)

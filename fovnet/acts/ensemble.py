@@ -26,7 +26,8 @@ class Assembled:
 
 def assembled(run: Run, progress: Bar = silent) -> Assembled:
     """The ensemble of a run, new in its folder."""
-    from fovnet.decision.ensemble import assemble, choose, guessing_loss, load
+    from fovnet.decision.assembly import assemble, choose, guessing_loss
+    from fovnet.decision.ensemble import load
     from fovnet.decision.rule import Rule
     from fovnet.decision.scores import oriented, score, weighed, with_turned_and_brightened
     from fovnet.evaluate.guards import learned_from

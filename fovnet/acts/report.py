@@ -40,32 +40,31 @@ def reported(run: Run) -> Path:
 
 def _records(run: Run) -> RunRecord:
     """The records of the page besides the evaluation."""
-    from fovnet.decision.ensemble import RULE, facts_of, read_rule
+    from fovnet.decision.folder import RULE, ModelFolder
     from fovnet.evaluate.ablation import current_ablation
     from fovnet.evaluate.finished_run import collections_of, manifest_of
     from fovnet.evaluate.readers import read_agreement
     from fovnet.net.jobs.run import explain_search, finished_search
-    from fovnet.records import read_json
     from fovnet.report.content.reference import labelled_slices
     from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
 
     results, collections = run.results, collections_of(run.settings, run.results)
     journal, trials = finished_search(results)
-    rule, ensemble = read_rule(results.ensemble), facts_of(results.ensemble)
-    tuned = read_json(results.ensemble / RULE)
-    mixing_weights = rule.member_weights(len(ensemble["members"]), results.ensemble / RULE)
+    model = ModelFolder(results.ensemble)
+    members = model.facts["members"]
+    mixing_weights = model.rule.member_weights(len(members), results.ensemble / RULE)
     return RunRecord(
         settings=run.settings,
         manifest=manifest_of(run.pack),
         trials=trials,
-        members=members_in(ensemble, mixing_weights.tolist()),
-        rule=rule,
+        members=members_in(model.facts, mixing_weights.tolist()),
+        rule=model.rule,
         versions=_versions(),
         hashes=_hashes(run),
         labels=labelled_slices(run.pack),
         explanation=explain_search(journal, trials)[1],
-        abstention=abstention_in(tuned),
-        by_region=by_region_in(tuned),
+        abstention=abstention_in(model.tuning),
+        by_region=by_region_in(model.tuning),
         ablation=current_ablation(results),
         readers={
             name: found for name, folder in collections.items() if (found := read_agreement(folder))
@@ -86,7 +85,7 @@ def _versions() -> dict[str, str]:
 
 def _hashes(run: Run) -> dict[str, str]:
     """SHA-256 of the settings, and of the files that the report is made from."""
-    from fovnet.decision.ensemble import FACTS, RULE
+    from fovnet.decision.folder import FACTS, RULE
     from fovnet.records import digest
 
     results = run.results

@@ -13,7 +13,7 @@ from fovnet.commands import with_config
 from fovnet.errors import ModelError, SearchError
 from fovnet.net.jobs.run import finished_search, slices_of
 from fovnet.net.jobs.search_plan import SearchPlan, jobs_journal
-from fovnet.records import digest, read_json, read_npz
+from fovnet.records import digest, read_npz
 from fovnet.results import Results
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ class Run:
     def refuse_other_ensemble(self) -> None:
         """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these:
         a report would state the wrong ones."""
-        from fovnet.decision.ensemble import facts_of
+        from fovnet.decision.folder import ModelFolder
 
         folder = self.results.ensemble
-        made = facts_of(folder).get("fovnet", {}).get("settings_sha256")
+        made = ModelFolder(folder).facts.get("fovnet", {}).get("settings_sha256")
         if made not in (None, digest(self.settings.ensemble.model_dump())):
             other = f"{folder}: was made with other settings of `ensemble` than {self.config} has"
             raise ModelError(
@@ -110,12 +110,14 @@ class Run:
 
     def refuse_other_rule(self) -> None:
         """As `refuse_other_ensemble`, and for its rule: raise ModelError "rule-other-settings" too."""
-        from fovnet.decision.ensemble import RULE
+        from fovnet.decision.folder import RULE, ModelFolder
 
         self.refuse_other_ensemble()
         rule = self.results.ensemble / RULE
         try:
-            made = read_json(rule).get("fovnet", {}).get("settings_sha256")
+            made = (
+                ModelFolder(self.results.ensemble).tuning.get("fovnet", {}).get("settings_sha256")
+            )
         except (OSError, ValueError):
             # any fault in it raises when the rule is read
             return
@@ -129,7 +131,7 @@ class Run:
         """Raise SearchError "search-other-settings" if the last finished search had other settings or slices
         than these, and ModelError "ensemble-other-search" if the ensemble is from another search: a report
         would describe a search its networks did not come from."""
-        from fovnet.decision.ensemble import facts_of
+        from fovnet.decision.folder import ModelFolder
 
         journal, _ = finished_search(self.results)
         try:
@@ -144,7 +146,7 @@ class Run:
             )
             wanted = f"give the run's command, or {with_config('search', self.config)}"
             raise SearchError("search-other-settings", f"{other}, or other slices; {wanted}")
-        made = facts_of(self.results.ensemble).get("journal")
+        made = ModelFolder(self.results.ensemble).facts.get("journal")
         if made not in (None, journal.name):
             other = (
                 f"its members are of the search {made}, but the last to finish was {journal.name}"

@@ -27,11 +27,9 @@ class Tuned:
 
 def tuned(run: Run) -> Tuned:
     """The rule of a run's ensemble, written beside it.  Raises ModelError as `Run.refuse_other_ensemble`."""
-    from fovnet.decision import novelty, orientation
-    from fovnet.decision.ensemble import save_rule, seal
     from fovnet.decision.fitting.thresholds import settle
     from fovnet.decision.fitting.tuning import Volumes, tune, usual_heights
-    from fovnet.decision.judge import Judge
+    from fovnet.decision.folder import ModelFolder, save_rule, seal
     from fovnet.decision.packed import examples, shown, shown_volumes
     from fovnet.evaluate.guards import learned_from
 
@@ -56,13 +54,9 @@ def tuned(run: Run) -> Tuned:
         method=options.method,
         heights_for="presence" if options.heights == "presence" else "all",
     )
-    known = novelty.load(results.ensemble), orientation.load(results.ensemble)
+    rule = replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm)
     judge, abstention, by_region = settle(
-        Judge(
-            vocabulary,
-            replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm),
-            *known,
-        ),
+        ModelFolder(results.ensemble).judge(rule, vocabulary),
         shown_volumes(pack, scored, "validation"),
         stated_error=options.stated_error,
         at_risk=options.at_risk,

@@ -44,7 +44,7 @@ def evaluate(config: ConfigFile) -> None:
 def ablate(config: ConfigFile) -> None:
     """Measure what each step contributes, on the test split: the decision, the mean of the members, the
     search."""
-    from fovnet.decision.ensemble import read_rule
+    from fovnet.decision.folder import ModelFolder
     from fovnet.evaluate.ablation import SHOWN, ablate, made_from, write_ablation
     from fovnet.evaluate.networks import networks_of
 
@@ -70,7 +70,7 @@ def ablate(config: ConfigFile) -> None:
             networks,
             arrays["rows"],
             run.vocabulary,
-            read_rule(results.ensemble),
+            ModelFolder(results.ensemble).rule,
             bootstrap=settings.evaluate.bootstrap,
             seed=settings.seed,
             progress=advance,

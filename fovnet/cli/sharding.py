@@ -146,13 +146,13 @@ def merge(out_folder: Surveyed, model: Model = None, pages: Pages = None) -> Non
 def _model_named(model: Path | None) -> str | None:
     """The networks as a survey keeps them, whatever folder a later step is started in.  Raises ModelError for
     a folder without networks, before an archive is listed."""
-    from fovnet.decision.ensemble import facts_of
+    from fovnet.decision.folder import ModelFolder
 
     if model is None:
         return None
     if str(model) == SHIPPED and not model.exists():
         return SHIPPED
-    facts_of(model)
+    ModelFolder(model).refuse_missing()
     return os.path.abspath(model)  # noqa: PTH100  (resolve would follow links)
 
 

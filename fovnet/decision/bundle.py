@@ -1,7 +1,7 @@
 """An ensemble as a MONAI Bundle: a folder that MONAI's own tools verify and run.
 
     configs/metadata.json    description, input and output formats         models/      the ensemble as
-        `ensemble.py` has it; no pickle
+        `folder.py` has it; no pickle
     configs/inference.json   the components MONAI instantiates             docs/        README.md,
         license.txt; LICENSE beside configs
 
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from fovnet._version import __version__
 from fovnet.decision import novelty, orientation
 from fovnet.decision.answer import COLUMNS, TABLE
-from fovnet.decision.ensemble import FACTS, RULE, Ensemble, facts_of, load
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.folder import FACTS, RULE, ModelFolder
 from fovnet.decision.model import Model
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
@@ -95,7 +96,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
         novelty.FILE,
         orientation.FILE,
         "model-card.md",
-        *(member["weights"] for member in facts_of(model)["members"]),
+        *(network.name for network in ModelFolder(model).networks),
     ]
     there = [name for name in wanted if (model / name).is_file()]
     for name in there:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fovnet.decision import answers_table
 from fovnet.decision.answer import TABLE
-from fovnet.decision.ensemble import FACTS, RULE
+from fovnet.decision.folder import FACTS, RULE
 from fovnet.errors import ModelError
 from fovnet.records import clear_unfinished, read_json, write_json
 

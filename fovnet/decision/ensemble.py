@@ -1,21 +1,12 @@
 """The ensemble: the networks of the best trials, how their input slices are prepared, and the rule from their
-outputs to spans.
-
-On disk a folder: `ensemble.json` (vocabulary, preparation, members), `member-<slot>.safetensors` one each,
-`decision.json` (the rule, including the members' weights), `novelty.npz` (the novelty reference),
-`orientation.safetensors` (the network for the body's orientation), `weighing.json` (how the weights were
-found), `SHA256SUMS` of all these. Prediction needs nothing else, and the folder can be moved or sent.
-"""
+outputs to spans.  On disk it is a model folder (`folder.py`)."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import rmtree
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,32 +14,27 @@ from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
 from fovnet.decision.chain.margins import empty
+from fovnet.decision.folder import FACTS, RULE, ModelFolder, NetworkFile
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.member_weights import Weighing
 from fovnet.decision.novelty import REFERENCE, Familiar, familiar
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import (
     AGAIN,
     MOST_NETWORK_BYTES,
-    SUMS,
-    facts_in,
     part,
     refuse_altered,
     refuse_not_finite,
     unspoiled,
-    write_sums,
 )
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
-from fovnet.maths.ladder import Height
-from fovnet.records import checksum, write_json
-from fovnet.regions import Region, Vocabulary
+from fovnet.records import checksum
+from fovnet.regions import Vocabulary
 from fovnet.results import SHIPPED_NETWORKS
-from fovnet.search.trial import Trial, best
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
-from fovnet.volume.slices.stack import SliceStack, Slicing, slice_format
+from fovnet.volume.slices.stack import SliceStack, slice_format
 
 # torch takes 1.2 s to import; reading the facts of an ensemble does not need it
 if TYPE_CHECKING:
@@ -57,9 +43,6 @@ if TYPE_CHECKING:
 
     from fovnet.net.inference.engines import Engine
 
-FACTS, RULE, WEIGHING, MAKING = "ensemble.json", "decision.json", "weighing.json", ".members-"
-BESIDE = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)  # files beside the members
-MOST = 1e4  # millimetres or degrees, of a setting of the slices
 # slices at a time: their features take 51 MB for ten members of five blocks of 256 filters
 PIECE = 1024
 
@@ -229,256 +212,6 @@ def _shifted(
     return progress and (lambda done, _: progress(start + done, total))
 
 
-def assemble(
-    folder: Path,
-    members: Sequence[Mapping[str, Any]],
-    vocabulary: Vocabulary,
-    prepare: Mapping[str, Any],
-    *,
-    settings: Any,
-    seed: int,
-    subjects: Mapping[str, Sequence[str]] | None = None,
-    precision: str = "float32",
-    begun: Mapping[str, Any] | None = None,
-    mixed: tuple[float, Mapping[int, Path]] | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    journal: str = "",
-) -> Path:
-    """`folder/ensemble.json`, with each member's weights copied beside it.
-
-    members  facts of each (slot, score, configuration, ...), and under "weights" the file written by its
-             training
-    precision  float32, or float16 for half the size: all later steps use the rounded networks
-    subjects  marks of the subjects they were trained on, by split: an evaluation can check that none of them
-              is in the test split
-    begun  facts of the ensemble that the trainings started from, if any: its networks' checksums are recorded
-    mixed  for blending: the share of the trained weights, and by slot the file of the network trained from;
-           None: no blending
-    inputs  classes and format of the slices to be scored, as a pack has them; None: they are not compared
-    journal the name of the journal of the members' search
-    An existing ensemble is kept until all members of the new one are written.  Raises ModelError if there is
-    no member, or the weights of one are missing, damaged, of other slices or too large for the precision.
-    """
-    from fovnet.net.training.precision import write_weights
-
-    if not members:
-        raise ModelError(
-            "ensemble-empty",
-            "no trial completed, so there are no members; trials.tsv in the search's folder says why each "
-            "failed: allow more memory, more time or more trials",
-        )
-    _refuse_unusable([Path(member["weights"]) for member in members], inputs)
-    folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{MAKING}*"):  # of a run that was killed
-        rmtree(left)
-    facts = []
-    with TemporaryDirectory(prefix=MAKING, dir=folder) as made:
-        for member in members:
-            name = f"member-{member['slot']:04d}.safetensors"
-            before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
-            path = write_weights(
-                Path(member["weights"]),
-                Path(made) / name,
-                precision,
-                alone=member.get("alone", False),
-                mixed=before,
-            )
-            facts.append({**member, "weights": name, "sha256": checksum(path)})
-        for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in BESIDE)):
-            # a rule tuned for other members must not survive them
-            stale.unlink(missing_ok=True)
-        for member in facts:
-            (Path(made) / member["weights"]).replace(folder / member["weights"])
-    regions = [asdict(region) for region in vocabulary.regions]
-    body: dict[str, Any] = {
-        "classes": vocabulary.classes,
-        "regions": regions,
-        "prepare": dict(prepare),
-        "members": facts,
-        "precision": precision,
-        **({"journal": journal} if journal else {}),
-    }
-    if begun is not None:
-        body["begun_with"] = {
-            "networks": [member["sha256"] for member in begun["members"]],
-            "people": _counted(begun),
-        }
-    if subjects is not None:
-        body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
-    return write_json(folder / FACTS, body, settings=settings, seed=seed)
-
-
-def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
-    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to
-    repeat, or has other inputs."""
-    from fovnet.net.family.weights import load_facts, refuse_other_inputs
-    from fovnet.search.journal import (
-        to_repeat,
-    )  # all search methods, 0.6 s that no prediction needs
-
-    for path in networks:
-        try:
-            facts = load_facts(path)
-        except ModelError as fault:
-            raise ModelError(
-                fault.code,
-                f"{path}: missing or damaged; {to_repeat(path.parent.parent / f'{path.stem}.json')}",
-            ) from fault
-        if inputs is not None:
-            refuse_other_inputs(path, facts, inputs["classes"], inputs["slices"])
-
-
-def _counted(facts: Mapping[str, Any]) -> dict[str, int]:
-    """The number of subjects an ensemble was trained on, by split, whether it holds their marks or their
-    number."""
-    return facts.get("people") or {
-        split: len(marks) for split, marks in (facts.get("subjects") or {}).items()
-    }
-
-
-def choose(
-    trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0
-) -> list[dict[str, Any]]:
-    """Facts of the `count` best completed trials that are better than guessing; if none is, of the best trial
-    alone.
-
-    guess  the validation loss of guessing, as `guessing_loss` gives it
-    alone  number of members, the last, that see the slice alone; the best member always sees all its inputs
-    """
-    leading = best(trials, count)
-    members = [
-        trial for trial in leading if trial.score is not None and trial.score < guess
-    ] or leading[:1]
-    all_shown = max(1, len(members) - alone)
-    return [
-        {
-            "slot": trial.proposal.slot,
-            "score": trial.score,
-            "configuration": dict(trial.proposal.configuration),
-            "seed": trial.proposal.seed,
-            "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
-            **({"alone": True} if place >= all_shown else {}),
-        }
-        for place, trial in enumerate(members)
-    ]
-
-
-def guessing_loss(
-    train: NDArray[np.bool_], validation: NDArray[np.bool_], often: torch.Tensor | None = None
-) -> float:
-    """The validation loss of predicting the uniform distribution over the classes of the training split (s,
-    k) for every slice.
-
-    Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the
-    splits' shares agree.
-    often  (s,) frequency with which training draws each slice (`sampling: volumes` is not uniform): class
-           weights are computed with it
-    """
-    import torch
-
-    from fovnet.net.training.train import class_weights
-    from fovnet.net.training.train import guessing_loss as of_targets
-
-    learned, judged = (
-        torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation)
-    )
-    return of_targets(
-        judged, class_weights(learned, None if often is None else often.to(learned.dtype))
-    )
-
-
-def facts_of(folder: Path) -> dict[str, Any]:
-    """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if the folder is not an ensemble,
-    and as `part`."""
-    try:
-        return facts_in(folder, FACTS)
-    except (OSError, ValueError):
-        seen = f"no readable {FACTS} in it" if folder.is_dir() else "no such folder"
-        raise ModelError(
-            "model-missing",
-            f"{folder}: {seen}; give the folder `ensemble` that a run of the workflow or `fovnet adapt` "
-            "wrote, or none, for the networks that come with the package",
-        ) from None
-
-
-def vocabulary_of(facts: Mapping[str, Any]) -> Vocabulary:
-    """The vocabulary an ensemble was trained with.  Raises ValueError for a colour that is not # and six
-    hexadecimal digits, and for other values of another type than a region's."""
-    regions = [
-        Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]
-    ]
-    for region in regions:
-        if not re.fullmatch("#[0-9a-fA-F]{6}", str(region.colour)):
-            raise ValueError(
-                f"the colour of {region.name!r} is {region.colour!r}; give # and six digits"
-            )
-        texts = (
-            region.name,
-            region.sct,
-            region.body_part,
-            region.level,
-            region.meaning,
-            *region.synonyms,
-        )
-        if not all(isinstance(text, str) for text in texts) or not isinstance(
-            region.rung, int | None
-        ):
-            raise ValueError(f"{region} has values of another type")
-    return Vocabulary(tuple(regions))
-
-
-def _slicing_of(facts: Mapping[str, Any]) -> Slicing:
-    """The settings that an ensemble's slices are cut with.  Raises TypeError or ValueError for an unknown or
-    senseless one."""
-    slicing = Slicing(**facts["prepare"])
-    for name, usual in asdict(Slicing()).items():
-        value = getattr(slicing, name)
-        if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MOST:
-            raise ValueError(f"{name} is {value!r}, not a value like {usual!r}")
-    return slicing
-
-
-def save_weighing(folder: Path, found: Weighing, *, settings: Any, seed: int) -> Path:
-    """`folder/weighing.json`: the members' slots and weights, and the losses of every way of weighing."""
-    slots = [member["slot"] for member in facts_of(folder)["members"]]
-    return write_json(
-        folder / WEIGHING, {"slots": slots, **asdict(found)}, settings=settings, seed=seed
-    )
-
-
-def save_rule(
-    folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int
-) -> Path:
-    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed:
-    see `seal`."""
-    (folder / SUMS).unlink(missing_ok=True)
-    return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
-
-
-def seal(folder: Path) -> Path:
-    """`folder/SHA256SUMS` of the parts of a finished ensemble, by which `load` knows them again."""
-    members = [member["weights"] for member in facts_of(folder)["members"]]
-    return write_sums(
-        folder, [name for name in (*BESIDE, *members) if name != SUMS and (folder / name).exists()]
-    )
-
-
-def read_rule(folder: Path) -> Rule:
-    """The rule in `folder/decision.json`.  Raises ModelError ("rule-missing") if there is none that can be
-    read, and as `part`."""
-    try:
-        rule = facts_in(folder, RULE)["rule"]
-        if not isinstance(rule["heights"], list):
-            raise TypeError("heights are no list")
-        heights = tuple(None if height is None else Height(**height) for height in rule["heights"])
-        lists = {name: tuple(value) for name, value in rule.items() if isinstance(value, list)}
-        return Rule(**{**rule, **lists, "heights": heights})
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ModelError(
-            "rule-missing", f"{folder / RULE}: missing or unreadable; `fovnet tune` makes it"
-        ) from None
-
-
 def load(
     folder: Path, device: str = "auto", *, rule: Rule | None = None, engine: str = "torch"
 ) -> Ensemble:
@@ -495,12 +228,16 @@ def load(
     from fovnet.net.inference.engines import engine_of
     from fovnet.net.training.train import choose_device
 
-    facts, where = facts_of(folder), choose_device(device)
+    model = ModelFolder(folder)
+    facts = model.facts  # a folder that is none is refused before a device is asked for
+    torch_device = choose_device(device)
     with unspoiled(folder), np.errstate(over="ignore", invalid="ignore"):
-        loaded = _loaded(folder, facts, where, rule)
-        _refuse_unfit(folder, loaded)
+        ensemble = _load_parts(model, torch_device, rule)
+        _refuse_unfit(folder, ensemble)
     return replace(
-        loaded, engine=engine_of(engine, loaded.members, where), name=_name_of(folder, facts)
+        ensemble,
+        engine=engine_of(engine, ensemble.members, torch_device),
+        name=_name_of(folder, facts),
     )
 
 
@@ -516,81 +253,87 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
     return f"{name}, made by fovnet {version}" if version else name
 
 
-def _loaded(
-    folder: Path, facts: Mapping[str, Any], where: torch.device, rule: Rule | None
-) -> Ensemble:
-    """The ensemble of these parts, each checked by itself; no engine yet."""
+def _load_parts(model: ModelFolder, device: torch.device, rule: Rule | None) -> Ensemble:
+    """The ensemble of the parts of a folder, each checked by itself; no engine yet.  A `rule` is used in
+    place of the folder's."""
     from fovnet.net.images.inputs import inputs_of
 
-    try:
-        vocabulary, wanted = vocabulary_of(facts), slice_format(_slicing_of(facts))
-        files = [(member["weights"], member["sha256"]) for member in facts["members"]]
-    except (KeyError, TypeError, ValueError) as fault:
-        raise ModelError(
-            "model-damaged", f"{folder / FACTS}: not as fovnet writes it ({fault!r}); {AGAIN}"
-        ) from fault
-    if not files:
-        raise ModelError("model-damaged", f"{folder / FACTS}: it names no networks; {AGAIN}")
+    vocabulary = model.vocabulary
+    format_of_slices = slice_format(model.slicing)
     members = [
-        _member(folder, name, sha256, where, vocabulary.classes, wanted) for name, sha256 in files
+        _load_member(model.path, file, device, vocabulary.classes, format_of_slices)
+        for file in model.networks
     ]
     inputs_of(members)
-    read = None if rule else facts_in(folder, RULE) if (folder / RULE).exists() else None
-    rule = rule or read_rule(folder)
-    rule.refuse_unsound(folder / RULE, len(members), len(vocabulary.chain))
-    for name, part_facts in ((FACTS, facts), (RULE, read or {})):
-        refuse_not_finite(folder / name, part_facts)
-    for name, judged in (
-        (novelty.FILE, rule.least_novelty),
-        (orientation.FILE, rule.least_upright),
-    ):
-        if judged and not os.path.lexists(folder / name):
-            raise ModelError(
-                "model-part-missing", f"{folder / name}: missing, but needed by {RULE}; {AGAIN}"
-            )
-    known, bearing = novelty.load(folder), orientation.load(folder)
-    if rule.least_novelty and known and not len(known.known):
-        raise ModelError(
-            "novelty-damaged",
-            f"{folder / novelty.FILE}: without validation slices, but {RULE} needs them; {AGAIN}",
-        )
+    has_tuning = rule is None and (model.path / RULE).exists()
+    tuning = model.tuning if has_tuning else {}
+    rule = rule or model.rule
+    rule.refuse_unsound(model.path / RULE, len(members), len(vocabulary.chain))
+    refuse_not_finite(model.path / FACTS, model.facts)
+    refuse_not_finite(model.path / RULE, tuning)
+    _refuse_lacking(model, rule)
+    orientation_network = model.orientation  # a damaged one is refused as such, not as altered
     sums = {
         name: checksum(path)
         for name in (FACTS, RULE, novelty.FILE, orientation.FILE)
-        if (path := part(folder, name)).exists()
+        if (path := part(model.path, name)).exists()
     }
-    refuse_altered(folder, sums | dict(files))
-    identity = "".join(one[:16] for one in sums.values())
+    refuse_altered(model.path, sums | dict(model.networks))
     return Ensemble(
-        vocabulary, facts["prepare"], rule, members, where, identity, known, None, bearing
+        vocabulary=vocabulary,
+        prepare=model.facts["prepare"],
+        rule=rule,
+        members=members,
+        device=device,
+        identity="".join(sha256[:16] for sha256 in sums.values()),
+        familiar=model.novelty,
+        orientation=orientation_network,
     )
 
 
-def _member(
+def _refuse_lacking(model: ModelFolder, rule: Rule) -> None:
+    """Raise ModelError "model-part-missing" where the rule judges by a part that the folder lacks, and
+    "novelty-damaged" by a reference without validation slices."""
+    for name, bar in (
+        (novelty.FILE, rule.least_novelty),
+        (orientation.FILE, rule.least_upright),
+    ):
+        if bar and not os.path.lexists(model.path / name):
+            raise ModelError(
+                "model-part-missing",
+                f"{model.path / name}: missing, but needed by {RULE}; {AGAIN}",
+            )
+    reference = model.novelty
+    if rule.least_novelty and reference and not len(reference.known):
+        raise ModelError(
+            "novelty-damaged",
+            f"{model.path / novelty.FILE}: without validation slices, but {RULE} needs them; {AGAIN}",
+        )
+
+
+def _load_member(
     folder: Path,
-    name: str,
-    sha256: str,
-    where: torch.device,
+    file: NetworkFile,
+    device: torch.device,
     classes: Sequence[str],
-    wanted: Mapping[str, Any],
+    format_of_slices: Mapping[str, Any],
 ) -> nn.Module:
-    """The network in a part, if it is the recorded one, of these classes and for slices of the wanted
-    format."""
+    """The network in a file, if it is the recorded one, of these classes and for slices of this format."""
     from fovnet.net.family.weights import load_network, refuse_other_inputs
 
-    path = part(folder, name, MOST_NETWORK_BYTES)
-    if not path.exists() or checksum(path) != sha256:
+    path = part(folder, file.name, MOST_NETWORK_BYTES)
+    if not path.exists() or checksum(path) != file.sha256:
         raise ModelError(
             "weights-damaged", f"{path}: missing, or not the file recorded in {FACTS}; {AGAIN}"
         )
-    network, trained = load_network(path, where)
-    refuse_other_inputs(path, trained, classes, wanted)
+    network, trained = load_network(path, device)
+    refuse_other_inputs(path, trained, classes, format_of_slices)
     return network
 
 
-def _refuse_unfit(folder: Path, loaded: Ensemble) -> None:
+def _refuse_unfit(folder: Path, ensemble: Ensemble) -> None:
     """As `Ensemble.refuse_unfit`, with the folder named."""
     try:
-        loaded.refuse_unfit()
+        ensemble.refuse_unfit()
     except ModelError as fault:
         raise ModelError(fault.code, f"{folder}: {fault.sentence}") from fault

@@ -127,6 +127,16 @@ class Rule:
     chain_line: Line = STRAIGHT
     side_line: Line = STRAIGHT
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Rule:
+        """From the JSON values of its settings.  Raises KeyError, TypeError or ValueError for others than
+        those of a rule."""
+        if not isinstance(values["heights"], list):
+            raise TypeError("heights are no list")
+        heights = tuple(height and Height(**height) for height in values["heights"])
+        tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        return cls(**{**values, **tuples, "heights": heights})
+
     @property
     def by_region(self) -> bool:
         """Whether it says of each region whether it is shown; one tuned by an earlier fovnet does not."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from fovnet.decision import novelty, orientation
 from fovnet.decision.confidence_bar import FALSE_ALARMS
-from fovnet.decision.ensemble import Ensemble, save_weighing
+from fovnet.decision.ensemble import Ensemble
+from fovnet.decision.folder import save_weighing
 from fovnet.decision.member_weights import Weighing, mean, weigh
 from fovnet.decision.packed import SCORED, Scored, readable, truth_of
 from fovnet.decision.rule import EVEN, Rule

@@ -1,6 +1,6 @@
 """The ensemble that comes with the package, so that volumes can be predicted without training first.
 
-A folder in the package: the ensemble as `ensemble.py` has it, with its model card, the configuration that
+A folder in the package: the ensemble as `folder.py` has it, with its model card, the configuration that
 made it, and SHA256SUMS of all its files (`sha256sum --check SHA256SUMS`).  It is made from the results folder
 of a finished run, and contains no names of subjects or volumes.
 """
@@ -20,7 +20,8 @@ from typing import Any
 from fovnet.config.files import load as load_settings
 from fovnet.config.files import write_settings
 from fovnet.decision import novelty, orientation
-from fovnet.decision.ensemble import FACTS, RULE, facts_of, load
+from fovnet.decision.ensemble import load
+from fovnet.decision.folder import FACTS, RULE, ModelFolder
 from fovnet.decision.parts import SUMS, write_sums
 from fovnet.errors import ModelError
 from fovnet.records import read_json, read_tsv, replace_with, write_json
@@ -102,7 +103,7 @@ def _draft(results: Results, draft: Path) -> None:
             f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the results "
             "folder of a finished run (snakemake)",
         )
-    facts = facts_of(results.ensemble)
+    facts = ModelFolder(results.ensemble).facts
     rule = _facts(results.ensemble / RULE)
     optional = (
         [results.ensemble / orientation.FILE]

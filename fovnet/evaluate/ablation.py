@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import best_temperature
-from fovnet.decision.ensemble import RULE
+from fovnet.decision.folder import RULE
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks

@@ -23,16 +23,19 @@ def evaluation_of(
     """
     from fovnet.config.regions import vocabulary
     from fovnet.decision.decided import refuse_other_decisions
-    from fovnet.decision.ensemble import FACTS, RULE, read_rule
+    from fovnet.decision.folder import FACTS, RULE, ModelFolder
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.guards import check_not_learned, check_tables
     from fovnet.evaluate.reading import read_cases
-    from fovnet.records import read_json
 
     _refuse_other_names(settings, results, pack)
-    cases = read_cases(pack, results.decisions, read_rule(results.ensemble).temperature)
-    files = [results.ensemble / name for name in (FACTS, RULE)]
-    check_not_learned(cases, {str(file): read_json(file) for file in files})
+    model = ModelFolder(results.ensemble)
+    cases = read_cases(pack, results.decisions, model.rule.temperature)
+    facts_of_files = {
+        str(model.path / FACTS): model.facts,
+        str(model.path / RULE): model.tuning,
+    }
+    check_not_learned(cases, facts_of_files)
     refuse_other_decisions(results)
     regions = vocabulary(settings.regions)
     check_tables(pack, collections_of(settings, results), regions)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.ensemble import facts_of, load
+from fovnet.decision.ensemble import load
+from fovnet.decision.folder import ModelFolder
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import Networks
@@ -41,7 +42,7 @@ def networks_of(
     Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than the
     ensemble's.
     """
-    rows, members = scored["rows"], facts_of(ensemble)["members"]
+    rows, members = scored["rows"], ModelFolder(ensemble).facts["members"]
     kept = scored.get("members")
     if kept is not None and kept.shape[:2] != (len(members), len(rows)):
         raise ModelError(

@@ -71,7 +71,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An ensemble of two small networks with weights as drawn."""
     import torch
 
-    from fovnet.decision.ensemble import assemble, save_rule, seal
+    from fovnet.decision.assembly import assemble
+    from fovnet.decision.folder import save_rule, seal
     from fovnet.decision.rule import Rule
     from fovnet.net.family.architecture import from_configuration
     from fovnet.net.family.model import build

@@ -21,7 +21,8 @@ from fovnet.acts import shards
 from fovnet.cli import app
 from fovnet.cli.options import OF_A_STEP
 from fovnet.config.prediction import Prediction
-from fovnet.decision.ensemble import load, save_rule
+from fovnet.decision.ensemble import load
+from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import ConfigError, ModelError
 from fovnet.machine.locks import alone

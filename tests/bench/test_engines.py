@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from fovnet.bench.engines import COLUMNS, engine_times
-from fovnet.decision.ensemble import assemble, save_rule
+from fovnet.decision.assembly import assemble
+from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture

@@ -25,7 +25,8 @@ from fovnet.bench.robustness import (
     people,
     robustness,
 )
-from fovnet.decision.ensemble import Ensemble, assemble, load
+from fovnet.decision.assembly import assemble
+from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError
 from fovnet.net.family.architecture import Architecture

@@ -22,7 +22,8 @@ from typer.testing import CliRunner
 from fovnet._version import __version__
 from fovnet.cli import app
 from fovnet.decision.answer import refusal
-from fovnet.decision.ensemble import assemble, save_rule
+from fovnet.decision.assembly import assemble
+from fovnet.decision.folder import save_rule
 from fovnet.decision.kept import kept_rows, recorded
 from fovnet.decision.predict import Predicted, _read
 from fovnet.decision.rule import Rule

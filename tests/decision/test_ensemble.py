@@ -16,15 +16,9 @@ from safetensors.numpy import save_file
 
 from fovnet.decision import ensemble as ensembles_on_disk
 from fovnet.decision import novelty
-from fovnet.decision.ensemble import (
-    assemble,
-    choose,
-    facts_of,
-    guessing_loss,
-    load,
-    save_rule,
-    vocabulary_of,
-)
+from fovnet.decision.assembly import assemble, choose, guessing_loss
+from fovnet.decision.ensemble import load
+from fovnet.decision.folder import ModelFolder, save_rule
 from fovnet.decision.novelty import familiar
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
@@ -189,7 +183,7 @@ def test_what_was_written_is_read_and_the_folder_may_be_moved(folder: Path, tmp_
     ensemble = load(moved, "cpu")
     assert ensemble.rule == RULE
     assert ensemble.prepare == PREPARE
-    assert vocabulary_of(facts_of(moved)) == DEFAULT
+    assert ModelFolder(moved).vocabulary == DEFAULT
 
 
 def test_another_rule_is_another_ensemble(folder: Path) -> None:

@@ -12,15 +12,16 @@ import torch
 from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
+from fovnet.decision.assembly import assemble
 from fovnet.decision.chain.margins import empty, lit
 from fovnet.decision.chain.spans import Decision, decide, predicted_class
 from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
 from fovnet.decision.confidence_bar import SURE_ENOUGH
 from fovnet.decision.doubts import are_reasons, doubts
-from fovnet.decision.ensemble import assemble, read_rule, save_rule
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.thresholds import Shown, _is_exact, settle
 from fovnet.decision.fitting.tuning import right
+from fovnet.decision.folder import ModelFolder, save_rule
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.novelty import calibrated, familiar
 from fovnet.decision.packed import Scored
@@ -250,7 +251,7 @@ def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
     }
     rule = Rule(weights=(0.25, 0.75), beta=(0.9, 1.1, -0.2, 0.0, 0.0), **floors)
     save_rule(tmp_path, rule, {}, settings={}, seed=1)
-    assert read_rule(tmp_path) == rule
+    assert ModelFolder(tmp_path).rule == rule
 
 
 def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> None:

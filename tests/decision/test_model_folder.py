@@ -26,7 +26,8 @@ from typer.testing import CliRunner
 from fovnet.cli import app
 from fovnet.decision import novelty, orientation
 from fovnet.decision.checks import unlike_training
-from fovnet.decision.ensemble import FACTS, RULE, Ensemble, load, read_rule, save_rule, seal
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.decision.folder import FACTS, RULE, ModelFolder, save_rule, seal
 from fovnet.decision.parts import MOST_BYTES, MOST_NETWORK_BYTES, SUMS
 from fovnet.decision.predict import predict
 from fovnet.errors import ModelError
@@ -71,7 +72,7 @@ def whole(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_file(layer, folder / orientation.FILE)
     save_rule(
         folder,
-        replace(read_rule(folder), least_novelty=0.05, least_upright=0.01),
+        replace(ModelFolder(folder).rule, least_novelty=0.05, least_upright=0.01),
         {},
         settings={},
         seed=1,
@@ -394,7 +395,7 @@ class TestJson:
                 (folder / RULE).write_text(json.dumps(self._spoilt(facts, ("rule", *at), value)))
                 empty = value in (None, []) and at[:1] in {("heights",), ("weights",)}
                 try:
-                    read_rule(folder).refuse_unsound(folder / RULE, 2, 5)
+                    ModelFolder(folder).rule.refuse_unsound(folder / RULE, 2, 5)
                     assert empty, (at, value)
                 except ModelError as fault:
                     assert fault.code in {"rule-invalid", "rule-missing", "rule-other-members"}
@@ -460,7 +461,7 @@ class TestSums:
     def test_a_rule_saved_anew_is_not_held_against_the_sums_of_the_one_before(
         self, folder: Path
     ) -> None:
-        save_rule(folder, replace(read_rule(folder), sigma_mm=9.0), {}, settings={}, seed=1)
+        save_rule(folder, replace(ModelFolder(folder).rule, sigma_mm=9.0), {}, settings={}, seed=1)
         assert load(folder, "cpu").rule.sigma_mm == 9.0 and not (folder / SUMS).exists()
         seal(folder)
         assert load(folder, "cpu").rule.sigma_mm == 9.0

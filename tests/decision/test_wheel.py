@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fovnet.decision import orientation
-from fovnet.decision.ensemble import FACTS
+from fovnet.decision.folder import FACTS
 from fovnet.decision.shipped import ship
 from fovnet.records import read_tsv
 from fovnet.results import SHIPPED_NETWORKS, Results

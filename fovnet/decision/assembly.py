@@ -1,0 +1,184 @@
+"""Assembling an ensemble: the members are chosen among a search's trials and copied, with their facts, into
+a new folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.decision.folder import FACTS, PARTS
+from fovnet.errors import ModelError
+from fovnet.records import checksum, write_json
+from fovnet.regions import Vocabulary
+from fovnet.search.trial import Trial, best
+
+# torch takes 1.2 s to import
+if TYPE_CHECKING:
+    import torch
+
+MAKING = ".members-"  # begins the name of the folder in which members are written
+
+
+def assemble(
+    folder: Path,
+    members: Sequence[Mapping[str, Any]],
+    vocabulary: Vocabulary,
+    prepare: Mapping[str, Any],
+    *,
+    settings: Any,
+    seed: int,
+    subjects: Mapping[str, Sequence[str]] | None = None,
+    precision: str = "float32",
+    begun: Mapping[str, Any] | None = None,
+    mixed: tuple[float, Mapping[int, Path]] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    journal: str = "",
+) -> Path:
+    """`folder/ensemble.json`, with each member's weights copied beside it.
+
+    members  facts of each (slot, score, configuration, ...), and under "weights" the file written by its
+             training
+    precision  float32, or float16 for half the size: all later steps use the rounded networks
+    subjects  marks of the subjects they were trained on, by split: an evaluation can check that none of them
+              is in the test split
+    begun  facts of the ensemble that the trainings started from, if any: its networks' checksums are recorded
+    mixed  for blending: the share of the trained weights, and by slot the file of the network trained from;
+           None: no blending
+    inputs  classes and format of the slices to be scored, as a pack has them; None: they are not compared
+    journal the name of the journal of the members' search
+    An existing ensemble is kept until all members of the new one are written.  Raises ModelError if there is
+    no member, or the weights of one are missing, damaged, of other slices or too large for the precision.
+    """
+    from fovnet.net.training.precision import write_weights
+
+    if not members:
+        raise ModelError(
+            "ensemble-empty",
+            "no trial completed, so there are no members; trials.tsv in the search's folder says why each "
+            "failed: allow more memory, more time or more trials",
+        )
+    _refuse_unusable([Path(member["weights"]) for member in members], inputs)
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{MAKING}*"):  # of a run that was killed
+        rmtree(left)
+    facts = []
+    with TemporaryDirectory(prefix=MAKING, dir=folder) as made:
+        for member in members:
+            name = f"member-{member['slot']:04d}.safetensors"
+            before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
+            path = write_weights(
+                Path(member["weights"]),
+                Path(made) / name,
+                precision,
+                alone=member.get("alone", False),
+                mixed=before,
+            )
+            facts.append({**member, "weights": name, "sha256": checksum(path)})
+        for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in PARTS)):
+            # a rule tuned for other members must not survive them
+            stale.unlink(missing_ok=True)
+        for member in facts:
+            (Path(made) / member["weights"]).replace(folder / member["weights"])
+    regions = [asdict(region) for region in vocabulary.regions]
+    body: dict[str, Any] = {
+        "classes": vocabulary.classes,
+        "regions": regions,
+        "prepare": dict(prepare),
+        "members": facts,
+        "precision": precision,
+        **({"journal": journal} if journal else {}),
+    }
+    if begun is not None:
+        body["begun_with"] = {
+            "networks": [member["sha256"] for member in begun["members"]],
+            "people": _counted(begun),
+        }
+    if subjects is not None:
+        body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
+    return write_json(folder / FACTS, body, settings=settings, seed=seed)
+
+
+def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
+    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to
+    repeat, or has other inputs."""
+    from fovnet.net.family.weights import load_facts, refuse_other_inputs
+    from fovnet.search.journal import (
+        to_repeat,
+    )  # all search methods, 0.6 s that no prediction needs
+
+    for path in networks:
+        try:
+            facts = load_facts(path)
+        except ModelError as fault:
+            raise ModelError(
+                fault.code,
+                f"{path}: missing or damaged; {to_repeat(path.parent.parent / f'{path.stem}.json')}",
+            ) from fault
+        if inputs is not None:
+            refuse_other_inputs(path, facts, inputs["classes"], inputs["slices"])
+
+
+def _counted(facts: Mapping[str, Any]) -> dict[str, int]:
+    """The number of subjects an ensemble was trained on, by split, whether it holds their marks or their
+    number."""
+    return facts.get("people") or {
+        split: len(marks) for split, marks in (facts.get("subjects") or {}).items()
+    }
+
+
+def choose(
+    trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0
+) -> list[dict[str, Any]]:
+    """Facts of the `count` best completed trials that are better than guessing; if none is, of the best trial
+    alone.
+
+    guess  the validation loss of guessing, as `guessing_loss` gives it
+    alone  number of members, the last, that see the slice alone; the best member always sees all its inputs
+    """
+    leading = best(trials, count)
+    members = [
+        trial for trial in leading if trial.score is not None and trial.score < guess
+    ] or leading[:1]
+    all_shown = max(1, len(members) - alone)
+    return [
+        {
+            "slot": trial.proposal.slot,
+            "score": trial.score,
+            "configuration": dict(trial.proposal.configuration),
+            "seed": trial.proposal.seed,
+            "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
+            **({"alone": True} if place >= all_shown else {}),
+        }
+        for place, trial in enumerate(members)
+    ]
+
+
+def guessing_loss(
+    train: NDArray[np.bool_], validation: NDArray[np.bool_], often: torch.Tensor | None = None
+) -> float:
+    """The validation loss of predicting the uniform distribution over the classes of the training split (s,
+    k) for every slice.
+
+    Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the
+    splits' shares agree.
+    often  (s,) frequency with which training draws each slice (`sampling: volumes` is not uniform): class
+           weights are computed with it
+    """
+    import torch
+
+    from fovnet.net.training.train import class_weights
+    from fovnet.net.training.train import guessing_loss as of_targets
+
+    learned, judged = (
+        torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation)
+    )
+    return of_targets(
+        judged, class_weights(learned, None if often is None else often.to(learned.dtype))
+    )

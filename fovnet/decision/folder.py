@@ -1,0 +1,205 @@
+"""The model folder: what lies in it, each part read once.
+
+    ensemble.json            facts: vocabulary, preparation of the slices, members
+    member-<slot>.safetensors  the networks, one file each
+    decision.json            the rule, with the members' weights, and how it was tuned
+    novelty.npz              the novelty reference
+    orientation.safetensors  the network for the body's orientation
+    weighing.json            how the members' weights were found
+    SHA256SUMS               of all these
+
+Prediction needs nothing else, and the folder can be moved or sent.  Reading any part but the networks does
+not import torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fovnet.decision import novelty, orientation
+from fovnet.decision.judge import Judge
+from fovnet.decision.member_weights import Weighing
+from fovnet.decision.novelty import Familiar
+from fovnet.decision.orientation import Orientation
+from fovnet.decision.parts import AGAIN, SUMS, facts_in, write_sums
+from fovnet.decision.rule import Rule
+from fovnet.errors import ModelError
+from fovnet.records import write_json
+from fovnet.regions import Region, Vocabulary
+from fovnet.volume.slices.stack import Slicing
+
+FACTS = "ensemble.json"
+RULE = "decision.json"
+WEIGHING = "weighing.json"
+PARTS = (FACTS, RULE, WEIGHING, novelty.FILE, orientation.FILE, SUMS)  # all but the networks
+MOST = 1e4  # millimetres or degrees, of a setting of the slices
+
+
+class NetworkFile(NamedTuple):
+    """The name of a network's file in the folder, and its recorded SHA-256."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model folder; each part is read on first use, and kept.
+
+    Every part raises ModelError as `part`, and for a folder that is none "model-missing".
+    """
+
+    path: Path
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if there is none that can be
+        read."""
+        try:
+            return facts_in(self.path, FACTS)
+        except (OSError, ValueError):
+            seen = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
+            raise ModelError(
+                "model-missing",
+                f"{self.path}: {seen}; give the folder `ensemble` that a run of the workflow or `fovnet "
+                "adapt` wrote, or none, for the networks that come with the package",
+            ) from None
+
+    def refuse_missing(self) -> None:
+        """Raise ModelError "model-missing" for a folder that is no model's."""
+        _ = self.facts
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The regions its networks were trained with.  Raises ModelError "model-damaged"."""
+        with self._as_written():
+            return _vocabulary_in(self.facts)
+
+    @cached_property
+    def slicing(self) -> Slicing:
+        """The settings that its slices are cut with.  Raises ModelError "model-damaged"."""
+        with self._as_written():
+            return _slicing_in(self.facts)
+
+    @cached_property
+    def networks(self) -> list[NetworkFile]:
+        """Its networks, the best first; at least one.  Raises ModelError "model-damaged"."""
+        with self._as_written():
+            networks = [
+                NetworkFile(member["weights"], member["sha256"]) for member in self.facts["members"]
+            ]
+        if not networks:
+            raise ModelError("model-damaged", f"{self.path / FACTS}: it names no networks; {AGAIN}")
+        return networks
+
+    @cached_property
+    def tuning(self) -> dict[str, Any]:
+        """The contents of `decision.json`: the rule, and how it was found.  Raises OSError, and ValueError
+        for anything but an object of facts."""
+        return facts_in(self.path, RULE)
+
+    @cached_property
+    def rule(self) -> Rule:
+        """The rule in `decision.json`.  Raises ModelError ("rule-missing") if there is none that can be
+        read."""
+        try:
+            return Rule.of(self.tuning["rule"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ModelError(
+                "rule-missing",
+                f"{self.path / RULE}: missing or unreadable; `fovnet tune` makes it",
+            ) from None
+
+    @cached_property
+    def novelty(self) -> Familiar | None:
+        """The novelty reference, None if it has none.  Raises ModelError "novelty-damaged"."""
+        return novelty.load(self.path)
+
+    @cached_property
+    def orientation(self) -> Orientation | None:
+        """The network for the body's orientation, None if it has none.  Raises ModelError
+        "orientation-damaged"."""
+        return orientation.load(self.path)
+
+    def judge(self, rule: Rule | None = None, vocabulary: Vocabulary | None = None) -> Judge:
+        """What makes answers of its networks' outputs, by its own rule and vocabulary or by others."""
+        return Judge(
+            vocabulary or self.vocabulary, rule or self.rule, self.novelty, self.orientation
+        )
+
+    @contextmanager
+    def _as_written(self) -> Iterator[None]:
+        """A context in which facts of another form than fovnet writes become ModelError "model-damaged"."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError) as fault:
+            raise ModelError(
+                "model-damaged",
+                f"{self.path / FACTS}: not as fovnet writes it ({fault!r}); {AGAIN}",
+            ) from fault
+
+
+def _vocabulary_in(facts: Mapping[str, Any]) -> Vocabulary:
+    """Raises ValueError for a colour that is not # and six hexadecimal digits, and for other values of
+    another type than a region's."""
+    regions = [
+        Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]
+    ]
+    for region in regions:
+        if not re.fullmatch("#[0-9a-fA-F]{6}", str(region.colour)):
+            raise ValueError(
+                f"the colour of {region.name!r} is {region.colour!r}; give # and six digits"
+            )
+        texts = (
+            region.name,
+            region.sct,
+            region.body_part,
+            region.level,
+            region.meaning,
+            *region.synonyms,
+        )
+        are_texts = all(isinstance(text, str) for text in texts)
+        if not are_texts or not isinstance(region.rung, int | None):
+            raise ValueError(f"{region} has values of another type")
+    return Vocabulary(tuple(regions))
+
+
+def _slicing_in(facts: Mapping[str, Any]) -> Slicing:
+    """Raises TypeError or ValueError for an unknown or senseless setting."""
+    slicing = Slicing(**facts["prepare"])
+    for name, usual in asdict(Slicing()).items():
+        value = getattr(slicing, name)
+        if isinstance(value, bool) != isinstance(usual, bool) or not 0 <= value <= MOST:
+            raise ValueError(f"{name} is {value!r}, not a value like {usual!r}")
+    return slicing
+
+
+def save_weighing(folder: Path, weighing: Weighing, *, settings: Any, seed: int) -> Path:
+    """`folder/weighing.json`: the members' slots and weights, and the losses of every way of weighing."""
+    slots = [member["slot"] for member in ModelFolder(folder).facts["members"]]
+    return write_json(
+        folder / WEIGHING, {"slots": slots, **asdict(weighing)}, settings=settings, seed=seed
+    )
+
+
+def save_rule(
+    folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int
+) -> Path:
+    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed:
+    see `seal`."""
+    (folder / SUMS).unlink(missing_ok=True)
+    return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
+
+
+def seal(folder: Path) -> Path:
+    """`folder/SHA256SUMS` of the parts of a finished ensemble, by which `load` knows them again."""
+    members = [member["weights"] for member in ModelFolder(folder).facts["members"]]
+    return write_sums(
+        folder, [name for name in (*PARTS, *members) if name != SUMS and (folder / name).exists()]
+    )
