@@ -604,6 +604,17 @@ def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], mess
         parse({"phantom": {"subjects": 8}, "search": search}, "mine.yaml")
 
 
+def test_the_older_name_of_the_threshold_of_side_regions_is_read() -> None:
+    """Not where both are given: one of them would be ignored."""
+    older = {"protocol_threshold": [0.3]}
+    phantom = {"subjects": 9}
+    read = parse({"phantom": phantom, "decision": older}, "a")
+    assert read.decision.side_threshold == [0.3]
+    both = older | {"side_threshold": [0.4]}
+    with pytest.raises(ConfigError, match="protocol_threshold: unknown key"):
+        parse({"phantom": phantom, "decision": both}, "a")
+
+
 @pytest.mark.parametrize(
     ("section", "given"),
     [
@@ -611,8 +622,8 @@ def test_what_a_method_could_not_heed_is_refused(search: dict[str, object], mess
         ("decision", {"sigma_mm": [float("nan")]}),
         ("decision", {"sigma_mm": [float("inf")]}),
         ("decision", {"height_widths": [0.0]}),
-        ("decision", {"protocol_threshold": [2.0]}),
-        ("decision", {"protocol_threshold": [-1.0]}),
+        ("decision", {"side_threshold": [2.0]}),
+        ("decision", {"side_threshold": [-1.0]}),
         ("evaluate", {"bootstrap": 1}),
         ("prepare", {"target_spacing_mm": float("inf")}),
     ],

@@ -46,7 +46,7 @@ def tuned(run: Run) -> Tuned:
         volumes,
         vocabulary,
         sigmas_mm=options.sigma_mm,
-        thresholds=options.protocol_threshold,
+        thresholds=options.side_threshold,
         heights=usual_heights(shown(pack, "train"), vocabulary)
         if options.heights != "never"
         else (),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -67,6 +69,17 @@ class Ensemble(Section):
     precision: Literal["float32", "float16"] = "float32"
 
 
+OLDER_KEY = "protocol_threshold"
+
+
+@cache
+def _say_renamed() -> None:
+    """Once a process: the setting is read by its older name too."""
+    logging.getLogger("fovnet").warning(
+        "decision.%s is now decision.side_threshold, and was read as that", OLDER_KEY
+    )
+
+
 class Decision(Section):
     """Candidates among which the validation split chooses, the error rates above which an answer is withheld,
     and the accepted risk that new people show more than these (`at_risk`).
@@ -83,10 +96,20 @@ class Decision(Section):
              volume is cut off
     """
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_older_key(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or OLDER_KEY not in values or "side_threshold" in values:
+            return values
+        _say_renamed()
+        return {"side_threshold": values[OLDER_KEY]} | {
+            key: value for key, value in values.items() if key != OLDER_KEY
+        }
+
     sigma_mm: list[Annotated[float, Field(ge=0)]] = Field(
         default=[0.0, 3.0, 6.0, 9.0, 12.0, 18.0], min_length=1
     )
-    protocol_threshold: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
+    side_threshold: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
         default=[0.2, 0.25, 0.3, 0.35, 0.4, 0.5], min_length=1
     )
     stated_error: float = Field(0.05, gt=0, lt=1)

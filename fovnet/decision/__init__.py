@@ -5,6 +5,8 @@
     predict           new volumes, one after another
     packed            those of a sliced collection
     ensemble          the networks with their rule
+    folder            the model folder on disk, each part read once
+    assembly          a new ensemble from the trials of a search
     judge             an answer from their outputs
     chain             the order of the body, decoded: spans, borders, confidences
     checks            one file per doubt

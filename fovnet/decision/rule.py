@@ -27,9 +27,9 @@ EVEN = 0.5
 MEANINGS = {
     "temperature": "softens (above 1) or sharpens the mean of the networks",
     "sigma_mm": "width of the Gaussian that smooths along the body",
-    "protocol_threshold": "share above which a side region such as spine is reported, also where a chain "
+    "side_threshold": "share above which a side region such as spine is reported, also where a chain "
     "region is more probable",
-    "beside_protocol": "share that a chain region inside a side region's stretch needs to be reported",
+    "chain_share_in_side": "share that a chain region inside a side region's stretch needs to be reported",
     "border_toll": "log-evidence that a border between two regions has to be worth",
     "evidence_mm": "height that counts as one independent observation: neighbouring slices show the same "
     "thing",
@@ -73,8 +73,8 @@ RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "interval_stretch": NOT_NEGATIVE,
     "sigma_mm": NOT_NEGATIVE,
     "least_extent_mm": NOT_NEGATIVE,
-    "protocol_threshold": SHARE,
-    "beside_protocol": SHARE,
+    "side_threshold": SHARE,
+    "chain_share_in_side": SHARE,
     "min_confidence": SHARE,
     "least_novelty": SHARE,
     "least_agreement": SHARE,
@@ -91,6 +91,13 @@ PLAIN = {"beta": IDENTITY, "line": STRAIGHT, "chain_line": STRAIGHT, "side_line"
 """The calibrations of a rule, and what each is where it changes nothing."""
 
 
+OLDER_NAMES = {
+    "protocol_threshold": "side_threshold",
+    "beside_protocol": "chain_share_in_side",
+}
+"""Settings that files of models, those that come with the package among them, have by other names."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """The settings of a decision, chosen on the validation split and stored with the ensemble.  MEANINGS
@@ -102,8 +109,8 @@ class Rule:
 
     temperature: float = 1.0
     sigma_mm: float = 6.0
-    protocol_threshold: float = 0.3
-    beside_protocol: float = 0.05
+    side_threshold: float = 0.3
+    chain_share_in_side: float = 0.05
     border_toll: float = 0.0
     evidence_mm: float = OBSERVATION_MM
     heights: tuple[Height | None, ...] = ()
@@ -131,6 +138,7 @@ class Rule:
     def of(cls, values: Mapping[str, Any]) -> Rule:
         """From the JSON values of its settings.  Raises KeyError, TypeError or ValueError for others than
         those of a rule."""
+        values = {OLDER_NAMES.get(name, name): value for name, value in values.items()}
         if not isinstance(values["heights"], list):
             raise TypeError("heights are no list")
         heights = tuple(height and Height(**height) for height in values["heights"])

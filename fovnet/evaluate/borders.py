@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from fovnet.decision.chain.spans import outer_edges
-from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.evaluate.cases import Case, DecidedBorder
 from fovnet.regions import NONE, Vocabulary
 
@@ -92,7 +92,7 @@ def borders_between(
     intervals: Sequence[DecidedBorder] = (),
 ) -> tuple[Border, ...]:
     """The same of any two labels (s, k) of slices with edges at edges_mm (s + 1,)."""
-    unknown = protocol_alone(truth, len(vocabulary.chain))
+    unknown = side_region_alone(truth, len(vocabulary.chain))
     judged = np.asarray(~(unknown[1:] | unknown[:-1]))
     true, predicted = (_heights(labels, edges_mm, judged, vocabulary) for labels in (truth, other))
     return tuple(

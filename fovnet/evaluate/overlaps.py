@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.chain.spans import outer_edges
-from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
@@ -25,7 +25,7 @@ LEAST_OVERLAP = 0.5
 def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true + predicted)."""
     chain = len(vocabulary.chain)
-    labelled = ~protocol_alone(case.truth, chain)
+    labelled = ~side_region_alone(case.truth, chain)
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
     lower, upper = edges_mm[:-1], edges_mm[1:]
     right = true = predicted = 0

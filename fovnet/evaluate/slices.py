@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 
@@ -87,10 +87,10 @@ def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
 
 def untrue(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain
-    region is not labelled (`protocol_alone`), no predicted chain region counts as false."""
+    region is not labelled (`side_region_alone`), no predicted chain region counts as false."""
     wrong = predicted & ~truth
     chain = len(vocabulary.chain)
-    wrong[:, :chain] &= ~protocol_alone(truth, chain)[:, None]
+    wrong[:, :chain] &= ~side_region_alone(truth, chain)[:, None]
     return np.asarray(wrong.any(axis=1) | ~(predicted & truth).any(axis=1))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
 from fovnet.evaluate.cases import STAGES, Case
@@ -103,7 +103,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         case.truth[:, :-1].any(axis=0),
         case.decided[:, :-1].any(axis=0),
     )
-    if protocol_alone(case.truth, chain).any():
+    if side_region_alone(case.truth, chain).any():
         predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
     by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in by_stage.items() if array is not None}

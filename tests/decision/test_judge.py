@@ -254,6 +254,11 @@ def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:
     assert ModelFolder(tmp_path).rule == rule
 
 
+def test_a_rule_with_settings_by_their_older_names_is_read() -> None:
+    values = {"protocol_threshold": 0.4, "beside_protocol": 0.1, "heights": []}
+    assert Rule.of(values) == Rule(side_threshold=0.4, chain_share_in_side=0.1)
+
+
 def test_what_was_found_for_other_members_does_not_survive(tmp_path: Path) -> None:
     for stale in ("weighing.json", "novelty.npz", "decision.json", "orientation.safetensors"):
         (tmp_path / stale).write_bytes(b"old")

@@ -29,7 +29,7 @@ from fovnet.maths.ladder import Height
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 
-RULE = Rule(temperature=3.0, sigma_mm=8.0, protocol_threshold=0.6)
+RULE = Rule(temperature=3.0, sigma_mm=8.0, side_threshold=0.6)
 
 
 @pytest.fixture(scope="module")

@@ -168,9 +168,7 @@ def make_page(pictured, planted_search):
             "manifest": manifest_of(cases),
             "trials": trials,
             "members": members_of(trials),
-            "rule": Rule(
-                temperature=1.37, sigma_mm=8.0, protocol_threshold=0.35, min_confidence=0.62
-            ),
+            "rule": Rule(temperature=1.37, sigma_mm=8.0, side_threshold=0.35, min_confidence=0.62),
             "versions": {"fovnet": "0.1.0", "configuration sha256": "4f1c" * 16},
             "hashes": {"ensemble/ensemble.json": "9a0b" * 16},
             "labels": {

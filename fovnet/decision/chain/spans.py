@@ -170,13 +170,13 @@ def outline(
     by the rule's method.  Blank slices within a region are none."""
     n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
-    over = smoothed[:, n:-1] - _bars(smoothed, n, rule.protocol_threshold)
+    over = smoothed[:, n:-1] - _bars(smoothed, n, rule.side_threshold)
     stretches = [best_stretch(column * np.diff(edges_mm)) for column in over.T]
     chain = ChainModel.of(smoothed, n, edges_mm, rule)
     states, fit = chain.best()
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
-    _place_protocols(decided, smoothed, stretches, n, rule)
+    _place_side_regions(decided, smoothed, stretches, n, rule)
     # a region whose slices are all blank is a guess, and kept
     seen = (decided[:, :n] & ~chain.blank).any(axis=0)
     decided[:, :n] &= ~(chain.blank & seen)
@@ -236,8 +236,8 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
     weight = (
         believed.ladder.log_weight(between, drawn.states) if between else float(believed.none.sum())
     )
-    protocol_alone = not decided[:, :n].any() and decided[:, n:-1].any()
-    chance = 1.0 if protocol_alone else np.exp(min(0.0, weight - total))
+    side_region_alone = not decided[:, :n].any() and decided[:, n:-1].any()
+    chance = 1.0 if side_region_alone else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
     for column, shares in enumerate(doubled.T):
         rows = drawn.decided[:, n + column]
@@ -277,7 +277,7 @@ def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
 
 
-def _place_protocols(
+def _place_side_regions(
     decided: NDArray[np.bool_],
     smoothed: Floats,
     stretches: list[tuple[int, int, float]],
@@ -285,7 +285,7 @@ def _place_protocols(
     rule: Rule,
 ) -> None:
     """Write each side region's stretch to `decided`, and remove from it chain regions with a mean share below
-    `beside_protocol` there.
+    `chain_share_in_side` there.
 
     Nothing is removed where the rest of the chain would not be contiguous.
     """
@@ -297,7 +297,7 @@ def _place_protocols(
         left = decided[:, :n].copy()
         for rung in range(n):
             rows = np.flatnonzero(decided[inside, rung]) + first
-            if len(rows) and smoothed[rows, rung].mean() < rule.beside_protocol:
+            if len(rows) and smoothed[rows, rung].mean() < rule.chain_share_in_side:
                 left[rows, rung] = False
         if (np.diff(np.flatnonzero(left.any(axis=1))) == 1).all():
             decided[:, :n] = left

@@ -57,7 +57,7 @@ def loss(
     return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
 
 
-def protocol_alone(true: Bools, n: int) -> Bools:
+def side_region_alone(true: Bools, n: int) -> Bools:
     """(s,) whether a slice's truth names a side region and no chain region: it has no chain label."""
     beside, chain = np.any(true[:, n:-1], axis=1), np.any(true[:, :n], axis=1)
     return np.asarray(beside & ~chain)
@@ -67,7 +67,7 @@ def _judged(predicted: Bools, true: Bools, n: int) -> Bools:
     """The prediction without the chain regions of slices that have no chain label: whether they are right is
     unknown."""
     kept = predicted.copy()
-    kept[np.ix_(protocol_alone(true, n), np.arange(predicted.shape[1]) < n)] = False
+    kept[np.ix_(side_region_alone(true, n), np.arange(predicted.shape[1]) < n)] = False
     return kept
 
 
@@ -94,7 +94,7 @@ def border_errors(
 ) -> dict[tuple[int, int], float | None]:
     """Predicted minus true height in mm of every border (rung below, rung above; n for none); None if it is
     missed or invented."""
-    unknown = protocol_alone(true, n)
+    unknown = side_region_alone(true, n)
     judged = ~(unknown[1:] | unknown[:-1])
     found, wanted = _borders(predicted, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
     both = found.keys() & wanted.keys()

@@ -22,7 +22,7 @@ from fovnet.decision.calibrations import Line, best_line
 from fovnet.decision.chain.spans import Decision
 from fovnet.decision.confidence_bar import Graded, bar
 from fovnet.decision.doubts import Signs
-from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.decision.rule import EVEN, Rule
 from fovnet.decision.statements import NO, YES, statements
 from fovnet.maths.chain_recursion import ROUNDING_MM
@@ -61,7 +61,7 @@ def shown_regions(
     least_mm = min(min_extent_mm, float(height_mm.sum())) - ROUNDING_MM
     shown = height_mm @ truth[:, :-1] >= least_mm
     known = np.ones_like(shown)
-    if protocol_alone(truth, n).any():
+    if side_region_alone(truth, n).any():
         known[:n] = shown[:n]
     return shown, known
 

@@ -23,7 +23,7 @@ from fovnet.decision.chain.spans import Decision, outer_edges, predicted_class, 
 from fovnet.decision.checks import phantom
 from fovnet.decision.confidence_bar import Graded, bar, risk_coverage
 from fovnet.decision.doubts import CHECKS, Signs, are_reasons, doubts, measured
-from fovnet.decision.fitting.objective import protocol_alone
+from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.decision.fitting.statement_bars import Told, settled, shown_regions
 from fovnet.decision.fitting.tuning import right
 from fovnet.decision.judge import Judge, MemberOutputs
@@ -166,7 +166,7 @@ def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
         np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth)
     )
     first = n if predicted[n:].any() and not predicted[:n].any() else 0
-    if protocol_alone(one.truth, n).any():
+    if side_region_alone(one.truth, n).any():
         predicted[:n] &= true[:n]
     return bool((predicted[first:] == true[first:]).all())
 

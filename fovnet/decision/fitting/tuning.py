@@ -2,10 +2,10 @@
 are reported.
 
     temperature                   the maximum-likelihood one on the validation slices
-    sigma_mm, protocol_threshold, beside_protocol, border_toll, heights (those of the training split times a
-                                  width, or none) in turn, each minimising the loss of `objective.py` given
-                                  the others, until nothing changes or SWEEPS are done; ties go to the least
-                                  smoothing and the lowest toll
+    sigma_mm, side_threshold, chain_share_in_side, border_toll, heights
+                                  in turn, each minimising the loss of `objective.py` given the others, until
+                                  nothing changes or SWEEPS are done; ties go to the least smoothing and the
+                                  lowest toll; heights are those of the training split times a width, or none
     evidence_mm                   the one that minimises the negative log-likelihood of the decided slices'
                                   stated confidences
     usual_misfit, usual_roughness, flipped_gain
@@ -42,7 +42,7 @@ from fovnet.regions import NONE, Vocabulary
 
 Floats = NDArray[np.float64]
 BORDER_TOLLS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
-BESIDE_PROTOCOL = (0.02, 0.05, 0.1, 0.2)
+CHAIN_SHARES_IN_SIDE = (0.02, 0.05, 0.1, 0.2)
 SWEEPS = 2
 LEAST_SEEN = 5
 """Fewest volumes showing a whole region for which its usual height is estimated."""
@@ -66,7 +66,7 @@ def tune(
     heights_for: str = "all",
 ) -> tuple[Rule, list[dict[str, float]]]:
     """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm,
-    protocol_threshold) tried first.
+    side_threshold) tried first.
 
     heights  of the regions in the training split, their deviations multiplied by one of `widths`; the rule
              has them only if they lower the loss on these examples
@@ -92,7 +92,9 @@ def tune(
         rule = volumes.best(
             [replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])]
         )
-        rule = volumes.best([replace(rule, beside_protocol=share) for share in BESIDE_PROTOCOL])
+        rule = volumes.best(
+            [replace(rule, chain_share_in_side=share) for share in CHAIN_SHARES_IN_SIDE]
+        )
         rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
         if rule == before or sweep == SWEEPS - 1:
             break
@@ -129,11 +131,11 @@ class Volumes:
         every pair; ties: least smoothing."""
         candidates, tried = [], []
         for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
-            candidate = replace(rule, sigma_mm=sigma_mm, protocol_threshold=threshold)
+            candidate = replace(rule, sigma_mm=sigma_mm, side_threshold=threshold)
             decided = self._decided(candidate)
             worth = {"loss": self._loss(decided), "slice_error": self._slice_error(decided)}
             candidates.append(candidate)
-            tried.append({"sigma_mm": sigma_mm, "protocol_threshold": threshold, **worth})
+            tried.append({"sigma_mm": sigma_mm, "side_threshold": threshold, **worth})
         return candidates[int(np.argmin([row["loss"] for row in tried]))], tried
 
     def negative_log_likelihood(self, rule: Rule) -> float:

@@ -199,7 +199,9 @@ def test_a_slice_half_of_which_is_spine_says_half_as_much_of_its_rung(bodies) ->
     p /= p.sum(axis=1, keepdims=True)
     beside = p / 2
     beside[:, DEFAULT.classes.index("spine")] = 0.5
-    rule = Rule(sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9, beside_protocol=0.0)
+    rule = Rule(
+        sigma_mm=0.0, usual_misfit=np.inf, usual_roughness=1 - 1e-9, chain_share_in_side=0.0
+    )
     with_spine = decide(beside, example.z_mm, DEFAULT, rule)
     without = decide(p, example.z_mm, DEFAULT, replace(rule, evidence_mm=20.0))
     assert {span.region for span in with_spine.spans} - {span.region for span in without.spans} == {

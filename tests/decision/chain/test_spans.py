@@ -175,7 +175,7 @@ def test_within_a_spine_a_region_is_predicted_by_its_mean_share_along_itself(
         p / p.sum(axis=1, keepdims=True),
         20.0 * np.arange(50),
         DEFAULT,
-        Rule(sigma_mm=0.0, beside_protocol=0.06),
+        Rule(sigma_mm=0.0, chain_share_in_side=0.06),
     )
     assert np.flatnonzero(drawn.decided[:, N]).tolist() == list(range(10, 50))
     assert drawn.decided[:, DEFAULT.classes.index("abdomen")].any() == beside
@@ -199,7 +199,7 @@ def test_a_spine_is_reported_above_the_threshold_and_where_it_is_the_most_probab
     rival = max((1 - spine) * chest, (1 - spine) * (1 - chest) / 5)
     assume(abs(spine - threshold) > 1e-6 and abs(spine - rival) > 1e-6)
     drawn = outline(
-        p, 5.0 * np.arange(slices), DEFAULT, Rule(protocol_threshold=threshold, sigma_mm=0.0)
+        p, 5.0 * np.arange(slices), DEFAULT, Rule(side_threshold=threshold, sigma_mm=0.0)
     )
     assert (
         drawn.decided[:, DEFAULT.classes.index("spine")] == (spine > threshold or spine > rival)
@@ -219,7 +219,7 @@ def test_each_of_two_protocols_is_reported_where_it_is_the_most_probable(side_re
     )
     p = np.array([[0.3, 0.1, 0.1, 0.1, 0.1]] * 20)
     p[:, two.classes.index(side_region)] = 0.4
-    drawn = outline(p, 5.0 * np.arange(20), two, Rule(protocol_threshold=0.8, sigma_mm=0.0))
+    drawn = outline(p, 5.0 * np.arange(20), two, Rule(side_threshold=0.8, sigma_mm=0.0))
     assert {
         name for name in two.side_regions if drawn.decided[:, two.classes.index(name)].any()
     } == {side_region}
@@ -462,7 +462,7 @@ def test_a_spine_is_the_stretch_that_weighs_most_by_its_millimetres() -> None:
         p / p.sum(axis=1, keepdims=True),
         z_mm,
         DEFAULT,
-        Rule(sigma_mm=0, protocol_threshold=0.3),
+        Rule(sigma_mm=0, side_threshold=0.3),
         edges_mm,
     )
     assert np.flatnonzero(shown.decided[:, N]).tolist() == [4]

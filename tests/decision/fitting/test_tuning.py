@@ -43,12 +43,12 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
         [outer_edges(example.z_mm) for example in examples],
     )
     rule, tried = tune(examples, DEFAULT, **options)
-    assert len({(row["sigma_mm"], row["protocol_threshold"]) for row in tried}) == 6
+    assert len({(row["sigma_mm"], row["side_threshold"]) for row in tried}) == 6
     for row in tried:
         pair = Rule(
             temperature=rule.temperature,
             sigma_mm=row["sigma_mm"],
-            protocol_threshold=row["protocol_threshold"],
+            side_threshold=row["side_threshold"],
             border_toll=1.0,
         )
         decided = [
