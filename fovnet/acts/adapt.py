@@ -29,11 +29,11 @@ from fovnet.config.files import parse
 from fovnet.config.models import Settings
 from fovnet.config.space import MEMBERS
 from fovnet.decision import novelty, orientation
-from fovnet.decision.fitting.blending import SHARES, best_share, loss_of_subject, resettled
-from fovnet.decision.fitting.thresholds import Shown
+from fovnet.decision.fitting.blending import SHARES, best_share, loss_of_subject, settle_anew
+from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.judge import Judge
-from fovnet.decision.packed import Scored
+from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.evaluate.gains import COLUMNS, SLICES, Gain, certainty, gains, rows_of
 from fovnet.evaluate.tallies import Tally
@@ -187,7 +187,7 @@ class _Tried:
     people."""
 
     folder: Path
-    scored: Scored
+    scored: ScoredSlices
     judge: Judge
     found: Mapping[str, Any]
 
@@ -202,7 +202,7 @@ class _Folds:
         self.outputs = [self._of_fold(number) for number in range(len(self.folds))]
         self.losses = self._losses()
 
-    def _of_fold(self, number: int) -> list[Scored]:
+    def _of_fold(self, number: int) -> list[ScoredSlices]:
         """What the networks fitted without a fold say of its subjects, by share; the first are those
         before."""
         left_out, name = self.folds[number], f"fold {number + 1} of {len(self.folds)}"
@@ -234,7 +234,7 @@ class _Folds:
         without = np.array([subject in self.folds[number] for subject in self.subjects])
         return min(best_share(self.losses, without), most)
 
-    def shown(self, most: int, without: Sequence[int] = ()) -> list[Shown]:
+    def shown(self, most: int, without: Sequence[int] = ()) -> list[LabelledVolume]:
         """The users' volumes with the outputs of the networks that did not see them, those of some folds left
         out."""
         return [
@@ -303,7 +303,7 @@ class _Folds:
             if (work.begun[0] / name).exists():
                 copy(work.begun[0] / name, folder / name)
         shown = [*work.shown(scored, work.check), *self.shown(place)]
-        judge, abstention, statements = resettled(
+        judge, abstention, statements = settle_anew(
             work.judge(work.begun_model.rule), shown, **self._promises
         )
         return _Tried(folder, scored, judge, {"abstention": abstention, "statements": statements})
@@ -324,7 +324,7 @@ class _Folds:
         simulated_ones = work.shown(tried.scored, work.check)
         for together in np.array_split(np.arange(len(self.folds)), BARS):
             without = together.tolist()
-            judge, *_ = resettled(
+            judge, *_ = settle_anew(
                 work.judge(work.begun_model.rule),
                 [*simulated_ones, *self.shown(most, without)],
                 **self._promises,

@@ -29,17 +29,17 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from fovnet.acts.run import Bar, Run
-from fovnet.decision.answer import facts as answer_facts
+from fovnet.decision.answer import answer_facts
 from fovnet.decision.assembly import assemble
 from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.fitting.thresholds import Shown
+from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder
 from fovnet.decision.judge import Judge
-from fovnet.decision.novelty import Familiar
-from fovnet.decision.packed import Scored, decisions, shown_volumes, truth_of
+from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.rule import Rule
+from fovnet.decision.scored_slices import ScoredSlices, decisions, shown_volumes, truth_of
 from fovnet.decision.scores import with_turned_and_brightened
-from fovnet.evaluate.guards import SIMULATED, learned_from
+from fovnet.evaluate.guards import SIMULATED, training_marks
 from fovnet.evaluate.reading import case_of
 from fovnet.evaluate.tallies import Tally, tally
 from fovnet.maths.softmax_regression import Layer, refitted, scores
@@ -131,8 +131,8 @@ class Adaptation:
     @cached_property
     def files(self) -> list[Path]:
         """The networks that are adapted."""
-        folder, facts = self.begun
-        return [folder / one["weights"] for one in facts["members"]]
+        folder, model_facts = self.begun
+        return [folder / one["weights"] for one in model_facts["members"]]
 
     @cached_property
     def layers(self) -> list[Layer]:
@@ -195,12 +195,12 @@ class Adaptation:
         return load(self.begun[0], self.run.settings.training.device)
 
     @cached_property
-    def before(self) -> Scored:
+    def before(self) -> ScoredSlices:
         """What its networks say of the users' slices."""
         return self.scored(self.model, self.shows, "networks as they were, your subjects")
 
     @cached_property
-    def before_of_check(self) -> Scored:
+    def before_of_check(self) -> ScoredSlices:
         """The same of the simulated people who are not learned from."""
         return self.scored(self.model, self.check, "networks as they were, simulated people")
 
@@ -209,21 +209,21 @@ class Adaptation:
         return self.begun_model.judge(rule, self.run.vocabulary)
 
     @cached_property
-    def familiar(self) -> Familiar | None:
+    def novelty(self) -> NoveltyReference | None:
         """The novelty reference: the same before and after, as features are taken before last layers."""
         return self.begun_model.novelty
 
-    def scored(self, model: Ensemble, subjects: Collection[str], what: str) -> Scored:
+    def scored(self, model: Ensemble, subjects: Collection[str], what: str) -> ScoredSlices:
         """What a model's networks say of the slices of these subjects, of their volumes turned over, and of
         dark slices brightened; kept in a file, so that it is computed once."""
         view = self.view(test=subjects)
         known = digest([model.identity, training_fingerprint(self.view(train=subjects))])
         path = self.run.results.folder / "answers" / f"{known[:16]}.npz"
         with suppress(OSError, ValueError):
-            return Scored.read(read_npz(path))
+            return ScoredSlices.read(read_npz(path))
         with self.progress(what) as advance:
             outputs = model.outputs(self.pack.pixels, advance, view.rows("test"), self.pack.placing)
-        made = Scored(view.rows("test"), outputs, model.rule.weights)
+        made = ScoredSlices(view.rows("test"), outputs, model.rule.weights)
         with self.progress(f"{what}: turned over, brightened") as advance:
             made = with_turned_and_brightened(model, made, view, advance)
         write_npz(path, **made.arrays())
@@ -234,12 +234,12 @@ class Adaptation:
     ) -> Ensemble:
         """The ensemble, new in its folder, of the networks with this share of the fitted last layers, the
         rest those of before; it has no rule yet, but the members' weights in the mean."""
-        facts, settings = self.begun[1], self.run.settings
+        model_facts, settings = self.begun[1], self.run.settings
         learned = self.view(train={*users, *self.replay}, validation=self.check)
         with TemporaryDirectory() as place:
             members = []
             for one, path, old, new in zip(
-                facts["members"], self.files, self.layers, fitted, strict=True
+                model_facts["members"], self.files, self.layers, fitted, strict=True
             ):
                 file = with_last_layer(path, Path(place) / path.name, between(old, new, share))
                 members.append({**one, "weights": str(file)})
@@ -247,27 +247,27 @@ class Adaptation:
                 folder,
                 members,
                 self.run.vocabulary,
-                facts["prepare"],
+                model_facts["prepare"],
                 settings=settings.ensemble.model_dump(),
                 seed=settings.seed,
-                subjects=learned_from(learned, facts, settings.seed),
-                precision=facts.get("precision", "float32"),
-                begun=facts,
+                subjects=training_marks(learned, model_facts, settings.seed),
+                precision=model_facts.get("precision", "float32"),
+                begun=model_facts,
                 inputs=self.pack.inputs,
             )
         rule = Rule(weights=self.begun_model.rule.weights)
-        return replace(load(folder, settings.training.device, rule=rule), familiar=self.familiar)
+        return replace(load(folder, settings.training.device, rule=rule), novelty=self.novelty)
 
     @cached_property
     def begun_model(self) -> ModelFolder:
         """The folder of the ensemble that is adapted."""
         return ModelFolder(self.begun[0])
 
-    def shown(self, scored: Scored, subjects: Collection[str]) -> list[Shown]:
+    def shown(self, scored: ScoredSlices, subjects: Collection[str]) -> list[LabelledVolume]:
         """The labelled volumes of these subjects, for settling a rule."""
         return shown_volumes(self.view(test=subjects), scored, "test")
 
-    def tallied(self, scored: Scored, judge: Judge, subjects: Collection[str]) -> list[Tally]:
+    def tallied(self, scored: ScoredSlices, judge: Judge, subjects: Collection[str]) -> list[Tally]:
         """The answers on the volumes of these subjects, counted against their labels; by volume_id."""
         view, vocabulary, found = self.view(test=subjects), self.run.vocabulary, []
         index = {record.volume_id: at for at, record in enumerate(view.records)}

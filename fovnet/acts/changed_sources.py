@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from fovnet.decision.kept import unchanged
+from fovnet.decision.earlier_answers import is_unchanged
 from fovnet.records import read_json
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.sources.source import places_of, source_of
@@ -40,7 +40,7 @@ def changed_since_answered(folder: Path, path_of_volume: Mapping[str, str]) -> t
             }  # one at a time: volumes come by path
         if places <= places_by_folder[container]:
             continue
-        if not unchanged(source_of(path), file_facts):
+        if not is_unchanged(source_of(path), file_facts):
             changed.append(volume_id)
     return tuple(changed)
 

@@ -25,11 +25,11 @@ class Decided:
 
 def decided(run: Run) -> Decided:
     """The answers of a run's ensemble.  Raises ModelError as `Run.refuse_other_rule`."""
-    from fovnet.decision.answer import COLUMNS, TABLE, facts, table_rows
-    from fovnet.decision.answers_table import Rows, write
-    from fovnet.decision.decided import begin_decisions, conclude_decisions
+    from fovnet.decision.answer import COLUMNS, TABLE, answer_facts, table_rows
+    from fovnet.decision.answers_table import TableRows, write_answers
     from fovnet.decision.folder import ModelFolder
-    from fovnet.decision.packed import decisions
+    from fovnet.decision.made_from import begin_decisions, conclude_decisions
+    from fovnet.decision.scored_slices import decisions
     from fovnet.records import write_json, write_tsv
 
     results, pack, seed, options = (
@@ -40,16 +40,16 @@ def decided(run: Run) -> Decided:
     )
     run.refuse_other_rule()
     rows: list[dict[str, Any]] = []
-    said: list[Rows] = []
+    said: list[TableRows] = []
     judge = ModelFolder(results.ensemble).judge(vocabulary=run.vocabulary)
     begin_decisions(results)
     for given, stack, raw in decisions(pack, run.scored, "test", judge):
-        body, its = facts(given, stack, raw, run.vocabulary), table_rows(given, stack)
-        said.append(Rows.of(body | {"rows": its}))
+        body, its = answer_facts(given, stack, raw, run.vocabulary), table_rows(given, stack)
+        said.append(TableRows.of(body | {"rows": its}))
         rows += its
         write_json(results.decisions / f"{given.volume_id}.json", body, settings=options, seed=seed)
     if judge.rule.by_region:
-        write(results.decisions, run.vocabulary.classes[:-1], said)
+        write_answers(results.decisions, run.vocabulary.classes[:-1], said)
     table, volumes = (
         write_tsv(results.decisions / TABLE, COLUMNS, rows),
         {row["volume_id"] for row in rows},

@@ -29,8 +29,13 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     from fovnet.decision.assembly import assemble, choose, guessing_loss
     from fovnet.decision.ensemble import load
     from fovnet.decision.rule import Rule
-    from fovnet.decision.scores import oriented, score, weighed, with_turned_and_brightened
-    from fovnet.evaluate.guards import learned_from
+    from fovnet.decision.scores import (
+        score,
+        train_orientation,
+        weigh_members,
+        with_turned_and_brightened,
+    )
+    from fovnet.evaluate.guards import training_marks
     from fovnet.machine.allocation import keep_freed_memory
     from fovnet.records import write_npz
 
@@ -52,7 +57,7 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
         settings.prepare.slicing,
         settings=options.model_dump(),
         seed=settings.seed,
-        subjects=learned_from(pack, begun, settings.seed),
+        subjects=training_marks(pack, begun, settings.seed),
         precision=options.precision,
         begun=begun,
         mixed=warm_start_blend(settings, members),
@@ -62,7 +67,7 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     with progress("scoring") as advance:
         loaded = load(results.ensemble, settings.training.device, rule=Rule())
         model, scored = score(loaded, pack, seed=settings.seed, progress=advance)
-    scored, found = weighed(
+    scored, found = weigh_members(
         results.ensemble,
         model,
         scored,
@@ -74,7 +79,7 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     with progress("turned over, brightened") as advance:
         scored = with_turned_and_brightened(model, scored, pack, advance)
     with progress("orientation") as advance:
-        oriented(results.ensemble, pack, seed=settings.seed, progress=advance)
+        train_orientation(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.arrays())
     ended = [one for one in trials if one.outcome.status == "completed" and one.score is not None]
     better = sum(one.score < guess for one in ended if one.score is not None)

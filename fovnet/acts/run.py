@@ -18,7 +18,7 @@ from fovnet.results import Results
 
 if TYPE_CHECKING:
     from fovnet.config.models import Settings
-    from fovnet.decision.packed import Scored
+    from fovnet.decision.scored_slices import ScoredSlices
     from fovnet.regions import Vocabulary
     from fovnet.volume.collection.pack import Pack
 
@@ -88,11 +88,11 @@ class Run:
             ) from None
 
     @property
-    def scored(self) -> Scored:
+    def scored(self) -> ScoredSlices:
         """The same as one record."""
-        from fovnet.decision.packed import Scored
+        from fovnet.decision.scored_slices import ScoredSlices
 
-        return Scored.read(self.scored_arrays)
+        return ScoredSlices.read(self.scored_arrays)
 
     def refuse_other_ensemble(self) -> None:
         """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these:

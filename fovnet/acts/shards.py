@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
 from fovnet.acts.changed_sources import changed_since_answered
-from fovnet.decision.answers_table import Rows
+from fovnet.decision.answers_table import TableRows
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import take, together
 from fovnet.own_files import is_our_json, refuse_foreign
@@ -72,14 +72,14 @@ class ShardRows:
     order: Sequence[tuple[int, int]]
     begun: dict[int, deque[str]] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[TableRows]:
         self.begun.clear()
         for number, count in self.order:
             if number not in self.begun:
                 lines = shard_rows(self.folder, number).read_text(encoding="utf-8").splitlines()
                 self.begun[number] = deque(lines[1:])
             lines_left = self.begun[number]
-            yield from (Rows.of_line(lines_left.popleft()) for _ in range(count))
+            yield from (TableRows.of_line(lines_left.popleft()) for _ in range(count))
             if not lines_left:
                 del self.begun[number]
 
@@ -160,7 +160,7 @@ def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
 
 
 def finished(
-    folder: Path, number: int, volumes: Iterable[Rows], identity: str, settings: ShardSettings
+    folder: Path, number: int, volumes: Iterable[TableRows], identity: str, settings: ShardSettings
 ) -> Path:
     """The file of a shard's rows, in the order of its list: that it is there, says that all is answered."""
     head = {
@@ -195,7 +195,7 @@ def merged(folder: Path, networks: Ensemble, told: ShardSettings) -> Merged:
         spans = (row for one in volumes for row in one.spans)
         write_tsv(folder / TABLE, COLUMNS, spans, keep_same=True)
         if networks.rule.by_region:
-            answers_table.write(folder, networks.vocabulary.classes[:-1], volumes)
+            answers_table.write_answers(folder, networks.vocabulary.classes[:-1], volumes)
         if settings.pages:
             include = settings.include or ()
             predictions.write_index_of(folder, volumes, networks.vocabulary, series, include)

@@ -30,8 +30,8 @@ def tuned(run: Run) -> Tuned:
     from fovnet.decision.fitting.thresholds import settle
     from fovnet.decision.fitting.tuning import Volumes, tune, usual_heights
     from fovnet.decision.folder import ModelFolder, save_rule, seal
-    from fovnet.decision.packed import examples, shown, shown_volumes
-    from fovnet.evaluate.guards import learned_from
+    from fovnet.decision.scored_slices import examples, heights_and_truth, shown_volumes
+    from fovnet.evaluate.guards import training_marks
 
     results, pack, options, vocabulary = (
         run.results,
@@ -47,7 +47,7 @@ def tuned(run: Run) -> Tuned:
         vocabulary,
         sigmas_mm=options.sigma_mm,
         thresholds=options.side_threshold,
-        heights=usual_heights(shown(pack, "train"), vocabulary)
+        heights=usual_heights(heights_and_truth(pack, "train"), vocabulary)
         if options.heights != "never"
         else (),
         widths=options.height_widths,
@@ -67,7 +67,7 @@ def tuned(run: Run) -> Tuned:
         "candidates": candidates,
         "abstention": abstention,
         "statements": by_region,
-        "subjects": learned_from(pack),
+        "subjects": training_marks(pack),
     }
     path = save_rule(
         results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed

@@ -35,7 +35,7 @@ import numpy as np
 
 from fovnet.bench.neighbours import neighbours
 from fovnet.bench.together import Progress, alone
-from fovnet.decision.answer import facts, table_rows
+from fovnet.decision.answer import answer_facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predict import predict
 from fovnet.errors import FovnetError, VolumeError
@@ -252,7 +252,8 @@ def _turn(
     with gauge(figures, "write"):
         write_json(
             out,
-            facts(answer, stack, raw, ensemble.vocabulary) | {"rows": table_rows(answer, stack)},
+            answer_facts(answer, stack, raw, ensemble.vocabulary)
+            | {"rows": table_rows(answer, stack)},
         )
     if path.name.endswith(".gz"):
         with gauge(figures, "unpack"):

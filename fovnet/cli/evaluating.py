@@ -81,7 +81,7 @@ def ablate(config: ConfigFile) -> None:
         made_from=made_from(results),
         settings=settings.evaluate.model_dump(),
     )
-    shown = titled(
+    table = titled(
         "test split; below each figure its change by the step, with a 95 % interval over subjects",
         "",
         "arm",
@@ -90,14 +90,14 @@ def ablate(config: ConfigFile) -> None:
     for step in found.steps:
         measures = {(one.name, one.stage): one for one in step.measures}
         gains = {(one.measure, one.stage): one for one in step.gains}
-        shown.add_row(
+        table.add_row(
             step.ladder,
             step.arm,
             *(value_text(measures[key].name, measures[key].value) for key in SHOWN),
         )
         if gains:
-            shown.add_row("", "", *(difference_text(gains.get(key)) for key in SHOWN))
-    show_table(shown)
+            table.add_row("", "", *(difference_text(gains.get(key)) for key in SHOWN))
+    show_table(table)
     for ladder, arm, why in found.left_out:
         out.print(f"left out of {ladder}: {arm}; {why}")
     out.print(f"{written[0]}  {written[1]}")
@@ -167,7 +167,12 @@ def examine(
     """Compare the answers of `predict` with a labelled collection; status 3 if labelled volumes have no
     answer."""
     from fovnet.config.regions import vocabulary
-    from fovnet.evaluate.answers import Matching, answered_cases, refuse_other_regions, shown
+    from fovnet.evaluate.answers import (
+        Matching,
+        cases_of_answers,
+        refuse_other_regions,
+        volume_outcomes,
+    )
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.writing import write_evaluation
     from fovnet.volume.collection.tables import read_collection
@@ -177,7 +182,7 @@ def examine(
     refuse_other_regions(answers, known)
     collection = read_collection(truth, known)
     matching = Matching.of(answers, collection)
-    cases, lacking, beyond = answered_cases(matching, known)
+    cases, lacking, beyond = cases_of_answers(matching, known)
     found = evaluated(cases, known, bootstrap=bootstrap, seed=seed)
     # written before anything is printed, since a closed pipe ends the command
     written = write_evaluation(
@@ -194,7 +199,7 @@ def examine(
         "slices right",
         "wrong, but empty",
     )
-    for row in shown(cases, known):
+    for row in volume_outcomes(cases, known):
         right = f"{row['right']}/{row['slices']}" if row["slices"] else ""
         rows.add_row(
             row["volume_id"],
@@ -284,7 +289,7 @@ def compare(
 
     found = compare(first, second, bootstrap=bootstrap, seed=seed)
     written = [] if out_folder is None else write_comparison(out_folder, found)
-    shown = titled(
+    table = titled(
         f"{found.volumes} volumes of {found.subjects} subjects",
         "measure",
         "first",
@@ -294,13 +299,13 @@ def compare(
     )
     for one in found.differences:
         values = (value_text(one.measure, value) for value in (one.first, one.second))
-        shown.add_row(
+        table.add_row(
             " ".join(filter(None, (one.measure.replace("_", " "), one.stage))),
             *values,
             difference_text(one),
             verdict(one),
         )
-    show_table(shown)
+    show_table(table)
     out.print(f"fewer wrong slices in the second: {found.better} volumes, more: {found.worse}")
     if written:
         out.print("  ".join(map(str, written)))

@@ -32,7 +32,7 @@ from fovnet.report.pages import covering, predictions
 from fovnet.words import several
 
 if TYPE_CHECKING:
-    from fovnet.decision.answers_table import Rows
+    from fovnet.decision.answers_table import TableRows
     from fovnet.decision.ensemble import Ensemble
     from fovnet.volume.sources.discovery import Found
     from fovnet.volume.sources.source import Source
@@ -115,7 +115,7 @@ def answered(
     workers: int,
     others_than: Collection[str] | None,
     **drawn: bool,
-) -> dict[str, Rows]:
+) -> dict[str, TableRows]:
     """The rows of these volumes by volume_id: of earlier answers that are still valid, and of those computed
     now, which are written; prints how many there are of each.
 
@@ -188,14 +188,14 @@ def _kept(
     pictures: bool,
     pages: bool,
     faces: bool,
-) -> dict[str, Rows]:
+) -> dict[str, TableRows]:
     """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
-    from fovnet.decision.kept import kept_rows
+    from fovnet.decision.earlier_answers import earlier_rows
 
     found = {}
     for volume_id, source in named:
         beside = predictions.beside(volume_id, pictures, pages)
-        found[volume_id] = kept_rows(
+        found[volume_id] = earlier_rows(
             folder, volume_id, source, identity, beside=beside, faces=faces
         )
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
@@ -319,13 +319,13 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included: list[str]
     out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
 
 
-def _write_answers(folder: Path, volumes: list[Rows], networks: Ensemble) -> bool:
+def _write_answers(folder: Path, volumes: list[TableRows], networks: Ensemble) -> bool:
     """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region, prints so
     instead."""
-    from fovnet.decision.answers_table import write
+    from fovnet.decision.answers_table import write_answers
 
     if networks.rule.by_region:
-        write(folder, networks.vocabulary.classes[:-1], volumes)
+        write_answers(folder, networks.vocabulary.classes[:-1], volumes)
     else:
         err.print(
             "these networks were tuned by an earlier fovnet and give no answers by region; run `fovnet "

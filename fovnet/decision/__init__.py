@@ -3,7 +3,7 @@
     model             prediction from Python
     shipped           the ensemble that comes with the package
     predict           new volumes, one after another
-    packed            those of a sliced collection
+    scored_slices     those of a sliced collection
     ensemble          the networks with their rule
     folder            the model folder on disk, each part read once
     assembly          a new ensemble from the trials of a search
@@ -20,8 +20,8 @@
     statements        what is said of each region: yes, no or unsure
     answer            as rows and JSON
     answers_table     one row per volume, a few columns a region
-    kept              which earlier answers are still valid
-    decided           what a run's decisions were made from
+    earlier_answers   which earlier answers are still valid
+    made_from         what a run's decisions were made from
     bundle            the ensemble as a MONAI Bundle
     novelty, orientation  what pictures tell besides
 

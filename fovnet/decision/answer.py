@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.margins import empty
+from fovnet.decision.chain.margins import air_slices
 from fovnet.decision.chain.spans import Decision, Span
 from fovnet.decision.checks import (
     members_disagree,
@@ -149,7 +149,7 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and "" if the volume
     was refused.
     """
-    head = bare_row(given) | {"volume_confidence": given.told_confidence}
+    head = volume_cells(given) | {"volume_confidence": given.told_confidence}
     if given.decision is None or stack is None or not given.decision.spans:
         return [{**head, "confidence": given.told_confidence}]
     rows = []
@@ -161,7 +161,7 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     return rows
 
 
-def bare_row(given: Answer) -> dict[str, Any]:
+def volume_cells(given: Answer) -> dict[str, Any]:
     """The cells of spans.tsv that every row of a volume has; a refused volume has no others."""
     return {
         "volume_id": given.volume_id,
@@ -173,7 +173,7 @@ def bare_row(given: Answer) -> dict[str, Any]:
     }
 
 
-def facts(
+def answer_facts(
     given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary
 ) -> dict[str, Any]:
     """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing,
@@ -209,7 +209,7 @@ def facts(
         "counted_slices": stack.counted_slices,
         "notes": stack.notes,
         "checksum": stack.checksum,
-        "empty": np.flatnonzero(empty(stack.pixels)),
+        "empty": np.flatnonzero(air_slices(stack.pixels)),
         "raw": np.round(raw, 5),
         "smoothed": np.round(given.decision.smoothed, 5),
         "images": None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.statements import UNSURE, YES, End, Statement
+from fovnet.decision.statements import UNSURE, YES, RegionEnd, Statement
 from fovnet.records import plain, write_tsv
 
 TABLE = "answers.tsv"
@@ -33,7 +33,7 @@ ENDS = {"lower": "from", "upper": "to"}
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """What tables and index hold of one volume: its rows of spans.tsv, and its cells of answers.tsv, those of
     `HEAD` and of each region in order; none of a region where nothing is said region by region.
 
@@ -45,18 +45,20 @@ class Rows:
     doubts: tuple[tuple[str, str], ...] | None = None
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Rows:
+    def of(cls, body: Mapping[str, Any]) -> TableRows:
         """From the facts of its JSON.  Raises KeyError where they lack the rows."""
-        cells = row(body)
+        cells = answer_row(body)
         regions = [one["region"] for one in body.get("statements") or ()]
         told = body.get("doubts")
         doubts = (
             None if told is None else tuple((one.get("code"), one.get("sentence")) for one in told)
         )
-        return cls(list(body["rows"]), tuple(cells.get(name) for name in columns(regions)), doubts)
+        return cls(
+            list(body["rows"]), tuple(cells.get(name) for name in answer_columns(regions)), doubts
+        )
 
     @classmethod
-    def of_line(cls, line: str) -> Rows:
+    def of_line(cls, line: str) -> TableRows:
         """From `line`.  Raises ValueError for any other text."""
         spans, answer, doubts = json.loads(line)
         return cls(spans, tuple(answer), None if doubts is None else tuple(map(tuple, doubts)))
@@ -71,23 +73,23 @@ class Rows:
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
         """The answer on each of these regions, in the order of the table, without the doubts; empty without
         answers by region."""
-        cells = dict(zip(columns(regions), self.answer, strict=False))
+        cells = dict(zip(answer_columns(regions), self.answer, strict=False))
         return tuple(_statement(region, cells) for region in regions if cells.get(region))
 
 
-def write(folder: Path, regions: Sequence[str], volumes: Iterable[Rows]) -> Path:
+def write_answers(folder: Path, regions: Sequence[str], volumes: Iterable[TableRows]) -> Path:
     """`folder/answers.tsv`, of volumes answered region by region, and of refused ones."""
-    named = columns(regions)
+    named = answer_columns(regions)
     rows = (dict(zip(named, one.answer, strict=False)) for one in volumes)
     return write_tsv(folder / TABLE, named, rows, keep_same=True)
 
 
-def columns(regions: Sequence[str]) -> tuple[str, ...]:
+def answer_columns(regions: Sequence[str]) -> tuple[str, ...]:
     """The columns of the table for these regions."""
     return (*HEAD, *(name for region in regions for name in _names(region)))
 
 
-def row(body: Mapping[str, Any]) -> dict[str, Any]:
+def answer_row(body: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one volume, from the facts of its JSON; of a refused one only the head."""
     made, spans = body.get("statements") or (), body.get("rows") or [{}]
     cells = {name: body.get(name) for name in HEAD}
@@ -131,7 +133,7 @@ def _statement(region: str, cells: Mapping[str, Any]) -> Statement:
     lower, upper = (
         None
         if cells[f"{region}_{end}_mm"] is None
-        else End(*(cells[f"{region}_{end}{side}_mm"] for side in ("", "_low", "_high")))
+        else RegionEnd(*(cells[f"{region}_{end}{side}_mm"] for side in ("", "_low", "_high")))
         for end in ENDS.values()
     )
     return Statement(region, cells[region], cells[f"{region}_probability"], (), lower, upper)

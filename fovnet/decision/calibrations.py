@@ -75,7 +75,7 @@ def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
     )
 
 
-def along(chance: float, least: float, line: Line) -> float:
+def calibrate_by_line(chance: float, least: float, line: Line) -> float:
     """The probability `chance` calibrated by a line; unchanged for STRAIGHT."""
     if tuple(line) == STRAIGHT:
         return chance
@@ -120,7 +120,7 @@ def _likeliest(
     )
 
 
-def recalibrated(confidence: Floats, share: Floats, beta: Beta) -> Floats:
+def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
     """Confidences (...,) after the calibration, q being `share` (...,); unchanged for IDENTITY."""
     if tuple(beta) == IDENTITY:
         return confidence

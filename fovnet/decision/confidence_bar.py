@@ -43,7 +43,7 @@ ALLOWANCE = 0.05
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedAnswer:
     """A decided, labelled volume: its subject, the answer's confidence, whether another doubt withholds it,
     the share of wrong slices."""
 
@@ -67,8 +67,8 @@ class Bar:
     subjects: int
 
 
-def bar(
-    volumes: Sequence[Graded],
+def choose_bar(
+    volumes: Sequence[GradedAnswer],
     stated_error: float,
     at_risk: float,
     seed: int = 0,
@@ -108,7 +108,7 @@ def fewest_people(stated_error: float, at_risk: float) -> int:
     return high // 2 + 1 + bisect_left(range(high // 2 + 1, high), True, key=enough)
 
 
-def risk_coverage(volumes: Sequence[Graded]) -> list[dict[str, float]]:
+def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
     """Risk-coverage curve: bar, coverage, volumes, subjects and risk at each distinct confidence, from the
     highest down.
 
@@ -146,11 +146,11 @@ def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
     return float(np.sort(values)[rank - 1]) if rank else 0.0
 
 
-def _is_given(one: Graded, height: float) -> bool:
+def _is_given(one: GradedAnswer, height: float) -> bool:
     return one.sure >= height and not one.withheld
 
 
-def _errors(volumes: Sequence[Graded], height: float) -> Floats:
+def _errors(volumes: Sequence[GradedAnswer], height: float) -> Floats:
     """(n,) mean error of the answered volumes of every subject that has any, by name."""
     whose: dict[str, list[float]] = {}
     for one in volumes:
@@ -164,7 +164,7 @@ def _shuffled(errors: Floats, seed: int) -> Floats:
     return errors[np.random.default_rng(seed).permutation(len(errors))]
 
 
-def _held(volumes: Sequence[Graded], stated_error: float, lowest: float) -> float:
+def _held(volumes: Sequence[GradedAnswer], stated_error: float, lowest: float) -> float:
     """The lowest bar, at least `lowest`, at which the volumes themselves err no more than stated; 1 where
     there is none."""
     sure = [point for point in risk_coverage(volumes) if point["bar"] >= lowest]

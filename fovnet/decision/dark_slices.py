@@ -37,14 +37,14 @@ its end, and none 30."""
 
 
 @dataclass(frozen=True)
-class Hidden:
+class HiddenRegion:
     """The longest stretch of dark slices that are none, and show a region when they are brightened."""
 
     region: str
     extent_mm: float
 
 
-def brightened(pixels: Pixels) -> Pixels:
+def brighten(pixels: Pixels) -> Pixels:
     """Slices (s, side, side), each windowed by itself; black stays black.  A slice of one grey value stays as
     it is."""
     white = _whites(pixels)
@@ -52,7 +52,9 @@ def brightened(pixels: Pixels) -> Pixels:
     return np.asarray(np.clip(np.rint(pixels * scale[:, None, None]), 0, WHITE).astype(np.uint8))
 
 
-def in_question(pixels: Pixels, nothing: NDArray[np.bool_], edges_mm: Floats) -> NDArray[np.int64]:
+def rows_in_question(
+    pixels: Pixels, nothing: NDArray[np.bool_], edges_mm: Floats
+) -> NDArray[np.int64]:
     """(m,) the dark slices among those that show `nothing` (s,), if any stretch of them is LEAST_MM high;
     else none.
 
@@ -66,7 +68,7 @@ def in_question(pixels: Pixels, nothing: NDArray[np.bool_], edges_mm: Floats) ->
 
 def hidden_region(
     nothing: NDArray[np.bool_], probabilities: Floats, edges_mm: Floats, classes: tuple[str, ...]
-) -> Hidden | None:
+) -> HiddenRegion | None:
     """What the longest stretch of slices that show `nothing` (s,) shows clearly when brightened; None if it
     is less than LEAST_MM high.
 
@@ -77,7 +79,7 @@ def hidden_region(
     rows, extent_mm = _longest(clear, edges_mm)
     if extent_mm < LEAST_MM:
         return None
-    return Hidden(classes[int(probabilities[rows, :-1].sum(axis=0).argmax())], extent_mm)
+    return HiddenRegion(classes[int(probabilities[rows, :-1].sum(axis=0).argmax())], extent_mm)
 
 
 def _whites(pixels: Pixels) -> Floats:

@@ -26,7 +26,7 @@ from fovnet.decision.checks import (
     two_answers,
     unlike_training,
 )
-from fovnet.decision.checks.check import About, Check, Known, Reason, Value
+from fovnet.decision.checks.check import Check, DecidedVolume, Reason, StatedRegion, Value
 from fovnet.decision.rule import Rule
 
 CHECKS: tuple[Check[Any], ...] = (
@@ -82,7 +82,7 @@ class Signs:
         return self.values.get(check.code)
 
 
-def measured(known: Known) -> Signs:
+def measure_signs(known: DecidedVolume) -> Signs:
     """What every check measures on a volume."""
     values = {check.code: check.measure(known) for check in CHECKS if check.measure is not None}
     return Signs({code: value for code, value in values.items() if value is not None})
@@ -97,8 +97,8 @@ def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
     )
 
 
-def concerned(
-    regions: Sequence[About], decision: Decision, signs: Signs, rule: Rule
+def codes_by_region(
+    regions: Sequence[StatedRegion], decision: Decision, signs: Signs, rule: Rule
 ) -> list[tuple[str, ...]]:
     """For each of these regions, the codes of the doubts that make the statement on it unsure, in the order
     of CHECKS."""

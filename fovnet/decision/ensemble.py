@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision import dark_slices, novelty, orientation
-from fovnet.decision.chain.margins import empty
+from fovnet.decision.chain.margins import air_slices
 from fovnet.decision.folder import FACTS, RULE, ModelFolder, NetworkFile
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.novelty import REFERENCE, Familiar, familiar
+from fovnet.decision.novelty import REFERENCE, NoveltyReference, fit_reference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import (
     AGAIN,
     MOST_NETWORK_BYTES,
     part,
     refuse_altered,
+    refuse_damage,
     refuse_not_finite,
-    unspoiled,
 )
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
@@ -62,7 +62,7 @@ class Ensemble:
     members: Sequence[nn.Module]
     device: torch.device
     identity: str
-    familiar: Familiar | None = None
+    novelty: NoveltyReference | None = None
     engine: Engine | None = None
     orientation: Orientation | None = None
     name: str = ""
@@ -79,7 +79,7 @@ class Ensemble:
     @property
     def judge(self) -> Judge:
         """What turns the members' outputs into an answer."""
-        return Judge(self.vocabulary, self.rule, self.familiar, self.orientation)
+        return Judge(self.vocabulary, self.rule, self.novelty, self.orientation)
 
     @property
     def sees_the_volume(self) -> bool:
@@ -116,8 +116,8 @@ class Ensemble:
             )
             _refuse_overflow("probabilities", probabilities)
             answers.append(probabilities)
-            if self.familiar is not None:
-                distances.append(self.familiar.distances(features))
+            if self.novelty is not None:
+                distances.append(self.novelty.distances(features))
                 _refuse_overflow("distances from the training slices", distances[-1])
         return MemberOutputs(
             np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None
@@ -142,7 +142,7 @@ class Ensemble:
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
         return replace(
             outputs,
-            turned=replace(self, familiar=None).outputs(over.pixels, placing=over.placing).members,
+            turned=replace(self, novelty=None).outputs(over.pixels, placing=over.placing).members,
         )
 
     def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
@@ -150,14 +150,14 @@ class Ensemble:
         nothing: see `dark_slices`."""
         nothing = (
             self.judge.raw(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1
-        ) | empty(stack.pixels)
-        rows = dark_slices.in_question(stack.pixels, nothing, stack.edges_mm)
+        ) | air_slices(stack.pixels)
+        rows = dark_slices.rows_in_question(stack.pixels, nothing, stack.edges_mm)
         if not len(rows):
             return outputs
         members = np.full_like(outputs.members, np.nan)
-        brighter = dark_slices.brightened(stack.pixels)
+        brighter = dark_slices.brighten(stack.pixels)
         members[:, rows] = (
-            replace(self, familiar=None).outputs(brighter, None, rows, stack.placing).members
+            replace(self, novelty=None).outputs(brighter, None, rows, stack.placing).members
         )
         return replace(outputs, brightened=members)
 
@@ -192,7 +192,7 @@ class Ensemble:
 
         drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
         features = member_answers(self.members, pixels, self.device, None, rows[drawn], placing)[1]
-        return replace(self, familiar=familiar(features, truth[drawn]))
+        return replace(self, novelty=fit_reference(features, truth[drawn]))
 
 
 def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
@@ -231,7 +231,7 @@ def load(
     model = ModelFolder(folder)
     facts = model.facts  # a folder that is none is refused before a device is asked for
     torch_device = choose_device(device)
-    with unspoiled(folder), np.errstate(over="ignore", invalid="ignore"):
+    with refuse_damage(folder), np.errstate(over="ignore", invalid="ignore"):
         ensemble = _load_parts(model, torch_device, rule)
         _refuse_unfit(folder, ensemble)
     return replace(
@@ -286,7 +286,7 @@ def _load_parts(model: ModelFolder, device: torch.device, rule: Rule | None) -> 
         members=members,
         device=device,
         identity="".join(sha256[:16] for sha256 in sums.values()),
-        familiar=model.novelty,
+        novelty=model.novelty,
         orientation=orientation_network,
     )
 

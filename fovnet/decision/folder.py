@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from fovnet.decision import novelty, orientation
 from fovnet.decision.judge import Judge
 from fovnet.decision.member_weights import Weighing
-from fovnet.decision.novelty import Familiar
+from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.parts import AGAIN, SUMS, facts_in, write_sums
 from fovnet.decision.rule import Rule
@@ -117,7 +117,7 @@ class ModelFolder:
             ) from None
 
     @cached_property
-    def novelty(self) -> Familiar | None:
+    def novelty(self) -> NoveltyReference | None:
         """The novelty reference, None if it has none.  Raises ModelError "novelty-damaged"."""
         return novelty.load(self.path)
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from fovnet.decision import member_weights as weighing
 from fovnet.decision.answer import Answer, answer
-from fovnet.decision.chain.margins import decided_between, empty, lit
+from fovnet.decision.chain.margins import air_slices, decide_between_margins, lit_rows
 from fovnet.decision.chain.spans import Decision, decide, outer_edges
-from fovnet.decision.checks.check import Known
-from fovnet.decision.doubts import measured
-from fovnet.decision.novelty import Familiar
+from fovnet.decision.checks.check import DecidedVolume
+from fovnet.decision.doubts import measure_signs
+from fovnet.decision.novelty import NoveltyReference
 from fovnet.decision.orientation import Orientation
 from fovnet.decision.rule import Rule
 from fovnet.machine.threads import one_thread
@@ -54,7 +54,7 @@ class Judge:
 
     vocabulary: Vocabulary
     rule: Rule
-    familiar: Familiar | None = None
+    novelty: NoveltyReference | None = None
     orientation: Orientation | None = None
 
     def raw(self, outputs: MemberOutputs) -> Floats:
@@ -62,7 +62,7 @@ class Judge:
         return self._mean(outputs.members)
 
     def _mean(self, members: NDArray[np.float32]) -> Floats:
-        return weighing.mean(members, self.rule.member_weights(len(members)))
+        return weighing.weighted_mean(members, self.rule.member_weights(len(members)))
 
     def decision(
         self,
@@ -97,15 +97,17 @@ class Judge:
                 between[rows.start : rows.stop + 1],
             )
 
-        return decided_between(slice(0, len(raw)) if dark is None else lit(dark), len(raw), of)
+        return decide_between_margins(
+            slice(0, len(raw)) if dark is None else lit_rows(dark), len(raw), of
+        )
 
-    def known(self, outputs: MemberOutputs, stack: SliceStack, decision: Decision) -> Known:
+    def known(self, outputs: MemberOutputs, stack: SliceStack, decision: Decision) -> DecidedVolume:
         """What its checks may measure on a decided volume."""
         weights, raw = self.rule.member_weights(len(outputs.members)), self.raw(outputs)
         unusual = None
-        if self.familiar is not None and outputs.distances is not None:
-            unusual = self.familiar.unusual(outputs.distances, raw)
-        return Known(
+        if self.novelty is not None and outputs.distances is not None:
+            unusual = self.novelty.unusual(outputs.distances, raw)
+        return DecidedVolume(
             stack,
             decision,
             self.vocabulary.classes,
@@ -127,6 +129,6 @@ class Judge:
         notes: Sequence[str] = (),
     ) -> Answer:
         """The answer on a volume."""
-        decision = self.decision(outputs, stack.z_mm, stack.edges_mm, empty(stack.pixels))
-        signs = measured(self.known(outputs, stack, decision))
+        decision = self.decision(outputs, stack.z_mm, stack.edges_mm, air_slices(stack.pixels))
+        signs = measure_signs(self.known(outputs, stack, decision))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -50,7 +50,7 @@ def weigh(
     """The weights of the members by one of WAYS, or by the best of them ("auto")."""
     shares = truth / truth.sum(axis=1, keepdims=True)
     losses = {
-        name: log_loss(mean(members, make(members, shares, groups)), shares)
+        name: log_loss(weighted_mean(members, make(members, shares, groups)), shares)
         for name, make in WAYS.items()
     }
     left_out = _left_out(members, shares, groups)
@@ -59,7 +59,7 @@ def weigh(
     return Weighing(chosen, WAYS[chosen](members, shares, groups), losses, left_out)
 
 
-def mean(members: Members, weights: Floats) -> Floats:
+def weighted_mean(members: Members, weights: Floats) -> Floats:
     """The weighted mean (s, k) of the members (p, s, k), in float64."""
     total = np.zeros(members.shape[1:])
     # one after another: no second copy of all of them
@@ -74,12 +74,12 @@ def log_loss(probabilities: Floats, shares: Floats) -> float:
     return float(-(shares * np.log(np.maximum(probabilities, LEAST))).sum(axis=1).mean())
 
 
-def equal(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+def equal_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Equal weights."""
     return np.full(len(members), 1.0 / len(members))
 
 
-def greedy(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Shares of the picks up to the step of least loss: on these slices never worse than the best single
     member."""
     # (p, q): only probabilities of the true labels matter
@@ -96,7 +96,7 @@ def greedy(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Float
     return np.asarray(best / best.sum())
 
 
-def by_loss(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
+def loss_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
     """Softmax of minus the loss, in units of one subject's evidence."""
     losses = np.array(
         [log_loss(np.asarray(member, dtype=np.float64), shares) for member in members]
@@ -119,14 +119,14 @@ def _left_out(members: Members, shares: Floats, groups: NDArray[np.int64]) -> di
         kept = ~out if len(subjects) > 1 else out
         for name, make in WAYS.items():
             weights = make(members[:, kept], shares[kept], groups[kept])
-            totals[name] += log_loss(mean(members[:, out], weights), shares[out]) * float(
+            totals[name] += log_loss(weighted_mean(members[:, out], weights), shares[out]) * float(
                 out.mean()
             )
     return totals
 
 
 WAYS: Mapping[str, Callable[[Members, Floats, NDArray[np.int64]], Floats]] = {
-    "equal": equal,
-    "greedy": greedy,
-    "by-loss": by_loss,
+    "equal": equal_weights,
+    "greedy": greedy_weights,
+    "by-loss": loss_weights,
 }

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from fovnet.decision.answer import facts, refusal, table_rows
+from fovnet.decision.answer import answer_facts, refusal, table_rows
 from fovnet.decision.chain.spans import Span
 from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predict import Predicted, predict, without_answer
+from fovnet.decision.predict import AnsweredVolume, predict, refuse_unforeseen
 from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.errors import ConfigError, VolumeError
@@ -135,7 +135,7 @@ class Model:
             with as_file(image, affine) as path:
                 answer = self._predict_path(path)
         except VolumeError as fault:
-            return self._prediction(Predicted(refusal(NAME, "", fault)))
+            return self._prediction(AnsweredVolume(refusal(NAME, "", fault)))
         message, told = answer.message.replace(str(path), "the image given"), dict(answer.to_dict())
         told |= {"path": "", "message": message}
         told["rows"] = [{**row, "path": "", "message": message} for row in told["rows"]]
@@ -147,7 +147,9 @@ class Model:
         if len(volumes) > 1:
             several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}"
             fault = VolumeError("volume-several", f"{several}, or all of them to predict_many.")
-            return self._prediction(Predicted(refusal(name_volumes([whole])[0], str(path), fault)))
+            return self._prediction(
+                AnsweredVolume(refusal(name_volumes([whole])[0], str(path), fault))
+            )
         return next(self._answers(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
@@ -176,13 +178,13 @@ class Model:
                 given = self._prediction(one)
             except Exception as fault:
                 given = self._prediction(
-                    without_answer(one.answer.volume_id, Path(one.answer.path), fault)
+                    refuse_unforeseen(one.answer.volume_id, Path(one.answer.path), fault)
                 )
             yield given
 
-    def _prediction(self, one: Predicted) -> Prediction:
+    def _prediction(self, one: AnsweredVolume) -> Prediction:
         given, decision = one.answer, one.answer.decision
-        everything = facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
+        everything = answer_facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
             "rows": table_rows(given, one.stack),
             "model": self.identity,
             "model_name": self._ensemble.name,

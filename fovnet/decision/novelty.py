@@ -43,7 +43,7 @@ LEAST = 30  # validation slices that a class needs for a distribution of its own
 
 
 @dataclass(frozen=True)
-class Familiar:
+class NoveltyReference:
     """The novelty reference: the training distribution, and the distances of validation slices from it.
 
     centre, scale (w,) of the features, projected if there are many       whiten (w, q)      classes (c, q)
@@ -114,7 +114,7 @@ class Familiar:
         return shares
 
 
-def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Familiar:
+def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> NoveltyReference:
     """The reference from the features (n, f) and labels (n, k) of training slices; not yet calibrated."""
     mixed = _mixed(np.asarray(features, dtype=np.float64))
     centre, scale = mixed.mean(axis=0), mixed.std(axis=0)
@@ -130,7 +130,7 @@ def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Famili
     within = rest.T @ rest / len(rest)
     within += RIDGE * max(float(np.trace(within)) / len(within), 1e-9) * np.eye(len(within))
     second = np.linalg.inv(np.linalg.cholesky(within)).T
-    return Familiar(
+    return NoveltyReference(
         features.shape[1],
         centre,
         scale,
@@ -141,14 +141,14 @@ def familiar(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> Famili
     )
 
 
-def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
+def calibrate(what: NoveltyReference, distances: Floats, raw: Floats) -> NoveltyReference:
     """The reference with the distances (n,) of validation slices, and the ensemble's probabilities (n, k) of
     these."""
     given = raw.argmax(axis=1)
     kept = np.concatenate(
         [_evenly(np.flatnonzero(given == column), distances) for column in np.unique(given)]
     )
-    return Familiar(
+    return NoveltyReference(
         what.features,
         what.centre,
         what.scale,
@@ -159,7 +159,7 @@ def calibrated(what: Familiar, distances: Floats, raw: Floats) -> Familiar:
     )
 
 
-def of_volume(unusual: Floats, raw: Floats) -> float:
+def volume_novelty(unusual: Floats, raw: Floats) -> float:
     """A volume's novelty: the mean over the slices predicted to show a region, or over all if there are none.
 
     Of a water phantom every other slice is air, which is not unusual.
@@ -168,7 +168,7 @@ def of_volume(unusual: Floats, raw: Floats) -> float:
     return float(unusual[regions].mean() if regions.any() else unusual.mean())
 
 
-def save(folder: Path, what: Familiar) -> Path:
+def save(folder: Path, what: NoveltyReference) -> Path:
     """`folder/novelty.npz`, in single precision."""
     return write_npz(
         folder / FILE,
@@ -178,7 +178,7 @@ def save(folder: Path, what: Familiar) -> Path:
     )
 
 
-def load(folder: Path) -> Familiar | None:
+def load(folder: Path) -> NoveltyReference | None:
     """The novelty reference of the ensemble in a folder; None if it has none, as those of early versions.
 
     Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each other or are
@@ -193,7 +193,7 @@ def load(folder: Path) -> Familiar | None:
             name: arrays[name].astype(np.int64, casting="safe") for name in ("features", "given")
         }
         floats = {name: arrays[name].astype(np.float64, casting="same_kind") for name in FLOATS}
-        found = Familiar(int(counts["features"]), given=counts["given"], **floats)
+        found = NoveltyReference(int(counts["features"]), given=counts["given"], **floats)
         found.refuse_unsound()
     except (OSError, ValueError, KeyError, IndexError, TypeError) as fault:
         raise ModelError(

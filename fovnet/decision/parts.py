@@ -108,7 +108,7 @@ def refuse_altered(folder: Path, used: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def unspoiled(folder: Path) -> Iterator[None]:
+def refuse_damage(folder: Path) -> Iterator[None]:
     """A context in which a folder is read: what a damaged part raises, whatever it is, becomes ModelError
     "model-damaged"."""
     try:

@@ -30,7 +30,7 @@ READ_AHEAD = (
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadVolume:
     """The result of reading a volume: its slices, or the error; and the source as it was before, None if a
     process crashed over it."""
 
@@ -39,7 +39,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class AnsweredVolume:
     """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its
     source as it was read."""
 
@@ -51,7 +51,7 @@ class Predicted:
 
 def predict(
     named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
-) -> Iterator[Predicted]:
+) -> Iterator[AnsweredVolume]:
     """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has
     it, the next is computed, and those after it are read.
 
@@ -74,7 +74,7 @@ def predict(
     )
 
 
-def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
+def _one_ahead(answers: Iterator[AnsweredVolume]) -> Iterator[AnsweredVolume]:
     """The answers, each computed by a thread while the caller writes and draws the one before."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, answers, None)
@@ -83,10 +83,10 @@ def _one_ahead(answers: Iterator[Predicted]) -> Iterator[Predicted]:
             yield one
 
 
-def _beside(work: partial[Read], sources: Sequence[Source]) -> Iterator[Read]:
+def _beside(work: partial[ReadVolume], sources: Sequence[Source]) -> Iterator[ReadVolume]:
     """The results of `work` on the sources, in order, computed by a thread ahead of the consumer."""
     door = Admission(iter(sources), READ_AHEAD, bytes_to_read, BUDGET_BYTES)
-    ahead: deque[Future[Read]] = deque()
+    ahead: deque[Future[ReadVolume]] = deque()
     reader = ThreadPoolExecutor(1)
     try:
         while True:
@@ -100,48 +100,48 @@ def _beside(work: partial[Read], sources: Sequence[Source]) -> Iterator[Read]:
         reader.shutdown(cancel_futures=True)
 
 
-def _read(source: Source, slicing: Slicing) -> Read:
+def _read(source: Source, slicing: Slicing) -> ReadVolume:
     """The slices of a volume, or the error; runs in a worker."""
     before = None
     try:
         before = source.now()
         # first: a file that changes while it is read is seen to have changed
         _ = before.places, before.beside
-        return Read(slice_volume(before, slicing), before)
+        return ReadVolume(slice_volume(before, slicing), before)
     except FovnetError as error:
-        return Read(error, before)
+        return ReadVolume(error, before)
     except MemoryError:
-        return Read(short_of_memory(source.path, "look at it"), before)
+        return ReadVolume(short_of_memory(source.path, "look at it"), before)
     except Exception as fault:
-        return Read(internal(source.path, fault), before)
+        return ReadVolume(internal(source.path, fault), before)
 
 
-def _crashed(source: Source) -> Read:
+def _crashed(source: Source) -> ReadVolume:
     seen = f"{source.path}: reading it ended its process twice (memory?)"
     script = 'a script that asks for several begins its work under `if __name__ == "__main__":`.'
     remedy = f"Use fewer workers, or resample it to larger voxels; {script}"
-    return Read(VolumeError("volume-crash", f"{seen}. {remedy}"))
+    return ReadVolume(VolumeError("volume-crash", f"{seen}. {remedy}"))
 
 
-def _predicted(volume_id: str, path: Path, read: Read, ensemble: Ensemble) -> Predicted:
+def _predicted(volume_id: str, path: Path, read: ReadVolume, ensemble: Ensemble) -> AnsweredVolume:
     stack = read.result
     if isinstance(stack, FovnetError):
-        return Predicted(refusal(volume_id, str(path), stack), source=read.source)
+        return AnsweredVolume(refusal(volume_id, str(path), stack), source=read.source)
     try:
         outputs, judge = ensemble.outputs_on(stack), ensemble.judge
         answer = judge.answer(volume_id, str(path), outputs, stack, stack.notes)
-        return Predicted(answer, stack, judge.raw(outputs), read.source)
+        return AnsweredVolume(answer, stack, judge.raw(outputs), read.source)
     except FovnetError as error:
-        return Predicted(refusal(volume_id, str(path), error), source=read.source)
+        return AnsweredVolume(refusal(volume_id, str(path), error), source=read.source)
     except Exception as fault:
         if is_starved(fault):
             starved = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
-            return Predicted(starved, source=read.source)
-        return without_answer(volume_id, path, fault, read.source)
+            return AnsweredVolume(starved, source=read.source)
+        return refuse_unforeseen(volume_id, path, fault, read.source)
 
 
-def without_answer(
+def refuse_unforeseen(
     volume_id: str, path: Path, fault: Exception, source: Source | None = None
-) -> Predicted:
+) -> AnsweredVolume:
     """The refusal "internal" of a volume that raised `fault` where nobody foresaw one."""
-    return Predicted(refusal(volume_id, str(path), internal(path, fault)), source=source)
+    return AnsweredVolume(refusal(volume_id, str(path), internal(path, fault)), source=source)

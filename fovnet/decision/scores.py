@@ -1,7 +1,7 @@
 """The outputs of a new ensemble's members on the validation and test slices, and what is computed with them:
 the novelty reference, the members' weights; and the network for the body's orientation.
 
-The outputs take about 280 bytes per slice (`packed`).  Tuning, deciding and evaluating read them; the members
+The outputs take about 280 bytes per slice (`scored_slices`).  Tuning, deciding and evaluating read them; the members
 are not run again.
 """
 
@@ -18,9 +18,9 @@ from fovnet.decision import novelty, orientation
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.folder import save_weighing
-from fovnet.decision.member_weights import Weighing, mean, weigh
-from fovnet.decision.packed import SCORED, Scored, readable, truth_of
+from fovnet.decision.member_weights import Weighing, weigh, weighted_mean
 from fovnet.decision.rule import EVEN, Rule
+from fovnet.decision.scored_slices import SCORED, ScoredSlices, readable_volumes, truth_of
 from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
 
@@ -32,7 +32,7 @@ JUDGES = round(1 / FALSE_ALARMS) - 1
 
 def score(
     model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
-) -> tuple[Ensemble, Scored]:
+) -> tuple[Ensemble, ScoredSlices]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on the slices
     of the splits in SCORED."""
     train, rows = (
@@ -40,12 +40,19 @@ def score(
         np.sort(np.concatenate([pack.rows(split) for split in SCORED])),
     )
     learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
-    return learned, Scored(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
+    return learned, ScoredSlices(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
 
 
-def weighed(
-    folder: Path, model: Ensemble, scored: Scored, pack: Pack, way: str, *, settings: Any, seed: int
-) -> tuple[Scored, Weighing]:
+def weigh_members(
+    folder: Path,
+    model: Ensemble,
+    scored: ScoredSlices,
+    pack: Pack,
+    way: str,
+    *,
+    settings: Any,
+    seed: int,
+) -> tuple[ScoredSlices, Weighing]:
     """`scored` with the members' weights by a way of `weighing` on the validation split, and the weighing.
 
     Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
@@ -53,17 +60,17 @@ def weighed(
     outputs, truth, people = scored.split(pack, "validation")
     found = weigh(outputs.members, truth, people, way)
     save_weighing(folder, found, settings=settings, seed=seed)
-    if model.familiar is not None and outputs.distances is not None:
+    if model.novelty is not None and outputs.distances is not None:
         novelty.save(
             folder,
-            novelty.calibrated(
-                model.familiar, outputs.distances, mean(outputs.members, found.weights)
+            novelty.calibrate(
+                model.novelty, outputs.distances, weighted_mean(outputs.members, found.weights)
             ),
         )
     return replace(scored, weights=tuple(found.weights.tolist())), found
 
 
-def oriented(
+def train_orientation(
     folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> Path | None:
     """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split; None, and no
@@ -94,7 +101,7 @@ def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     """Volumes of a split that show their orientation, and whose headers state it: at most `most`, drawn by
     the seed."""
     known: list[int] = []
-    for index in np.random.default_rng(seed).permutation(readable(pack, split)).tolist():
+    for index in np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist():
         nothing = truth_of(pack, index)[:, -1].mean() >= EVEN
         if not nothing and shows_stated_axes(pack.stack(index)):
             known.append(index)
@@ -104,8 +111,8 @@ def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
 
 
 def with_turned_and_brightened(
-    model: Ensemble, scored: Scored, pack: Pack, progress: ProgressCallback
-) -> Scored:
+    model: Ensemble, scored: ScoredSlices, pack: Pack, progress: ProgressCallback
+) -> ScoredSlices:
     """`scored` with the members' outputs on the volumes turned over and on dark slices brightened, where
     needed."""
     return scored.with_turned_and_brightened(

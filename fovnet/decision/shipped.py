@@ -35,7 +35,7 @@ NUMBER = re.compile(
 
 
 @dataclass(frozen=True)
-class Shipped:
+class ShippedFolder:
     """A folder made for shipping: its number of members, and its size in bytes."""
 
     folder: Path
@@ -55,7 +55,7 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     return folder
 
 
-def ship(results: Results, folder: Path) -> Shipped:
+def ship(results: Results, folder: Path) -> ShippedFolder:
     """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an earlier one
     are removed.
 
@@ -77,7 +77,7 @@ def ship(results: Results, folder: Path) -> Shipped:
         _refuse_names(draft, _names(results))
         members = len(load(draft, "cpu").members)
         _replace(draft, folder)
-    return Shipped(folder, members, size)
+    return ShippedFolder(folder, members, size)
 
 
 def _refuse_foreign(folder: Path) -> None:

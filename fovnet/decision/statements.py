@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.calibrations import along
+from fovnet.decision.calibrations import calibrate_by_line
 from fovnet.decision.chain.presence import Presence
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.checks.check import About, Code
-from fovnet.decision.doubts import Signs, concerned
+from fovnet.decision.checks.check import Code, StatedRegion
+from fovnet.decision.doubts import Signs, codes_by_region
 from fovnet.decision.rule import Rule
 from fovnet.regions import NONE, Vocabulary
 from fovnet.words import listed
@@ -41,7 +41,7 @@ SOME_UNSURE = Code(
 
 
 @dataclass(frozen=True)
-class End:
+class RegionEnd:
     """One end of a region, and its 90 % interval; without one where the picture ends, or beside a side
     region."""
 
@@ -63,8 +63,8 @@ class Statement:
     answer: str
     probability: float
     doubts: tuple[str, ...] = ()
-    lower: End | None = None
-    upper: End | None = None
+    lower: RegionEnd | None = None
+    upper: RegionEnd | None = None
 
     @property
     def is_sure(self) -> bool:
@@ -83,10 +83,10 @@ def statements(
     found = []
     regions = vocabulary.classes[:-1]
     abouts = [_about(decision, column, chance) for column, chance in enumerate(chances.tolist())]
-    concerning = concerned(abouts, decision, signs, rule)
+    concerning = codes_by_region(abouts, decision, signs, rule)
     for region, chance, codes in zip(regions, chances.tolist(), concerning, strict=True):
         lower, upper = _ends(decision, region)
-        answer = UNSURE if codes else said(chance, rule, lower, upper)
+        answer = UNSURE if codes else answer_at(chance, rule, lower, upper)
         found.append(Statement(region, answer, chance, codes, lower, upper))
     return tuple(found)
 
@@ -120,7 +120,7 @@ def is_guess_sure(made: Sequence[Statement], status: str) -> bool:
     return all(one.is_sure for one in made if one.region in guessed)
 
 
-def in_words(made: Sequence[Statement]) -> str:
+def statement_sentences(made: Sequence[Statement]) -> str:
     """What is said, in a sentence or two: "Shows abdomen. Perhaps also pelvis and chest."
 
     All regions named are the best guess; "Best guess: ..." where none of them is sure.
@@ -140,13 +140,13 @@ def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
     lines = [rule.chain_line] * n + [rule.side_line] * (len(presence.whole) - n)
     return np.array(
         [
-            along(float(whole), float(alone), line)
+            calibrate_by_line(float(whole), float(alone), line)
             for whole, alone, line in zip(presence.whole, presence.alone, lines, strict=True)
         ]
     )
 
 
-def said(chance: float, rule: Rule, lower: End | None, upper: End | None) -> str:
+def answer_at(chance: float, rule: Rule, lower: RegionEnd | None, upper: RegionEnd | None) -> str:
     """The answer at a probability, if no doubt concerns the region.
 
     It agrees with the spans: a region without a span is not said to be shown, nor one with min_extent_mm or
@@ -158,26 +158,26 @@ def said(chance: float, rule: Rule, lower: End | None, upper: End | None) -> str
     return NO if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm else UNSURE
 
 
-def _about(decision: Decision, column: int, chance: float) -> About:
+def _about(decision: Decision, column: int, chance: float) -> StatedRegion:
     """The region of a column, shown with this chance; its rows are those of its spans, or where it has none
     the one at which it is most probable."""
     rows = decision.decided[:, column]
     if rows.any():
-        return About(True, rows, chance)
+        return StatedRegion(True, rows, chance)
     likeliest = np.arange(len(rows)) == decision.smoothed[:, column].argmax()
-    return About(False, likeliest, chance)
+    return StatedRegion(False, likeliest, chance)
 
 
-def _ends(decision: Decision, region: str) -> tuple[End, End] | tuple[None, None]:
+def _ends(decision: Decision, region: str) -> tuple[RegionEnd, RegionEnd] | tuple[None, None]:
     """The lower and the upper end of a region's spans; None without any."""
     spans = [span for span in decision.spans if span.region == region]
     if not spans:
         return None, None
     low_mm, high_mm = min(span.from_mm for span in spans), max(span.to_mm for span in spans)
-    lower, upper = End(low_mm), End(high_mm)
+    lower, upper = RegionEnd(low_mm), RegionEnd(high_mm)
     for border in decision.boundaries:
         if border.above == region and border.mm == low_mm:
-            lower = End(low_mm, border.low_mm, border.high_mm)
+            lower = RegionEnd(low_mm, border.low_mm, border.high_mm)
         if border.below == region and border.mm == high_mm:
-            upper = End(high_mm, border.low_mm, border.high_mm)
+            upper = RegionEnd(high_mm, border.low_mm, border.high_mm)
     return lower, upper

@@ -22,7 +22,7 @@ from fovnet.errors import ModelError
 from fovnet.evaluate.arms import LADDERS, Arm, Mix, Networks
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.evaluate.paired import Difference, Outcome, differences, outcome_of, run_measures
+from fovnet.evaluate.paired import Difference, VolumeOutcome, differences, outcome_of, run_measures
 from fovnet.evaluate.tallies import tally
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import Vocabulary
@@ -125,7 +125,7 @@ def ablate(
     left_out: list[tuple[str, str, str]] = []
     total, done = sum(map(len, ladders.values())), 0
     for ladder, arms in ladders.items():
-        past: list[tuple[str, list[Outcome]]] = []
+        past: list[tuple[str, list[VolumeOutcome]]] = []
         for arm in arms:
             p, done = arm.mix(networks), done + 1
             if p is None:
@@ -248,7 +248,7 @@ def write_ablation(
 
 
 def _changes(
-    first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling
+    first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], draws: Resampling
 ) -> tuple[Difference, ...]:
     return tuple(one for one in differences(first, second, draws) if one.stage == "decided")
 
@@ -284,7 +284,7 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
     return found
 
 
-def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> Outcome:
+def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> VolumeOutcome:
     """The outcome of an arm's decision on a volume's probabilities (s, k)."""
     decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
     sure = np.ones(len(p))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.answer import TABLE
-from fovnet.decision.fitting.tuning import right
-from fovnet.decision.kept import unchanged
+from fovnet.decision.earlier_answers import is_unchanged
+from fovnet.decision.fitting.tuning import are_right
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, refused_case
 from fovnet.evaluate.matching import PATH, Match, is_there, match_answers
@@ -39,12 +39,12 @@ class Matching:
 
     @classmethod
     def of(cls, folder: Path, collection: Collection) -> Matching:
-        """From disk.  Raises CollectionError as `read_facts`."""
-        answers = read_facts(folder)
+        """From disk.  Raises CollectionError as `read_answer_facts`."""
+        answers = read_answer_facts(folder)
         return cls(folder, collection, answers, match_answers(collection, answers))
 
 
-def answered_cases(
+def cases_of_answers(
     matching: Matching, vocabulary: Vocabulary
 ) -> tuple[list[Case], list[str], list[str]]:
     """One case per labelled volume that has an answer, in the collection's order; the names of the labelled
@@ -81,7 +81,7 @@ def answered_cases(
     return cases, lacking, beyond
 
 
-def read_facts(
+def read_answer_facts(
     answers: Path, keys: Container[str] = ("volume_id", "path", "status", "message")
 ) -> list[Mapping[str, Any]]:
     """The JSON of every volume in the spans.tsv of a folder, in its order.
@@ -93,7 +93,7 @@ def read_facts(
 
 
 def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
-    """As `read_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
+    """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
     thousand."""
     file = answers / TABLE
     if not answers.is_dir():
@@ -131,7 +131,7 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
     """Raise unless the first answer is in these classes.  Checked before labels are read, which would report
     every line as a fault.
 
-    Raises CollectionError "answers-other-regions", and as `read_facts`.
+    Raises CollectionError "answers-other-regions", and as `read_answer_facts`.
     """
     first = next((facts for facts in _each(answers, ("volume_id",)) if facts.get("classes")), None)
     if first is not None:
@@ -158,7 +158,7 @@ def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
         answer
         and answer.get("file")
         and is_there(row)
-        and not unchanged(source_of(row.path), answer["file"])
+        and not is_unchanged(source_of(row.path), answer["file"])
     ):
         raise CollectionError(
             "answers-stale",
@@ -197,7 +197,7 @@ def _case(
     )
 
 
-def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
+def volume_outcomes(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
     """One row per volume: the regions that are true and those predicted, the number of right slices, and of
     wrong slices that are empty.
 
@@ -205,7 +205,7 @@ def shown(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, A
     be seen.
     """
     for case in cases:
-        wrong = ~right(predicted_classes(case, "decided", vocabulary), case.truth)
+        wrong = ~are_right(predicted_classes(case, "decided", vocabulary), case.truth)
         true, predicted = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
         yield {
             "volume_id": case.volume_id,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.chain.spans import decide
-from fovnet.decision.member_weights import WAYS, mean
+from fovnet.decision.member_weights import WAYS, weighted_mean
 from fovnet.decision.rule import Rule
 from fovnet.maths.smoothing import smooth_along_body, temper
 from fovnet.regions import Vocabulary
@@ -133,7 +133,7 @@ def _weighed(networks: Networks, way: str) -> Floats:
     """Members weighted in one of WAYS."""
     here = networks.validation
     shares = networks.truth[here] / networks.truth[here].sum(axis=1, keepdims=True)
-    return mean(
+    return weighted_mean(
         networks.members, WAYS[way](networks.members[:, here], shares, networks.subject[here])
     )
 

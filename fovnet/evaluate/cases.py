@@ -121,7 +121,7 @@ def refused_case(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class ListedVolume:
     """One volume of the collections, by the names that reports give it; labelled or not, refused or not.
 
     subject_id  the person: collection and id, as in the split
@@ -164,7 +164,7 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         )
 
 
-def check_splits(manifest: Iterable[Listed]) -> None:
+def check_splits(manifest: Iterable[ListedVolume]) -> None:
     """Raise unless every subject is in one split only.  Raises CollectionError naming the first subject who
     is not.
 

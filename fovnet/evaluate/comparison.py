@@ -10,7 +10,7 @@ from typing import Any
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Resampling
-from fovnet.evaluate.paired import Difference, Outcome, differences
+from fovnet.evaluate.paired import Difference, VolumeOutcome, differences
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import NONE
 
@@ -168,9 +168,9 @@ def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[An
     return row["slices"], tuple(row["truth"]), tuple(heights)
 
 
-def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> Outcome:
+def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> VolumeOutcome:
     between = [one for one in borders if NONE not in (one["below"], one["above"])]
-    return Outcome(
+    return VolumeOutcome(
         row["volume_id"],
         row["subject_id"],
         row["slices"],

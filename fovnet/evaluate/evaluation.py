@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from fovnet.decision.statements import UNSURE, YES
 from fovnet.evaluate.borders import Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
-from fovnet.evaluate.cases import STAGES, Case, Listed, check_cases, check_splits
+from fovnet.evaluate.cases import STAGES, Case, ListedVolume, check_cases, check_splits
 from fovnet.evaluate.groups import Group, handling, subgroup, whole_group
 from fovnet.evaluate.headers import HeaderRow, header_measures, header_rows
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.evaluate.risk import ranked
+from fovnet.evaluate.risk import rank_volumes
 from fovnet.evaluate.statements import statement_curve
 from fovnet.evaluate.subgroups import COLLECTION as COLLECTION
 from fovnet.evaluate.subgroups import subgroups_of
-from fovnet.evaluate.tallies import Tally, of_each, tally
+from fovnet.evaluate.tallies import Tally, column_of, tally
 from fovnet.records import digest
 from fovnet.regions import Vocabulary
 
@@ -153,7 +153,7 @@ def evaluate(
     *,
     bootstrap: int = 1000,
     seed: int,
-    manifest: Sequence[Listed] = (),
+    manifest: Sequence[ListedVolume] = (),
     stated_error: float | None = None,
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
@@ -182,7 +182,7 @@ def evaluate(
         answered=whole_group("answered", answered, 0, vocabulary, **draw) if answered else None,
         subgroups=tuple(_subgroups(ordered, tallies, **draw)),
         handling=tuple(handling(ordered, **draw)),
-        confusions=dict(zip(STAGES, of_each(tallies, "matrices").sum(axis=0), strict=True)),
+        confusions=dict(zip(STAGES, column_of(tallies, "matrices").sum(axis=0), strict=True)),
         reliability={
             stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages
         },
@@ -238,10 +238,10 @@ def _subgroups(
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
     sure, wrong, slices, exact = (
-        of_each(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
+        column_of(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
     )
-    wrong_sets = ranked(sure, ~exact, np.ones(len(tallies))).curve()[2]
-    return RiskCurve(*ranked(sure, wrong, slices).curve(), wrong_sets)
+    wrong_sets = rank_volumes(sure, ~exact, np.ones(len(tallies))).curve()[2]
+    return RiskCurve(*rank_volumes(sure, wrong, slices).curve(), wrong_sets)
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:

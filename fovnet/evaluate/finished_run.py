@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fovnet.config.models import Settings
-    from fovnet.evaluate.cases import Case, Listed
+    from fovnet.evaluate.cases import Case, ListedVolume
     from fovnet.evaluate.evaluation import Evaluation
     from fovnet.results import Results
     from fovnet.volume.collection.pack import Pack
@@ -22,8 +22,8 @@ def evaluation_of(
     another ensemble or rule, or subjects are named otherwise than when the slices were cut.
     """
     from fovnet.config.regions import vocabulary
-    from fovnet.decision.decided import refuse_other_decisions
     from fovnet.decision.folder import FACTS, RULE, ModelFolder
+    from fovnet.decision.made_from import refuse_other_decisions
     from fovnet.evaluate.evaluation import evaluate as evaluated
     from fovnet.evaluate.guards import check_not_learned, check_tables
     from fovnet.evaluate.reading import read_cases
@@ -70,13 +70,13 @@ def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
     return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
 
 
-def manifest_of(pack: Pack) -> list[Listed]:
+def manifest_of(pack: Pack) -> list[ListedVolume]:
     """Every volume of the collections, with its attributes as in subgroups."""
-    from fovnet.evaluate.cases import Listed
+    from fovnet.evaluate.cases import ListedVolume
     from fovnet.evaluate.reading import attributes_of
 
     return [
-        Listed(
+        ListedVolume(
             volume_id=record.name_in_reports,
             subject_id=record.subject,
             collection=record.collection,

@@ -14,11 +14,11 @@ from fovnet.evaluate.borders import AGREEMENT_MM, ROUNDING_MM, Border
 from fovnet.evaluate.calibration import STAGES as CALIBRATION_STAGES
 from fovnet.evaluate.calibration import expected_calibration_error
 from fovnet.evaluate.cases import STAGES, Case
-from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, known_by_case
-from fovnet.evaluate.risk import ranked
+from fovnet.evaluate.measures import FEWEST_SUBJECTS, Measure, Resampling, values_by_case
+from fovnet.evaluate.risk import rank_volumes
 from fovnet.evaluate.slices import balanced_accuracy
 from fovnet.evaluate.statements import statement_measures
-from fovnet.evaluate.tallies import Tally, of_each
+from fovnet.evaluate.tallies import Tally, column_of
 from fovnet.regions import Vocabulary
 
 ALL_BORDERS, ENDS = "regions", "ends"
@@ -119,13 +119,13 @@ def _group(
 
 
 def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    slices, right = of_each(tallies, "slices"), of_each(tallies, "right")
+    slices, right = column_of(tallies, "slices"), column_of(tallies, "right")
     return [
         *(
             draws.rate("slice_error", slices - right[:, column], slices, stage=stage)
             for column, stage in enumerate(STAGES)
         ),
-        draws.rate("slice_error_any_label", of_each(tallies, "untrue"), slices, stage="decided"),
+        draws.rate("slice_error_any_label", column_of(tallies, "untrue"), slices, stage="decided"),
         *_not_dark(tallies, draws),
     ]
 
@@ -135,7 +135,7 @@ def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     margin cannot be seen in it."""
     if all(one.case.empty is None for one in tallies):
         return []
-    lit, wrong = of_each(tallies, "lit").T
+    lit, wrong = column_of(tallies, "lit").T
     return [draws.rate("slice_error_not_dark", wrong, lit, stage="decided")]
 
 
@@ -143,9 +143,9 @@ def _class_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     measures: list[Measure] = []
-    negatives = of_each(tallies, "negatives")
+    negatives = column_of(tallies, "negatives")
     for column, stage in enumerate(STAGES):
-        matrices = of_each(tallies, "matrices")[:, column]  # (c, k, k)
+        matrices = column_of(tallies, "matrices")[:, column]  # (c, k, k)
         hits, true, predicted = (
             np.einsum("ckk->ck", matrices),
             matrices.sum(axis=2),
@@ -187,13 +187,13 @@ def _roc_measures(
 
 
 def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    one_each, far = np.ones(len(tallies)), of_each(tallies, "far")
-    right, true, predicted = of_each(tallies, "spans").T
+    one_each, far = np.ones(len(tallies)), column_of(tallies, "far")
+    right, true, predicted = column_of(tallies, "spans").T
     counts = {
-        "exact_set": (of_each(tallies, "exact"), one_each),
+        "exact_set": (column_of(tallies, "exact"), one_each),
         "span_f1": (2 * right, true + predicted),
         "far_confusion_volumes": (far > 0, one_each),
-        "far_confusion_slices": (far, of_each(tallies, "slices")),
+        "far_confusion_slices": (far, column_of(tallies, "slices")),
     }
     return [draws.rate(name, *parts, stage="decided") for name, parts in counts.items()]
 
@@ -202,7 +202,7 @@ def _presence_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     true, predicted = (
-        of_each(tallies, name).astype(np.int64) for name in ("true_regions", "predicted_regions")
+        column_of(tallies, name).astype(np.int64) for name in ("true_regions", "predicted_regions")
     )
     names = vocabulary.classes[:-1]
     each = draws.rates(
@@ -274,7 +274,7 @@ def _borders_together(
         missed[index] += border.predicted_mm is None
         invented[index] += border.true_mm is None
         near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
-    errors, case_of = known_by_case([(index, border.error_mm) for index, border in borders])
+    errors, case_of = values_by_case([(index, border.error_mm) for index, border in borders])
     absolute = np.abs(errors)
     sums, numbers = (np.bincount(case_of, each, minlength=cases) for each in (absolute, None))
     decided: dict[str, Any] = {"stage": "decided", "region": name}
@@ -306,7 +306,7 @@ def _interval_measures(
         return []
     return [
         draws.rate("border_interval_holds", held, wanted, stage="decided", region=name),
-        draws.quantile("border_interval_median_mm", *known_by_case(widths), 0.5, region=name),
+        draws.quantile("border_interval_median_mm", *values_by_case(widths), 0.5, region=name),
     ]
 
 
@@ -315,7 +315,7 @@ def _calibration_measures(
 ) -> list[Measure]:
     """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume
     has; mean confidence by class predicted; calibration of region sets."""
-    slices, measures = of_each(tallies, "slices"), list[Measure]()
+    slices, measures = column_of(tallies, "slices"), list[Measure]()
     for stage in CALIBRATION_STAGES:
         if all(stage in one.bins for one in tallies):
             for name, kind in (("", "bins"), ("_one_class", "plain_bins")):
@@ -338,7 +338,10 @@ def _stated_measures(
 ) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's positive
     predictive value."""
-    stated, predicted = of_each(tallies, "stated"), of_each(tallies, "matrices")[:, -1].sum(axis=1)
+    stated, predicted = (
+        column_of(tallies, "stated"),
+        column_of(tallies, "matrices")[:, -1].sum(axis=1),
+    )
     return [
         draws.mean(
             "stated_confidence",
@@ -359,7 +362,7 @@ def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     if None in probabilities:
         return []
     stated, one_each = np.array(probabilities, dtype=np.float64), np.ones(len(tallies))
-    squares = (stated - of_each(tallies, "exact")) ** 2
+    squares = (stated - column_of(tallies, "exact")) ** 2
     return [
         draws.mean("set_probability", stated, one_each, stage="decided", most=1.0),
         draws.mean("set_brier", squares, one_each, stage="decided", most=1.0),
@@ -370,9 +373,11 @@ def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the
     surest volumes."""
     sure, wrong, slices, exact = (
-        of_each(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
+        column_of(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
     )
     return [
-        draws.weighted("risk_coverage_slices", ranked(sure, wrong, slices).area),
-        draws.weighted("risk_coverage_sets", ranked(sure, ~exact, np.ones(len(tallies))).area),
+        draws.weighted("risk_coverage_slices", rank_volumes(sure, wrong, slices).area),
+        draws.weighted(
+            "risk_coverage_sets", rank_volumes(sure, ~exact, np.ones(len(tallies))).area
+        ),
     ]

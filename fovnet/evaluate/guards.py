@@ -28,7 +28,7 @@ def mark(subject: str) -> str:
     return hashlib.sha256(subject.encode()).hexdigest()[:12]
 
 
-def learned_from(
+def training_marks(
     pack: Pack, begun: Mapping[str, Any] | None = None, seed: int = 0
 ) -> dict[str, list[str]]:
     """The marks of the subjects in the training and in the validation split, as `ensemble.json` and

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.kept import unchanged
+from fovnet.decision.earlier_answers import is_unchanged
 from fovnet.volume.collection.tables import Collection, VolumeRow
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.sources.readers import volume_name
@@ -97,7 +97,7 @@ def _by_content(
     for row in filter(is_there, rows):
         source = source_of(row.path)
         same_size = answers_by_sizes.get(_sizes(source.places or ()), [])
-        same = next((answer for answer in same_size if unchanged(source, answer["file"])), None)
+        same = next((answer for answer in same_size if is_unchanged(source, answer["file"])), None)
         if same is not None:
             same_size.remove(same)
             yield Match(row, same, CONTENT)

@@ -260,7 +260,7 @@ class Resampling:
         return _between(of, ends, ORDER if tail else PERCENTILE)
 
 
-def known_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
+def values_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
     """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and value."""
     known = [(case, value) for case, value in values if value is not None]
     cases = np.array([case for case, _ in known], dtype=np.int64)

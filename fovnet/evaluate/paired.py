@@ -21,7 +21,7 @@ from fovnet.evaluate.measures import (
     PERCENTILE,
     Measure,
     Resampling,
-    known_by_case,
+    values_by_case,
 )
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.intervals import (
@@ -35,7 +35,7 @@ IDENTICAL, WIDER = "no volume differs", "wider of bootstrap-t and percentile"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class VolumeOutcome:
     """The result of a run on one volume: wrong slices, whether its set of regions is exact, its spans, its
     borders between regions.
 
@@ -72,10 +72,10 @@ class Difference:
     lower_is_better: bool
 
 
-Part = Callable[[Outcome], tuple[float, float] | None]
+Part = Callable[[VolumeOutcome], tuple[float, float] | None]
 
 
-def _near(one: Outcome) -> int:
+def _near(one: VolumeOutcome) -> int:
     return sum(abs(error) <= AGREEMENT_MM + ROUNDING_MM for error in one.errors_mm)
 
 
@@ -110,10 +110,10 @@ HIGHER_IS_BETTER = frozenset(
 )
 
 
-def outcome_of(one: Tally) -> Outcome:
+def outcome_of(one: Tally) -> VolumeOutcome:
     """The outcome of one volume, from its counts."""
     between = [border for border in one.borders if not border.is_end]
-    return Outcome(
+    return VolumeOutcome(
         one.case.volume_id,
         one.case.subject_id,
         one.slices,
@@ -127,7 +127,7 @@ def outcome_of(one: Tally) -> Outcome:
     )
 
 
-def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
+def run_measures(run: Sequence[VolumeOutcome], draws: Resampling) -> list[Measure]:
     """The measures of one run that `differences` compares."""
     found: list[Measure] = []
     for (name, stage), part in RATES.items():
@@ -143,7 +143,7 @@ def run_measures(run: Sequence[Outcome], draws: Resampling) -> list[Measure]:
 
 
 def differences(
-    first: Sequence[Outcome], second: Sequence[Outcome], draws: Resampling
+    first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], draws: Resampling
 ) -> list[Difference]:
     """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes
     in the same order."""
@@ -180,16 +180,16 @@ def rate_difference(
     return _difference(name, stage, values, ends, WIDER, subjects, bool((ours != theirs).any()))
 
 
-def _parts(run: Sequence[Outcome], part: Part) -> Floats | None:
+def _parts(run: Sequence[VolumeOutcome], part: Part) -> Floats | None:
     """(c, 2) numerators and denominators; None if a volume lacks them."""
     parts = [part(one) for one in run]
     known = [each for each in parts if each is not None]
     return np.array(known, dtype=np.float64) if len(known) == len(parts) else None
 
 
-def _errors(run: Sequence[Outcome]) -> tuple[Floats, NDArray[np.int64]]:
+def _errors(run: Sequence[VolumeOutcome]) -> tuple[Floats, NDArray[np.int64]]:
     """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
-    return known_by_case(
+    return values_by_case(
         (index, abs(error)) for index, one in enumerate(run) for error in one.errors_mm
     )
 

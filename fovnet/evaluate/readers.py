@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.borders import AGREEMENT_MM, Border, borders_between
-from fovnet.evaluate.measures import Measure, Resampling, known_by_case
-from fovnet.evaluate.slices import confusion, foremost
+from fovnet.evaluate.measures import Measure, Resampling, values_by_case
+from fovnet.evaluate.slices import confusion, foremost_class
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
 
@@ -36,7 +36,7 @@ NEAR, ALONE, APART = (
 
 
 @dataclass(frozen=True)
-class Pair:
+class ReadingPair:
     """One volume read twice: what each reader says of every slice (n, k), and the heights of the slices'
     edges (n + 1,)."""
 
@@ -58,7 +58,7 @@ def kappa(tables: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def agreement(
-    pairs: Sequence[Pair], vocabulary: Vocabulary, *, repeats: int = 1000, seed: int = 0
+    pairs: Sequence[ReadingPair], vocabulary: Vocabulary, *, repeats: int = 1000, seed: int = 0
 ) -> list[Measure]:
     """Slices alike, kappa over all classes and of each region that either reader saw, and of each border the
     median distance, those within AGREEMENT_MM, and those that one reader alone drew.
@@ -71,9 +71,14 @@ def agreement(
     return [*_slices(pairs, draws, vocabulary), *_borders(pairs, draws, vocabulary)]
 
 
-def _slices(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _slices(
+    pairs: Sequence[ReadingPair], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     classes = len(vocabulary.classes)
-    both = [(foremost(one.first, vocabulary), foremost(one.second, vocabulary)) for one in pairs]
+    both = [
+        (foremost_class(one.first, vocabulary), foremost_class(one.second, vocabulary))
+        for one in pairs
+    ]
     tables = np.stack([confusion(first, second, classes) for first, second in both])
     alike, total = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
     slices = int(total.sum())
@@ -92,7 +97,9 @@ def _two_by_two(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[
     return np.bincount(first * 2 + second, minlength=4).reshape(2, 2)
 
 
-def _borders(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -> list[Measure]:
+def _borders(
+    pairs: Sequence[ReadingPair], draws: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
     drawn = [
         (case, border)
         for case, one in enumerate(pairs)
@@ -110,7 +117,7 @@ def _borders(pairs: Sequence[Pair], draws: Resampling, vocabulary: Vocabulary) -
 def _of_kind(
     kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, cases: int
 ) -> list[Measure]:
-    far, both_of = known_by_case((case, border.error_mm) for case, border in drawn)
+    far, both_of = values_by_case((case, border.error_mm) for case, border in drawn)
     all_of, apart = [case for case, _ in drawn], np.abs(far)
     all_, both, near = (
         np.bincount(of, minlength=cases) for of in (all_of, both_of, both_of[apart <= AGREEMENT_MM])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.statements import End, Statement
+from fovnet.decision.statements import RegionEnd, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case, DecidedBorder, Stretch, refused_case
 from fovnet.maths.smoothing import temper
@@ -148,7 +148,7 @@ def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
 
 def stored_statement(row: Mapping[str, Any]) -> Statement:
     """A statement as a volume's JSON holds it."""
-    lower, upper = (row[end] and End(**row[end]) for end in ("lower", "upper"))
+    lower, upper = (row[end] and RegionEnd(**row[end]) for end in ("lower", "upper"))
     return Statement(
         row["region"], row["answer"], row["probability"], tuple(row["doubts"]), lower, upper
     )

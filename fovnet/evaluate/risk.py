@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedVolumes:
     """Volumes by falling confidence (v,): wrong out of total of each (v,), and the place of the last volume
     of equal confidence (v,)."""
 
@@ -57,13 +57,13 @@ class Ranked:
         )
 
 
-def ranked(confidence: Floats, wrong: Floats, total: Floats) -> Ranked:
+def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolumes:
     """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1 of 1 for
     whole volumes."""
     order = np.argsort(-confidence, kind="stable")
     falling = confidence[order]
     last = np.searchsorted(-falling, -falling, side="right") - 1
-    return Ranked(
+    return RankedVolumes(
         order,
         falling,
         np.asarray(wrong, dtype=np.float64)[order],

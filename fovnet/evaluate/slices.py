@@ -29,7 +29,7 @@ Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-def foremost(labels: Flags, vocabulary: Vocabulary) -> Counts:
+def foremost_class(labels: Flags, vocabulary: Vocabulary) -> Counts:
     """One class index a slice (s,) from label rows (s, k): the first side region, else the first chain
     region, else none."""
     order = [
@@ -45,7 +45,7 @@ def foremost(labels: Flags, vocabulary: Vocabulary) -> Counts:
 def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
     """Index of the class predicted for every slice (s,) at a stage: "raw", "smoothed" or "decided"."""
     if stage == "decided":
-        return foremost(case.decided, vocabulary)
+        return foremost_class(case.decided, vocabulary)
     probabilities = case.raw if stage == "raw" else case.smoothed
     return np.asarray(probabilities.argmax(axis=1), dtype=np.int64)
 
@@ -53,7 +53,7 @@ def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
 def true_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> Counts:
     """Row of the confusion matrix of every slice (s,), from truth (s, k) and the class predicted (s,)."""
     right = truth[np.arange(len(predicted)), predicted]
-    return np.where(right, predicted, foremost(truth, vocabulary))
+    return np.where(right, predicted, foremost_class(truth, vocabulary))
 
 
 def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
@@ -85,7 +85,7 @@ def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     return np.asarray(apart & truth.any(axis=1) & predicted.any(axis=1))
 
 
-def untrue(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
+def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain
     region is not labelled (`side_region_alone`), no predicted chain region counts as false."""
     wrong = predicted & ~truth

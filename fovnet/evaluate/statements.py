@@ -4,7 +4,7 @@ these are wrong.
     r  regions (chain and side regions, without none)    c  volumes
 
 A statement is that at least `min_extent_mm` of a region are in the picture.  Where the labels do not tell
-(`fitting.statement_bars.shown_regions`), it is not counted.
+(`fitting.statement_bars.region_labels`), it is not counted.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.fitting.statement_bars import shown_regions
+from fovnet.decision.fitting.statement_bars import region_labels
 from fovnet.decision.rule import EVEN
 from fovnet.decision.statements import NO, YES
 from fovnet.evaluate.calibration import expected_calibration_error, reliability
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.evaluate.risk import ranked
+from fovnet.evaluate.risk import rank_volumes
 from fovnet.regions import Vocabulary
 
 Bools = NDArray[np.bool_]
@@ -32,11 +32,11 @@ RATES = {
     "no_wrong": ("wrong_no", "no"),
     "surely_found": ("right_yes", "shown"),
 }
-"""The rates of statements, each with what is counted, and of what; attributes of `Said`."""
+"""The rates of statements, each with what is counted, and of what; attributes of `StatementTally`."""
 
 
 @dataclass(frozen=True)
-class Said:
+class StatementTally:
     """The statements on one volume, (r,) each: whether its labels tell, whether they show the region, and
     whether it was answered yes or no; and the probability stated."""
 
@@ -77,20 +77,22 @@ class Said:
         return reliability(self.probability[self.known], self.shown[self.known])
 
 
-def said_of(case: Case, vocabulary: Vocabulary) -> Said | None:
+def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | None:
     """The statements on a volume; None where nothing was said region by region, or it was refused."""
     if not case.statements or case.edges_mm is None:
         return None
-    shown, known = shown_regions(
+    shown, known = region_labels(
         case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm
     )
     answers = np.array([one.answer for one in case.statements])
     chances = np.array([one.probability for one in case.statements])
-    return Said(known, shown & known, known & (answers == YES), known & (answers == NO), chances)
+    return StatementTally(
+        known, shown & known, known & (answers == YES), known & (answers == NO), chances
+    )
 
 
 def statement_measures(
-    said: Sequence[Said | None], draws: Resampling, vocabulary: Vocabulary
+    said: Sequence[StatementTally | None], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """The rates of RATES, in all and of each region, and the calibration error of the probabilities; none
     unless every volume was answered region by region."""
@@ -110,7 +112,7 @@ def statement_measures(
     return [*measures, draws.statistic(name, bins, expected_calibration_error, count)]
 
 
-def statement_curve(said: Sequence[Said | None]) -> list[dict[str, float]]:
+def statement_curve(said: Sequence[StatementTally | None]) -> list[dict[str, float]]:
     """Risk and coverage of statements at each probability from which on they might be given, from the highest
     down: `bar`, `coverage`, `risk`; without what doubts or spans say."""
     given = [one for one in said if one is not None]
@@ -119,7 +121,7 @@ def statement_curve(said: Sequence[Said | None]) -> list[dict[str, float]]:
     chance = np.concatenate([one.probability[one.known] for one in given])
     shown = np.concatenate([one.shown[one.known] for one in given])
     wrong = ((chance >= EVEN) != shown).astype(float)
-    curve = ranked(np.maximum(chance, 1.0 - chance), wrong, np.ones_like(wrong)).curve()
+    curve = rank_volumes(np.maximum(chance, 1.0 - chance), wrong, np.ones_like(wrong)).curve()
     return [
         {"bar": float(bar), "coverage": float(coverage), "risk": float(risk)}
         for bar, coverage, risk in zip(*curve, strict=True)

@@ -14,8 +14,14 @@ from fovnet.evaluate.borders import Border, borders_of
 from fovnet.evaluate.calibration import brier_total, negative_log_likelihood, reliability
 from fovnet.evaluate.cases import STAGES, Case
 from fovnet.evaluate.overlaps import span_counts
-from fovnet.evaluate.slices import confusion, far_apart, predicted_classes, true_rows, untrue
-from fovnet.evaluate.statements import Said, said_of
+from fovnet.evaluate.slices import (
+    confusion,
+    far_apart,
+    has_false_label,
+    predicted_classes,
+    true_rows,
+)
+from fovnet.evaluate.statements import StatementTally, tally_statements
 from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
@@ -30,7 +36,7 @@ class Tally:
     true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in the
                 decision, anywhere in the volume; if the true chain region of some slices is not labelled,
                 chain regions that are only predicted are left out
-    far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `untrue`
+    far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `has_false_label`
                  (any label false)
     stated      (k,) confidences of the slices by the class decided, summed
     bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices with one
@@ -61,7 +67,7 @@ class Tally:
     spans: tuple[int, int, int]
     confidence: float
     lit: tuple[int, int]
-    said: Said | None = None
+    said: StatementTally | None = None
 
     @property
     def slices(self) -> int:
@@ -84,7 +90,7 @@ class Tally:
         return bool((self.true_regions == self.predicted_regions).all())
 
 
-def of_each(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
+def column_of(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
     """(c, ...) an attribute of the counts of each volume."""
     return np.array([getattr(one, name) for one in tallies])
 
@@ -122,7 +128,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         true_regions=np.asarray(true_regions),
         predicted_regions=np.asarray(predicted_regions),
         far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
-        untrue=int(untrue(case.truth, case.decided, vocabulary).sum()),
+        untrue=int(has_false_label(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
         stated=np.asarray(
             np.bincount(predicted["decided"], weights=case.confidence, minlength=classes),
@@ -139,5 +145,5 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
         lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),
-        said=said_of(case, vocabulary),
+        said=tally_statements(case, vocabulary),
     )

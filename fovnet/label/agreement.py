@@ -16,7 +16,7 @@ import numpy as np
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure
-from fovnet.evaluate.readers import Pair, agreement, write_agreement
+from fovnet.evaluate.readers import ReadingPair, agreement, write_agreement
 from fovnet.label.law import Grid, shown
 from fovnet.label.log import NAME, Log
 from fovnet.label.readings import DONE, Book, State, differences, independent, settled
@@ -47,7 +47,7 @@ def compared(out: Path, vocabulary: Vocabulary) -> Compared:
             "label-none", f"{out}: no {NAME}; give the folder that `fovnet label --out` wrote"
         )
     book, collection = _book(out, vocabulary), read_collection(out, vocabulary)
-    pairs: dict[tuple[str, str], list[Pair]] = {}
+    pairs: dict[tuple[str, str], list[ReadingPair]] = {}
     differing = []
     for row in collection.volumes:
         pages = book.pages(row.volume_id)
@@ -86,7 +86,9 @@ def _book(out: Path, vocabulary: Vocabulary) -> Book:
     return book
 
 
-def _pair(row: VolumeRow, one: State, other: State, grid: Grid, vocabulary: Vocabulary) -> Pair:
+def _pair(
+    row: VolumeRow, one: State, other: State, grid: Grid, vocabulary: Vocabulary
+) -> ReadingPair:
     first, second = (shown(state.extents, grid.slices, vocabulary) for state in (one, other))
     edges = grid.bottom_mm + grid.step_mm * np.arange(grid.slices + 1, dtype=np.float64)
-    return Pair(row.volume_id, row.subject_id, first, second, edges)
+    return ReadingPair(row.volume_id, row.subject_id, first, second, edges)

@@ -19,7 +19,7 @@ import numpy as np
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure, Resampling
-from fovnet.evaluate.slices import foremost
+from fovnet.evaluate.slices import foremost_class
 from fovnet.label.law import Extent, Extents, lawful, mended, shown
 from fovnet.label.log import NAME, Log
 from fovnet.label.order import ORDERS
@@ -545,7 +545,7 @@ def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int,
     latest, slices = max(read, key=lambda label: label.at), pages.grid.slices
     said = shown(mended(one.predicted.extents, slices, vocabulary), slices, vocabulary)
     truth = shown(latest.extents, slices, vocabulary)
-    right = truth[np.arange(slices), foremost(said, vocabulary)]
+    right = truth[np.arange(slices), foremost_class(said, vocabulary)]
     return int((~right).sum()), slices
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from pydicom import dcmread
 
 from fovnet.decision.answer import refusal
+from fovnet.decision.earlier_answers import earlier_rows
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.kept import kept_rows
-from fovnet.decision.predict import Predicted, predict
+from fovnet.decision.predict import AnsweredVolume, predict
 from fovnet.errors import ModelError, VolumeError
 from fovnet.node.inbox import times_begun
 from fovnet.node.places import STATES, UNSENT, Places, split_name
@@ -90,19 +90,19 @@ class Answering:
             sources = [source_of(home)]
         return list(zip(name_volumes([source.path for source in sources]), sources, strict=True))
 
-    def _predicted(self, named: list[tuple[str, Source]]) -> Iterator[Predicted]:
+    def _predicted(self, named: list[tuple[str, Source]]) -> Iterator[AnsweredVolume]:
         """The answers that are not there yet."""
         answers, identity = self.places.answers, self.ensemble.identity
         yield from predict(
             [
                 (name, source)
                 for name, source in named
-                if kept_rows(answers, name, source, identity) is None
+                if earlier_rows(answers, name, source, identity) is None
             ],
             self.ensemble,
         )
 
-    def _write(self, one: Predicted) -> None:
+    def _write(self, one: AnsweredVolume) -> None:
         made = self.ensemble
         predictions.write(
             self.places.answers,
@@ -149,10 +149,10 @@ class Answering:
         )
 
 
-def _deadly(home: Path, times: int) -> Predicted:
+def _deadly(home: Path, times: int) -> AnsweredVolume:
     """The refusal of a series that ended so many processes."""
     sentence = (
         f"{home}: {times} processes ended while they read it (by a crash, for want of memory, or killed). "
         "Read it with `fovnet predict`, which tells more."
     )
-    return Predicted(refusal(home.name, str(home), VolumeError("volume-crash", sentence)))
+    return AnsweredVolume(refusal(home.name, str(home), VolumeError("volume-crash", sentence)))

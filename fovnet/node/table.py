@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fovnet.decision.answers_table import TABLE, columns, row
+from fovnet.decision.answers_table import TABLE, answer_columns, answer_row
 from fovnet.node.places import Places
 from fovnet.records import read_json, tsv_text, write_text
 
@@ -66,7 +66,7 @@ class Table:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return (*columns(self.regions), *UIDS)
+        return (*answer_columns(self.regions), *UIDS)
 
     def _there(self) -> dict[str, dict[str, str]]:
         """The whole lines in the file, by key and volume_id; none where it has other columns."""
@@ -90,7 +90,7 @@ class Table:
         uids = {name: record.get(name) for name in UIDS}
         volumes: Any = record.get("volumes", [])
         answers = [self.places.answers / f"{one['volume_id']}.json" for one in volumes]
-        rows = [row(read_json(path)) | uids for path in answers if path.exists()]
+        rows = [answer_row(read_json(path)) | uids for path in answers if path.exists()]
         return tsv_text(self._columns, rows).splitlines()[1:]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from fovnet.acts.changed_sources import changed_since_answered
-from fovnet.decision.kept import recorded
+from fovnet.decision.earlier_answers import file_record
 from fovnet.records import read_json, write_json
 from fovnet.volume.sources.discovery import find
 
@@ -52,7 +52,7 @@ def answered(archive: Path, out: Path) -> dict[str, str]:
     paths = {}
     for source in find([archive]).sources:
         name = source.path.name
-        write_json(out / f"{name}.json", {"volume_id": name, "file": recorded(source)})
+        write_json(out / f"{name}.json", {"volume_id": name, "file": file_record(source)})
         paths[name] = str(source.path)
     return paths
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.decision.checks.check import Known
-from fovnet.decision.doubts import Signs, measured
+from fovnet.decision.checks.check import DecidedVolume
+from fovnet.decision.doubts import Signs, measure_signs
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.volume.slices.stack import SliceStack
 
@@ -21,9 +21,9 @@ def stack_of(
     return SliceStack(pixels, z_mm, np.stack([at, at], axis=1), side_mm, affine, "made", "")
 
 
-def known_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> Known:
+def known_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> DecidedVolume:
     return judge.known(outputs, stack, judge.decision(outputs, stack.z_mm, stack.edges_mm))
 
 
 def signs_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> Signs:
-    return measured(known_of(judge, outputs, stack))
+    return measure_signs(known_of(judge, outputs, stack))

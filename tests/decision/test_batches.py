@@ -23,9 +23,9 @@ from fovnet._version import __version__
 from fovnet.cli import app
 from fovnet.decision.answer import refusal
 from fovnet.decision.assembly import assemble
+from fovnet.decision.earlier_answers import earlier_rows, file_record
 from fovnet.decision.folder import save_rule
-from fovnet.decision.kept import kept_rows, recorded
-from fovnet.decision.predict import Predicted, _read
+from fovnet.decision.predict import AnsweredVolume, _read
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.ladder import Height
@@ -359,7 +359,7 @@ def answered(folder: Path, path: Path, volume_id: str = "a", **facts: object) ->
         "code": "",
         "model": "m",
         "rows": [{"region": "head"}],
-        "file": recorded(source_of(path)),
+        "file": file_record(source_of(path)),
     }
     write_json(folder / f"{volume_id}.json", {**record, **facts})
 
@@ -368,7 +368,7 @@ def kept(
     folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False
 ) -> bool:
     beside = (f"{volume_id}.png",) if picture else ()
-    return kept_rows(folder, volume_id, source_of(path), identity, beside=beside) is not None
+    return earlier_rows(folder, volume_id, source_of(path), identity, beside=beside) is not None
 
 
 def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:
@@ -396,9 +396,9 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
     answered(tmp_path, path, faces=True)
     (tmp_path / "a.png").write_bytes(b"a picture")
     wanted = {"volume_id": "a", "source": source_of(path), "identity": "m", "beside": ("a.png",)}
-    assert kept_rows(tmp_path, **wanted, faces=True) is not None
-    assert kept_rows(tmp_path, **wanted, faces=False) is None
-    rows = kept_rows(tmp_path, "a", source_of(path), "m", faces=False)
+    assert earlier_rows(tmp_path, **wanted, faces=True) is not None
+    assert earlier_rows(tmp_path, **wanted, faces=False) is None
+    rows = earlier_rows(tmp_path, "a", source_of(path), "m", faces=False)
     assert rows is not None, "nothing is drawn that could show one"
 
 
@@ -741,11 +741,11 @@ def test_a_file_that_changed_since_it_was_read_is_read_again(tmp_path: Path) -> 
         source = source_of(path)
         assert source.places
         fault = VolumeError("volume-truncated", f"{path}: the voxels end early.")
-        seen = Predicted(refusal("a", str(path), fault), source=source)
+        seen = AnsweredVolume(refusal("a", str(path), fault), source=source)
         if late:
             path.write_bytes(image(1).to_bytes())
         write(tmp_path / "out", seen, DEFAULT, "m", None, pictures=False, pages=False, faces=True)
-        assert (kept_rows(tmp_path / "out", "a", source, "m") is not None) == still
+        assert (earlier_rows(tmp_path / "out", "a", source, "m") is not None) == still
 
 
 SHORT = """
@@ -753,7 +753,7 @@ import resource, sys
 from dataclasses import replace
 from pathlib import Path
 from fovnet.decision.ensemble import load
-from fovnet.decision.kept import PASSING
+from fovnet.decision.earlier_answers import PASSING
 from fovnet.decision.predict import predict
 from fovnet.decision.shipped import shipped_folder
 from fovnet.net.family.architecture import Architecture
@@ -762,7 +762,7 @@ from fovnet.volume.sources.source import source_of
 small, tall = map(Path, sys.argv[1:])
 ensemble = load(shipped_folder(), "cpu", engine="torch")
 wide = build(Architecture(1, 1, 7, 3, False, 7, "gap", inputs=ensemble.members[0].inputs)).eval()
-ensemble = replace(ensemble, members=[wide] * len(ensemble.members), engine=None, familiar=None)
+ensemble = replace(ensemble, members=[wide] * len(ensemble.members), engine=None, novelty=None)
 before, = predict([("before", source_of(small))], ensemble)
 used = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
 resource.setrlimit(resource.RLIMIT_AS, (used + 120 * 2**20,) * 2)

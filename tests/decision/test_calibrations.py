@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from fovnet.decision.calibrations import (
     IDENTITY,
     STRAIGHT,
-    along,
     best_beta,
     best_line,
     best_temperature,
-    recalibrated,
+    calibrate_by_line,
+    recalibrate,
 )
 from fovnet.maths.smoothing import temper
 
@@ -59,10 +59,10 @@ def test_a_planted_beta_calibration_is_found_and_agrees_with_scikit_learn() -> N
         rng.beta(3, 2, 60_000).clip(1e-3, 1 - 1e-3),
     )
     planted = (0.6, 1.4, -0.3, 0.5, 0.8)
-    right = rng.random(len(stated)) < recalibrated(stated, share, planted)
+    right = rng.random(len(stated)) < recalibrate(stated, share, planted)
     found = best_beta(stated, share, right)
     assert (
-        np.abs(recalibrated(stated, share, found) - recalibrated(stated, share, planted)).mean()
+        np.abs(recalibrate(stated, share, found) - recalibrate(stated, share, planted)).mean()
         < 0.005
     )
     sides = np.column_stack([np.log(stated), -np.log1p(-stated), np.log(share), -np.log1p(-share)])
@@ -86,8 +86,8 @@ def test_more_of_either_is_never_less(
 ) -> None:
     p, beta = np.linspace(1e-3, 1 - 1e-3, 50), (a, b, c, d, e)
     for rising in (
-        recalibrated(p, np.full(50, other), beta),
-        recalibrated(np.full(50, other), p, beta),
+        recalibrate(p, np.full(50, other), beta),
+        recalibrate(np.full(50, other), p, beta),
     ):
         assert (np.diff(rising) >= 0).all()
 
@@ -96,14 +96,14 @@ def test_with_the_confidence_alone_it_is_the_beta_calibration_of_kull_and_others
     p, share = np.random.default_rng(4).uniform(0.01, 0.99, (2, 30))
     published = 1 / (1 + 1 / (np.exp(-0.1) * p**0.7 / (1 - p) ** 1.2))  # eq. 6
     np.testing.assert_allclose(
-        recalibrated(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12
+        recalibrate(p, share, (0.7, 1.2, -0.1, 0.0, 0.0)), published, rtol=1e-12
     )
 
 
 def test_what_was_right_without_exception_is_left_as_it_was_stated() -> None:
     p = np.linspace(0, 1, 101)
     assert best_beta(p, p, np.ones(101, dtype=bool)) == IDENTITY
-    assert recalibrated(p, p, IDENTITY) is p
+    assert recalibrate(p, p, IDENTITY) is p
 
 
 def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
@@ -111,7 +111,7 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     stated = rng.beta(1.5, 1.5, 20_000).clip(1e-3, 1 - 1e-3)
     least = rng.beta(2.0, 1.0, 20_000).clip(1e-3, 1 - 1e-3)
     right = rng.random(len(stated)) < np.array(
-        [along(p, m, (0.5, 1.2, 0.8)) for p, m in zip(stated, least, strict=True)]
+        [calibrate_by_line(p, m, (0.5, 1.2, 0.8)) for p, m in zip(stated, least, strict=True)]
     )
     found = best_line(stated, least, right)
     assert found == pytest.approx((0.5, 1.2, 0.8), abs=0.05)
@@ -123,7 +123,7 @@ def test_a_planted_line_is_found_and_agrees_with_scikit_learn() -> None:
     )
     assert (
         best_line(stated[:30], least[:30], np.ones(30, dtype=bool)) == STRAIGHT
-        and along(0.3, 0.1, STRAIGHT) == 0.3
+        and calibrate_by_line(0.3, 0.1, STRAIGHT) == 0.3
     )
 
 
@@ -131,11 +131,11 @@ def test_a_line_that_weighs_the_set_alone_ignores_the_least_confident_span() -> 
     for p in np.linspace(0.05, 0.95, 19):
         platt = 1 / (1 + np.exp(-(0.7 * np.log(p / (1 - p)) + 0.3)))  # eq. 1, of a logit
         assert (
-            along(float(p), 0.2, (0.7, 0.3, 0.0))
-            == along(float(p), 0.9, (0.7, 0.3, 0.0))
+            calibrate_by_line(float(p), 0.2, (0.7, 0.3, 0.0))
+            == calibrate_by_line(float(p), 0.9, (0.7, 0.3, 0.0))
             == pytest.approx(platt, rel=1e-12)
         )
-    assert all(along(p, 0.1, STRAIGHT) == p for p in (0.0, 1e-9, 0.3, 1.0))
+    assert all(calibrate_by_line(p, 0.1, STRAIGHT) == p for p in (0.0, 1e-9, 0.3, 1.0))
 
 
 @pytest.mark.parametrize("enough", [False, True])

@@ -14,15 +14,15 @@ import pytest
 from fovnet.decision import checks
 from fovnet.decision.chain.spans import Decision, decide
 from fovnet.decision.checks import low_confidence, too_few_slices
-from fovnet.decision.checks.check import Check, Known
+from fovnet.decision.checks.check import Check, DecidedVolume
 from fovnet.decision.checks.out_of_order import Order
 from fovnet.decision.checks.turned import Axes
 from fovnet.decision.checks.two_answers import Rivals
 from fovnet.decision.checks.unlike_training import Novelty
-from fovnet.decision.dark_slices import Hidden
-from fovnet.decision.doubts import CHECKS, Doubt, Signs, are_reasons, doubts, measured
+from fovnet.decision.dark_slices import HiddenRegion
+from fovnet.decision.doubts import CHECKS, Doubt, Signs, are_reasons, doubts, measure_signs
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.novelty import calibrated, familiar
+from fovnet.decision.novelty import calibrate, fit_reference
 from fovnet.decision.orientation import Bearing, Orientation
 from fovnet.decision.rule import RANGES, Rule
 from fovnet.maths.turns import VIEWS
@@ -72,7 +72,7 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "unlike-training": (novelty(0.04), novelty(0.05)),
     "members-disagree": (agreement(0.7), agreement(0.8)),
     "too-small": (79.0, 80.0),
-    "too-dark": (Hidden(DEFAULT.chain[0], 40.0), None),
+    "too-dark": (HiddenRegion(DEFAULT.chain[0], 40.0), None),
     "noisy-air": (True, False),
     "both-signs": (True, False),
     "phantom": (True, False),
@@ -162,15 +162,15 @@ def test_a_fitted_bar_is_a_setting_of_the_rule_that_rejects_few_of_the_volumes_i
     assert check.fit([]) == 0.0
 
 
-def known(seed: int = 1, slices: int = 20, region: int = 0) -> Known:
+def known(seed: int = 1, slices: int = 20, region: int = 0) -> DecidedVolume:
     """Random slices that two members call one region, judged by an ensemble with every part."""
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(len(VIEWS), int(np.prod(SHAPE)))).astype(np.float32) / 500
     layer = (weights, np.zeros(len(VIEWS), np.float32))
     labels = np.eye(K)[np.arange(200) % K]
-    reference = familiar(rng.normal(size=(200, 4)), labels > 0)
+    reference = fit_reference(rng.normal(size=(200, 4)), labels > 0)
     distances = reference.distances(rng.normal(size=(200, 4)))
-    judge = Judge(DEFAULT, RULE, calibrated(reference, distances, labels), Orientation((layer,)))
+    judge = Judge(DEFAULT, RULE, calibrate(reference, distances, labels), Orientation((layer,)))
     members = np.full((2, slices, K), 0.002, dtype=np.float32)
     members[..., region] = 1 - 0.002 * (K - 1)
     members[1] = np.roll(members[1], 1, axis=1)
@@ -183,13 +183,13 @@ def known(seed: int = 1, slices: int = 20, region: int = 0) -> Known:
 def test_every_check_measures_what_can_be_measured() -> None:
     """Of a body all but what dark slices hide, as none are dark; of a picture of nothing not how it lies."""
     every = {check.code for check in CHECKS if check.measure is not None}
-    assert measured(known()).values.keys() == every - {"too-dark"}
-    assert measured(known(region=K - 1)).values.keys() == every - {"too-dark", "turned"}
+    assert measure_signs(known()).values.keys() == every - {"too-dark"}
+    assert measure_signs(known(region=K - 1)).values.keys() == every - {"too-dark", "turned"}
 
 
 def test_what_a_check_measures_is_a_value_that_it_can_judge() -> None:
     """Whatever the volume: no check raises, and what one finds of another volume is another value."""
-    few, many = measured(known(2, slices=3)), measured(known(3, slices=40))
+    few, many = measure_signs(known(2, slices=3)), measure_signs(known(3, slices=40))
     assert few.values.keys() == many.values.keys() - {
         "turned"
     }  # 24 mm are too thin to show how it lies

@@ -13,8 +13,8 @@ from fovnet.decision.confidence_bar import (
     ALLOWANCE,
     BARS,
     SURE_ENOUGH,
-    Graded,
-    bar,
+    GradedAnswer,
+    choose_bar,
     fewest_people,
     floor,
     risk_coverage,
@@ -23,7 +23,7 @@ from fovnet.decision.confidence_bar import (
 STATED, AT_RISK = 0.05, 0.1
 
 
-def people(seed: int, subjects: int, slope: float = 0.25, volumes: int = 4) -> list[Graded]:
+def people(seed: int, subjects: int, slope: float = 0.25, volumes: int = 4) -> list[GradedAnswer]:
     """Volumes whose wrong share is about `slope` times their doubt, more or less by subject: subjects differ,
     and stay what they are."""
     rng = np.random.default_rng(seed)
@@ -33,14 +33,14 @@ def people(seed: int, subjects: int, slope: float = 0.25, volumes: int = 4) -> l
         for sure in rng.beta(9, 1, volumes):
             wrong = rng.random() < 0.6 and rng.beta(2, 2) * 2 * slope * mood * (1 - sure) / 0.6
             graded.append(
-                Graded(
+                GradedAnswer(
                     f"s{subject}", float(sure), bool(rng.random() < 0.05), float(min(1.0, wrong))
                 )
             )
     return graded
 
 
-def risk(volumes: list[Graded], height: float) -> float:
+def risk(volumes: list[GradedAnswer], height: float) -> float:
     """Mean over subjects of the mean wrong share of their answered volumes, counted by hand."""
     whose: dict[str, list[float]] = {}
     for one in volumes:
@@ -55,18 +55,21 @@ def test_a_promise_is_broken_no_more_often_than_stated(slope: float) -> None:
     about at, above the limit."""
     others = people(10**6, 20_000, slope)
     truth = {height: risk(others, height) for height in BARS}
-    found = [bar(people(seed, 80, slope), STATED, AT_RISK, seed) for seed in range(200)]
+    found = [choose_bar(people(seed, 80, slope), STATED, AT_RISK, seed) for seed in range(200)]
     broken = sum(one.promised and truth[one.min_confidence] > STATED for one in found)
     assert broken <= binom.ppf(0.999, len(found), AT_RISK)
 
 
 def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() -> None:
     assert (
-        sum(bar(people(seed, 150, 0.15), STATED, AT_RISK, seed).promised for seed in range(20))
+        sum(
+            choose_bar(people(seed, 150, 0.15), STATED, AT_RISK, seed).promised
+            for seed in range(20)
+        )
         >= 18
     )
     for seed in range(10):
-        few = bar(people(seed, 20, 0.0), STATED, AT_RISK, seed)
+        few = choose_bar(people(seed, 20, 0.0), STATED, AT_RISK, seed)
         assert not few.promised and few.p_value == 1 and few.subjects == 20
         assert few.min_confidence == SURE_ENOUGH
 
@@ -75,7 +78,7 @@ def test_good_networks_and_enough_people_earn_a_promise_and_few_people_do_not() 
 @given(seed=integers(0, 10**6), subjects=integers(1, 12))
 def test_without_a_promise_the_examples_keep_the_stated_error(seed: int, subjects: int) -> None:
     volumes = people(seed, subjects, 2.0)
-    found = bar(volumes, STATED, AT_RISK, seed)
+    found = choose_bar(volumes, STATED, AT_RISK, seed)
     assert SURE_ENOUGH <= found.min_confidence <= 1
     if any(one.sure >= found.min_confidence and not one.withheld for one in volumes):
         assert risk(volumes, found.min_confidence) <= STATED + 1e-12
@@ -104,11 +107,11 @@ def test_one_person_fewer_than_it_takes_promises_nothing() -> None:
     """51 without a fault for 5 % at a risk of 10 %: the two starts share the risk, and with 50 neither has
     enough of it left."""
     people = fewest_people(0.05, 0.1)
-    faultless = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(people)]
+    faultless = [GradedAnswer(f"p{number}", 0.99, False, 0.0) for number in range(people)]
     assert (
         people == 51
-        and bar(faultless, 0.05, 0.1).promised
-        and not bar(faultless[1:], 0.05, 0.1).promised
+        and choose_bar(faultless, 0.05, 0.1).promised
+        and not choose_bar(faultless[1:], 0.05, 0.1).promised
     )
 
 
@@ -117,32 +120,36 @@ def test_the_fewest_people_are_the_first_with_whom_it_can_be_promised(stated: fl
     """Counted up one by one: never before, and always from there on."""
     fewest = fewest_people(stated, AT_RISK)
     promised = [
-        bar(
-            [Graded(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK
+        choose_bar(
+            [GradedAnswer(f"p{number}", 0.99, False, 0.0) for number in range(n)], stated, AT_RISK
         ).promised
         for n in (max(1, fewest - 1), fewest, fewest + 1, 2 * fewest)
     ]
     assert promised == [fewest == 1, True, True, True]
 
 
-def graded(count: int, sure: float, wrong: float, withheld: bool = False) -> list[Graded]:
-    return [Graded(f"{sure}-{wrong}-{number}", sure, withheld, wrong) for number in range(count)]
+def graded(count: int, sure: float, wrong: float, withheld: bool = False) -> list[GradedAnswer]:
+    return [
+        GradedAnswer(f"{sure}-{wrong}-{number}", sure, withheld, wrong) for number in range(count)
+    ]
 
 
 def test_an_answer_as_sure_as_the_bar_is_given() -> None:
     """60 who are sure and right, and 60 wrong ones exactly as sure as the lowest bar: it is not promised."""
     assert (
-        bar(graded(60, 0.99, 0.0) + graded(60, SURE_ENOUGH, 1.0), STATED, AT_RISK).min_confidence
+        choose_bar(
+            graded(60, 0.99, 0.0) + graded(60, SURE_ENOUGH, 1.0), STATED, AT_RISK
+        ).min_confidence
         == 0.75
     )
     for few in (graded(1, SURE_ENOUGH, 0.0), graded(3, 0.9, 0.0)):
-        assert bar(few, STATED, AT_RISK).min_confidence == SURE_ENOUGH
+        assert choose_bar(few, STATED, AT_RISK).min_confidence == SURE_ENOUGH
 
 
 def test_where_nobody_is_sure_enough_nothing_is_answered() -> None:
-    found = bar(graded(30, 0.69, 0.0), STATED, AT_RISK)
+    found = choose_bar(graded(30, 0.69, 0.0), STATED, AT_RISK)
     assert (found.min_confidence, found.promised, found.subjects) == (1.0, False, 30)
-    assert bar(graded(7, 0.99, 0.0, withheld=True), STATED, AT_RISK).subjects == 7
+    assert choose_bar(graded(7, 0.99, 0.0, withheld=True), STATED, AT_RISK).subjects == 7
 
 
 @settings(max_examples=30)
@@ -151,8 +158,8 @@ def test_in_what_order_volumes_are_listed_is_of_no_account(seed: int) -> None:
     volumes = people(seed, 80, 0.2)
     order = np.random.default_rng(seed).permutation(len(volumes))
     one, other = (
-        bar(volumes, STATED, AT_RISK, 1),
-        bar([volumes[at] for at in order], STATED, AT_RISK, 1),
+        choose_bar(volumes, STATED, AT_RISK, 1),
+        choose_bar([volumes[at] for at in order], STATED, AT_RISK, 1),
     )
     assert (one.min_confidence, one.promised, one.subjects) == (
         other.min_confidence,
@@ -165,7 +172,7 @@ def test_in_what_order_volumes_are_listed_is_of_no_account(seed: int) -> None:
 def test_the_bar_is_the_lowest_that_either_start_reaches() -> None:
     """80 without a fault at 0.96 reject at either start's share of the risk; with those between 0.9 and 0.95
     the smaller share does not, and the larger one does at every bar."""
-    found = bar(graded(80, 0.96, 0.0) + graded(4, 0.92, 0.3), STATED, AT_RISK)
+    found = choose_bar(graded(80, 0.96, 0.0) + graded(4, 0.92, 0.3), STATED, AT_RISK)
     assert (found.promised, found.min_confidence) == (
         True,
         SURE_ENOUGH,
@@ -175,9 +182,9 @@ def test_the_bar_is_the_lowest_that_either_start_reaches() -> None:
 def test_what_another_doubt_withholds_is_no_answer_and_no_error() -> None:
     """60 people who are answered rightly, and the same with a volume each that is wrong, sure, and
     withheld."""
-    right = [Graded(f"p{number}", 0.99, False, 0.0) for number in range(60)]
-    withheld = [Graded(f"p{number}", 0.99, True, 1.0) for number in range(60)]
+    right = [GradedAnswer(f"p{number}", 0.99, False, 0.0) for number in range(60)]
+    withheld = [GradedAnswer(f"p{number}", 0.99, True, 1.0) for number in range(60)]
     assert (
-        bar(right + withheld, 0.05, 0.1) == bar(right, 0.05, 0.1)
-        and bar(right, 0.05, 0.1).min_confidence == SURE_ENOUGH
+        choose_bar(right + withheld, 0.05, 0.1) == choose_bar(right, 0.05, 0.1)
+        and choose_bar(right, 0.05, 0.1).min_confidence == SURE_ENOUGH
     )

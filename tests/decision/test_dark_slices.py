@@ -17,10 +17,10 @@ from fovnet.decision.dark_slices import (
     DARK,
     FAINTEST,
     LEAST_MM,
-    Hidden,
-    brightened,
+    HiddenRegion,
+    brighten,
     hidden_region,
-    in_question,
+    rows_in_question,
 )
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import MemberOutputs
@@ -55,7 +55,7 @@ def test_what_is_looked_at_again_is_a_stretch_as_high_as_the_least_by_listing_al
 ) -> None:
     nothing, heights_mm = [one for one, _ in rows], [mm for _, mm in rows]
     edges_mm = np.cumsum([-100.0, *heights_mm])
-    asked = in_question(bodies(1, len(rows), 20), np.array(nothing), edges_mm)
+    asked = rows_in_question(bodies(1, len(rows), 20), np.array(nothing), edges_mm)
     high = highest(nothing, heights_mm)
     if abs(high - LEAST_MM) > 1e-6:
         assert asked.tolist() == (np.flatnonzero(nothing).tolist() if high > LEAST_MM else [])
@@ -75,10 +75,10 @@ def test_only_slices_that_are_dark_and_not_black_are_looked_at_again(
     brightest: int, asked: bool
 ) -> None:
     everything = np.ones(10, dtype=bool)
-    assert len(in_question(bodies(2, 10, brightest), everything, np.arange(11) * 5.0)) == (
+    assert len(rows_in_question(bodies(2, 10, brightest), everything, np.arange(11) * 5.0)) == (
         10 if asked else 0
     )
-    assert len(in_question(bodies(2, 10, brightest), ~everything, np.arange(11) * 5.0)) == 0
+    assert len(rows_in_question(bodies(2, 10, brightest), ~everything, np.arange(11) * 5.0)) == 0
 
 
 @given(integers(0, 999), integers(4, 12), integers(1, 20))
@@ -86,14 +86,14 @@ def test_a_brightened_slice_is_the_same_however_bright_it_was(
     seed: int, brightest: int, factor: int
 ) -> None:
     pixels = np.random.default_rng(seed).integers(0, brightest, (2, 128, 128)).astype(np.uint8)
-    once, again = brightened(pixels), brightened(np.asarray(pixels * factor))
+    once, again = brighten(pixels), brighten(np.asarray(pixels * factor))
     assert np.abs(once.astype(int) - again).max() <= 1  # halves round either way
     assert (once.max(axis=(1, 2)) == 255).all() and (once[pixels == 0] == 0).all()
 
 
 def test_slices_of_one_grey_value_stay_as_they_are() -> None:
     pixels = np.stack([np.zeros((128, 128), np.uint8), np.full((128, 128), 7, np.uint8)])
-    np.testing.assert_array_equal(brightened(pixels), pixels)
+    np.testing.assert_array_equal(brighten(pixels), pixels)
 
 
 def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_clear() -> None:
@@ -101,7 +101,7 @@ def test_the_longest_clear_stretch_is_named_and_slices_not_looked_at_are_never_c
     p[:10] = 0.01 / (K - 2)
     p[:10, NONE], p[:10, CHEST] = 1 - CLEAR - 0.01, CLEAR
     edges_mm, nothing = np.arange(13) * 5.0, np.ones(12, dtype=bool)
-    assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) == Hidden("chest", 50.0)
+    assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) == HiddenRegion("chest", 50.0)
     # decided to be a region: 20 and 25 mm are left
     nothing[4] = False
     assert hidden_region(nothing, p, edges_mm, DEFAULT.classes) is None
@@ -123,11 +123,11 @@ def test_the_networks_see_dark_slices_as_they_would_see_them_bright() -> None:
     ensemble = Ensemble(DEFAULT, {}, Rule(), members, torch.device("cpu"), "")
     stack = stack_of(np.concatenate([bodies(3, 6, 9), bodies(4, 8, 255)]))
     outputs = ensemble.outputs_on(stack)
-    bright = ensemble.outputs(brightened(stack.pixels), placing=stack.placing).members
+    bright = ensemble.outputs(brighten(stack.pixels), placing=stack.placing).members
     assert outputs.brightened is not None
     np.testing.assert_allclose(outputs.brightened[:, :6], bright[:, :6], atol=1e-6)
     assert np.isnan(outputs.brightened[:, 6:]).all()
-    assert ensemble.outputs_on(replace(stack, pixels=brightened(stack.pixels))).brightened is None
+    assert ensemble.outputs_on(replace(stack, pixels=brighten(stack.pixels))).brightened is None
 
 
 @pytest.mark.parametrize("clear", [True, False])

@@ -19,7 +19,7 @@ from fovnet.decision import novelty
 from fovnet.decision.assembly import assemble, choose, guessing_loss
 from fovnet.decision.ensemble import load
 from fovnet.decision.folder import ModelFolder, save_rule
-from fovnet.decision.novelty import familiar
+from fovnet.decision.novelty import fit_reference
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.maths.ladder import Height
@@ -198,7 +198,7 @@ def test_with_another_part_it_is_another_ensemble(folder: Path, part: str) -> No
     if part == "novelty.npz":
         novelty.save(
             folder,
-            familiar(
+            fit_reference(
                 np.random.default_rng(1).normal(size=(60, 32)),
                 np.eye(2, dtype=bool)[np.arange(60) % 2],
             ),
@@ -240,7 +240,7 @@ def test_what_is_familiar_is_learned_by_the_labels_of_the_slices_drawn(
     known = (
         load(folder, "cpu")
         .learn(pixels, np.arange(40), np.eye(2, dtype=bool)[bright.astype(int)], seed=1)
-        .familiar
+        .novelty
     )
     assert known is not None and len(known.classes) == 2
 

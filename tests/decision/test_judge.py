@@ -13,19 +13,19 @@ from scipy.special import logit
 from sklearn.linear_model import LogisticRegression
 
 from fovnet.decision.assembly import assemble
-from fovnet.decision.chain.margins import empty, lit
+from fovnet.decision.chain.margins import air_slices, lit_rows
 from fovnet.decision.chain.spans import Decision, decide, predicted_class
 from fovnet.decision.checks import members_disagree, out_of_order, unlike_training
 from fovnet.decision.confidence_bar import SURE_ENOUGH
 from fovnet.decision.doubts import are_reasons, doubts
 from fovnet.decision.fitting.objective import Example
-from fovnet.decision.fitting.thresholds import Shown, _is_exact, settle
-from fovnet.decision.fitting.tuning import right
+from fovnet.decision.fitting.thresholds import LabelledVolume, _is_exact, settle
+from fovnet.decision.fitting.tuning import are_right
 from fovnet.decision.folder import ModelFolder, save_rule
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.novelty import calibrated, familiar
-from fovnet.decision.packed import Scored
+from fovnet.decision.novelty import calibrate, fit_reference
 from fovnet.decision.rule import Rule
+from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import save_tensors
 from fovnet.records import read_npz, write_npz
@@ -54,9 +54,9 @@ def pixels_of(example: Example, seed: int) -> np.ndarray:
     return (120 + 50 * wave + rng.normal(scale=5, size=wave.shape)).clip(0, 255).astype(np.uint8)
 
 
-def shown(example: Example, seed: int, outputs: MemberOutputs | None = None) -> Shown:
+def shown(example: Example, seed: int, outputs: MemberOutputs | None = None) -> LabelledVolume:
     stack = stack_of(pixels_of(example, seed), example.z_mm)
-    return Shown(f"s{seed // 2}", outputs or seen(example, seed), stack, example.truth)
+    return LabelledVolume(f"s{seed // 2}", outputs or seen(example, seed), stack, example.truth)
 
 
 def agreement_of(judge: Judge, outputs: MemberOutputs, example: Example, seed: int) -> float:
@@ -65,7 +65,7 @@ def agreement_of(judge: Judge, outputs: MemberOutputs, example: Example, seed: i
     return float(signs.of(members_disagree.CHECK).mean())
 
 
-def decided(judge: Judge, one: Shown) -> Decision:
+def decided(judge: Judge, one: LabelledVolume) -> Decision:
     return judge.decision(one.outputs, one.stack.z_mm, one.stack.edges_mm)
 
 
@@ -99,7 +99,7 @@ def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) 
     for seed, one in enumerate(examples[24:], start=24):
         decision = judge.decision(seen(one, seed), one.z_mm)
         stated.append(decision.confidence)
-        hit.append(right(predicted_class(decision.decided, len(DEFAULT.chain)), one.truth))
+        hit.append(are_right(predicted_class(decision.decided, len(DEFAULT.chain)), one.truth))
     assert np.concatenate(stated).mean() == pytest.approx(np.concatenate(hit).mean(), abs=0.02)
     raw = [
         Judge(DEFAULT, rule).decision(seen(one, seed), one.z_mm).confidence.mean()
@@ -128,7 +128,7 @@ def test_on_the_volumes_it_was_settled_on_confidence_is_right_on_average_odd_bod
     stated = np.concatenate([decision.confidence for decision in decisions])
     hit = np.concatenate(
         [
-            right(predicted_class(decision.decided, 5), one.truth)
+            are_right(predicted_class(decision.decided, 5), one.truth)
             for decision, one in zip(decisions, volumes, strict=True)
         ]
     )
@@ -205,11 +205,11 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
 ) -> None:
     rng = np.random.default_rng(0)
     example = bodies(1, noise=0.7)
-    what = familiar(
+    what = fit_reference(
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
     )
     held = rng.normal(size=(400, 6))
-    what = calibrated(
+    what = calibrate(
         what, what.distances(held), np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)]
     )
     judge, stack = Judge(DEFAULT, Rule(), what), stack_of(pixels_of(example, 1), example.z_mm)
@@ -231,14 +231,14 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
 ) -> None:
     outputs = seen(bodies(1), 1)
     rows = np.arange(outputs.members.shape[1])
-    scored = Scored(rows, replace(outputs, distances=rows / 7.0), (0.2, 0.3, 0.5))
+    scored = ScoredSlices(rows, replace(outputs, distances=rows / 7.0), (0.2, 0.3, 0.5))
     write_npz(tmp_path / "p.npz", **scored.arrays())
-    again = Scored.read(read_npz(tmp_path / "p.npz"))
+    again = ScoredSlices.read(read_npz(tmp_path / "p.npz"))
     np.testing.assert_array_equal(again.outputs.members, outputs.members)
     np.testing.assert_array_equal(again.outputs.distances, scored.outputs.distances)
     assert again.weights == (0.2, 0.3, 0.5)
     arrays = scored.arrays()
-    old = Scored.read({"rows": arrays["rows"], "raw": arrays["raw"]})
+    old = ScoredSlices.read({"rows": arrays["rows"], "raw": arrays["raw"]})
     np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(old.outputs), arrays["raw"])
 
 
@@ -305,7 +305,7 @@ def test_a_set_that_is_rather_another_is_withheld_before_the_bar_is_settled(bodi
     assert facts["curve"][-1]["volumes"] == sum(answered)
 
 
-def a_part(seed: int, bodies: Bodies) -> Shown:
+def a_part(seed: int, bodies: Bodies) -> LabelledVolume:
     """Eight to 21 slices of 20 mm of a body; of every third a spine is labelled too, and of half of those
     nothing else."""
     one, rng = (
@@ -374,10 +374,10 @@ def test_what_is_settled_is_what_others_make_of_the_same_answers(bodies: Bodies)
     below 0, which no calibration allows; the floors by counting: one in twenty of 121 is below the sixth
     smallest; the curve by the answers as they are settled."""
     rng = np.random.default_rng(0)
-    what = familiar(
+    what = fit_reference(
         rng.normal(size=(500, 6)), np.eye(len(DEFAULT.classes), dtype=bool)[rng.integers(0, 7, 500)]
     )
-    what = calibrated(
+    what = calibrate(
         what,
         what.distances(rng.normal(size=(400, 6))),
         np.eye(len(DEFAULT.classes))[rng.integers(0, 7, 400)],
@@ -525,7 +525,7 @@ def test_black_margins_teach_nothing_of_how_sure_the_rest_is(bodies: Bodies) -> 
         truth[:, -1] |= ~truth.any(axis=1)
         plain.append(bare)
         stack = stack_of(np.pad(bare.stack.pixels, ((below, above), (0, 0), (0, 0))), z_mm)
-        padded.append(Shown(bare.subject, MemberOutputs(members), stack, truth))
+        padded.append(LabelledVolume(bare.subject, MemberOutputs(members), stack, truth))
     rules = [
         settle(Judge(DEFAULT, Rule()), volumes, stated_error=0.2, at_risk=0.1, seed=1)[0].rule
         for volumes in (plain, padded)
@@ -539,5 +539,7 @@ def test_margins_begin_behind_the_last_slice_with_anything_in_it() -> None:
     something."""
     pixels = np.zeros((6, 4, 4), dtype=np.uint8)
     pixels[[1, 3, 4], 2, 2] = (10, 200, 11)
-    assert lit(empty(pixels)) == slice(1, 5) and lit(empty(pixels[:1])) == slice(0, 1)
-    assert empty(pixels).tolist() == [True, False, True, False, False, True]
+    assert lit_rows(air_slices(pixels)) == slice(1, 5) and lit_rows(
+        air_slices(pixels[:1])
+    ) == slice(0, 1)
+    assert air_slices(pixels).tolist() == [True, False, True, False, False, True]

@@ -11,7 +11,7 @@ from hypothesis.strategies import integers
 from sklearn.model_selection import LeaveOneGroupOut
 
 from fovnet.decision import member_weights as weighing
-from fovnet.decision.member_weights import WAYS, log_loss, mean, weigh
+from fovnet.decision.member_weights import WAYS, log_loss, weigh, weighted_mean
 
 
 def problem(
@@ -93,7 +93,7 @@ def test_with_one_subject_alone_the_loss_is_that_on_itself() -> None:
 def test_equal_say_is_the_mean() -> None:
     members, truth, groups = problem(1, 5)
     np.testing.assert_allclose(
-        mean(members, weigh(members, truth, groups, "equal").weights),
+        weighted_mean(members, weigh(members, truth, groups, "equal").weights),
         members.mean(axis=0, dtype=np.float64),
     )
 
@@ -128,7 +128,9 @@ def test_the_loss_on_subjects_left_out_is_that_of_weights_made_without_them(way:
     members, truth = rng.dirichlet(np.ones(3), (8, 40)), np.eye(3, dtype=bool)[label]
     wanted = [
         log_loss(
-            mean(members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights),
+            weighted_mean(
+                members[:, out], weigh(members[:, kept], truth[kept], groups[kept], way).weights
+            ),
             truth[out],
         )
         for kept, out in LeaveOneGroupOut().split(label, groups=groups)

@@ -15,10 +15,10 @@ from fovnet.decision.novelty import (
     LEAST,
     PER_DIRECTION,
     WIDTH,
-    Familiar,
-    calibrated,
-    familiar,
-    of_volume,
+    NoveltyReference,
+    calibrate,
+    fit_reference,
+    volume_novelty,
 )
 from fovnet.errors import ModelError
 
@@ -35,11 +35,11 @@ def slices(seed: int, n: int, f: int = 12) -> tuple[np.ndarray, np.ndarray]:
     ) @ mix, np.eye(K, dtype=bool)[label]
 
 
-def ready(seed: int = 1) -> Familiar:
+def ready(seed: int = 1) -> NoveltyReference:
     features, truth = slices(seed, 2000)
-    what = familiar(features, truth)
+    what = fit_reference(features, truth)
     held, given = slices(seed + 1, 1500)
-    return calibrated(what, what.distances(held), given.astype(float))
+    return calibrate(what, what.distances(held), given.astype(float))
 
 
 def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(
@@ -53,7 +53,7 @@ def test_the_distance_is_the_mahalanobis_distance_to_the_nearest_class_mean(
     precision = np.linalg.inv(lda.covariance_)
     apart = asked[:, None] - lda.means_
     expected = np.sqrt(np.einsum("scf,fg,scg->sc", apart, precision, apart).min(axis=1))
-    np.testing.assert_allclose(familiar(features, truth).distances(asked), expected, rtol=1e-6)
+    np.testing.assert_allclose(fit_reference(features, truth).distances(asked), expected, rtol=1e-6)
 
 
 def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
@@ -71,35 +71,39 @@ def test_the_ridge_is_a_share_of_the_mean_variance_within_classes() -> None:
         np.einsum("scf,fg,scg->sc", apart, np.linalg.inv(lda.covariance_), apart).min(axis=1)
         * (1 - share)
     )
-    np.testing.assert_allclose(familiar(white, truth).distances(white[:50]), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        fit_reference(white, truth).distances(white[:50]), expected, rtol=1e-6
+    )
 
 
 def test_features_that_follow_from_others_and_classes_without_a_slice_change_no_distance() -> None:
     features, truth = slices(1, 2000)
     more = np.column_stack([features, features @ np.random.default_rng(2).normal(size=(12, 6))])
-    known = familiar(features, truth).distances(features)
-    np.testing.assert_allclose(familiar(more, truth).distances(more), known, rtol=1e-6)
+    known = fit_reference(features, truth).distances(features)
+    np.testing.assert_allclose(fit_reference(more, truth).distances(more), known, rtol=1e-6)
     np.testing.assert_allclose(
-        familiar(features, np.insert(truth, 1, False, axis=1)).distances(features), known, rtol=1e-9
+        fit_reference(features, np.insert(truth, 1, False, axis=1)).distances(features),
+        known,
+        rtol=1e-9,
     )
 
 
 def test_no_more_directions_are_kept_than_a_fifth_of_the_slices() -> None:
     """Fewer slices each, and slices never seen would lie far out for the noise of those that were."""
     features, truth = slices(1, 100, f=40)
-    assert familiar(features, truth).whiten.shape == (40, 100 // PER_DIRECTION)
+    assert fit_reference(features, truth).whiten.shape == (40, 100 // PER_DIRECTION)
 
 
 def test_a_slice_lies_as_far_out_among_many_as_alone() -> None:
     features, truth = slices(1, 600, f=WIDTH + 200)
-    what = familiar(features, truth)
+    what = fit_reference(features, truth)
     np.testing.assert_allclose(
         what.distances(features[:3]), what.distances(features)[:3], rtol=1e-9
     )
 
 
 def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() -> None:
-    nothing = Familiar(
+    nothing = NoveltyReference(
         1,
         np.zeros(1),
         np.ones(1),
@@ -109,7 +113,7 @@ def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() 
         np.zeros(0, dtype=np.int64),
     )
     all_of_them = np.random.default_rng(1).exponential(size=3 * KEPT)
-    what = calibrated(nothing, all_of_them, np.ones((3 * KEPT, 1)))
+    what = calibrate(nothing, all_of_them, np.ones((3 * KEPT, 1)))
     assert len(what.known) == KEPT
     shares = np.linspace(0, 1, 21)
     np.testing.assert_allclose(
@@ -138,7 +142,7 @@ def test_what_lies_where_nothing_was_seen_is_unusual() -> None:
 def test_many_features_are_mixed_down_and_a_flat_one_is_no_infinity() -> None:
     features, truth = slices(1, 600, f=WIDTH + 200)
     features[:, 3] = 1.0
-    what = familiar(features, truth)
+    what = fit_reference(features, truth)
     assert what.whiten.shape[0] == WIDTH
     assert np.isfinite(what.distances(features)).all()
     far = what.distances(features + 30 * np.random.default_rng(0).normal(size=features.shape[1]))
@@ -168,8 +172,8 @@ def test_air_around_a_thing_does_not_make_it_familiar() -> None:
     """Three slices of something with shares of 1 %, seven of air, the last class, with 90 %."""
     raw = np.eye(K)[[3, 3, 3, 0, 0, 0, 3, 3, 3, 3]]
     unusual = np.where(raw.argmax(axis=1) == 0, 0.01, 0.9)
-    assert of_volume(unusual, raw) == pytest.approx(0.01)
-    assert of_volume(unusual[:3], raw[:3]) == pytest.approx(0.9)
+    assert volume_novelty(unusual, raw) == pytest.approx(0.01)
+    assert volume_novelty(unusual[:3], raw[:3]) == pytest.approx(0.9)
 
 
 def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is_rounded() -> None:
@@ -177,7 +181,7 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
     itself is still a tie."""
     known = np.random.default_rng(3).permutation(np.linspace(5.0, 12.0, 60))
     none = np.zeros(0)
-    what = Familiar(
+    what = NoveltyReference(
         1,
         none,
         none,
@@ -195,7 +199,7 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
 
 def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     """A head farther out than all heads is unlike anything seen, however far out legs lie."""
-    nothing = Familiar(
+    nothing = NoveltyReference(
         1,
         np.zeros(1),
         np.ones(1),
@@ -206,10 +210,10 @@ def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     )
     near, far = np.linspace(0, 1, 2 * LEAST), np.linspace(0, 10, 2 * LEAST)
     given = np.repeat(np.eye(2), 2 * LEAST, axis=0)
-    known = calibrated(nothing, np.concatenate([near, far]), given)
+    known = calibrate(nothing, np.concatenate([near, far]), given)
     head, legs = known.unusual(np.array([2.0, 2.0]), np.eye(2))
     assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)
-    few = calibrated(
+    few = calibrate(
         nothing,
         np.concatenate([near[: LEAST - 1], far]),
         np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers, sampled_from
 
 from fovnet.decision import answers_table
-from fovnet.decision.answer import Answer, answer, facts, table_rows
+from fovnet.decision.answer import Answer, answer, answer_facts, table_rows
 from fovnet.decision.chain.spans import Decision, decide
 from fovnet.decision.checks import (
     members_disagree,
@@ -23,7 +23,7 @@ from fovnet.decision.checks import (
     unlike_training,
 )
 from fovnet.decision.checks.unlike_training import Novelty
-from fovnet.decision.dark_slices import Hidden
+from fovnet.decision.dark_slices import HiddenRegion
 from fovnet.decision.doubts import CHECKS, Signs
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import (
@@ -31,10 +31,10 @@ from fovnet.decision.statements import (
     SOME_UNSURE,
     UNSURE,
     YES,
-    End,
+    RegionEnd,
     Statement,
-    in_words,
-    said,
+    answer_at,
+    statement_sentences,
     statements,
     status_of,
 )
@@ -56,7 +56,10 @@ def decision(*shown: int, each: int = 10, sure: float = 0.97, rule: Rule = RULE)
 def made(
     one: Decision, signs: dict[str, Any] | None = None, rule: Rule = RULE
 ) -> dict[str, Statement]:
-    return {said.region: said for said in statements(one, Signs(signs or {}), rule, DEFAULT)}
+    return {
+        statement.region: statement
+        for statement in statements(one, Signs(signs or {}), rule, DEFAULT)
+    }
 
 
 def test_regions_in_the_picture_are_shown_and_others_are_not() -> None:
@@ -74,8 +77,10 @@ def test_ends_are_those_of_the_spans_with_the_intervals_of_borders_alone() -> No
     one = decision(2, 3)
     abdomen, chest = made(one)["abdomen"], made(one)["chest"]
     (border,) = one.boundaries
-    assert abdomen.lower == End(one.spans[0].from_mm) and chest.upper == End(one.spans[1].to_mm)
-    assert abdomen.upper == chest.lower == End(border.mm, border.low_mm, border.high_mm)
+    assert abdomen.lower == RegionEnd(one.spans[0].from_mm) and chest.upper == RegionEnd(
+        one.spans[1].to_mm
+    )
+    assert abdomen.upper == chest.lower == RegionEnd(border.mm, border.low_mm, border.high_mm)
     assert made(one)["head"].lower is None
 
 
@@ -85,8 +90,8 @@ def test_an_answer_agrees_with_its_spans(
 ) -> None:
     """What has no span is not said to be shown; what has one of 10 mm or more is not said to be absent."""
     rule = replace(RULE, yes_bar=bar, no_bar=bar)
-    ends = (None, None) if extent_mm is None else (End(0.0), End(extent_mm))
-    found = said(chance, rule, *ends)
+    ends = (None, None) if extent_mm is None else (RegionEnd(0.0), RegionEnd(extent_mm))
+    found = answer_at(chance, rule, *ends)
     assert (found == YES) == (chance >= bar and extent_mm is not None)
     if found == NO:
         assert 1 - chance >= bar and (extent_mm or 0) < rule.min_extent_mm
@@ -95,8 +100,8 @@ def test_an_answer_agrees_with_its_spans(
 def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_rest() -> None:
     one = decision(2, 3)
     noisy = {noisy_air.CHECK.code: True}
-    assert {said.answer for said in made(one, noisy).values()} == {UNSURE}
-    assert {said.doubts for said in made(one, noisy).values()} == {("noisy-air",)}
+    assert {statement.answer for statement in made(one, noisy).values()} == {UNSURE}
+    assert {statement.doubts for statement in made(one, noisy).values()} == {("noisy-air",)}
     # what may be a bottle of water shows no head, but perhaps no abdomen either; a body surely seen is one
     for line, wanted in (((0.4, 0.0, 0.0), UNSURE), ((1.0, 0.0, 0.0), YES)):
         bottle = made(one, {phantom.CHECK.code: True}, replace(RULE, chain_line=line))
@@ -114,7 +119,7 @@ def test_a_doubt_about_the_whole_leaves_nothing_sure_and_one_about_a_part_the_re
     # so few slices that where the regions end cannot be told
     assert made(one, {too_few_slices.CHECK.code: too_few_slices.Slab(2, 9.0)}) == made(one)
     # dark slices hide something: what is seen is there, and what is not may be
-    hidden = made(one, {too_dark.CHECK.code: Hidden("head", 40.0)})
+    hidden = made(one, {too_dark.CHECK.code: HiddenRegion("head", 40.0)})
     seen = [hidden[name].answer for name in ("abdomen", "chest", "head", "legs")]
     assert seen == [YES, YES, UNSURE, UNSURE]
 
@@ -155,15 +160,21 @@ def test_status_tells_whether_all_some_or_none_is_sure() -> None:
 )
 def test_an_answer_in_plain_words(answers: tuple[str, ...], words: str) -> None:
     listed = [
-        Statement(region, one, 0.6, (), *((None, None) if one == NO else (End(0.0), End(20.0))))
+        Statement(
+            region,
+            one,
+            0.6,
+            (),
+            *((None, None) if one == NO else (RegionEnd(0.0), RegionEnd(20.0))),
+        )
         for region, one in zip(REGIONS, answers, strict=True)
     ]
-    assert in_words(listed) == words
+    assert statement_sentences(listed) == words
 
 
 def test_without_a_span_the_best_guess_is_none_of_the_regions() -> None:
     assert (
-        in_words([Statement("head", UNSURE, 0.2, ("turned",))])
+        statement_sentences([Statement("head", UNSURE, 0.2, ("turned",))])
         == "Best guess: none of the regions."
     )
 
@@ -209,9 +220,9 @@ def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
     p = rng.dirichlet(np.ones(K) / 3, size=15) + 1e-6
     one = decide(p / p.sum(axis=1, keepdims=True), 8.0 * np.arange(15), DEFAULT, RULE)
     given, stack = answered(one, RULE), stack_of(np.full((15, 128, 128), 200, np.uint8))
-    body = facts(given, stack, p, DEFAULT) | {"rows": table_rows(given, stack)}
-    rows = answers_table.Rows.of(body)
-    named = answers_table.columns(REGIONS)
+    body = answer_facts(given, stack, p, DEFAULT) | {"rows": table_rows(given, stack)}
+    rows = answers_table.TableRows.of(body)
+    named = answers_table.answer_columns(REGIONS)
     cells = dict(zip(named, rows.answer, strict=True))
     assert rows.spans == body["rows"] and (cells["volume_id"], cells["status"]) == (
         "a",
@@ -229,7 +240,7 @@ def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "is_sure", "said"),
+    ("answers", "is_sure", "expected"),
     [
         (("yes", "unsure"), True, "sure"),
         (("yes", "no"), False, "unsure"),
@@ -239,10 +250,13 @@ def test_the_table_of_answers_holds_what_the_json_says(seed: int) -> None:
     ],
 )
 def test_extents_are_told_only_where_a_region_is_shown(
-    answers: tuple[str, ...], is_sure: bool, said: str
+    answers: tuple[str, ...], is_sure: bool, expected: str
 ) -> None:
     made = [
         {"region": region, "answer": one, "probability": 0.5, "lower": None, "upper": None}
         for region, one in zip(("legs", "pelvis"), answers, strict=False)
     ]
-    assert answers_table.row({"statements": made, "extents_sure": is_sure})["extents"] == said
+    assert (
+        answers_table.answer_row({"statements": made, "extents_sure": is_sure})["extents"]
+        == expected
+    )

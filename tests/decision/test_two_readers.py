@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.evaluate.answers import Matching, answered_cases
+from fovnet.evaluate.answers import Matching, cases_of_answers
 from fovnet.evaluate.evaluation import Evaluation, evaluate
 from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import DEFAULT
@@ -68,7 +68,7 @@ def found(
     ]
     write_tsv(folder / "volumes.tsv", tuple(kept[0]), kept)
     write_tsv(folder / "regions.tsv", tuple(regions[0]), regions)
-    cases, lacking, _ = answered_cases(
+    cases, lacking, _ = cases_of_answers(
         Matching.of(answers, read_collection(folder, DEFAULT)), DEFAULT
     )
     assert len(cases) == 19 and not lacking

@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision.answer import COLUMNS, answer, facts, refusal, table_rows
+from fovnet.decision.answer import COLUMNS, answer, answer_facts, refusal, table_rows
 from fovnet.decision.chain.spans import decide
 from fovnet.decision.doubts import Signs
-from fovnet.decision.kept import recorded
+from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.evaluate.answers import Matching, answered_cases, shown
+from fovnet.evaluate.answers import Matching, cases_of_answers, volume_outcomes
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.matching import CONTENT, NAME
@@ -35,7 +35,7 @@ S = 20
 
 
 def compared(answers: Path, folder: Path) -> tuple[list[Case], list[str], list[str]]:
-    return answered_cases(Matching.of(answers, read_collection(folder)), DEFAULT)
+    return cases_of_answers(Matching.of(answers, read_collection(folder)), DEFAULT)
 
 
 def collection(folder: Path, labels: str) -> Path:
@@ -65,14 +65,14 @@ def predicted(folder: Path, out: Path, rule: Rule = RULE) -> Path:
         stack = SliceStack(pixels, z_mm, covers, 400.0, np.eye(4), str(path), "0" * 64)
         decision = decide(p, z_mm, DEFAULT, rule)
         answered = answer(f"renamed-{name}", str(path), decision, Signs({}), rule, DEFAULT)
-        write_json(out / f"renamed-{name}.json", facts(answered, stack, p, DEFAULT))
+        write_json(out / f"renamed-{name}.json", answer_facts(answered, stack, p, DEFAULT))
         rows += table_rows(answered, stack)
     refused = refusal(
         "broken",
         str(folder / "broken.nii.gz"),
         VolumeError("volume-broken", "broken.nii.gz: cut short"),
     )
-    write_json(out / "broken.json", facts(refused, None, None, DEFAULT))
+    write_json(out / "broken.json", answer_facts(refused, None, None, DEFAULT))
     write_tsv(out / "spans.tsv", COLUMNS, rows + table_rows(refused, None))
     return out
 
@@ -90,7 +90,7 @@ def test_slices_are_counted_as_the_collection_counts_them(tmp_path: Path) -> Non
     cases, lacking, beyond = compared(answers, collection(tmp_path, LABELS))
     assert beyond == []
     assert lacking == ["passed-over"] and [case.status for case in cases[2:]] == ["refused"]
-    rows = list(shown(cases, DEFAULT))
+    rows = list(volume_outcomes(cases, DEFAULT))
     assert [(row["right"], row["slices"]) for row in rows] == [(20, 20), (15, 20), (0, 0)]
     # of the second volume's five wrong cuts, 5 to 9
     assert [row["wrong_empty"] for row in rows] == [0, 2, 0]
@@ -178,7 +178,7 @@ def test_an_answer_on_a_file_that_was_replaced_since_is_not_held_against_the_new
     path = tmp_path / "right.nii.gz"
     path.write_bytes(b"as it was answered")
     stored = read_json(answers / "renamed-right.json")
-    write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(path))})
+    write_json(answers / "renamed-right.json", {**stored, "file": file_record(source_of(path))})
     assert compared(answers, tmp_path)[0]
     os.utime(path, (1, 1))
     assert compared(answers, tmp_path)[0], "touched, and the same"
@@ -208,7 +208,7 @@ def test_an_answer_that_only_its_name_ties_to_a_labelled_file_is_reported(tmp_pa
         read_json(answers / "renamed-right.json"),
         tmp_path / "elsewhere" / "right.nii.gz",
     )
-    write_json(answers / "renamed-right.json", {**stored, "file": recorded(source_of(file))})
+    write_json(answers / "renamed-right.json", {**stored, "file": file_record(source_of(file))})
     assert [match.by for match in Matching.of(answers, labelled).matches] == [NAME]
     (tmp_path / "right.nii.gz").write_bytes(b"a head")
     assert [match.by for match in Matching.of(answers, labelled).matches] == [CONTENT]
@@ -283,7 +283,7 @@ def test_slices_of_a_resampled_volume_are_those_that_it_had(tmp_path: Path) -> N
     cases, _, _ = compared(
         answers, collection(tmp_path, "right\tpelvis\t0\t29\nright\tabdomen\t30\t59\n")
     )
-    assert [(row["right"], row["slices"]) for row in shown(cases, DEFAULT)] == [(20, 20)]
+    assert [(row["right"], row["slices"]) for row in volume_outcomes(cases, DEFAULT)] == [(20, 20)]
     with pytest.raises(CollectionError, match="the last slice is 59"):
         compared(answers, collection(tmp_path, "right\tpelvis\t0\t60\n"))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.writing import facts, write_evaluation
 from fovnet.records import read_json, read_tsv
@@ -129,7 +129,7 @@ class TestWhatStopsIt:
 
     def test_a_subject_in_two_splits(self, planted):
         manifest = [
-            Listed(volume_id=name, subject_id=name[0], split=split)
+            ListedVolume(volume_id=name, subject_id=name[0], split=split)
             for name, split in (("p1", "train"), ("q1", ""), ("q2", "test"), ("p2", "test"))
         ]
         assert self.stopped([planted.case(["head"])], manifest=manifest) == "evaluate-split-leak"

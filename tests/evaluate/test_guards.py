@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.guards import check_not_learned, check_tables, learned_from, mark
+from fovnet.evaluate.guards import check_not_learned, check_tables, mark, training_marks
 from fovnet.evaluate.reading import read_cases
 from fovnet.regions import DEFAULT
 
@@ -27,7 +27,7 @@ def code_of(action, *arguments):
 
 class TestPeople:
     def test_marks_name_nobody_and_distinguish_the_splits(self, pack):
-        learned = learned_from(pack)
+        learned = training_marks(pack)
         assert {split: len(marks) for split, marks in learned.items()} == {
             "train": 2,
             "validation": 1,
@@ -45,7 +45,7 @@ class TestPeople:
         )
 
         def taught(pack, seed):
-            return {"ensemble.json": {"subjects": learned_from(pack, begun, seed)}}
+            return {"ensemble.json": {"subjects": training_marks(pack, begun, seed)}}
 
         met, drawn = (
             [planted.case(["head"], subject_id=f"{collection}/p03")]
@@ -59,12 +59,12 @@ class TestPeople:
     def test_nobody_of_the_test_split_passes(self, pack, planted):
         check_not_learned(
             [planted.case(["head"], subject_id="made/p03")],
-            {"ensemble.json": {"subjects": learned_from(pack)}},
+            {"ensemble.json": {"subjects": training_marks(pack)}},
         )
 
     @pytest.mark.parametrize("split", ["train", "validation"])
     def test_a_test_subject_that_taught_the_rule_stops_it(self, pack, planted, split):
-        learned = {**learned_from(pack), split: [mark("made/p03")]}
+        learned = {**training_marks(pack), split: [mark("made/p03")]}
         case = planted.case(["head"], subject_id="made/p03")
         assert (
             code_of(check_not_learned, [case], {"decision.json": {"subjects": learned}})
@@ -74,14 +74,14 @@ class TestPeople:
     def test_the_same_id_in_another_collection_is_another_person(self, pack, planted):
         check_not_learned(
             [planted.case(["head"], subject_id="other/p00")],
-            {"ensemble.json": {"subjects": learned_from(pack)}},
+            {"ensemble.json": {"subjects": training_marks(pack)}},
         )
 
     def test_who_could_not_be_read_taught_nothing_and_is_not_tested(self, pack, planted):
         lost = replace(pack.records[0], subject_id="p09", status="refused", slices=0)
-        assert learned_from(replace(pack, records=(*pack.records, lost))) == learned_from(pack)
+        assert training_marks(replace(pack, records=(*pack.records, lost))) == training_marks(pack)
         unread = planted.refused("v", "v.nii: empty.", subject_id="made/p00")
-        check_not_learned([unread], {"ensemble.json": {"subjects": learned_from(pack)}})
+        check_not_learned([unread], {"ensemble.json": {"subjects": training_marks(pack)}})
 
     def test_files_of_an_older_fovnet_are_not_checked(self, planted):
         check_not_learned(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.decision.kept import recorded
+from fovnet.decision.earlier_answers import file_record
 from fovnet.evaluate.matching import CONTENT, NAME, PATH, PATH_END, Match, match_answers
 from fovnet.volume.collection.tables import Collection, RegionRow, VolumeRow
 from fovnet.volume.sources.source import source_of
@@ -215,7 +215,7 @@ def test_a_labelled_volume_gets_its_own_answer_or_none(
     labelled = {name: label for name, label in regions.items() if name not in case.unlabelled}
     collection = Collection(tmp_path / "volumes.tsv", tuple(rows), labelled)
     answers = [
-        {"volume_id": name, "path": path, "file": recorded(source_of(Path(path)))}
+        {"volume_id": name, "path": path, "file": file_record(source_of(Path(path)))}
         for name, path in case.answers
     ]
     for order in (1, -1):

@@ -15,7 +15,7 @@ from fovnet.evaluate.readers import (
     ALONE,
     APART,
     NEAR,
-    Pair,
+    ReadingPair,
     agreement,
     kappa,
     read_agreement,
@@ -48,9 +48,9 @@ def read(*borders: int, slices: int = 40) -> np.ndarray:
     return labels
 
 
-def pairs(shift: int, people: int = 6) -> list[Pair]:
+def pairs(shift: int, people: int = 6) -> list[ReadingPair]:
     first, second, edges = read(10, 20, 30), read(10, 20 + shift, 30), 5.0 * np.arange(41)
-    return [Pair(f"v{at}", f"s{at}", first, second, edges) for at in range(people)]
+    return [ReadingPair(f"v{at}", f"s{at}", first, second, edges) for at in range(people)]
 
 
 @pytest.mark.parametrize("shift", [0, 1, 2, -3])
@@ -67,7 +67,10 @@ def test_a_border_that_is_drawn_higher_is_found_so_many_millimetres_apart(shift:
 
 
 def test_a_region_that_one_reader_alone_saw_has_borders_of_one_reader() -> None:
-    two = [Pair(f"v{at}", f"s{at}", read(10, 20), read(10), 5.0 * np.arange(41)) for at in range(5)]
+    two = [
+        ReadingPair(f"v{at}", f"s{at}", read(10, 20), read(10), 5.0 * np.arange(41))
+        for at in range(5)
+    ]
     found = {(one.name, one.region): one for one in agreement(two, DEFAULT, repeats=50)}
     assert found[ALONE, ""].numerator == found[ALONE, ""].denominator == 15  # three in each volume
     assert found[NEAR, ""].value == 0.0 and (APART, "") not in found

@@ -7,7 +7,7 @@ from hypothesis.strategies import integers
 
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.measures import Resampling
-from fovnet.evaluate.risk import ranked
+from fovnet.evaluate.risk import rank_volumes
 from fovnet.maths.intervals import wilson_interval
 from fovnet.regions import DEFAULT
 
@@ -27,7 +27,7 @@ def volumes(seed, size=12):
 @given(seed=integers(0, 999))
 def test_the_area_is_the_loops_with_ties_and_under_resampling(seed):
     confidence, wrong, total = volumes(seed)
-    found = ranked(confidence, wrong, total)
+    found = rank_volumes(confidence, wrong, total)
     assert found.area(np.ones((1, 12)))[0] == pytest.approx(looped(confidence, wrong, total))
     weights = np.random.default_rng(seed).multinomial(12, np.full(12, 1 / 12), size=3)
     for row, area in zip(weights, found.area(weights.astype(float)), strict=True):
@@ -40,8 +40,8 @@ def test_the_order_of_the_volumes_changes_nothing(seed):
     confidence, wrong, total = volumes(seed)
     turned = np.random.default_rng(seed).permutation(12)
     for one, other in zip(
-        ranked(confidence, wrong, total).curve(),
-        ranked(confidence[turned], wrong[turned], total[turned]).curve(),
+        rank_volumes(confidence, wrong, total).curve(),
+        rank_volumes(confidence[turned], wrong[turned], total[turned]).curve(),
         strict=True,
     ):
         assert one == pytest.approx(other)
@@ -49,7 +49,7 @@ def test_the_order_of_the_volumes_changes_nothing(seed):
 
 def test_the_curve_ends_at_all_volumes_and_the_overall_risk():
     confidence, wrong, total = volumes(3)
-    sure, coverage, risk = ranked(confidence, wrong, total).curve()
+    sure, coverage, risk = rank_volumes(confidence, wrong, total).curve()
     assert (coverage[-1], risk[-1]) == pytest.approx((1.0, wrong.sum() / total.sum()))
     assert (np.diff(sure) < 0).all() and (np.diff(coverage) > 0).all()
 
@@ -57,7 +57,7 @@ def test_the_curve_ends_at_all_volumes_and_the_overall_risk():
 def test_confidence_that_knows_leaves_less_than_confidence_that_does_not():
     wrong = np.array([0, 0, 0, 0, 1, 1])
     knowing, blind, boasting = (
-        ranked(np.array(sure), wrong, np.ones(6))
+        rank_volumes(np.array(sure), wrong, np.ones(6))
         for sure in ([6, 5, 4, 3, 2, 1], [1] * 6, [1, 2, 3, 4, 5, 6])
     )
     areas = [float(one.area(np.ones((1, 6)))[0]) for one in (knowing, blind, boasting)]

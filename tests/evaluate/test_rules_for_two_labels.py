@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
-from fovnet.evaluate.answers import shown
+from fovnet.evaluate.answers import volume_outcomes
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.slices import (
     confusion,
     far_apart,
-    foremost,
+    foremost_class,
+    has_false_label,
     predicted_classes,
     true_rows,
-    untrue,
 )
 from fovnet.evaluate.tallies import tally
 from fovnet.regions import DEFAULT, Region, Vocabulary
@@ -59,7 +59,7 @@ def test_diagonal_counts_exactly_the_slices_whose_predicted_class_is_true(seed):
 
 
 def test_foremost_without_any_label_is_none():
-    assert foremost(np.zeros((1, len(CLASSES)), dtype=bool), DEFAULT)[0] == len(CLASSES) - 1
+    assert foremost_class(np.zeros((1, len(CLASSES)), dtype=bool), DEFAULT)[0] == len(CLASSES) - 1
 
 
 def test_regions_that_do_not_touch_are_those_two_rungs_or_more_apart():
@@ -113,9 +113,9 @@ def test_any_label_finds_all_that_one_label_finds_wrong(seed):
         labels[:, 3:-2] &= ~labels[:, 2:3]
         labels[:, 4:-2] &= ~labels[:, 3:4]
         labels[:, -1] = ~labels[:, :-1].any(axis=1)
-    one = ~truth[np.arange(40), foremost(predicted, DEFAULT)]
-    assert not (one & ~untrue(truth, predicted, DEFAULT)).any()
-    assert (untrue(truth, predicted, DEFAULT) == one)[
+    one = ~truth[np.arange(40), foremost_class(predicted, DEFAULT)]
+    assert not (one & ~has_false_label(truth, predicted, DEFAULT)).any()
+    assert (has_false_label(truth, predicted, DEFAULT) == one)[
         ~(truth & predicted).any(axis=1) | (predicted.sum(axis=1) == 1)
     ].all()
 
@@ -134,7 +134,7 @@ def test_where_no_slice_is_dark_the_error_without_the_dark_ones_is_the_error(pla
     ]
     assert [(one.numerator, one.denominator) for one in errors] == [(40, 80)] * 2
     assert (
-        [row["right"] for row in shown(cases, DEFAULT)]
+        [row["right"] for row in volume_outcomes(cases, DEFAULT)]
         == [10 - row.wrong for row in evaluation.volumes]
         == [5] * 8
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fovnet.decision.statements import Statement
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.measures import Resampling
-from fovnet.evaluate.statements import said_of, statement_curve, statement_measures
+from fovnet.evaluate.statements import statement_curve, statement_measures, tally_statements
 from fovnet.evaluate.writing import facts, rate_rows
 from fovnet.regions import DEFAULT
 
@@ -123,7 +123,9 @@ def test_risk_rises_from_the_surest_statement_on(planted):
     """Three statements that count, the least sure of them wrong: of the two surest none is, of three one."""
     chances = {"chest": 0.99, "head": 0.4, "spine": 0.02}
     case = told(planted, ["chest"] * 4 + ["head"] * 4, {"chest": "yes"}, chances=chances)
-    kept = replace(said_of(case, DEFAULT), known=np.array([name in chances for name in REGIONS]))
+    kept = replace(
+        tally_statements(case, DEFAULT), known=np.array([name in chances for name in REGIONS])
+    )
     assert [
         (round(one["coverage"], 3), round(one["risk"], 3)) for one in statement_curve([kept])
     ] == [
@@ -163,7 +165,9 @@ def test_the_rates_are_those_of_a_plain_count(planted, volumes):
             found += shown and answer == "yes"
             wrong += answer == ("no" if shown else "yes")
     draws = Resampling([case.subject_id for case in cases], repeats=2, seed=0)
-    measures = statement_measures([said_of(case, DEFAULT) for case in cases], draws, DEFAULT)
+    measures = statement_measures(
+        [tally_statements(case, DEFAULT) for case in cases], draws, DEFAULT
+    )
     in_all = {one.name: (one.numerator, one.denominator) for one in measures if not one.region}
     assert in_all["statements_decided"] == (decided, known)
     assert in_all["statements_wrong"] == (wrong, decided)

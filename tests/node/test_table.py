@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from fovnet.decision.answers_table import columns
+from fovnet.decision.answers_table import answer_columns
 from fovnet.node.inbox import hashed
 from fovnet.node.places import Places
 from fovnet.node.table import UIDS, Table
@@ -66,7 +66,7 @@ def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) 
     answer(places, "a", 10)
     table.add("a", 10)
     assert list(rows(places)) == ["a-10", "b-1", "c-1", "c-1-0123"]
-    assert table.path.read_text().splitlines()[0].split("\t") == [*columns(REGIONS), *UIDS]
+    assert table.path.read_text().splitlines()[0].split("\t") == [*answer_columns(REGIONS), *UIDS]
 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "twice", "columns", "zeros", "none"])

@@ -7,7 +7,7 @@ import pytest
 
 from fovnet.config.files import parse
 from fovnet.decision.rule import Rule
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.regions import DEFAULT
 from fovnet.report.content.page import gather
@@ -103,7 +103,7 @@ def members_of(trials):
 def manifest_of(cases):
     """The prepared collection: the evaluated cases as test split, and others for training and validation."""
     volumes = [
-        Listed(
+        ListedVolume(
             volume_id=case.volume_id,
             subject_id=case.subject_id,
             collection=case.collection,
@@ -121,7 +121,7 @@ def manifest_of(cases):
         for number in range(count):
             name, maker = f"{split}-{number:02d}", "Alpha" if number % 3 else "Beta"
             volumes.append(
-                Listed(
+                ListedVolume(
                     volume_id=name,
                     subject_id=name,
                     collection="phantom",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fovnet.decision.answer import COLUMNS, facts, table_rows
+from fovnet.decision.answer import COLUMNS, answer_facts, table_rows
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
-from fovnet.decision.statements import End, Statement, status_of
+from fovnet.decision.statements import RegionEnd, Statement, status_of
 from fovnet.records import write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.slices.stack import Slicing, slice_volume
@@ -44,7 +44,11 @@ def answered(
     rows = table_rows(answer, stack)
     write_json(
         folder / f"{name}.json",
-        {**facts(answer, stack, probabilities, DEFAULT), "rows": rows, "model": "0123456789abcdef"},
+        {
+            **answer_facts(answer, stack, probabilities, DEFAULT),
+            "rows": rows,
+            "model": "0123456789abcdef",
+        },
     )
     write_tsv(folder / "spans.tsv", COLUMNS, rows)
     return folder
@@ -57,6 +61,6 @@ def said(answer, shown, possible=(), extents=True):
         words = "yes" if region in shown else "unsure" if region in possible else "no"
         chance = {"yes": 0.97, "unsure": 0.6, "no": 0.02}[words]
         span = next((one for one in answer.spans if one.region == region), None)
-        ends = (End(span.from_mm), End(span.to_mm)) if span else (None, None)
+        ends = (RegionEnd(span.from_mm), RegionEnd(span.to_mm)) if span else (None, None)
         made.append(Statement(region, words, chance, (), *ends))
     return replace(answer, statements=tuple(made), status=status_of(made), are_extents_sure=extents)

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from fovnet.decision.answer import Answer, answer, facts, table_rows
-from fovnet.decision.answers_table import Rows, columns
+from fovnet.decision.answer import Answer, answer, answer_facts, table_rows
+from fovnet.decision.answers_table import TableRows, answer_columns
 from fovnet.decision.chain.spans import decide
 from fovnet.decision.checks import noisy_air, too_dark, too_small, unlike_training
 from fovnet.decision.checks.unlike_training import Novelty
-from fovnet.decision.dark_slices import Hidden
+from fovnet.decision.dark_slices import HiddenRegion
 from fovnet.decision.doubts import Signs
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import NO, YES, best_guess, is_guess_sure
@@ -28,7 +28,7 @@ from fovnet.evaluate.reading import stretches
 from fovnet.records import plain
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import StoredAnswer, stored_answer
-from fovnet.report.exports.bids import facts as bids_facts
+from fovnet.report.exports.bids import answer_facts as bids_facts
 from fovnet.report.pages.index_page import IndexPage, IndexRow, index_page, script_data
 from fovnet.report.pages.volume_page import VolumePage, volume_page
 from tests.decision.measured import stack_of
@@ -41,7 +41,7 @@ SIGNS: dict[str, dict[str, Any]] = {
     "small": {too_small.CHECK.code: 60.0},
     "noisy": {noisy_air.CHECK.code: True},
     "unlike": {unlike_training.CHECK.code: Novelty(0.01, np.full(9, 0.01))},
-    "dark": {too_dark.CHECK.code: Hidden("head", 40.0)},
+    "dark": {too_dark.CHECK.code: HiddenRegion("head", 40.0)},
 }
 PIXELS = np.random.default_rng(1).integers(0, 200, (9, 128, 128), dtype=np.uint8)
 
@@ -65,14 +65,14 @@ def told(probabilities: np.ndarray, signs: str, rule: Rule, folder) -> Told:
     stack = stack_of(PIXELS)
     decision = decide(probabilities, stack.z_mm, DEFAULT, rule)
     given = answer("neck", "neck.nii", decision, Signs(SIGNS[signs]), rule, DEFAULT)
-    body = facts(given, stack, probabilities, DEFAULT) | {
+    body = answer_facts(given, stack, probabilities, DEFAULT) | {
         "rows": table_rows(given, stack),
         "model": "m",
         "fovnet": {"version": "0"},
     }
     body = json.loads(json.dumps(body, default=plain))
-    rows = Rows.of_line(Rows.of(body).line)
-    cells = dict(zip(columns(REGIONS), rows.answer, strict=False))
+    rows = TableRows.of_line(TableRows.of(body).line)
+    cells = dict(zip(answer_columns(REGIONS), rows.answer, strict=False))
     page = volume_page(body, PIXELS, DEFAULT)
     return Told(given, body, cells, index_page([rows], folder, DEFAULT), page, stored_answer(body))
 
@@ -193,6 +193,6 @@ def test_the_least_sure_come_first_among_equals(tmp_path):
         }
         end = {"mm": 0.0, "low_mm": None, "high_mm": None}
         statement |= {"probability": chance, "lower": end, "upper": end | {"mm": 90.0}}
-        volumes.append(Rows.of({**row, "rows": [row], "statements": [statement]}))
+        volumes.append(TableRows.of({**row, "rows": [row], "statements": [statement]}))
     page = index_page(reversed(volumes), tmp_path, DEFAULT)
     assert [row.volume_id for row in page.rows] == order

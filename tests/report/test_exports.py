@@ -25,8 +25,8 @@ from pydicom.config import disable_value_validation
 from typer.testing import CliRunner
 
 from fovnet.cli import app
-from fovnet.decision.answer import COLUMNS, facts, refusal, table_rows
-from fovnet.decision.kept import recorded
+from fovnet.decision.answer import COLUMNS, answer_facts, refusal, table_rows
+from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import Statement, status_of
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
@@ -325,7 +325,11 @@ def test_a_refused_link_that_leads_to_itself_stops_no_export(tmp_path, classic):
     )
     write_json(
         answers / "loop.json",
-        {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
+        {
+            **answer_facts(refused, None, None, DEFAULT),
+            "rows": table_rows(refused, None),
+            "model": "m",
+        },
     )
     with (answers / "spans.tsv").open("a") as file:
         file.write(f"loop\t{loop}\trefused\n")
@@ -792,7 +796,7 @@ def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, cl
 
 def test_a_series_whose_files_changed_since_is_not_the_one_that_was_answered(tmp_path, classic):
     answers = answered(tmp_path / "answers", classic, ["chest"])
-    file = recorded(source_of(classic))
+    file = file_record(source_of(classic))
     write_json(
         answers / "volume.json", {**json.loads((answers / "volume.json").read_text()), "file": file}
     )
@@ -1063,7 +1067,11 @@ def test_headers_that_cannot_be_asked_are_told_and_refusals_are_no_lack_of_dicom
     )
     write_json(
         answers / "a.json",
-        {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
+        {
+            **answer_facts(refused, None, None, DEFAULT),
+            "rows": table_rows(refused, None),
+            "model": "m",
+        },
     )
     with (answers / "spans.tsv").open("a") as file:
         file.write("a\ta.dcm\trefused\n")
@@ -1357,7 +1365,11 @@ def test_a_refused_volume_is_told_as_refused_and_not_as_no_dicom(tmp_path):
     (tmp_path / "answers").mkdir()
     write_json(
         tmp_path / "answers" / "a.json",
-        {**facts(refused, None, None, DEFAULT), "rows": table_rows(refused, None), "model": "m"},
+        {
+            **answer_facts(refused, None, None, DEFAULT),
+            "rows": table_rows(refused, None),
+            "model": "m",
+        },
     )
     write_tsv(tmp_path / "answers" / "spans.tsv", COLUMNS, table_rows(refused, None))
     (answer,) = read_answers(tmp_path / "answers")

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.text import Text
 
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
 from fovnet.report.content.cells import Shown
@@ -286,7 +286,9 @@ class TestWithPartsMissing:
         assert "doubts about 1 volume" in make_page(cases).answer.sentence
 
     def test_a_subject_in_two_splits_stops_the_report(self, make_page, planted):
-        rows = [Listed(volume_id=name, subject_id="p", split=name) for name in ("train", "test")]
+        rows = [
+            ListedVolume(volume_id=name, subject_id="p", split=name) for name in ("train", "test")
+        ]
         with pytest.raises(CollectionError, match="evaluate-split-leak"):
             make_page([planted.case(["head"])], manifest=rows)
 

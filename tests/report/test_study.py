@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.readers import Pair, agreement
+from fovnet.evaluate.readers import ReadingPair, agreement
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.content.cohort import refusal_reasons
 from fovnet.report.content.confidence import risk_view
@@ -25,7 +25,7 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 
 
 def row(subject, split="", status="ok", slices=10, code="", **attributes):
-    return Listed(
+    return ListedVolume(
         volume_id=f"{subject}-{split}-{len(attributes)}-{code}",
         subject_id=subject,
         split=split,
@@ -143,7 +143,7 @@ def read_twice():
     first, second = (np.zeros((30, len(DEFAULT.classes)), dtype=bool) for _ in range(2))
     for labels, border in ((first, 10), (second, 12)):
         labels[:border, 0] = labels[border:, 1] = True
-    pairs = [Pair(f"v{at}", f"s{at}", first, second, 5.0 * np.arange(31)) for at in range(6)]
+    pairs = [ReadingPair(f"v{at}", f"s{at}", first, second, 5.0 * np.arange(31)) for at in range(6)]
     return {"clinic": {("anna", "bo"): agreement(pairs, DEFAULT, repeats=50)}}
 
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from fovnet import volume
 from fovnet.cli import app
-from fovnet.decision.answers_table import Rows
+from fovnet.decision.answers_table import TableRows
 from fovnet.decision.doubts import CHECKS
 from fovnet.drawing.raster import brightened, contact_sheet
 from fovnet.errors import ConfigError
@@ -317,7 +317,7 @@ def spans_row(
 
 def index_of(volumes, folder, series=()):
     """The index over rows of spans.tsv alone, as of networks that say nothing region by region."""
-    return index_page([Rows.of({"rows": rows}) for rows in volumes], folder, DEFAULT, series)
+    return index_page([TableRows.of({"rows": rows}) for rows in volumes], folder, DEFAULT, series)
 
 
 def said(lower=None, **answers):
@@ -346,7 +346,7 @@ PARTLY = {"chest": ("yes", 0.97), "head": ("unsure", 0.6, "members-disagree")}
 def answered(volume_id, status, *, extents="sure", code="", region="chest", message="", **answers):
     """What the tables hold of a volume answered region by region."""
     row = spans_row(volume_id, status, region, message=message) | {"extents": extents, "code": code}
-    return Rows.of({**row, "rows": [row], "statements": said(**answers)})
+    return TableRows.of({**row, "rows": [row], "statements": said(**answers)})
 
 
 class TestIndex:
@@ -567,7 +567,7 @@ class TestRegionByRegion:
             ),
             answered("ends", "ok", extents="unsure", code="members-disagree", chest=("yes", 0.99)),
             answered("air", "ok", region=None),
-            Rows.of({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
+            TableRows.of({"rows": [spans_row("ct", "refused", None, None, "a CT")]}),
         ]
         return index_page(volumes, tmp_path, DEFAULT), tmp_path
 
@@ -668,7 +668,7 @@ class TestRegionByRegion:
         bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
         rows = [
             answered(bad, "ok"),
-            Rows.of({"rows": [spans_row("b", "refused", None, None, bad)]}),
+            TableRows.of({"rows": [spans_row("b", "refused", None, None, bad)]}),
         ]
         reader = read(write_index(tmp_path / "index.html", index_page(rows, tmp_path, DEFAULT)))
         assert [tag for tag, _ in reader.tags if tag in ("script", "img")] == ["script", "script"]

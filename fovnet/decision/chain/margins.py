@@ -22,18 +22,20 @@ EMPTY = 10
 brighter."""
 
 
-def empty(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def air_slices(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """(s,) whether slices (s, side, side) show nothing but air."""
     return np.asarray(pixels.max(axis=(1, 2)) < EMPTY)
 
 
-def lit(dark: NDArray[np.bool_]) -> slice:
+def lit_rows(dark: NDArray[np.bool_]) -> slice:
     """The rows from the first slice that is not dark to the last; all rows if all are dark."""
     rows = np.flatnonzero(~dark)
     return slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, len(dark))
 
 
-def decided_between(shown: slice, slices: int, decide: Callable[[slice], Decision]) -> Decision:
+def decide_between_margins(
+    shown: slice, slices: int, decide: Callable[[slice], Decision]
+) -> Decision:
     """The decision by `decide` on the rows `shown`, for a volume of so many slices; those before and after
     are none with confidence 1.
 

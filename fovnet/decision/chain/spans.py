@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fovnet.decision.calibrations import along, recalibrated
+from fovnet.decision.calibrations import calibrate_by_line, recalibrate
 from fovnet.decision.chain.boundaries import Boundary, boundaries
 from fovnet.decision.chain.chain_model import FLOOR, ChainModel, observations_of
 from fovnet.decision.chain.presence import Presence, presence
@@ -130,7 +130,7 @@ def decide(
     believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
     # upside down is improbable beforehand; before the calibration, which was fitted to values after trust
     believed[:, :-1] *= trust
-    certainty = recalibrated(believed, shares(smoothed, decided, n), rule.beta)
+    certainty = recalibrate(believed, shares(smoothed, decided, n), rule.beta)
     shown = presence(smoothed, states, n, chain.edges_mm, rule).trusted(ordered)
     decided = _without_guesses(decided, certainty, n)
     confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
@@ -247,7 +247,11 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
 
 def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
     """The probability of the set as calibrated on validation volumes; unchanged if nothing is shown."""
-    return along(chance, min(span.confidence for span in spans), rule.line) if spans else chance
+    return (
+        calibrate_by_line(chance, min(span.confidence for span in spans), rule.line)
+        if spans
+        else chance
+    )
 
 
 def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:

@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Known:
+class DecidedVolume:
     """What is known of a decided volume: all that a check may measure.
 
     classes      (k,) their names                       members  (p, s, k) each network's probabilities
@@ -45,7 +45,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class About:
+class StatedRegion:
     """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is
     most probable, and the probability that it is shown."""
 
@@ -60,7 +60,7 @@ class Concern(Generic[Value]):
     the status of a volume that has it."""
 
     words: str
-    affects: Callable[[Value, Rule, About], bool]
+    affects: Callable[[Value, Rule, StatedRegion], bool]
     status: str = "partly or uncertain"
 
 
@@ -105,6 +105,6 @@ class Check(Code, Generic[Value]):
 
     sentences: Callable[[Value, Rule], Iterable[str | Reason]]
     concerns: Concern[Value]
-    measure: Callable[[Known], Value | None] | None = None
+    measure: Callable[[DecidedVolume], Value | None] | None = None
     bar: str = ""
     fit: Callable[[Sequence[Value]], float] | None = None

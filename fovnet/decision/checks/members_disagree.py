@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fovnet.decision.checks.check import About, Check, Concern, Floats, Known, Reason
+from fovnet.decision.checks.check import Check, Concern, DecidedVolume, Floats, Reason, StatedRegion
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
 from fovnet.maths.agreement import agreement
 
 
-def measure(known: Known) -> Floats:
+def measure(known: DecidedVolume) -> Floats:
     """(s,) agreement of the members on each slice, 0 to 1."""
     return agreement(known.members, known.weights)
 
@@ -34,7 +34,7 @@ def sentences(agreed: Floats, rule: Rule) -> Iterator[Reason]:
         )
 
 
-def disagree_there(agreed: Floats, rule: Rule, about: About) -> bool:
+def disagree_there(agreed: Floats, rule: Rule, about: StatedRegion) -> bool:
     """Whether the region is in the answer, and the mean over its slices is below the bar.
 
     What is not shown is sure in spite of it: of 45 such statements on 439 simulated volumes 44 were right.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import WHOLE, Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
-def measure(known: Known) -> bool:
+def measure(known: DecidedVolume) -> bool:
     """Whether noise was made black."""
     return known.stack.noise_blackened
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.chain.margins import empty, lit
-from fovnet.decision.checks.check import WHOLE, Check, Floats, Known
+from fovnet.decision.chain.margins import air_slices, lit_rows
+from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Floats
 from fovnet.decision.rule import Rule
 from fovnet.maths.ordering import neighbour_ratio, passes
 
@@ -31,11 +31,13 @@ class Order:
     shown: bool = True
 
 
-def measure(known: Known) -> Order:
+def measure(known: DecidedVolume) -> Order:
     """Passes are looked for between black margins."""
     pixels = known.stack.pixels
     return Order(
-        disorder(pixels), interleaved(pixels[lit(empty(pixels))]), bool(known.decision.spans)
+        disorder(pixels),
+        interleaved(pixels[lit_rows(air_slices(pixels))]),
+        bool(known.decision.spans),
     )
 
 

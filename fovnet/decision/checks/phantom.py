@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from fovnet.decision.checks.check import About, Check, Concern, Known
+from fovnet.decision.checks.check import Check, Concern, DecidedVolume, StatedRegion
 from fovnet.decision.rule import Rule
 
 LOOKED_AT = 12  # slices, evenly chosen among those with signal
@@ -36,7 +36,7 @@ SURE = 0.99  # probability of a region from which on it is a body's in spite of 
 Floats32 = NDArray[np.float32]
 
 
-def measure(known: Known) -> bool:
+def measure(known: DecidedVolume) -> bool:
     """Whether a region is shown, and the picture resembles a phantom."""
     return bool(known.decision.spans) and resembles_phantom(known.stack.pixels)
 
@@ -47,7 +47,7 @@ def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
         yield "looks like a phantom: smooth inside as water is, or round as a bottle"
 
 
-def hardly_sure(resembles: bool, rule: Rule, about: About) -> bool:
+def hardly_sure(resembles: bool, rule: Rule, about: StatedRegion) -> bool:
     """Whether the region is in the answer, and less probable than SURE."""
     return about.shown and about.chance < SURE
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import EXTENTS, Check, Known
+from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
-def measure(known: Known) -> bool:
+def measure(known: DecidedVolume) -> bool:
     """Whether it is."""
     return known.stack.has_sform_of_ones
 

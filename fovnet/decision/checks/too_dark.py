@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from fovnet.decision.checks.check import ABSENCE, Check, Known
-from fovnet.decision.dark_slices import Hidden, hidden_region
+from fovnet.decision.checks.check import ABSENCE, Check, DecidedVolume
+from fovnet.decision.dark_slices import HiddenRegion, hidden_region
 from fovnet.decision.rule import Rule
 
 
-def measure(known: Known) -> Hidden | None:
+def measure(known: DecidedVolume) -> HiddenRegion | None:
     """What slices that are decided to be none show when brightened.
 
     None if nothing, or if none of them is dark.
@@ -21,7 +21,7 @@ def measure(known: Known) -> Hidden | None:
     return hidden_region(nothing, known.brightened, known.stack.edges_mm, known.classes)
 
 
-def sentences(hidden: Hidden, rule: Rule) -> Iterator[str]:
+def sentences(hidden: HiddenRegion, rule: Rule) -> Iterator[str]:
     """One, always."""
     height = f"{math.floor(hidden.extent_mm):.0f} mm of slices that seem to show nothing"
     yield f"too dark in part: {height} show {hidden.region} when they are brightened"

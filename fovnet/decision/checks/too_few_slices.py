@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fovnet.decision.checks.check import EXTENTS, Check, Known
+from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 
 FEWEST, LEAST_OBSERVATIONS = 5, 2.0
@@ -27,7 +27,7 @@ class Slab:
     observations: float
 
 
-def measure(known: Known) -> Slab:
+def measure(known: DecidedVolume) -> Slab:
     """The slab that was decided on."""
     cuts = len(known.decision.confidence)
     return Slab(min(cuts, known.stack.counted_slices or cuts), known.decision.observations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from fovnet.decision.checks.check import WHOLE, Check, Known
+from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
 from fovnet.decision.confidence_bar import FALSE_ALARMS
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.planes import extents_mm
@@ -15,7 +15,7 @@ SMALLER = 0.75
 people's size, were labelled spine with high confidence."""
 
 
-def measure(known: Known) -> float:
+def measure(known: DecidedVolume) -> float:
     """The picture's largest extent along an axis, in mm."""
     return max(extents_mm(known.stack))
 

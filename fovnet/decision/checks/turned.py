@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.decision.checks.check import WHOLE, Check, Known, Reason
+from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import FALSE_ALARMS, floor
 from fovnet.decision.orientation import Bearing
@@ -28,7 +28,7 @@ class Axes:
     stated: bool = True
 
 
-def measure(known: Known) -> Axes | None:
+def measure(known: DecidedVolume) -> Axes | None:
     """None if no region is shown, the volume is too thin to tell, or the ensemble has no network for it."""
     if known.orientation is None or not known.decision.spans:
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision.chain.spans import Decision, Span
-from fovnet.decision.checks.check import EXTENTS, Check, Known
+from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 NEAR = 0.7
@@ -23,7 +23,7 @@ class Rivals:
     pairs: tuple[tuple[str, str], ...]
 
 
-def measure(known: Known) -> Rivals:
+def measure(known: DecidedVolume) -> Rivals:
     """The pairs, feet to head; one for each span that has a rival."""
     return rivals(known.decision, known.classes)
 

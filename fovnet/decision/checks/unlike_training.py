@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.decision import novelty
-from fovnet.decision.checks.check import EXTENTS, Check, Floats, Known, Reason
+from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume, Floats, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.confidence_bar import floor
 from fovnet.decision.rule import Rule
@@ -27,11 +27,11 @@ class Novelty:
     slices: Floats
 
 
-def measure(known: Known) -> Novelty | None:
+def measure(known: DecidedVolume) -> Novelty | None:
     """None if the ensemble has no novelty reference."""
     if known.unusual is None:
         return None
-    return Novelty(novelty.of_volume(known.unusual, known.raw), known.unusual)
+    return Novelty(novelty.volume_novelty(known.unusual, known.raw), known.unusual)
 
 
 def fit(seen: Sequence[Novelty]) -> float:

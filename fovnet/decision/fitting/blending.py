@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import best_temperature
-from fovnet.decision.fitting.thresholds import Shown, settle
+from fovnet.decision.fitting.thresholds import LabelledVolume, settle
 from fovnet.decision.judge import Judge
 
 Floats = NDArray[np.float64]
@@ -45,9 +45,9 @@ def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
     return int(np.argmin(counted.mean(axis=1)))
 
 
-def resettled(
+def settle_anew(
     judge: Judge,
-    volumes: Sequence[Shown],
+    volumes: Sequence[LabelledVolume],
     *,
     stated_error: float,
     statement_error: float,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import Line, best_line
 from fovnet.decision.chain.spans import Decision
-from fovnet.decision.confidence_bar import Graded, bar
+from fovnet.decision.confidence_bar import GradedAnswer, choose_bar
 from fovnet.decision.doubts import Signs
 from fovnet.decision.fitting.objective import side_region_alone
 from fovnet.decision.rule import EVEN, Rule
@@ -37,7 +37,7 @@ STARTS = ((4, 0.8), (1, 0.2))
 
 
 @dataclass(frozen=True)
-class Told:
+class LabelledDecision:
     """A labelled, decided volume: subject, decision, what was measured besides; whether each region is shown
     (r,), and whether its labels tell (r,)."""
 
@@ -48,7 +48,7 @@ class Told:
     known: Bools
 
 
-def shown_regions(
+def region_labels(
     truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float
 ) -> tuple[Bools, Bools]:
     """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell (r,), from
@@ -66,9 +66,9 @@ def shown_regions(
     return shown, known
 
 
-def settled(
+def settle_statements(
     rule: Rule,
-    volumes: Sequence[Told],
+    volumes: Sequence[LabelledDecision],
     vocabulary: Vocabulary,
     *,
     stated_error: float,
@@ -83,7 +83,7 @@ def settled(
     )
     graded = {kind: _graded(rule, volumes, vocabulary, kind) for kind in (YES, NO)}
     found = {
-        kind: bar(those, stated_error, at_risk / 2, seed, BARS, STARTS)
+        kind: choose_bar(those, stated_error, at_risk / 2, seed, BARS, STARTS)
         for kind, those in graded.items()
     }
     rule = replace(rule, yes_bar=found[YES].min_confidence, no_bar=found[NO].min_confidence)
@@ -91,7 +91,7 @@ def settled(
     return rule, {"stated_error": stated_error, "at_risk": at_risk, **facts}
 
 
-def _line(volumes: Sequence[Told], columns: slice) -> Line:
+def _line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
     known, shown = (
         np.concatenate([getattr(one, each)[columns] for one in volumes])
@@ -104,7 +104,9 @@ def _line(volumes: Sequence[Told], columns: slice) -> Line:
     return best_line(whole[known], alone[known], shown[known])
 
 
-def _graded(rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, kind: str) -> list[Graded]:
+def _graded(
+    rule: Rule, volumes: Sequence[LabelledDecision], vocabulary: Vocabulary, kind: str
+) -> list[GradedAnswer]:
     """The statements more likely of this kind, as they would be given from a probability of one half on."""
     even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
     graded = []
@@ -115,6 +117,8 @@ def _graded(rule: Rule, volumes: Sequence[Told], vocabulary: Vocabulary, kind: s
             sure = made.probability if kind == YES else 1.0 - made.probability
             if known and (made.probability >= EVEN) == (kind == YES):
                 graded.append(
-                    Graded(one.subject, sure, made.answer != kind, float(shown != (kind == YES)))
+                    GradedAnswer(
+                        one.subject, sure, made.answer != kind, float(shown != (kind == YES))
+                    )
                 )
     return graded

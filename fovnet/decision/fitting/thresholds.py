@@ -18,21 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.calibrations import STRAIGHT, Beta, Line, best_beta, best_line
-from fovnet.decision.chain.margins import empty, lit
+from fovnet.decision.chain.margins import air_slices, lit_rows
 from fovnet.decision.chain.spans import Decision, outer_edges, predicted_class, shares
 from fovnet.decision.checks import phantom
-from fovnet.decision.confidence_bar import Graded, bar, risk_coverage
-from fovnet.decision.doubts import CHECKS, Signs, are_reasons, doubts, measured
+from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, risk_coverage
+from fovnet.decision.doubts import CHECKS, Signs, are_reasons, doubts, measure_signs
 from fovnet.decision.fitting.objective import side_region_alone
-from fovnet.decision.fitting.statement_bars import Told, settled, shown_regions
-from fovnet.decision.fitting.tuning import right
+from fovnet.decision.fitting.statement_bars import (
+    LabelledDecision,
+    region_labels,
+    settle_statements,
+)
+from fovnet.decision.fitting.tuning import are_right
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.volume.slices.stack import SliceStack
 
 
 @dataclass(frozen=True)
-class Shown:
+class LabelledVolume:
     """A labelled volume of the validation split: subject, members' outputs, slices, their truth (s, k)."""
 
     subject: str
@@ -43,7 +47,7 @@ class Shown:
 
 def settle(
     judge: Judge,
-    volumes: Sequence[Shown],
+    volumes: Sequence[LabelledVolume],
     *,
     stated_error: float,
     at_risk: float,
@@ -51,7 +55,7 @@ def settle(
     statement_error: float = 0.02,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """The judge with a settled rule, and the facts of settling: of volumes (bar, promise, risk-coverage
-    curve), and of statements on regions (`statement_bars.settled`)."""
+    curve), and of statements on regions (`statement_bars.settle_statements`)."""
     n = len(judge.vocabulary.chain)
     judge = replace(judge, rule=replace(judge.rule, beta=_beta(judge, volumes)))
     judge = replace(judge, rule=replace(judge.rule, line=_line(judge, volumes)))
@@ -59,7 +63,7 @@ def settle(
     signs = [_signs(one, decision, judge) for one, decision in zip(volumes, decisions, strict=True)]
     judge = replace(judge, rule=replace(judge.rule, **_bars(signs)))
     graded = [
-        Graded(
+        GradedAnswer(
             one.subject,
             decision.sure,
             _is_withheld(decision, seen, judge.rule),
@@ -67,7 +71,7 @@ def settle(
         )
         for one, decision, seen in zip(volumes, decisions, signs, strict=True)
     ]
-    found = bar(graded, stated_error, at_risk, seed)
+    found = choose_bar(graded, stated_error, at_risk, seed)
     facts = {
         "stated_error": stated_error,
         "at_risk": at_risk,
@@ -77,38 +81,40 @@ def settle(
     }
     rule = replace(judge.rule, min_confidence=found.min_confidence)
     told = [
-        Told(
+        LabelledDecision(
             one.subject,
             decision,
             seen,
-            *shown_regions(one.truth, _edges(one), n, rule.min_extent_mm),
+            *region_labels(one.truth, _edges(one), n, rule.min_extent_mm),
         )
         for one, decision, seen in zip(volumes, decisions, signs, strict=True)
     ]
-    rule, by_region = settled(
+    rule, by_region = settle_statements(
         rule, told, judge.vocabulary, stated_error=statement_error, at_risk=at_risk, seed=seed
     )
     return replace(judge, rule=rule), facts, by_region
 
 
-def _edges(one: Shown) -> NDArray[np.float64]:
+def _edges(one: LabelledVolume) -> NDArray[np.float64]:
     """(s + 1,) where the slices of a volume begin and end."""
     return outer_edges(one.stack.z_mm, one.stack.edges_mm)
 
 
-def _decided(one: Shown, judge: Judge) -> Decision:
+def _decided(one: LabelledVolume, judge: Judge) -> Decision:
     """A judge's decision on a volume."""
-    return judge.decision(one.outputs, one.stack.z_mm, one.stack.edges_mm, empty(one.stack.pixels))
+    return judge.decision(
+        one.outputs, one.stack.z_mm, one.stack.edges_mm, air_slices(one.stack.pixels)
+    )
 
 
-def _signs(one: Shown, decision: Decision, judge: Judge) -> Signs:
+def _signs(one: LabelledVolume, decision: Decision, judge: Judge) -> Signs:
     """What a judge measures on a volume besides its decision.
 
     That it resembles a phantom, and its own slices before it was resampled, are left out: the bar's promise
     has never counted what these two withhold.
     """
     cuts = replace(one.stack, counted=None, counted_slices=None)
-    values = measured(judge.known(one.outputs, cuts, decision)).values
+    values = measure_signs(judge.known(one.outputs, cuts, decision)).values
     return Signs({code: value for code, value in values.items() if code != phantom.CHECK.code})
 
 
@@ -122,18 +128,18 @@ def _bars(signs: Sequence[Signs]) -> dict[str, Any]:
     return bars
 
 
-def _beta(judge: Judge, volumes: Sequence[Shown]) -> Beta:
+def _beta(judge: Judge, volumes: Sequence[LabelledVolume]) -> Beta:
     """The calibration of the labels' confidences, by the decisions of this judge."""
     n, stated, alone, hits = len(judge.vocabulary.chain), [], [], []
     for one in volumes:
-        decision, rows = _decided(one, judge), lit(empty(one.stack.pixels))
+        decision, rows = _decided(one, judge), lit_rows(air_slices(one.stack.pixels))
         stated.append(decision.confidence[rows])  # margins have confidence 1 by definition: no data
         alone.append(_share(decision, n)[rows])
         hits.append(_hits(one, decision, n)[rows])
     return best_beta(np.concatenate(stated), np.concatenate(alone), np.concatenate(hits))
 
 
-def _line(judge: Judge, volumes: Sequence[Shown]) -> Line:
+def _line(judge: Judge, volumes: Sequence[LabelledVolume]) -> Line:
     """The calibration of the probability of the set of regions, by the decisions of this judge.
 
     Its confidences of slices are calibrated already.
@@ -155,7 +161,7 @@ def _is_withheld(decision: Decision, signs: Signs, rule: Rule) -> bool:
     return are_reasons(doubts(decision, signs, replace(rule, min_confidence=0.0)))
 
 
-def _is_exact(decision: Decision, one: Shown, judge: Judge) -> bool:
+def _is_exact(decision: Decision, one: LabelledVolume, judge: Judge) -> bool:
     """Whether the predicted set of regions is the true one.
 
     If a side region is predicted without any chain region, side regions alone are compared.  If any slice's
@@ -177,11 +183,11 @@ def _share(decision: Decision, n: int) -> NDArray[np.float64]:
     return np.take_along_axis(each, predicted_class(decision.decided, n)[:, None], axis=1)[:, 0]
 
 
-def _hits(one: Shown, decision: Decision, n: int) -> NDArray[np.bool_]:
+def _hits(one: LabelledVolume, decision: Decision, n: int) -> NDArray[np.bool_]:
     """(s,) whether each slice is decided as it was labelled, the first n classes the chain's."""
-    return right(predicted_class(decision.decided, n), one.truth)
+    return are_right(predicted_class(decision.decided, n), one.truth)
 
 
-def _error(one: Shown, decision: Decision, n: int) -> float:
+def _error(one: LabelledVolume, decision: Decision, n: int) -> float:
     """Share of the slices that are not decided as they were labelled."""
     return float(1.0 - _hits(one, decision, n).mean())

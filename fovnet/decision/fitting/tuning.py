@@ -143,7 +143,9 @@ class Volumes:
         losses = []
         for example in self.examples:
             answer = self._answer(example, rule)
-            hit = right(predicted_class(answer.decided, len(self.vocabulary.chain)), example.truth)
+            hit = are_right(
+                predicted_class(answer.decided, len(self.vocabulary.chain)), example.truth
+            )
             stated = np.clip(answer.confidence, 1e-3, 1 - 1e-3)
             losses.append(-np.log(np.where(hit, stated, 1 - stated)))
         return float(np.concatenate(losses).mean())
@@ -186,7 +188,7 @@ class Volumes:
     def _slice_error(self, decided: Sequence[NDArray[np.bool_]]) -> float:
         n = len(self.vocabulary.chain)
         hits = [
-            right(predicted_class(one, n), example.truth)
+            are_right(predicted_class(one, n), example.truth)
             for one, example in zip(decided, self.examples, strict=True)
         ]
         return float(1.0 - np.concatenate(hits).mean())
@@ -253,7 +255,7 @@ def usual_heights(
     )
 
 
-def right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def are_right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be labelled
     as either."""
     return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.evaluate.cases import Case, Listed
+from fovnet.evaluate.cases import Case, ListedVolume
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.report.content.cells import Table
 from fovnet.report.content.flow import SPLITS, FlowView, flow_table, flow_view
@@ -36,7 +36,9 @@ class Cohort:
     attributes: Table
 
 
-def cohort_of(evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[Listed]) -> Cohort:
+def cohort_of(
+    evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[ListedVolume]
+) -> Cohort:
     """The chapter, from the volumes listed (`manifest`) and those evaluated."""
     flow = flow_view(manifest, sum(row.extents == "unsure" for row in evaluation.volumes))
     return Cohort(
@@ -50,7 +52,7 @@ def cohort_of(evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[
     )
 
 
-def _sentence(manifest: Sequence[Listed]) -> str:
+def _sentence(manifest: Sequence[ListedVolume]) -> str:
     """Numbers of volumes and subjects, and how volumes are named."""
     if not manifest:
         return "This report has no list of prepared volumes."
@@ -65,7 +67,7 @@ def _sentence(manifest: Sequence[Listed]) -> str:
     )
 
 
-def _by_split(manifest: Sequence[Listed]) -> Table:
+def _by_split(manifest: Sequence[ListedVolume]) -> Table:
     """One row per collection and split."""
     there = {one.split for one in manifest}
     splits = [split for split in SPLITS if split in there]
@@ -80,7 +82,7 @@ def _by_split(manifest: Sequence[Listed]) -> Table:
     return Table(header, rows, name="inputs")
 
 
-def _counts(volumes: Sequence[Listed]) -> tuple[str, ...]:
+def _counts(volumes: Sequence[ListedVolume]) -> tuple[str, ...]:
     subjects = len({one.subject_id for one in volumes})
     labelled = sum(one.labelled for one in volumes)
     slices = sum(one.slices for one in volumes)
@@ -88,7 +90,7 @@ def _counts(volumes: Sequence[Listed]) -> tuple[str, ...]:
     return tuple(f"{count:,}" for count in (subjects, len(volumes), labelled, slices, refused))
 
 
-def refusal_reasons(manifest: Sequence[Listed]) -> Table:
+def refusal_reasons(manifest: Sequence[ListedVolume]) -> Table:
     """Numbers of refused volumes by code, most frequent first, each with one message as an example."""
     by_code: dict[str, list[str]] = defaultdict(list)
     for one in manifest:
@@ -101,7 +103,7 @@ def refusal_reasons(manifest: Sequence[Listed]) -> Table:
     return Table(("reason", "volumes", "for example"), rows, name="refused")
 
 
-def _refused(cases: Sequence[Case], manifest: Sequence[Listed]) -> tuple[Refusal, ...]:
+def _refused(cases: Sequence[Case], manifest: Sequence[ListedVolume]) -> tuple[Refusal, ...]:
     """Every refused volume once, with its message."""
     sentences = {one.volume_id: one.message for one in manifest if one.status == "refused"}
     sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}

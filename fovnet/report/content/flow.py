@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.report.content.cells import Table
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
@@ -40,7 +40,7 @@ class FlowView:
     steps: tuple[FlowStep, ...]
 
 
-def flow_view(manifest: Sequence[Listed], doubted: int) -> FlowView:
+def flow_view(manifest: Sequence[ListedVolume], doubted: int) -> FlowView:
     """The flow of the volumes in a manifest; `doubted` is the number of test volumes doubted as a whole.
 
     A volume without labels is for prediction only, and is in no split.
@@ -73,22 +73,22 @@ def flow_table(view: FlowView) -> Table:
     return Table(("step", "volumes", "subjects", "slices", "left out before"), rows, name="flow")
 
 
-def _step(name: str, volumes: Sequence[Listed], left_out: tuple[LeftOut, ...]) -> FlowStep:
+def _step(name: str, volumes: Sequence[ListedVolume], left_out: tuple[LeftOut, ...]) -> FlowStep:
     subjects = len({one.subject_id for one in volumes})
     return FlowStep(name, len(volumes), subjects, sum(one.slices for one in volumes), left_out)
 
 
-def _refusals(manifest: Sequence[Listed]) -> tuple[LeftOut, ...]:
+def _refusals(manifest: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
     codes = Counter(one.code or "no code" for one in manifest if one.status == "refused")
     return tuple(LeftOut(f"refused: {code}", count) for code, count in codes.most_common())
 
 
-def _unlabelled(read: Sequence[Listed]) -> tuple[LeftOut, ...]:
+def _unlabelled(read: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
     count = sum(not one.split for one in read)
     return (LeftOut("without labels: for prediction only", count),) if count else ()
 
 
-def _others(labelled: Sequence[Listed]) -> tuple[LeftOut, ...]:
+def _others(labelled: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
     counts = Counter(one.split for one in labelled if one.split != "test")
     return tuple(
         LeftOut(f"used for {SPLITS.get(split, split)}", counts[split]) for split in sorted(counts)

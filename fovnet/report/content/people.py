@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.report.content.cells import Row, Shown, Table
 from fovnet.report.content.flow import SPLITS
 from fovnet.report.content.wording import percent
@@ -18,7 +18,7 @@ values."""
 UNKNOWN = "not recorded"
 
 
-def people_table(manifest: Sequence[Listed]) -> Table:
+def people_table(manifest: Sequence[ListedVolume]) -> Table:
     """One row per value of every recorded attribute, one column per split.
 
     An attribute with one value per subject (sex, age) is counted in subjects, any other (plane, sequence) in
@@ -32,7 +32,7 @@ def people_table(manifest: Sequence[Listed]) -> Table:
     return Table(("attribute", "counted in", *SPLITS.values()), rows, name="people")
 
 
-def _attribute_rows(name: str, of_split: Mapping[str, Sequence[Listed]]) -> list[Row]:
+def _attribute_rows(name: str, of_split: Mapping[str, Sequence[ListedVolume]]) -> list[Row]:
     by_subject = (_values_by_subject(name, volumes) for volumes in of_split.values())
     of_subject = all(len(values) == 1 for subjects in by_subject for values in subjects.values())
     found = {split: _values(name, volumes, of_subject) for split, volumes in of_split.items()}
@@ -52,20 +52,20 @@ def _attribute_rows(name: str, of_split: Mapping[str, Sequence[Listed]]) -> list
     ]
 
 
-def _values_by_subject(name: str, volumes: Sequence[Listed]) -> dict[str, set[str]]:
+def _values_by_subject(name: str, volumes: Sequence[ListedVolume]) -> dict[str, set[str]]:
     values: dict[str, set[str]] = defaultdict(set)
     for one in volumes:
         values[one.subject_id].add(_value(name, one))
     return values
 
 
-def _values(name: str, volumes: Sequence[Listed], of_subject: bool) -> list[str]:
+def _values(name: str, volumes: Sequence[ListedVolume], of_subject: bool) -> list[str]:
     if of_subject:
         return [next(iter(values)) for values in _values_by_subject(name, volumes).values()]
     return [_value(name, one) for one in volumes]
 
 
-def _value(name: str, one: Listed) -> str:
+def _value(name: str, one: ListedVolume) -> str:
     return one.attributes.get(name, "").strip() or UNKNOWN
 
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from fovnet.config.models import Settings
 from fovnet.decision.rule import Rule
 from fovnet.evaluate.ablation import Ablation
-from fovnet.evaluate.cases import Listed
+from fovnet.evaluate.cases import ListedVolume
 from fovnet.evaluate.readers import Agreements
 from fovnet.search.explain.explanation import Explanation
 from fovnet.search.space import Level
@@ -86,7 +86,7 @@ class RunRecord:
     """
 
     settings: Settings
-    manifest: Sequence[Listed]
+    manifest: Sequence[ListedVolume]
     trials: Sequence[Trial]
     members: Sequence[Member]
     rule: Rule

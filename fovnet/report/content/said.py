@@ -15,7 +15,7 @@ from fovnet.decision.statements import (
     YES,
     Statement,
     best_guess,
-    in_words,
+    statement_sentences,
     unsure_sentence,
 )
 from fovnet.regions import NONE, Vocabulary
@@ -87,7 +87,7 @@ def sentence(made: Sequence[Statement], regions: Sequence[str], status: str) -> 
     regions  those with a span, which are told where nothing is said region by region
     """
     if made:
-        return in_words(made)
+        return statement_sentences(made)
     if status == "refused":
         return ""
     shown = listed(regions) or NO_REGION

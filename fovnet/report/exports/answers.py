@@ -9,7 +9,7 @@ from typing import Any
 
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
-from fovnet.evaluate.answers import read_facts
+from fovnet.evaluate.answers import read_answer_facts
 from fovnet.evaluate.cases import Stretch
 from fovnet.evaluate.reading import stored_statement, stretches
 from fovnet.regions import Vocabulary
@@ -25,7 +25,7 @@ class StoredAnswer:
     model       identity of the ensemble and its rule         images  None if the source was not DICOM
     confidence  None where it is not told: the best guess is not sure, or the volume was refused
     file    fingerprint of the files when read, from
-        `fovnet.decision.kept`
+        `fovnet.decision.earlier_answers`
     statements  what is said of each region; empty where nothing was said region by region
     are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends included
     """
@@ -92,7 +92,7 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
     Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has other
     classes than the vocabulary.
     """
-    found = read_facts(folder, KEYS)
+    found = read_answer_facts(folder, KEYS)
     wanted = None if vocabulary is None else vocabulary.classes
     for facts in found:
         classes = tuple(facts.get("classes") or ())

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydicom.datadict import keyword_for_tag
 
-from fovnet.decision.kept import unchanged
+from fovnet.decision.earlier_answers import is_unchanged
 from fovnet.errors import FovnetError, ModelError
 from fovnet.report.exports.answers import StoredAnswer
 from fovnet.volume.dicom.address import split_address
@@ -88,7 +88,7 @@ def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
     try:
         for frame in images_of(answer.path):
             objects.setdefault(frame.sop_uid, set()).add(frame.item)
-        same = answer.file is None or unchanged(source_of(answer.path), answer.file)
+        same = answer.file is None or is_unchanged(source_of(answer.path), answer.file)
     except OSError as fault:
         raise ModelError(
             "export-unreadable",

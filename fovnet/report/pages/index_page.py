@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from fovnet.decision.answers_table import Rows
+from fovnet.decision.answers_table import TableRows
 from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES, Statement, is_guess_sure
 from fovnet.own_files import PAGES, ROWS_OPENING, clear_rows, page_name, rows_name, thumbnail_name
 from fovnet.records import read_json, write_text
@@ -84,7 +84,7 @@ class IndexPage:
 
 
 def index_page(
-    volumes: Iterable[Rows],
+    volumes: Iterable[TableRows],
     folder: Path,
     vocabulary: Vocabulary,
     series: Sequence[Mapping[str, Any]] = (),
@@ -224,7 +224,7 @@ def _drawn(folder: Path) -> frozenset[str]:
     )
 
 
-def _row(one: Rows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -> IndexRow:
+def _row(one: TableRows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -> IndexRow:
     head, made = one.spans[0], one.statements(vocabulary.classes[:-1])
     name, status = str(head["volume_id"]), str(head["status"])
     found = tuple(dict.fromkeys(str(span["region"]) for span in one.spans if span.get("region")))
@@ -266,7 +266,7 @@ def _certainty(made: Sequence[Statement], confidence: float | None) -> float:
     )
 
 
-def _doubts(folder: Path, one: Rows) -> list[tuple[str, str]]:
+def _doubts(folder: Path, one: TableRows) -> list[tuple[str, str]]:
     """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; without a
     sentence where only probabilities are unsure, which the chips show."""
     head = one.spans[0]

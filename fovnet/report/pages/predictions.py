@@ -30,8 +30,8 @@ from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
 
 if TYPE_CHECKING:
-    from fovnet.decision.answers_table import Rows
-    from fovnet.decision.predict import Predicted
+    from fovnet.decision.answers_table import TableRows
+    from fovnet.decision.predict import AnsweredVolume
     from fovnet.regions import Vocabulary
 
 INDEX = "index.html"
@@ -76,7 +76,7 @@ def _not_asked(volume_id: str, pictures: bool, pages: bool) -> set[str]:
 
 def write(
     folder: Path,
-    one: Predicted,
+    one: AnsweredVolume,
     vocabulary: Vocabulary,
     identity: str,
     engine: dict[str, str] | None,
@@ -85,7 +85,7 @@ def write(
     pages: bool,
     faces: bool,
     model_name: str = "",
-) -> Rows:
+) -> TableRows:
     """The rows of one answer, after writing its picture, its page and, last, its JSON: a volume with a JSON
     is complete.
 
@@ -93,9 +93,9 @@ def write(
     A volume that raises an exception meanwhile is refused, as "internal".  Raises OSError if the disk is
     full, or the folder cannot be written: no volume is to blame for that.
     """
-    from fovnet.decision.answer import bare_row
-    from fovnet.decision.answers_table import Rows
-    from fovnet.decision.predict import without_answer
+    from fovnet.decision.answer import volume_cells
+    from fovnet.decision.answers_table import TableRows
+    from fovnet.decision.predict import refuse_unforeseen
 
     wanted: dict[str, Any] = {
         "pictures": pictures,
@@ -108,20 +108,20 @@ def write(
     except Exception as fault:
         if is_disk_full(fault):
             raise
-        refused = without_answer(one.answer.volume_id, Path(one.answer.path), fault)
+        refused = refuse_unforeseen(one.answer.volume_id, Path(one.answer.path), fault)
     try:
         return _written(folder, refused, vocabulary, identity, engine, **wanted)
     except OSError:
         raise
     except Exception:  # its JSON cannot be written: the table alone has the refusal
         (folder / f"{one.answer.volume_id}.json").unlink(missing_ok=True)
-        bare = bare_row(refused.answer)
-        return Rows.of(bare | {"rows": [bare]})
+        bare = volume_cells(refused.answer)
+        return TableRows.of(bare | {"rows": [bare]})
 
 
 def _written(
     folder: Path,
-    one: Predicted,
+    one: AnsweredVolume,
     vocabulary: Vocabulary,
     identity: str,
     engine: dict[str, str] | None,
@@ -130,18 +130,18 @@ def _written(
     pages: bool,
     faces: bool,
     model_name: str = "",
-) -> Rows:
+) -> TableRows:
     """As `write`, without its guard.
 
     A picture or a page of an earlier answer that is not redrawn is removed: it may show another volume, or
     a face.
     """
-    from fovnet.decision.answer import facts, table_rows
-    from fovnet.decision.answers_table import Rows
-    from fovnet.decision.kept import recorded
+    from fovnet.decision.answer import answer_facts, table_rows
+    from fovnet.decision.answers_table import TableRows
+    from fovnet.decision.earlier_answers import file_record
 
     rows = table_rows(one.answer, one.stack)
-    body = facts(one.answer, one.stack, one.raw, vocabulary) | {
+    body = answer_facts(one.answer, one.stack, one.raw, vocabulary) | {
         "rows": rows,
         "model": identity,
         "model_name": model_name,
@@ -153,14 +153,14 @@ def _written(
         _draw(folder, one, body, vocabulary, pictures=pictures, pages=pages, faces=faces)
     for stale in _not_asked(one.answer.volume_id, drawn and pictures, drawn and pages):
         (folder / stale).unlink(missing_ok=True)
-    everything = {**body, "file": recorded(one.source)}
+    everything = {**body, "file": file_record(one.source)}
     write_json(folder / f"{one.answer.volume_id}.json", everything, keep_same=True)
-    return Rows.of(body)
+    return TableRows.of(body)
 
 
 def _draw(
     folder: Path,
-    one: Predicted,
+    one: AnsweredVolume,
     body: dict[str, Any],
     vocabulary: Vocabulary,
     *,
@@ -300,10 +300,14 @@ def _with_faces(folder: Path, but: Container[str]) -> Iterator[str]:
         ):
             continue
         try:
-            facts = read_json(path)
+            earlier_facts = read_json(path)
         except (OSError, ValueError):
             continue
-        if isinstance(facts, dict) and facts.get("faces") and facts.get("volume_id") == name:
+        if (
+            isinstance(earlier_facts, dict)
+            and earlier_facts.get("faces")
+            and earlier_facts.get("volume_id") == name
+        ):
             yield name
 
 
@@ -346,7 +350,7 @@ def failures(
 
 def write_index_of(
     folder: Path,
-    volumes: Iterable[Rows],
+    volumes: Iterable[TableRows],
     vocabulary: Vocabulary,
     series: Iterable[Mapping[str, Any]],
     included: Collection[str],

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from fovnet._version import __version__
-from fovnet.decision.statements import NO_REGION, End, Statement
+from fovnet.decision.statements import NO_REGION, RegionEnd, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
 from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
 from fovnet.records import write_text
@@ -222,7 +222,7 @@ def _statements(made: Sequence[Statement], vocabulary: Vocabulary) -> Table:
     return Table(header, rows, [vocabulary.colour(one.region) for one in made])
 
 
-def _end(end: End | None) -> str:
+def _end(end: RegionEnd | None) -> str:
     if end is None:
         return "–"
     known = end.low_mm is not None and end.high_mm is not None

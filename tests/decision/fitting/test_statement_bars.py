@@ -10,10 +10,16 @@ from scipy.stats import binom
 
 from fovnet.decision.calibrations import STRAIGHT
 from fovnet.decision.chain.spans import decide
-from fovnet.decision.confidence_bar import Graded, bar, fewest_people
+from fovnet.decision.confidence_bar import GradedAnswer, choose_bar, fewest_people
 from fovnet.decision.doubts import Signs
 from fovnet.decision.fitting.objective import Example
-from fovnet.decision.fitting.statement_bars import BARS, STARTS, Told, settled, shown_regions
+from fovnet.decision.fitting.statement_bars import (
+    BARS,
+    STARTS,
+    LabelledDecision,
+    region_labels,
+    settle_statements,
+)
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import probabilities
 from fovnet.regions import DEFAULT
@@ -37,23 +43,23 @@ def test_a_region_is_shown_from_so_many_millimetres_on() -> None:
     edges_mm = 4.0 * np.arange(16)
     for count, enough in ((2, False), (3, True)):
         truth = truth_of((("pelvis",), count), (("abdomen",), 15 - count))
-        shown, known = shown_regions(truth, edges_mm, N, 10.0)
+        shown, known = region_labels(truth, edges_mm, N, 10.0)
         assert shown[1] == enough and shown[2] and known.all()
 
 
 def test_labels_of_a_spine_alone_do_not_tell_what_else_is_shown() -> None:
     """But for what they name in other slices; and they tell that the spine is shown."""
     truth = truth_of((("spine", "chest"), 5), (("spine",), 10))
-    shown, known = shown_regions(truth, 4.0 * np.arange(16), N, 10.0)
+    shown, known = region_labels(truth, 4.0 * np.arange(16), N, 10.0)
     assert shown.tolist() == [name in ("chest", "spine") for name in DEFAULT.classes[:-1]]
     assert known.tolist() == shown.tolist()
 
 
-def graded(seed: int, subjects: int, slope: float) -> list[Graded]:
+def graded(seed: int, subjects: int, slope: float) -> list[GradedAnswer]:
     """Three statements of a person, wrong as often as `slope` times their doubt, more or less by person."""
     rng = np.random.default_rng(seed)
     return [
-        Graded(
+        GradedAnswer(
             f"s{subject}",
             float(sure),
             False,
@@ -65,7 +71,7 @@ def graded(seed: int, subjects: int, slope: float) -> list[Graded]:
     ]
 
 
-def risk(volumes: list[Graded], height: float) -> float:
+def risk(volumes: list[GradedAnswer], height: float) -> float:
     whose: dict[str, list[float]] = {}
     for one in volumes:
         if one.sure >= height:
@@ -79,7 +85,7 @@ def test_a_promise_of_a_kind_is_broken_no_more_often_than_half_the_risk(slope: f
     others = graded(10**6, 40_000, slope)
     true = {height: risk(others, height) for height in BARS}
     found = [
-        bar(graded(seed, 250, slope), STATED, AT_RISK / 2, seed, BARS, STARTS)
+        choose_bar(graded(seed, 250, slope), STATED, AT_RISK / 2, seed, BARS, STARTS)
         for seed in range(150)
     ]
     broken = sum(one.promised and true[one.min_confidence] > STATED for one in found)
@@ -92,7 +98,7 @@ def test_so_many_people_it_takes_to_promise_two_in_a_hundred() -> None:
     assert fewest_people(STATED, AT_RISK / 2) == 164
 
 
-def told(seed: int, bodies: Callable[..., Example]) -> Told:
+def told(seed: int, bodies: Callable[..., Example]) -> LabelledDecision:
     """A part of a noisy body, decided; its truth."""
     rng, one = np.random.default_rng(seed), bodies(seed, noise=3.0)
     low, high = sorted(rng.choice(np.arange(1, len(one.z_mm) - 1), 2, replace=False))
@@ -100,7 +106,9 @@ def told(seed: int, bodies: Callable[..., Example]) -> Told:
     z_mm, truth = one.z_mm[rows], one.truth[rows]
     decision = decide(one.probabilities[rows], z_mm, DEFAULT, Rule(temperature=0.5))
     edges_mm = np.append(z_mm - 2.5, z_mm[-1] + 2.5)
-    return Told(f"s{seed // 2}", decision, Signs({}), *shown_regions(truth, edges_mm, N, 10.0))
+    return LabelledDecision(
+        f"s{seed // 2}", decision, Signs({}), *region_labels(truth, edges_mm, N, 10.0)
+    )
 
 
 def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Example]) -> None:
@@ -108,7 +116,7 @@ def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Exam
     seen, others = (
         [told(seed, bodies) for seed in seeds] for seeds in (range(150), range(150, 300))
     )
-    rule, facts = settled(
+    rule, facts = settle_statements(
         Rule(temperature=0.5), seen, DEFAULT, stated_error=0.1, at_risk=0.1, seed=1
     )
     chance = np.concatenate([probabilities(one.decision.presence, rule, N)[:N] for one in others])
@@ -125,7 +133,7 @@ def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Exam
 def test_few_volumes_leave_probabilities_as_they_are_and_promise_nothing(
     bodies: Callable[..., Example],
 ) -> None:
-    rule, facts = settled(
+    rule, facts = settle_statements(
         Rule(),
         [told(seed, bodies) for seed in range(2)],
         DEFAULT,

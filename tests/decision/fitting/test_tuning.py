@@ -20,7 +20,7 @@ from fovnet.decision.fitting.tuning import (
     LEAST_SEEN,
     ROUGHNESS,
     Volumes,
-    right,
+    are_right,
     tune,
     usual_heights,
 )
@@ -56,7 +56,7 @@ def test_the_first_pair_loses_least_and_among_equals_smooths_least(bodies: Bodie
             for example in examples
         ]
         hits = [
-            right(predicted_class(one, 5), truth)
+            are_right(predicted_class(one, 5), truth)
             for one, truth in zip(decided, truths, strict=True)
         ]
         assert row["slice_error"] == pytest.approx(1 - np.concatenate(hits).mean())
@@ -126,7 +126,7 @@ def test_observations_come_as_often_as_makes_the_stated_confidences_likeliest(
         tried = replace(rule, evidence_mm=evidence_mm, **usual)
         answers = [decide(one.probabilities, one.z_mm, DEFAULT, tried) for one in examples]
         hits = [
-            right(predicted_class(answer.decided, 5), one.truth)
+            are_right(predicted_class(answer.decided, 5), one.truth)
             for answer, one in zip(answers, examples, strict=True)
         ]
         return log_loss(
@@ -249,5 +249,5 @@ def test_heights_are_taken_where_they_help_and_left_where_they_do_not(bodies: Bo
 
 def test_a_slice_that_shows_two_things_may_be_called_either() -> None:
     truth = np.array([[True, False, True], [False, True, False]])
-    assert right(np.array([0, 0]), truth).tolist() == [True, False]
-    assert right(np.array([2, 1]), truth).tolist() == [True, True]
+    assert are_right(np.array([0, 0]), truth).tolist() == [True, False]
+    assert are_right(np.array([2, 1]), truth).tolist() == [True, True]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pydicom.config import disable_value_validation
 
-from fovnet.decision.answer import facts, refusal, table_rows
+from fovnet.decision.answer import answer_facts, refusal, table_rows
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
 from fovnet.errors import VolumeError
@@ -294,7 +294,7 @@ def test_no_output_holds_a_name_an_id_or_a_date(tmp_path, write, spoilt):
             )
         write_json(
             out / f"{volume_id}.json",
-            facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)},
+            answer_facts(given, stack, raw, DEFAULT) | {"rows": table_rows(given, stack)},
         )
     for written in out.iterdir():
         text = written.read_text().replace(str(tmp_path), "")

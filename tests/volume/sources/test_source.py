@@ -13,7 +13,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from fovnet.decision.kept import recorded, unchanged
+from fovnet.decision.earlier_answers import file_record, is_unchanged
 from fovnet.errors import VolumeError
 from fovnet.records import checksum
 from fovnet.volume.dicom.address import address
@@ -45,7 +45,7 @@ def answered(path: Path) -> dict[str, object]:
     source = source.now()
     assert source.places
     slice_volume(source)
-    return recorded(source)
+    return file_record(source)
 
 
 def test_a_file_that_was_found_is_opened_for_its_header_its_voxels_and_its_checksum_alone(
@@ -120,8 +120,8 @@ def test_what_a_source_knows_is_that_of_its_moment(tmp_path: Path, made: ModuleT
     made.nifti(path, made.body("coronal"))
     assert (source.checksum, source.places) == (before, places) and not source.is_as_it_was()
     assert source.now().checksum == checksum(path) != before and source.now().places != places
-    assert recorded(source)["sha256"] is None, "what was read is no longer there"
-    assert recorded(source.now())["sha256"] == checksum(path)
+    assert file_record(source)["sha256"] is None, "what was read is no longer there"
+    assert file_record(source.now())["sha256"] == checksum(path)
 
 
 def test_the_checksum_of_several_files_and_of_an_address_is_that_of_their_checksums(
@@ -146,11 +146,11 @@ def test_what_is_no_volume_has_its_own_content_and_is_known_again(tmp_path: Path
     path = tmp_path / "a.nii"
     path.write_bytes(b"a text\n" * 100)
     source = source_of(path)
-    kept = recorded(source)
+    kept = file_record(source)
     assert source.format == "" and source.beside is None and kept["sha256"] == checksum(path)
     os.utime(path, (1, 1))
-    assert unchanged(source.now(), kept)
+    assert is_unchanged(source.now(), kept)
     path.write_bytes(b"another text\n" * 100)
-    assert not unchanged(source.now(), kept)
+    assert not is_unchanged(source.now(), kept)
     gone = source_of(tmp_path / "gone.nii")
-    assert gone.places is None and gone.content is None and recorded(gone)["sha256"] is None
+    assert gone.places is None and gone.content is None and file_record(gone)["sha256"] is None

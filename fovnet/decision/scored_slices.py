@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from fovnet.decision.answer import Answer, refusal
 from fovnet.decision.fitting.objective import Example
-from fovnet.decision.fitting.thresholds import Shown
+from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.member_weights import mean
+from fovnet.decision.member_weights import weighted_mean
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.unforeseen import internal
@@ -43,7 +43,7 @@ SCORED = ("validation", "test")
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSlices:
     """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal weights.
 
     turned, brightened  (p, m, k) as in the module docstring, in the order of `rows`; None if there is none
@@ -56,7 +56,7 @@ class Scored:
     brightened: NDArray[np.float32] | None = None
 
     @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[Any]]) -> Scored:
+    def read(cls, arrays: Mapping[str, NDArray[Any]]) -> ScoredSlices:
         """From the arrays of probabilities.npz."""
         members = arrays["members"] if "members" in arrays else arrays["raw"][None]
         weights = tuple(map(float, arrays.get("weights", ())))
@@ -76,7 +76,7 @@ class Scored:
             "members": self.outputs.members,
             "weights": weights,
         }
-        known["raw"] = mean(self.outputs.members, weights)
+        known["raw"] = weighted_mean(self.outputs.members, weights)
         optional = {
             "distances": self.outputs.distances,
             "turned": self.turned,
@@ -98,10 +98,10 @@ class Scored:
 
     def with_turned_and_brightened(
         self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]
-    ) -> Scored:
+    ) -> ScoredSlices:
         """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where
         needed; `model` must have the same weights."""
-        indices = [index for split in SCORED for index in readable(pack, split)]
+        indices = [index for split in SCORED for index in readable_volumes(pack, split)]
         turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
         for done, index in enumerate(indices, start=1):
             stack, places = pack.stack(index), self._places(pack, index)
@@ -144,47 +144,55 @@ class Scored:
         return self.outputs.of(wanted), pack.truth[rows], people[pack.volume[rows]]
 
 
-def examples(pack: Pack, scored: Scored, split: str) -> list[Example]:
+def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
     """The labelled volumes of a split, for tuning."""
-    return [_example(pack, scored, index) for index in readable(pack, split)]
+    return [_example(pack, scored, index) for index in readable_volumes(pack, split)]
 
 
-def _example(pack: Pack, scored: Scored, index: int) -> Example:
+def _example(pack: Pack, scored: ScoredSlices, index: int) -> Example:
     outputs, weights = (
         scored.of(pack, index),
         Rule(weights=scored.weights).member_weights(len(scored.outputs.members)),
     )
-    turned = None if outputs.turned is None else mean(outputs.turned, weights)
+    turned = None if outputs.turned is None else weighted_mean(outputs.turned, weights)
     stack = pack.stack(index)
     return Example(
-        mean(outputs.members, weights), stack.z_mm, truth_of(pack, index), turned, stack.edges_mm
+        weighted_mean(outputs.members, weights),
+        stack.z_mm,
+        truth_of(pack, index),
+        turned,
+        stack.edges_mm,
     )
 
 
-def shown_volumes(pack: Pack, scored: Scored, split: str) -> list[Shown]:
+def shown_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[LabelledVolume]:
     """The labelled volumes of a split, for settling."""
     return [
-        Shown(
+        LabelledVolume(
             pack.records[index].subject,
             scored.of(pack, index),
             pack.stack(index),
             truth_of(pack, index),
         )
-        for index in readable(pack, split)
+        for index in readable_volumes(pack, split)
     ]
 
 
-def shown(pack: Pack, split: str) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+def heights_and_truth(
+    pack: Pack, split: str
+) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
     """Heights (s,) in mm and truth (s, k) of the labelled volumes of a split, scored or not."""
-    return [(pack.stack(index).z_mm, truth_of(pack, index)) for index in readable(pack, split)]
+    return [
+        (pack.stack(index).z_mm, truth_of(pack, index)) for index in readable_volumes(pack, split)
+    ]
 
 
 def decisions(
-    pack: Pack, scored: Scored, split: str, judge: Judge
+    pack: Pack, scored: ScoredSlices, split: str, judge: Judge
 ) -> Iterator[tuple[Answer, SliceStack | None, NDArray[np.float64] | None]]:
     """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what
     nobody foresaw."""
-    for index in readable(pack, split):
+    for index in readable_volumes(pack, split):
         record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
         try:
             decided = (
@@ -198,7 +206,7 @@ def decisions(
             yield decided
 
 
-def readable(pack: Pack, split: str) -> list[int]:
+def readable_volumes(pack: Pack, split: str) -> list[int]:
     """Indices of the volumes of a split that were not refused."""
     return [
         index

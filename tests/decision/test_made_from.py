@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fovnet.decision.answer import TABLE
-from fovnet.decision.decided import begin_decisions, conclude_decisions, refuse_other_decisions
 from fovnet.decision.folder import FACTS, RULE
+from fovnet.decision.made_from import begin_decisions, conclude_decisions, refuse_other_decisions
 from fovnet.errors import ModelError
 from fovnet.results import Results
 

@@ -13,8 +13,8 @@ import torch
 from fovnet.decision.chain.spans import decide
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import Judge, MemberOutputs
-from fovnet.decision.packed import SCORED, Scored, decisions, examples, shown_volumes
 from fovnet.decision.rule import Rule
+from fovnet.decision.scored_slices import SCORED, ScoredSlices, decisions, examples, shown_volumes
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
@@ -92,13 +92,13 @@ def ensemble_of(*inputs: str) -> Ensemble:
     return Ensemble(DEFAULT, {}, Rule(weights=WEIGHTS), members, torch.device("cpu"), "")
 
 
-def scored(pack: Pack, ensemble: Ensemble) -> Scored:
+def scored(pack: Pack, ensemble: Ensemble) -> ScoredSlices:
     rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
-    return Scored(rows, ensemble.outputs(pack.pixels, None, rows, pack.placing), WEIGHTS)
+    return ScoredSlices(rows, ensemble.outputs(pack.pixels, None, rows, pack.placing), WEIGHTS)
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Scored]:
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, ScoredSlices]:
     """A pack, networks that see its volumes, and their outputs on these, as they come back from the disk."""
     pack, ensemble, remaining = (
         pack_of((9, 12, 1, 10, 14)),
@@ -111,11 +111,11 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, Ensemble, Sco
     assert remaining == [3, 2, 1, 0]
     path = tmp_path_factory.mktemp("scored") / "probabilities.npz"
     write_npz(path, **found.arrays())
-    return pack, ensemble, Scored.read(read_npz(path))
+    return pack, ensemble, ScoredSlices.read(read_npz(path))
 
 
 def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
-    asked: tuple[Pack, Ensemble, Scored],
+    asked: tuple[Pack, Ensemble, ScoredSlices],
 ) -> None:
     pack, ensemble, found = asked
     turned = []
@@ -134,7 +134,7 @@ def test_volumes_are_seen_turned_over_as_one_asked_about_alone_is(
 
 @pytest.mark.parametrize("split", SCORED)
 def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(
-    asked: tuple[Pack, Ensemble, Scored], split: str
+    asked: tuple[Pack, Ensemble, ScoredSlices], split: str
 ) -> None:
     pack, ensemble, found = asked
     judge = replace(ensemble.judge, rule=replace(ensemble.rule, flipped_gain=0.0))
@@ -164,7 +164,7 @@ def test_dark_slices_are_looked_at_again_as_those_of_a_volume_asked_about_alone_
         .with_turned_and_brightened(pack, ensemble, lambda done, total: None)
         .arrays(),
     )
-    found = Scored.read(read_npz(tmp_path / "p.npz"))
+    found = ScoredSlices.read(read_npz(tmp_path / "p.npz"))
     seen, alone = found.of(pack, 1).brightened, ensemble.outputs_on(pack.stack(1)).brightened
     assert seen is not None and alone is not None
     np.testing.assert_allclose(seen, alone, atol=1e-6)
@@ -257,7 +257,7 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
     missing."""
     pack = pack_of((9, 12, 7))
     members = np.full((1, 16, K), 1 / K, dtype=np.float32)
-    found = Scored(np.arange(9, 25), MemberOutputs(members))
+    found = ScoredSlices(np.arange(9, 25), MemberOutputs(members))
     for index in (0, 2):
         with pytest.raises(ModelError, match="have no scores"):
             found.of(pack, index)
@@ -275,7 +275,7 @@ def test_slices_of_one_person_are_of_one_whatever_volume_they_are_in() -> None:
             for one, subject in zip(pack.records, "abab", strict=True)
         ),
     )
-    _, _, people = Scored(
+    _, _, people = ScoredSlices(
         np.arange(36), MemberOutputs(np.full((1, 36, K), 1 / K, dtype=np.float32))
     ).split(pack, "validation")
     assert [len(set(part)) for part in np.split(people, [9, 21, 28])] == [1] * 4

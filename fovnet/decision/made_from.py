@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MADE_FROM = ".made-from"  # hidden and without .json: no volume's file has this name
 
 
-def decided_from(results: Results) -> dict[str, str]:
+def decision_inputs(results: Results) -> dict[str, str]:
     """The SHA-256 of the files that a run's decisions are made from: probabilities, ensemble, rule."""
     return results.checksums(
         results.probabilities, results.ensemble / FACTS, results.ensemble / RULE
@@ -48,7 +48,7 @@ def conclude_decisions(
             path.unlink()
     return write_json(
         results.decisions / MADE_FROM,
-        {"made_from": decided_from(results)},
+        {"made_from": decision_inputs(results)},
         settings=settings,
         seed=seed,
     )
@@ -70,7 +70,7 @@ def refuse_other_decisions(results: Results) -> None:
             "decisions-unfinished",
             f"{results.decisions}: deciding was interrupted; decide again: fovnet decide",
         )
-    now = decided_from(results)
+    now = decision_inputs(results)
     other = [name for name in now if made_from.get(name) != now[name]]
     if other:
         raise ModelError(

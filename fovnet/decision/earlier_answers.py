@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fovnet._version import __version__
-from fovnet.decision.answers_table import Rows
+from fovnet.decision.answers_table import TableRows
 from fovnet.records import read_json
 from fovnet.volume.sources.source import Source
 
@@ -31,7 +31,7 @@ PASSING = frozenset(
 """Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
 
 
-def kept_rows(
+def earlier_rows(
     folder: Path,
     volume_id: str,
     source: Source,
@@ -39,7 +39,7 @@ def kept_rows(
     *,
     beside: Sequence[str] = (),
     faces: bool = True,
-) -> Rows | None:
+) -> TableRows | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the
     same model; else None.
 
@@ -61,22 +61,24 @@ def kept_rows(
         if beside and kept["status"] != "refused" and not drawn:
             return None
         source = source.now()
-        unaltered = unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
-        return Rows.of(kept) if unaltered else None
+        unaltered = (
+            is_unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
+        )
+        return TableRows.of(kept) if unaltered else None
     except Exception:
         # whatever an earlier answer, or its volume, raises: it is answered again
         return None
 
 
-def unchanged(source: Source, known: Mapping[str, Any]) -> bool:
+def is_unchanged(source: Source, known: Mapping[str, Any]) -> bool:
     """Whether the files of a volume have the recorded `places` or, if not, the recorded `sha256`."""
     if source.places is not None and source.places == known["places"]:
         return True
     return known["sha256"] is not None and known["sha256"] == source.content
 
 
-def recorded(source: Source | None) -> dict[str, Any]:
-    """What the JSON of an answer says of the files it was made from, for `unchanged` in a later run.
+def file_record(source: Source | None) -> dict[str, Any]:
+    """What the JSON of an answer says of the files it was made from, for `is_unchanged` in a later run.
 
     No checksum if they have changed since they were read, so that the next run reads them again; nothing
     without a source.
