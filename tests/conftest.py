@@ -94,7 +94,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outputs = known.outputs(pixels)
     novelty.save(
         results.ensemble,
-        novelty.calibrate(known.novelty, outputs.distances, known.judge.raw(outputs)),
+        novelty.calibrate(known.novelty, outputs.distances, known.judge.probabilities(outputs)),
     )
     write_text(
         results.folder / "model-card.md",

@@ -225,7 +225,8 @@ class _Folds:
                 for subject in left_out:
                     shown = self.work.shown(scored, {subject})
                     found[place, self.subjects.index(subject)] = loss_of_subject(
-                        [judge.raw(one.outputs) for one in shown], [one.truth for one in shown]
+                        [judge.probabilities(one.outputs) for one in shown],
+                        [one.truth for one in shown],
                     )
         return found
 

@@ -248,7 +248,7 @@ def _turn(
         outputs = ensemble.outputs_on(stack)
     with gauge(figures, "decide"):
         answer = judge.answer(volume_name(path), str(path), outputs, stack, stack.notes)
-        raw = judge.raw(outputs)
+        raw = judge.probabilities(outputs)
     with gauge(figures, "write"):
         write_json(
             out,

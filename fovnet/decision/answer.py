@@ -81,7 +81,7 @@ class Answer:
         return self.decision is not None and not are_reasons(self.doubts)
 
     @property
-    def told_confidence(self) -> float | None:
+    def stated_confidence(self) -> float | None:
         """The volume's confidence; None where its best guess is not sure, or it was refused."""
         if self.decision is None or not is_guess_sure(self.statements, self.status):
             return None
@@ -149,9 +149,9 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and "" if the volume
     was refused.
     """
-    head = volume_cells(given) | {"volume_confidence": given.told_confidence}
+    head = volume_cells(given) | {"volume_confidence": given.stated_confidence}
     if given.decision is None or stack is None or not given.decision.spans:
-        return [{**head, "confidence": given.told_confidence}]
+        return [{**head, "confidence": given.stated_confidence}]
     rows = []
     for span in given.decision.spans:
         row = {**head, **_span_cells(span, stack)}

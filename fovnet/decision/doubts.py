@@ -82,9 +82,9 @@ class Signs:
         return self.values.get(check.code)
 
 
-def measure_signs(known: DecidedVolume) -> Signs:
+def measure_signs(volume: DecidedVolume) -> Signs:
     """What every check measures on a volume."""
-    values = {check.code: check.measure(known) for check in CHECKS if check.measure is not None}
+    values = {check.code: check.measure(volume) for check in CHECKS if check.measure is not None}
     return Signs({code: value for code, value in values.items() if value is not None})
 
 
@@ -102,21 +102,23 @@ def codes_by_region(
 ) -> list[tuple[str, ...]]:
     """For each of these regions, the codes of the doubts that make the statement on it unsure, in the order
     of CHECKS."""
-    raised = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
-    found = [(check, _value(check, decision, signs)) for check in raised]
+    raised_checks = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
+    value_by_check = [(check, _value(check, decision, signs)) for check in raised_checks]
     return [
         tuple(
             dict.fromkeys(
-                check.code for check, value in found if check.concerns.affects(value, rule, one)
+                check.code
+                for check, value in value_by_check
+                if check.concerns.affects(value, rule, region)
             )
         )
-        for one in regions
+        for region in regions
     ]
 
 
-def are_reasons(found: Iterable[Doubt]) -> bool:
+def are_reasons(doubts_of_answer: Iterable[Doubt]) -> bool:
     """Whether any of these is a reason not to trust the answer."""
-    return any(doubt.code != none.CHECK.code for doubt in found)
+    return any(doubt.code != none.CHECK.code for doubt in doubts_of_answer)
 
 
 def _sentences(

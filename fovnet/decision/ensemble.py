@@ -136,7 +136,7 @@ class Ensemble:
         Networks that see a slice's height in the volume rely on it, and label an upside-down body as if it
         were upright.
         """
-        named = np.unique(self.judge.raw(outputs).argmax(axis=1))
+        named = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
         if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
             return outputs
         over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
@@ -149,7 +149,7 @@ class Ensemble:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to show
         nothing: see `dark_slices`."""
         nothing = (
-            self.judge.raw(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1
+            self.judge.probabilities(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1
         ) | air_slices(stack.pixels)
         rows = dark_slices.rows_in_question(stack.pixels, nothing, stack.edges_mm)
         if not len(rows):
@@ -304,7 +304,7 @@ def _refuse_lacking(model: ModelFolder, rule: Rule) -> None:
                 f"{model.path / name}: missing, but needed by {RULE}; {AGAIN}",
             )
     reference = model.novelty
-    if rule.least_novelty and reference and not len(reference.known):
+    if rule.least_novelty and reference and not len(reference.validation_distances):
         raise ModelError(
             "novelty-damaged",
             f"{model.path / novelty.FILE}: without validation slices, but {RULE} needs them; {AGAIN}",

@@ -43,9 +43,8 @@ class MemberOutputs:
 
     def of(self, rows: NDArray[np.int64] | slice) -> MemberOutputs:
         """The outputs on some of the slices, without `turned` and `brightened`."""
-        return MemberOutputs(
-            self.members[:, rows], None if self.distances is None else self.distances[rows]
-        )
+        distances = None if self.distances is None else self.distances[rows]
+        return MemberOutputs(self.members[:, rows], distances)
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class Judge:
     novelty: NoveltyReference | None = None
     orientation: Orientation | None = None
 
-    def raw(self, outputs: MemberOutputs) -> Floats:
-        """Class probabilities (s, k): the members' weighted mean."""
+    def probabilities(self, outputs: MemberOutputs) -> Floats:
+        """(s, k) of the classes: the members' weighted mean."""
         return self._mean(outputs.members)
 
     def _mean(self, members: NDArray[np.float32]) -> Floats:
@@ -76,47 +75,46 @@ class Judge:
         dark  (s,) which cuts show nothing but air: those at either end are left out of the decision, and
               labelled none
         """
-        raw, turned = (
-            self.raw(outputs),
-            None if outputs.turned is None else self._mean(outputs.turned),
-        )
-        between = outer_edges(z_mm, edges_mm)
+        probabilities = self.probabilities(outputs)
+        turned = None if outputs.turned is None else self._mean(outputs.turned)
+        volume_edges_mm = outer_edges(z_mm, edges_mm)
+        slices = len(probabilities)
 
-        def of(rows: slice) -> Decision:
-            over = (
-                None
-                if turned is None
-                else turned[len(turned) - rows.stop : len(turned) - rows.start]
-            )
+        def decide_rows(rows: slice) -> Decision:
+            turned_rows = None
+            if turned is not None:
+                turned_rows = turned[slices - rows.stop : slices - rows.start]
             return decide(
-                raw[rows],
+                probabilities[rows],
                 z_mm[rows],
                 self.vocabulary,
                 self.rule,
-                over,
-                between[rows.start : rows.stop + 1],
+                turned_rows,
+                volume_edges_mm[rows.start : rows.stop + 1],
             )
 
-        return decide_between_margins(
-            slice(0, len(raw)) if dark is None else lit_rows(dark), len(raw), of
-        )
+        lit = slice(0, slices) if dark is None else lit_rows(dark)
+        return decide_between_margins(lit, slices, decide_rows)
 
-    def known(self, outputs: MemberOutputs, stack: SliceStack, decision: Decision) -> DecidedVolume:
-        """What its checks may measure on a decided volume."""
-        weights, raw = self.rule.member_weights(len(outputs.members)), self.raw(outputs)
-        unusual = None
+    def volume_for_checks(
+        self, outputs: MemberOutputs, stack: SliceStack, decision: Decision
+    ) -> DecidedVolume:
+        """The decided volume, as its checks may measure it."""
+        probabilities = self.probabilities(outputs)
+        p_values = None
         if self.novelty is not None and outputs.distances is not None:
-            unusual = self.novelty.unusual(outputs.distances, raw)
+            p_values = self.novelty.p_values(outputs.distances, probabilities)
+        brightened = None if outputs.brightened is None else self._mean(outputs.brightened)
         return DecidedVolume(
-            stack,
-            decision,
-            self.vocabulary.classes,
-            outputs.members,
-            weights,
-            raw,
-            unusual,
-            None if outputs.brightened is None else self._mean(outputs.brightened),
-            self.orientation,
+            stack=stack,
+            decision=decision,
+            classes=self.vocabulary.classes,
+            members=outputs.members,
+            weights=self.rule.member_weights(len(outputs.members)),
+            probabilities=probabilities,
+            p_values=p_values,
+            brightened_probabilities=brightened,
+            orientation=self.orientation,
         )
 
     @one_thread()
@@ -130,5 +128,5 @@ class Judge:
     ) -> Answer:
         """The answer on a volume."""
         decision = self.decision(outputs, stack.z_mm, stack.edges_mm, air_slices(stack.pixels))
-        signs = measure_signs(self.known(outputs, stack, decision))
+        signs = measure_signs(self.volume_for_checks(outputs, stack, decision))
         return answer(volume_id, path, decision, signs, self.rule, self.vocabulary, notes)

@@ -1,8 +1,9 @@
 """The weight of each member in the ensemble's mean.
 
-    members  (p, s, k) each member's probabilities of validation slices      truth  (s, k) bool, one label or
-        two a slice
-    groups   (s,) the subject of each slice                                  weights  (p,) sum to one
+    members  (p, s, k) each member's probabilities of validation slices
+    truth    (s, k) bool, one label or two a slice
+    groups   (s,) the subject of each slice
+    weights  (p,) sum to one
     loss     mean over the slices of -Σ_c share_c log p_c; the target of a slice with two labels is half of
              each
 
@@ -50,13 +51,13 @@ def weigh(
     """The weights of the members by one of WAYS, or by the best of them ("auto")."""
     shares = truth / truth.sum(axis=1, keepdims=True)
     losses = {
-        name: log_loss(weighted_mean(members, make(members, shares, groups)), shares)
-        for name, make in WAYS.items()
+        name: log_loss(weighted_mean(members, weights_of(members, shares, groups)), shares)
+        for name, weights_of in WAYS.items()
     }
-    left_out = _left_out(members, shares, groups)
+    left_out = _held_out_losses(members, shares, groups)
     # the first of equals: equal
-    chosen = min(left_out, key=lambda name: left_out[name]) if way == "auto" else way
-    return Weighing(chosen, WAYS[chosen](members, shares, groups), losses, left_out)
+    best_way = min(left_out, key=lambda name: left_out[name]) if way == "auto" else way
+    return Weighing(best_way, WAYS[best_way](members, shares, groups), losses, left_out)
 
 
 def weighted_mean(members: Members, weights: Floats) -> Floats:
@@ -83,17 +84,21 @@ def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) 
     """Shares of the picks up to the step of least loss: on these slices never worse than the best single
     member."""
     # (p, q): only probabilities of the true labels matter
-    each = np.stack([_likely(member, shares) for member in members])
-    worth = shares[shares > 0] / len(shares)
-    picked, total = np.zeros(len(members), dtype=np.int64), np.zeros(each.shape[1])
-    best_loss, best = np.inf, picked
-    for count in range(1, ROUNDS + 1):
-        losses = -np.log(np.maximum((total + each) / count, LEAST)) @ worth
-        one = int(losses.argmin())
-        picked, total = picked + (np.arange(len(members)) == one), total + each[one]
-        if losses[one] < best_loss - LEAST:
-            best_loss, best = float(losses[one]), picked
-    return np.asarray(best / best.sum())
+    likelihoods = np.stack([_true_label_probabilities(member, shares) for member in members])
+    slice_weights = shares[shares > 0] / len(shares)
+    picks = np.zeros(len(members), dtype=np.int64)
+    likelihood_sum = np.zeros(likelihoods.shape[1])
+    best_loss = np.inf
+    best_picks = picks
+    for step in range(1, ROUNDS + 1):
+        losses = -np.log(np.maximum((likelihood_sum + likelihoods) / step, LEAST)) @ slice_weights
+        pick = int(losses.argmin())
+        picks = picks + (np.arange(len(members)) == pick)
+        likelihood_sum = likelihood_sum + likelihoods[pick]
+        if losses[pick] < best_loss - LEAST:
+            best_loss = float(losses[pick])
+            best_picks = picks
+    return np.asarray(best_picks / best_picks.sum())
 
 
 def loss_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
@@ -104,24 +109,26 @@ def loss_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) ->
     return np.asarray(softmax(-len(np.unique(groups)) * losses))
 
 
-def _likely(member: Members, shares: Floats) -> Floats:
+def _true_label_probabilities(member: Members, shares: Floats) -> Floats:
     """(q,) a member's probabilities of the true labels, slice by slice."""
     return np.asarray(member[shares > 0], dtype=np.float64)
 
 
-def _left_out(members: Members, shares: Floats, groups: NDArray[np.int64]) -> dict[str, float]:
+def _held_out_losses(
+    members: Members, shares: Floats, groups: NDArray[np.int64]
+) -> dict[str, float]:
     """The loss of each way on held-out subjects, by cross-validation; with a single subject, on itself."""
     subjects = np.unique(groups)
     fold = np.searchsorted(subjects, groups) % min(FOLDS, len(subjects))
     totals = dict.fromkeys(WAYS, 0.0)
     for number in range(int(fold.max()) + 1):
-        out = fold == number
-        kept = ~out if len(subjects) > 1 else out
-        for name, make in WAYS.items():
-            weights = make(members[:, kept], shares[kept], groups[kept])
-            totals[name] += log_loss(weighted_mean(members[:, out], weights), shares[out]) * float(
-                out.mean()
-            )
+        is_held_out = fold == number
+        is_used = ~is_held_out if len(subjects) > 1 else is_held_out
+        for name, weights_of in WAYS.items():
+            weights = weights_of(members[:, is_used], shares[is_used], groups[is_used])
+            mean = weighted_mean(members[:, is_held_out], weights)
+            share_of_slices = float(is_held_out.mean())
+            totals[name] += log_loss(mean, shares[is_held_out]) * share_of_slices
     return totals
 
 

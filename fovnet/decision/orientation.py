@@ -37,12 +37,12 @@ Floats = NDArray[np.float64]
 class Bearing:
     """The orientation that the pictures of a volume show.
 
-    upright  the probability that its slices run from feet to head        rather  the most probable direction
-        of its slices
+    upright    the probability that its slices run from feet to head
+    direction  the most probable direction of its slices
     """
 
     upright: float
-    rather: str
+    direction: str
 
 
 @dataclass(frozen=True)
@@ -58,40 +58,37 @@ class Orientation:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])
 
-    def turns(self, shown: NDArray[np.uint8]) -> Floats:
+    def turns(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
         """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128, 128)."""
-        n, planes, places = shown.shape[:3]
-        return self.of_outlines(
-            outlines(shown.reshape(-1, *shown.shape[3:])).reshape(n, planes, places, -1)
-        )
+        n, planes, places, *size = planes_of_volumes.shape
+        outlines_of_planes = outlines(planes_of_volumes.reshape(-1, *size))
+        return self.turns_of_outlines(outlines_of_planes.reshape(n, planes, places, -1))
 
-    def of_outlines(self, seen: NDArray[np.float32]) -> Floats:
-        """(n, 24) the same, from outlines (n, 3, 3, 1024); the scores of one plane's three pictures are
-        averaged.
+    def turns_of_outlines(self, activations: NDArray[np.float32]) -> Floats:
+        """(n, 24) the same, from outlines (n, 3, 3, 1024), the activations of the first layer.
+
+        The scores of one plane's three pictures are averaged.
 
         Raises ModelError "model-overflow" if they are no finite numbers.
         """
-        *hidden, (weight, bias) = self.layers
+        *hidden_layers, (last_weight, last_bias) = self.layers
         with one_thread(), np.errstate(over="ignore", invalid="ignore"):
-            for inner, offset in hidden:
-                seen = np.maximum(seen @ inner.T + offset, 0)
-            scores = (seen @ weight.T + bias).mean(axis=2, dtype=np.float64)
+            for weight, bias in hidden_layers:
+                activations = np.maximum(activations @ weight.T + bias, 0)
+            scores = (activations @ last_weight.T + last_bias).mean(axis=2, dtype=np.float64)
         if not np.isfinite(scores).all():
             raise ModelError(
                 "model-overflow",
                 f"{FILE}: its outputs are not finite here; copy the whole folder again",
             )
-        return np.asarray(
-            log_softmax(
-                sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1])), axis=1
-            )
-        )
+        score_of_turn = sum(scores[:, plane, TURNS[:, plane]] for plane in range(scores.shape[1]))
+        return np.asarray(log_softmax(score_of_turn, axis=1))
 
 
 def bearing_of(turns: Floats) -> Bearing:
     """The bearing from the log-probabilities (24,) of the turns."""
-    each = np.bincount(ALONG, np.exp(turns), minlength=len(RUNS))
-    return Bearing(float(each[0]), RUNS[int(each.argmax())])
+    probability_of_run = np.bincount(ALONG, np.exp(turns), minlength=len(RUNS))
+    return Bearing(float(probability_of_run[0]), RUNS[int(probability_of_run.argmax())])
 
 
 def load(folder: Path) -> Orientation | None:
@@ -104,8 +101,8 @@ def load(folder: Path) -> Orientation | None:
         tensors = load_file(path)
         count = len(tensors) // 2
         layers = tuple(
-            (_floats(tensors[f"layer{at}.weight"]), _floats(tensors[f"layer{at}.bias"]))
-            for at in range(count)
+            (_floats(tensors[f"layer{number}.weight"]), _floats(tensors[f"layer{number}.bias"]))
+            for number in range(count)
         )
         _refuse_misfit(layers)
     except (OSError, ValueError, KeyError, IndexError, TypeError, safetensors.SafetensorError):

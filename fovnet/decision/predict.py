@@ -130,7 +130,7 @@ def _predicted(volume_id: str, path: Path, read: ReadVolume, ensemble: Ensemble)
     try:
         outputs, judge = ensemble.outputs_on(stack), ensemble.judge
         answer = judge.answer(volume_id, str(path), outputs, stack, stack.notes)
-        return AnsweredVolume(answer, stack, judge.raw(outputs), read.source)
+        return AnsweredVolume(answer, stack, judge.probabilities(outputs), read.source)
     except FovnetError as error:
         return AnsweredVolume(refusal(volume_id, str(path), error), source=read.source)
     except Exception as fault:

@@ -198,7 +198,7 @@ def decisions(
             decided = (
                 judge.answer(record.volume_id, record.path, outputs, stack, stack.notes),
                 stack,
-                judge.raw(outputs),
+                judge.probabilities(outputs),
             )
         except Exception as fault:
             yield refusal(record.volume_id, record.path, internal(record.path, fault)), None, None

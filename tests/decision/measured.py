@@ -22,7 +22,9 @@ def stack_of(
 
 
 def known_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> DecidedVolume:
-    return judge.known(outputs, stack, judge.decision(outputs, stack.z_mm, stack.edges_mm))
+    return judge.volume_for_checks(
+        outputs, stack, judge.decision(outputs, stack.z_mm, stack.edges_mm)
+    )
 
 
 def signs_of(judge: Judge, outputs: MemberOutputs, stack: SliceStack) -> Signs:

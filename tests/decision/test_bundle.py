@@ -128,7 +128,7 @@ def test_its_network_says_what_the_ensemble_says(bundle: Path, finished: Path) -
     with torch.inference_mode():
         probabilities = network(str(bundle / "models"))(torch.from_numpy(pixels)[:, None] / 255.0)
     np.testing.assert_allclose(
-        probabilities.numpy(), ensemble.judge.raw(ensemble.outputs(pixels)), atol=1e-6
+        probabilities.numpy(), ensemble.judge.probabilities(ensemble.outputs(pixels)), atol=1e-6
     )
 
 

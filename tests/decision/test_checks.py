@@ -79,7 +79,7 @@ EXAMPLES: dict[str, tuple[Any, Any]] = {
     "template": (True, False),
     "sform-of-ones": (True, False),
     "too-few-slices": (too_few_slices.Slab(4, 9.0), too_few_slices.Slab(5, 2.0)),
-    "out-of-order": (Order(1.5), Order(1.5, shown=False)),
+    "out-of-order": (Order(1.5), Order(1.5, shows_region=False)),
     "flipped": (decision(flipped=True), decision()),
     "turned": (axes(0.05), axes(0.06)),
     "low-confidence": (unsure(), decision()),

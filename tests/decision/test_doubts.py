@@ -24,7 +24,7 @@ from fovnet.decision.checks import (
     unlike_training,
 )
 from fovnet.decision.checks.check import Check
-from fovnet.decision.checks.out_of_order import DISORDERED, Order, disorder, interleaved
+from fovnet.decision.checks.out_of_order import DISORDERED, Order, disorder, interleaved_passes
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.doubts import Doubt, Signs
 from fovnet.decision.doubts import doubts as all_doubts
@@ -272,7 +272,7 @@ def test_a_spine_is_never_answered_beside_a_set_that_is_rather_another(
 def test_nothing_shown_is_reported_and_is_no_doubt_and_noise_needs_no_order() -> None:
     p = np.full((20, len(DEFAULT.classes)), 0.01)
     p[:, -1] = 1 - 0.01 * (len(DEFAULT.classes) - 1)
-    assert codes(decided(p), {out_of_order.CHECK: Order(2.0, 2, shown=False)}) == ["none"]
+    assert codes(decided(p), {out_of_order.CHECK: Order(2.0, 2, shows_region=False)}) == ["none"]
     assert codes(replace(decided(p), set_probability=0.02)) == ["none"]
 
 
@@ -341,7 +341,7 @@ def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_ord
     notices."""
     pixels = scene(seed, slices)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
-    assert (interleaved(pixels), interleaved(acquired)) == (1, 2) and disorder(
+    assert (interleaved_passes(pixels), interleaved_passes(acquired)) == (1, 2) and disorder(
         acquired
     ) < DISORDERED
 

@@ -159,7 +159,7 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
             for slot in (3, 8)
         ]
     np.testing.assert_allclose(
-        ensemble.judge.raw(ensemble.outputs(pixels)), np.mean(each, axis=0), atol=1e-5
+        ensemble.judge.probabilities(ensemble.outputs(pixels)), np.mean(each, axis=0), atol=1e-5
     )
 
 
@@ -171,7 +171,9 @@ def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
     ensembles = [load(folder, "cpu", engine=name) for name in installed()]
     assert len({ensemble.identity for ensemble in ensembles}) == 1
     assert [ensemble.computed_by["name"] for ensemble in ensembles] == installed()
-    first, *others = [ensemble.judge.raw(ensemble.outputs(pixels)) for ensemble in ensembles]
+    first, *others = [
+        ensemble.judge.probabilities(ensemble.outputs(pixels)) for ensemble in ensembles
+    ]
     for raw in others:
         np.testing.assert_allclose(raw, first, atol=1e-4)
 

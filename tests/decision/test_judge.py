@@ -73,13 +73,15 @@ def test_the_members_weights_are_the_rules_and_another_number_is_refused(bodies:
     outputs = seen(bodies(1), 1)
     judge = Judge(DEFAULT, Rule(weights=(0.5, 0.0, 0.5)))
     np.testing.assert_allclose(
-        judge.raw(outputs), (outputs.members[0].astype(float) + outputs.members[2]) / 2, rtol=1e-6
+        judge.probabilities(outputs),
+        (outputs.members[0].astype(float) + outputs.members[2]) / 2,
+        rtol=1e-6,
     )
     np.testing.assert_allclose(
-        Judge(DEFAULT, Rule()).raw(outputs), outputs.members.mean(axis=0, dtype=float)
+        Judge(DEFAULT, Rule()).probabilities(outputs), outputs.members.mean(axis=0, dtype=float)
     )
     with pytest.raises(ModelError, match="weights 2 members, but there are 3"):
-        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).raw(outputs)
+        Judge(DEFAULT, Rule(weights=(0.5, 0.5))).probabilities(outputs)
 
 
 def test_settling_leaves_bodies_answered_and_confidences_honest(bodies: Bodies) -> None:
@@ -239,7 +241,7 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
     assert again.weights == (0.2, 0.3, 0.5)
     arrays = scored.arrays()
     old = ScoredSlices.read({"rows": arrays["rows"], "raw": arrays["raw"]})
-    np.testing.assert_allclose(Judge(DEFAULT, Rule()).raw(old.outputs), arrays["raw"])
+    np.testing.assert_allclose(Judge(DEFAULT, Rule()).probabilities(old.outputs), arrays["raw"])
 
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from fovnet.decision import novelty
 from fovnet.decision.novelty import (
-    KEPT,
     LEAST,
+    MOST_PER_CLASS,
     PER_DIRECTION,
     WIDTH,
     NoveltyReference,
@@ -112,12 +112,12 @@ def test_of_more_validation_slices_than_are_kept_those_kept_are_spread_as_all() 
         np.zeros(0),
         np.zeros(0, dtype=np.int64),
     )
-    all_of_them = np.random.default_rng(1).exponential(size=3 * KEPT)
-    what = calibrate(nothing, all_of_them, np.ones((3 * KEPT, 1)))
-    assert len(what.known) == KEPT
+    all_of_them = np.random.default_rng(1).exponential(size=3 * MOST_PER_CLASS)
+    what = calibrate(nothing, all_of_them, np.ones((3 * MOST_PER_CLASS, 1)))
+    assert len(what.validation_distances) == MOST_PER_CLASS
     shares = np.linspace(0, 1, 21)
     np.testing.assert_allclose(
-        np.quantile(what.known, shares), np.quantile(all_of_them, shares), rtol=0.01
+        np.quantile(what.validation_distances, shares), np.quantile(all_of_them, shares), rtol=0.01
     )
 
 
@@ -125,7 +125,7 @@ def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_say
     """P(share <= a) = a within four standard errors, for each class by itself."""
     what = ready()
     features, truth = slices(7, 8000)
-    shares = what.unusual(what.distances(features), truth.astype(float))
+    shares = what.p_values(what.distances(features), truth.astype(float))
     for column in range(K):
         mine = shares[truth[:, column]]
         for a in (0.01, 0.1, 0.5):
@@ -135,7 +135,7 @@ def test_of_slices_like_the_validation_ones_each_share_is_met_as_often_as_it_say
 
 def test_what_lies_where_nothing_was_seen_is_unusual() -> None:
     what = ready()
-    strange = what.unusual(what.distances(np.full((3, 12), 40.0)), np.eye(K)[[0, 1, 2]])
+    strange = what.p_values(what.distances(np.full((3, 12), 40.0)), np.eye(K)[[0, 1, 2]])
     assert (strange < 0.01).all()
 
 
@@ -157,7 +157,7 @@ def test_what_was_saved_is_loaded_and_answers_alike(tmp_path: Path) -> None:
     asked, truth = slices(3, 40)
     np.testing.assert_allclose(again.distances(asked), what.distances(asked), rtol=1e-4)
     assert again.features == 12
-    shares = [one.unusual(one.distances(asked), truth * 1.0) for one in (again, what)]
+    shares = [one.p_values(one.distances(asked), truth * 1.0) for one in (again, what)]
     np.testing.assert_allclose(*shares, atol=0.01)
 
 
@@ -191,10 +191,10 @@ def test_a_slice_that_is_its_own_reference_has_one_share_however_its_distance_is
         np.zeros(60, dtype=np.int64),
     )
     raw = np.ones((60, 1))
-    shares = what.unusual(known, raw)
+    shares = what.p_values(known, raw)
     np.testing.assert_array_equal(np.sort(shares), np.arange(2, 62) / 61)
     for part in (1 - 1e-5, 1 + 1e-5):
-        np.testing.assert_array_equal(what.unusual(known * part, raw), shares)
+        np.testing.assert_array_equal(what.p_values(known * part, raw), shares)
 
 
 def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
@@ -211,13 +211,13 @@ def test_a_slice_is_held_against_validation_slices_of_its_own_class() -> None:
     near, far = np.linspace(0, 1, 2 * LEAST), np.linspace(0, 10, 2 * LEAST)
     given = np.repeat(np.eye(2), 2 * LEAST, axis=0)
     known = calibrate(nothing, np.concatenate([near, far]), given)
-    head, legs = known.unusual(np.array([2.0, 2.0]), np.eye(2))
+    head, legs = known.p_values(np.array([2.0, 2.0]), np.eye(2))
     assert head == pytest.approx(1 / (2 * LEAST + 1)) and legs == pytest.approx(0.8, abs=0.03)
     few = calibrate(
         nothing,
         np.concatenate([near[: LEAST - 1], far]),
         np.delete(given, slice(LEAST - 1, 2 * LEAST), axis=0),
     )
-    too_few_heads = few.unusual(np.array([2.0]), np.eye(2)[:1])
+    too_few_heads = few.p_values(np.array([2.0]), np.eye(2)[:1])
     # so held against all
     assert too_few_heads == pytest.approx((0.8 * 2 * LEAST + 1) / (3 * LEAST), abs=0.03)

@@ -163,10 +163,10 @@ def test_the_kinds_of_answer_are_all_there(tmp_path):
         told(drawn(seed), signs, RULE, tmp_path).answer for seed in range(12) for signs in SIGNS
     ]
     assert {one.status for one in answers} == {"ok", "partly", "uncertain"}
-    kinds = {(one.told_confidence is None, bool(one.decision.spans)) for one in answers}
+    kinds = {(one.stated_confidence is None, bool(one.decision.spans)) for one in answers}
     assert len(kinds) == 4
     partly = [one for one in answers if one.status == "partly"]
-    assert any(one.told_confidence is not None for one in partly), (
+    assert any(one.stated_confidence is not None for one in partly), (
         "what is unsure is not in the guess"
     )
     assert any({said.answer for said in one.statements} >= {YES, NO} for one in partly)

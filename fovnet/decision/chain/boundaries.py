@@ -28,8 +28,8 @@ class Boundary:
 
 def boundaries(
     states: NDArray[np.int64],
-    agrees: NDArray[np.bool_],
-    crossed: Crossings,
+    label_agrees: NDArray[np.bool_],
+    crossings: Crossings,
     z_mm: Floats,
     edges_mm: Floats,
     chain: tuple[str, ...],
@@ -37,27 +37,30 @@ def boundaries(
 ) -> tuple[Boundary, ...]:
     """The borders of the path `states` (s,), feet to head; the ends of the volume are not borders.
 
-    agrees   (s,) whether the slice's labels agree with the path; a border beside a slice that does not is
+    label_agrees  (s,) whether the slice's labels agree with the path; a border beside a slice that does not is
              left out
-    stretch  factor on the half-widths of the posterior's intervals; each half spans at least SHARE of the way
+    stretch       factor on the half-widths of the posterior's intervals; each half spans at least SHARE of the way
              to the next slice's centre
     """
     names = (NONE, *chain, NONE)
-    found = []
-    for e in (np.flatnonzero((np.diff(states) != 0) & agrees[:-1] & agrees[1:]) + 1).tolist():
-        below, above = int(states[e - 1]), int(states[e])
+    borders = []
+    is_border = (np.diff(states) != 0) & label_agrees[:-1] & label_agrees[1:]
+    for edge in (np.flatnonzero(is_border) + 1).tolist():
+        below = int(states[edge - 1])
+        above = int(states[edge])
         if below == 0:
-            row = crossed.begins[above - 1]
+            log_weights = crossings.begins[above - 1]
         elif above > len(chain):
-            row = crossed.ends[below - 1]
+            log_weights = crossings.ends[below - 1]
         else:
-            row = crossed.borders[below - 1]
-        low, high = interval(row, z_mm)
-        mm = float(edges_mm[e])
-        down, up = SHARE * (mm - z_mm[e - 1]), SHARE * (z_mm[e] - mm)
-        down, up = max(down, stretch * (mm - low)), max(up, stretch * (high - mm))
-        found.append(Boundary(names[below], names[above], mm, float(mm - down), float(mm + up)))
-    return tuple(found)
+            log_weights = crossings.borders[below - 1]
+        low_mm, high_mm = interval(log_weights, z_mm)
+        mm = float(edges_mm[edge])
+        down_mm = max(SHARE * (mm - z_mm[edge - 1]), stretch * (mm - low_mm))
+        up_mm = max(SHARE * (z_mm[edge] - mm), stretch * (high_mm - mm))
+        border = Boundary(names[below], names[above], mm, float(mm - down_mm), float(mm + up_mm))
+        borders.append(border)
+    return tuple(borders)
 
 
 def interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
@@ -67,7 +70,8 @@ def interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
     A border at an edge is taken as uniform between the centres of the two slices, hence the linear
     interpolation.
     """
-    inside = log_weights[1:-1]
-    share = np.concatenate([[0.0], np.cumsum(np.exp(inside - inside.max()))])
-    low, high = np.interp([(1 - SHARE) / 2, (1 + SHARE) / 2], share / share[-1], z_mm)
-    return float(low), float(high)
+    inner_weights = log_weights[1:-1]
+    weights = np.exp(inner_weights - inner_weights.max())
+    share = np.concatenate([[0.0], np.cumsum(weights)])
+    low_mm, high_mm = np.interp([(1 - SHARE) / 2, (1 + SHARE) / 2], share / share[-1], z_mm)
+    return float(low_mm), float(high_mm)

@@ -32,11 +32,13 @@ def observations_of(edges_mm: Floats) -> Floats:
 class ChainModel:
     """The chain of a volume of s slices, from feet to head or, `reversed`, from head to feet.
 
-    fits  (s, n) log-evidence of the rungs       none  (s,) of no rung
-    observations  (s,) that each slice counts as; both are already multiplied by them
-    blank (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less BLANK an
-    observation
-    edges_mm  (s + 1,) ascending, where the slices begin and end          rule   for decoding
+    fits          (s, n) log-evidence of the rungs, already multiplied by the observations
+    none          (s,) of no rung, likewise
+    observations  (s,) that each slice counts as
+    edges_mm      (s + 1,) ascending, where the slices begin and end
+    rule          for decoding
+    blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less
+                  BLANK an observation
     """
 
     fits: Floats
@@ -53,13 +55,13 @@ class ChainModel:
         The share p of the side regions is removed and the rest renormalised.  A slice counts as 1 - p times
         the observations of its height (`observations_of`): one that is all spine is no evidence for any rung.
         """
-        side_regions, rungs, none = smoothed[:, n:-1], smoothed[:, :n], smoothed[:, -1]
-        rest = np.maximum(rungs.sum(axis=1) + none, FLOOR)
+        side_regions = smoothed[:, n:-1]
+        rungs = smoothed[:, :n]
+        none = smoothed[:, -1]
+        total = np.maximum(rungs.sum(axis=1) + none, FLOOR)
         observations = (1.0 - side_regions.sum(axis=1)) * observations_of(edges_mm)
-        log_rungs, log_none = (
-            np.log(np.maximum(rungs / rest[:, None], FLOOR)),
-            np.log(np.maximum(none / rest, FLOOR)),
-        )
+        log_rungs = np.log(np.maximum(rungs / total[:, None], FLOOR))
+        log_none = np.log(np.maximum(none / total, FLOOR))
         blank = log_rungs < log_none[:, None] - BLANK
         fits = observations[:, None] * np.where(blank, log_none[:, None] - BLANK, log_rungs)
         return cls(fits, observations * log_none, observations, edges_mm, rule, blank)
@@ -86,19 +88,18 @@ class ChainModel:
         """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the confidence in
         paths, not their ranking. Heights are scaled by their deviation: for runs that may continue outside
         the volume that is a wider distribution instead."""
-        scale, rule = OBSERVATION_MM / self.rule.evidence_mm, self.rule
-        wider = tuple(
+        scale = OBSERVATION_MM / self.rule.evidence_mm
+        heights = tuple(
             height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale))
-            for height in rule.heights
+            for height in self.rule.heights
         )
-        weaker = replace(rule, border_toll=scale * rule.border_toll, heights=wider)
         return ChainModel(
-            scale * self.fits,
-            scale * self.none,
-            scale * self.observations,
-            self.edges_mm,
-            weaker,
-            self.blank,
+            fits=scale * self.fits,
+            none=scale * self.none,
+            observations=scale * self.observations,
+            edges_mm=self.edges_mm,
+            rule=replace(self.rule, border_toll=scale * self.rule.border_toll, heights=heights),
+            blank=self.blank,
         )
 
     def best(self) -> tuple[NDArray[np.int64], float]:
@@ -107,9 +108,9 @@ class ChainModel:
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
         states, worth = self.ladder.best()
-        on = states[(states >= 1) & (states <= len(self.rule.heights))]
-        if self.rule.heights_for == "presence" and len(on):
-            return replace(self.ladder, heights=()).best((int(on[0]) - 1, int(on[-1]) - 1))
+        rungs = states[(states >= 1) & (states <= len(self.rule.heights))] - 1
+        if self.rule.heights_for == "presence" and len(rungs):
+            return replace(self.ladder, heights=()).best((int(rungs[0]), int(rungs[-1])))
         return states, worth
 
     def misfit(self, states: NDArray[np.int64]) -> float:
@@ -119,6 +120,7 @@ class ChainModel:
         The observations of side region slices count in full: what remains of a clear spine is noise, and
         costs next to nothing.
         """
-        table = np.column_stack([self.none, self.fits, self.none])
-        taken = np.take_along_axis(table, states[:, None], axis=1)[:, 0]
-        return float((table.max(axis=1) - taken).sum() / observations_of(self.edges_mm).sum())
+        evidence = np.column_stack([self.none, self.fits, self.none])
+        evidence_of_path = np.take_along_axis(evidence, states[:, None], axis=1)[:, 0]
+        shortfall = (evidence.max(axis=1) - evidence_of_path).sum()
+        return float(shortfall / observations_of(self.edges_mm).sum())

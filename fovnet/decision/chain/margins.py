@@ -34,22 +34,24 @@ def lit_rows(dark: NDArray[np.bool_]) -> slice:
 
 
 def decide_between_margins(
-    shown: slice, slices: int, decide: Callable[[slice], Decision]
+    rows: slice, slices: int, decide: Callable[[slice], Decision]
 ) -> Decision:
-    """The decision by `decide` on the rows `shown`, for a volume of so many slices; those before and after
+    """The decision by `decide` on the `rows`, for a volume of so many slices; those before and after
     are none with confidence 1.
 
     `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer, and
     padding must not raise its confidence.
     """
-    inner = decide(shown)
-    around = ((shown.start, slices - shown.stop), (0, 0))
-    smoothed, decided = np.pad(inner.smoothed, around), np.pad(inner.decided, around)
-    for outside in (slice(0, shown.start), slice(shown.stop, slices)):
-        smoothed[outside, -1], decided[outside, -1] = 1.0, True
-    confidence = np.pad(inner.confidence, around[0], constant_values=1.0)
+    decision = decide(rows)
+    margins = (rows.start, slices - rows.stop)
+    smoothed = np.pad(decision.smoothed, (margins, (0, 0)))
+    decided = np.pad(decision.decided, (margins, (0, 0)))
+    for margin in (slice(0, rows.start), slice(rows.stop, slices)):
+        smoothed[margin, -1] = 1.0
+        decided[margin, -1] = True
+    confidence = np.pad(decision.confidence, margins, constant_values=1.0)
     spans = tuple(
-        replace(span, first=span.first + shown.start, last=span.last + shown.start)
-        for span in inner.spans
+        replace(span, first=span.first + rows.start, last=span.last + rows.start)
+        for span in decision.spans
     )
-    return replace(inner, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence)
+    return replace(decision, spans=spans, smoothed=smoothed, decided=decided, confidence=confidence)

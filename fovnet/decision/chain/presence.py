@@ -8,8 +8,8 @@ A slice may be labelled with a side region alone, as in a narrow cut-out of the 
 region.  Training splits the target evenly between a side region and a chain region, so that with a share p of
 side regions the chance of a chain label is min(1, 2 (1 - p)): certain at one half, none at 1.
 
-    whole    the probability from the whole body      alone  the largest mean share along so many millimetres
-             of the slices, each by itself
+    whole    the probability from the whole body
+    alone    the largest mean share along so many millimetres of the slices, each by itself
 
 The body model takes slices as independent observations, and is surest where all members err alike along the
 body; the slices alone are not so.  Both enter the calibration (`calibrations.best_line`).
@@ -39,10 +39,10 @@ class Presence:
     whole: Floats
     alone: Floats
 
-    def trusted(self, ordered: float) -> Presence:
+    def discount(self, order_trust: float) -> Presence:
         """The same for a volume whose slices seem less in order (a factor from 0 to 1): nearer to UNKNOWN by
         the whole body."""
-        return Presence(UNKNOWN + ordered * (self.whole - UNKNOWN), self.alone)
+        return Presence(UNKNOWN + order_trust * (self.whole - UNKNOWN), self.alone)
 
 
 def presence(
@@ -51,50 +51,53 @@ def presence(
     """Of each region along `rule.min_extent_mm` or more.
 
     smoothed  (s, k) calibrated and smoothed probabilities: n rungs, side regions, none
-    states    (s,) of the best path of the chain        edges_mm  (s + 1,) where the slices begin and end
+    states    (s,) of the best path of the chain
+    edges_mm  (s + 1,) where the slices begin and end
     A volume lower than that can show any region that fills it.
     """
     height_mm = np.diff(edges_mm)
     least_mm = min(rule.min_extent_mm, float(height_mm.sum()))
-    rungs = _labelled(smoothed, n)
-    chain = ChainModel.of(
-        np.column_stack([rungs, 1.0 - rungs.sum(axis=1)]), n, edges_mm, rule
-    ).believed
+    rungs = _rung_label_probability(smoothed, n)
+    rungs_and_none = np.column_stack([rungs, 1.0 - rungs.sum(axis=1)])
+    chain = ChainModel.of(rungs_and_none, n, edges_mm, rule).believed
     whole = chain.ladder.presence(_below_edges(height_mm[:, None] * ~chain.blank), least_mm, states)
-    sides = smoothed[:, n:-1]
-    beside = [_of_side_region(column, edges_mm, least_mm, rule) for column in sides.T]
-    alone = [
-        _longest_mean(column, height_mm, least_mm) for column in np.column_stack([rungs, sides]).T
+    side_regions = smoothed[:, n:-1]
+    whole_of_sides = [
+        _side_region_presence(column, edges_mm, least_mm, rule) for column in side_regions.T
     ]
-    return Presence(np.append(whole, beside), np.array(alone))
+    alone = [
+        _longest_mean(column, height_mm, least_mm)
+        for column in np.column_stack([rungs, side_regions]).T
+    ]
+    return Presence(np.append(whole, whole_of_sides), np.array(alone))
 
 
-def _labelled(smoothed: Floats, n: int) -> Floats:
+def _rung_label_probability(smoothed: Floats, n: int) -> Floats:
     """(s, n) probability that a slice is labelled with each chain region."""
-    chain = np.column_stack([smoothed[:, :n], smoothed[:, -1:]])
+    rungs_and_none = np.column_stack([smoothed[:, :n], smoothed[:, -1:]])
+    total = np.maximum(rungs_and_none.sum(axis=1, keepdims=True), FLOOR)
     chance = np.minimum(1.0, 2.0 * (1.0 - smoothed[:, n:-1].sum(axis=1)))[:, None]
-    return np.asarray(
-        chance * smoothed[:, :n] / np.maximum(chain.sum(axis=1, keepdims=True), FLOOR)
-    )
+    return np.asarray(chance * smoothed[:, :n] / total)
 
 
-def _of_side_region(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule) -> float:
+def _side_region_presence(share: Floats, edges_mm: Floats, least_mm: float, rule: Rule) -> float:
     """Of a side region with these shares (s,), 0 to 1, of the slices."""
     observations = observations_of(edges_mm) * OBSERVATION_MM / rule.evidence_mm
-    here = observations * np.log(np.maximum(share, FLOOR))
-    not_here = observations * np.log(np.maximum(1.0 - share, FLOOR))
-    seen_mm = (edges_mm - edges_mm[0])[:, None]
-    return float(Ladder(here[:, None], not_here).presence(seen_mm, least_mm)[0])
+    log_shown = observations * np.log(np.maximum(share, FLOOR))
+    log_absent = observations * np.log(np.maximum(1.0 - share, FLOOR))
+    below_edges_mm = (edges_mm - edges_mm[0])[:, None]
+    return float(Ladder(log_shown[:, None], log_absent).presence(below_edges_mm, least_mm)[0])
 
 
 def _longest_mean(share: Floats, height_mm: Floats, least_mm: float) -> float:
     """The largest mean of the shares (s,) along neighbouring slices that are least_mm or more together, no
     more of them than that takes."""
-    at_mm, sums = _below_edges(height_mm), _below_edges(height_mm * share)
-    last = np.searchsorted(at_mm, at_mm[:-1] + least_mm - ROUNDING_MM)
-    first = np.flatnonzero(last < len(at_mm))
+    edge_mm = _below_edges(height_mm)
+    sums = _below_edges(height_mm * share)
+    last = np.searchsorted(edge_mm, edge_mm[:-1] + least_mm - ROUNDING_MM)
+    first = np.flatnonzero(last < len(edge_mm))
     last = last[first]
-    return float(((sums[last] - sums[first]) / (at_mm[last] - at_mm[first])).max())
+    return float(((sums[last] - sums[first]) / (edge_mm[last] - edge_mm[first])).max())
 
 
 def _below_edges(of_slices: Floats) -> Floats:

@@ -51,9 +51,11 @@ class Span:
 class Outline:
     """The labels of a volume without their confidences: cheap, and sufficient for most of tuning.
 
-    smoothed  (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
-        slice
-    states    (s,) of the best path       fit  its worth          chain    the chain that was decoded
+    smoothed  (s, k) calibrated and smoothed probabilities
+    decided   (s, k) bool, the labels of each slice
+    states    (s,) of the best path
+    fit       its worth
+    chain     the chain that was decoded
     """
 
     smoothed: Floats
@@ -67,20 +69,20 @@ class Outline:
 class Decision:
     """The decision on one volume.
 
-    spans       feet to head, chain regions before side regions       boundaries  of the chain, feet to head,
-        with 90 % intervals
-    smoothed    (s, k) calibrated and smoothed probabilities        decided  (s, k) bool, the labels of each
-        slice
-    confidence  (s,) probability of the slice's predicted class     sure     their mean, the volume's
-        confidence, black margins left out
+    spans            feet to head, chain regions before side regions
+    smoothed         (s, k) calibrated and smoothed probabilities
+    decided          (s, k) bool, the labels of each slice
+    confidence       (s,) probability of the slice's predicted class
+    sure             their mean, the volume's confidence, black margins left out
+    flipped_gain     log-evidence for the reversed order over the given one
+    presence         of each region, before calibration
+    boundaries       of the chain, feet to head, with 90 % intervals
     set_probability  that the volume shows the predicted regions, and no others
-    flipped_gain     log-evidence for the reversed order over the given one; flipped  whether it exceeds the
-        rule's
+    flipped          whether `flipped_gain` exceeds the rule's
     misfit           log-evidence per observation that the order of the body costs
-    observations     independent ones, at most one every OBSERVATION_MM
     roughness        difference of neighbouring slices over that of any two; regions are less probable if it
                      or the misfit is above usual
-    presence         of each region, before calibration
+    observations     independent ones, at most one every OBSERVATION_MM
     """
 
     spans: tuple[Span, ...]
@@ -115,46 +117,53 @@ def decide(
     """
     n = len(vocabulary.chain)
     drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed, decided, states, chain = drawn.smoothed, drawn.decided, drawn.states, drawn.chain
-    crossed = chain.believed.ladder.crossings(states)
-    sharpened = temper(probabilities, rule.temperature / SHARPER)[~_void(states, chain.blank)]
-    misfit, rough = chain.misfit(states), roughness(sharpened)
-    over = (
-        chain.reversed
-        if turned is None
-        else outline(turned, -z_mm[::-1], vocabulary, rule, -chain.edges_mm[::-1]).chain
-    )
-    gain = over.ladder.log_weight() - chain.ladder.log_weight(known=states)
-    ordered = _ordered(misfit, rough, rule)
-    trust = ordered * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - gain))
-    believed = _certainty(decided, smoothed[:, n:-1], _shown(crossed.posterior(), chain.blank), n)
-    # upside down is improbable beforehand; before the calibration, which was fitted to values after trust
-    believed[:, :-1] *= trust
-    certainty = recalibrate(believed, shares(smoothed, decided, n), rule.beta)
-    shown = presence(smoothed, states, n, chain.edges_mm, rule).trusted(ordered)
-    decided = _without_guesses(decided, certainty, n)
-    confidence = np.take_along_axis(certainty, predicted_class(decided, n)[:, None], axis=1)[:, 0]
-    spans = _spans(decided, certainty, chain.edges_mm, vocabulary)
-    exactly = _calibrated_set_probability(
-        trust * _set_probability(drawn, decided, crossed.total, n), spans, rule
-    )
-    stands = decided[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
+    smoothed = drawn.smoothed
+    states = drawn.states
+    chain = drawn.chain
+    crossings = chain.believed.ladder.crossings(states)
+    sharpened = temper(probabilities, rule.temperature / SHARPER)
+    volume_roughness = roughness(sharpened[~_is_void(states, chain.blank)])
+    misfit = chain.misfit(states)
+    reversed_chain = chain.reversed
+    if turned is not None:
+        edges_from_head_mm = -chain.edges_mm[::-1]
+        reversed_chain = outline(turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm).chain
+    flipped_gain = reversed_chain.ladder.log_weight() - chain.ladder.log_weight(known=states)
+    order_trust = _order_trust(misfit, volume_roughness, rule)
+    # upside down is improbable beforehand
+    trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - flipped_gain))
+    posterior = _posterior_shown(crossings.posterior(), chain.blank)
+    certainty = _certainty(drawn.decided, smoothed[:, n:-1], posterior, n)
+    # before the calibration, which was fitted to values after trust
+    certainty[:, :-1] *= trust
+    certainty = recalibrate(certainty, shares(smoothed, drawn.decided, n), rule.beta)
+    labels = _drop_guesses(drawn.decided, certainty, n)
+    confidence = np.take_along_axis(certainty, predicted_class(labels, n)[:, None], axis=1)[:, 0]
+    spans = _spans(labels, certainty, chain.edges_mm, vocabulary)
+    set_probability = trust * _set_probability(drawn, labels, crossings.total, n)
+    label_agrees = labels[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
-        tuple(spans),
-        smoothed,
-        decided,
-        confidence,
-        float(confidence.mean()),
-        gain,
-        shown,
-        boundaries(
-            states, stands, crossed, z_mm, chain.edges_mm, vocabulary.chain, rule.interval_stretch
+        spans=tuple(spans),
+        smoothed=smoothed,
+        decided=labels,
+        confidence=confidence,
+        sure=float(confidence.mean()),
+        flipped_gain=flipped_gain,
+        presence=presence(smoothed, states, n, chain.edges_mm, rule).discount(order_trust),
+        boundaries=boundaries(
+            states,
+            label_agrees,
+            crossings,
+            z_mm,
+            chain.edges_mm,
+            chain=vocabulary.chain,
+            stretch=rule.interval_stretch,
         ),
-        exactly,
-        gain > rule.flipped_gain,
-        misfit,
-        rough,
-        _observations(chain.edges_mm),
+        set_probability=_calibrate_set_probability(set_probability, spans, rule),
+        flipped=flipped_gain > rule.flipped_gain,
+        misfit=misfit,
+        roughness=volume_roughness,
+        observations=_observations(chain.edges_mm),
     )
 
 
@@ -168,18 +177,19 @@ def outline(
     """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its smoothed share
     most exceeds its bar; the shares of side regions are removed, the rest renormalised, and the chain decoded
     by the rule's method.  Blank slices within a region are none."""
-    n, edges_mm = len(vocabulary.chain), outer_edges(z_mm, edges_mm)
+    n = len(vocabulary.chain)
+    edges_mm = outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
-    over = smoothed[:, n:-1] - _bars(smoothed, n, rule.side_threshold)
-    stretches = [best_stretch(column * np.diff(edges_mm)) for column in over.T]
+    excess = smoothed[:, n:-1] - _bars(smoothed, n, rule.side_threshold)
+    stretches = [best_stretch(column * np.diff(edges_mm)) for column in excess.T]
     chain = ChainModel.of(smoothed, n, edges_mm, rule)
     states, fit = chain.best()
     decided = np.zeros(smoothed.shape, dtype=bool)
     decided[:, :n] = states[:, None] == np.arange(1, n + 1)
     _place_side_regions(decided, smoothed, stretches, n, rule)
     # a region whose slices are all blank is a guess, and kept
-    seen = (decided[:, :n] & ~chain.blank).any(axis=0)
-    decided[:, :n] &= ~(chain.blank & seen)
+    is_visible = (decided[:, :n] & ~chain.blank).any(axis=0)
+    decided[:, :n] &= ~(chain.blank & is_visible)
     decided[:, -1] = ~decided[:, :-1].any(axis=1)
     return Outline(smoothed, decided, states, fit, chain)
 
@@ -190,11 +200,8 @@ def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
     the rungs share the rest."""
     bars = np.full_like(smoothed[:, n:-1], threshold)
     for side_region in range(bars.shape[1]):
-        np.minimum(
-            bars[:, side_region],
-            np.delete(smoothed, n + side_region, axis=1).max(axis=1),
-            out=bars[:, side_region],
-        )
+        other_share = np.delete(smoothed, n + side_region, axis=1).max(axis=1)
+        bars[:, side_region] = np.minimum(bars[:, side_region], other_share)
     return bars
 
 
@@ -203,24 +210,26 @@ def _observations(edges_mm: Floats) -> float:
     return float(np.round(observations_of(edges_mm).sum(), 6))
 
 
-def _ordered(misfit: float, rough: float, rule: Rule) -> float:
+def _order_trust(misfit: float, volume_roughness: float, rule: Rule) -> float:
     """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above usual, as
     in shuffled slices."""
-    ordered = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
-    return float(ordered * min(1.0, max(0.0, 1.0 - rough) / (1.0 - rule.usual_roughness)))
+    by_misfit = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
+    smoothness = max(0.0, 1.0 - volume_roughness)
+    return float(by_misfit * min(1.0, smoothness / (1.0 - rule.usual_roughness)))
 
 
-def _without_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
+def _drop_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
     """(s, k) the decided labels without chain regions that lie within side regions and have a mean certainty
     below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is removed if the
     regions left would not be neighbours in the order."""
-    kept, within = decided.copy(), np.asarray(decided[:, n:-1].any(axis=1))
+    labels = decided.copy()
+    in_side_region = np.asarray(decided[:, n:-1].any(axis=1))
     for rung in range(n):
         rows = decided[:, rung]
-        if rows.any() and within[rows].all() and certainty[rows, rung].mean() < EVEN:
-            kept[rows, rung] = False
-    stay = np.flatnonzero(kept[:, :n].any(axis=0))
-    return kept if (np.diff(stay) == 1).all() else decided
+        if rows.any() and in_side_region[rows].all() and certainty[rows, rung].mean() < EVEN:
+            labels[rows, rung] = False
+    rungs = np.flatnonzero(labels[:, :n].any(axis=0))
+    return labels if (np.diff(rungs) == 1).all() else decided
 
 
 def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
@@ -230,14 +239,14 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
     If all regions beside a side region were left out, the first factor is 1, as nothing is predicted for the
     chain; if only some were, it is still that of all decoded regions.
     """
-    on = drawn.states[(drawn.states >= 1) & (drawn.states <= n)]
-    between = (int(on[0]) - 1, int(on[-1]) - 1) if len(on) else None
+    rungs = drawn.states[(drawn.states >= 1) & (drawn.states <= n)] - 1
     believed = drawn.chain.believed
-    weight = (
-        believed.ladder.log_weight(between, drawn.states) if between else float(believed.none.sum())
-    )
-    side_region_alone = not decided[:, :n].any() and decided[:, n:-1].any()
-    chance = 1.0 if side_region_alone else np.exp(min(0.0, weight - total))
+    if len(rungs):
+        weight = believed.ladder.log_weight((int(rungs[0]), int(rungs[-1])), drawn.states)
+    else:
+        weight = float(believed.none.sum())
+    is_side_region_alone = not decided[:, :n].any() and decided[:, n:-1].any()
+    chance = 1.0 if is_side_region_alone else np.exp(min(0.0, weight - total))
     doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
     for column, shares in enumerate(doubled.T):
         rows = drawn.decided[:, n + column]
@@ -245,22 +254,19 @@ def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n
     return float(chance)
 
 
-def _calibrated_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
+def _calibrate_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
     """The probability of the set as calibrated on validation volumes; unchanged if nothing is shown."""
-    return (
-        calibrate_by_line(chance, min(span.confidence for span in spans), rule.line)
-        if spans
-        else chance
-    )
+    if not spans:
+        return chance
+    return calibrate_by_line(chance, min(span.confidence for span in spans), rule.line)
 
 
 def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:
     """Shares of the side regions as probabilities: doubled beside another label, tripled beside two, because
     training splits the target of such a slice evenly; at most 1."""
-    there = decided[:, n:-1]
-    labels = (
-        np.column_stack([decided[:, :n].any(axis=1), there]).sum(axis=1, keepdims=True) + ~there
-    )
+    has_side_region = decided[:, n:-1]
+    has_label = np.column_stack([decided[:, :n].any(axis=1), has_side_region])
+    labels = has_label.sum(axis=1, keepdims=True) + ~has_side_region
     return np.asarray(np.minimum(side_regions * labels, 1.0))
 
 
@@ -298,32 +304,35 @@ def _place_side_regions(
             continue
         inside = slice(first, last + 1)
         decided[inside, n + index] = True
-        left = decided[:, :n].copy()
+        chain_labels = decided[:, :n].copy()
         for rung in range(n):
             rows = np.flatnonzero(decided[inside, rung]) + first
             if len(rows) and smoothed[rows, rung].mean() < rule.chain_share_in_side:
-                left[rows, rung] = False
-        if (np.diff(np.flatnonzero(left.any(axis=1))) == 1).all():
-            decided[:, :n] = left
+                chain_labels[rows, rung] = False
+        if (np.diff(np.flatnonzero(chain_labels.any(axis=1))) == 1).all():
+            decided[:, :n] = chain_labels
 
 
-def _void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _is_void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(s,) whether each slice is blank on its own rung."""
     rung = np.clip(states - 1, 0, blank.shape[1] - 1)
     return np.asarray(blank[np.arange(len(states)), rung] & (states == rung + 1))
 
 
-def _shown(held: Floats, blank: NDArray[np.bool_]) -> Floats:
+def _posterior_shown(posterior: Floats, blank: NDArray[np.bool_]) -> Floats:
     """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on which it is
     blank goes to none."""
-    shown = held[:, :-1] * ~blank
-    return np.column_stack([shown, held[:, -1] + (held[:, :-1] - shown).sum(axis=1)])
+    rungs = posterior[:, :-1] * ~blank
+    none = posterior[:, -1] + (posterior[:, :-1] - rungs).sum(axis=1)
+    return np.column_stack([rungs, none])
 
 
-def _certainty(decided: NDArray[np.bool_], side_regions: Floats, sure: Floats, n: int) -> Floats:
+def _certainty(
+    decided: NDArray[np.bool_], side_regions: Floats, posterior: Floats, n: int
+) -> Floats:
     """(s, k) probability that a slice shows each class: the chain's posterior, and the side regions'
     shares."""
-    return np.column_stack([sure[:, :n], _doubled(decided, side_regions, n), sure[:, n]])
+    return np.column_stack([posterior[:, :n], _doubled(decided, side_regions, n), posterior[:, n]])
 
 
 def _spans(
@@ -333,25 +342,23 @@ def _spans(
     for column, region in enumerate(vocabulary.classes[:-1]):
         rows = np.flatnonzero(decided[:, column])
         for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
-            if len(run):
-                first, last = int(run[0]), int(run[-1])
-                levels = (
-                    _levels(decided[run], np.diff(edges_mm)[run], vocabulary)
-                    if region in vocabulary.side_regions
-                    else ()
-                )
-                confidence = float(certainty[run, column].mean())
-                spans.append(
-                    Span(
-                        region,
-                        first,
-                        last,
-                        float(edges_mm[first]),
-                        float(edges_mm[last + 1]),
-                        confidence,
-                        levels,
-                    )
-                )
+            if not len(run):
+                continue
+            first = int(run[0])
+            last = int(run[-1])
+            levels: tuple[str, ...] = ()
+            if region in vocabulary.side_regions:
+                levels = _levels(decided[run], np.diff(edges_mm)[run], vocabulary)
+            span = Span(
+                region=region,
+                first=first,
+                last=last,
+                from_mm=float(edges_mm[first]),
+                to_mm=float(edges_mm[last + 1]),
+                confidence=float(certainty[run, column].mean()),
+                levels=levels,
+            )
+            spans.append(span)
     return spans
 
 
@@ -364,26 +371,24 @@ def _levels(
     for column, level in enumerate(vocabulary.levels):
         if level:
             crossed_mm[level] += float(height_mm[decided[:, column]].sum())
-    return tuple(
-        level
-        for level, mm in crossed_mm.items()
-        if mm >= min(LEVEL_MM, LEVEL_SHARE * height_mm.sum()) and mm > 0
-    )
+    least_mm = min(LEVEL_MM, LEVEL_SHARE * height_mm.sum())
+    return tuple(level for level, mm in crossed_mm.items() if mm >= least_mm and mm > 0)
 
 
 def edges(z_mm: Floats) -> tuple[Floats, Floats]:
     """Lower and upper end (s,) of every cut: half-way to its neighbours; the two outermost cuts are
     symmetric, and a single one is 1 mm."""
-    half = np.diff(z_mm) / 2 if len(z_mm) > 1 else np.array([0.5])
-    below, above = np.concatenate([half[:1], half]), np.concatenate([half, half[-1:]])
     if len(z_mm) == 1:
-        below = above = half
-    return z_mm - below, z_mm + above
+        return z_mm - 0.5, z_mm + 0.5
+    half_mm = np.diff(z_mm) / 2
+    below_mm = np.concatenate([half_mm[:1], half_mm])
+    above_mm = np.concatenate([half_mm, half_mm[-1:]])
+    return z_mm - below_mm, z_mm + above_mm
 
 
-def outer_edges(z_mm: Floats, known_mm: Floats | None = None) -> Floats:
-    """(s + 1,) where the cuts begin and end, feet to head: `known_mm` if given, else by `edges`."""
-    if known_mm is not None:
-        return known_mm
+def outer_edges(z_mm: Floats, edges_mm: Floats | None = None) -> Floats:
+    """(s + 1,) where the cuts begin and end, feet to head: `edges_mm` if given, else by `edges`."""
+    if edges_mm is not None:
+        return edges_mm
     lower, upper = edges(z_mm)
     return np.append(lower, upper[-1])

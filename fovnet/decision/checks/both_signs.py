@@ -8,9 +8,9 @@ from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
-def measure(known: DecidedVolume) -> bool:
+def measure(volume: DecidedVolume) -> bool:
     """Whether they do."""
-    return known.stack.has_both_signs
+    return volume.stack.has_both_signs
 
 
 def sentences(both_signs: bool, rule: Rule) -> Iterator[str]:

@@ -24,13 +24,16 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class DecidedVolume:
-    """What is known of a decided volume: all that a check may measure.
+    """A decided volume: all that a check may measure.
 
-    classes      (k,) their names                       members  (p, s, k) each network's probabilities
-    weights      (p,) of the members in their mean      raw      (s, k) this mean
-    unusual      (s,) share of validation slices at least as unusual; None without a novelty reference
-    brightened   (s, k) the mean on dark slices that were brightened, NaN on others; None if there are none
-    orientation  the network for the body's orientation; None if the ensemble has none
+    classes        (k,) their names
+    members        (p, s, k) each network's probabilities
+    weights        (p,) of the members in their mean
+    probabilities  (s, k) this mean
+    p_values       (s,) share of validation slices at least as unusual; None without a novelty reference
+    brightened_probabilities
+                   (s, k) the mean on dark slices that were brightened, NaN on others; None if there are none
+    orientation    the network for the body's orientation; None if the ensemble has none
     """
 
     stack: SliceStack
@@ -38,9 +41,9 @@ class DecidedVolume:
     classes: tuple[str, ...]
     members: NDArray[np.float32]
     weights: Floats
-    raw: Floats
-    unusual: Floats | None = None
-    brightened: Floats | None = None
+    probabilities: Floats
+    p_values: Floats | None = None
+    brightened_probabilities: Floats | None = None
     orientation: Orientation | None = None
 
 
@@ -49,9 +52,9 @@ class StatedRegion:
     """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is
     most probable, and the probability that it is shown."""
 
-    shown: bool
+    is_shown: bool
     rows: NDArray[np.bool_]
-    chance: float
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,9 @@ class Concern(Generic[Value]):
     status: str = "partly or uncertain"
 
 
-WHOLE = Concern[Any]("every region", lambda value, rule, about: True, "uncertain")
-ABSENCE = Concern[Any]("regions not shown", lambda value, rule, about: not about.shown)
-EXTENTS = Concern[Any]("extents alone", lambda value, rule, about: False, "any")
+WHOLE = Concern[Any]("every region", lambda value, rule, region: True, "uncertain")
+ABSENCE = Concern[Any]("regions not shown", lambda value, rule, region: not region.is_shown)
+EXTENTS = Concern[Any]("extents alone", lambda value, rule, region: False, "any")
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,9 @@ class Reason:
 class Code:
     """A stable code, as in spans.tsv, with its words for people.
 
-    words   a short form for tables                 meaning, to_try  clauses without a full stop
-    status  of the volumes that have the code: ok, uncertain, refused
+    words            a short form for tables
+    meaning, to_try  clauses without a full stop
+    status           of the volumes that have the code: ok, uncertain, refused
     """
 
     code: str

@@ -22,10 +22,10 @@ def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One for each span that is less probable than LIKELY."""
     for span in decision.spans:
         if span.confidence < LIKELY:
-            percent, wanted = below(span.confidence, LIKELY)
+            percent, bar = below(span.confidence, LIKELY)
             yield Reason(
                 f"many of the slices called {span.region} may show something else",
-                f"{percent} of the slices called {span.region} are expected to show it, at least {wanted} "
+                f"{percent} of the slices called {span.region} are expected to show it, at least {bar} "
                 "wanted",
             )
 
@@ -33,10 +33,10 @@ def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
 def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
     """One if the volume's confidence is below the bar."""
     if decision.sure < rule.min_confidence:
-        percent, wanted = below(decision.sure, rule.min_confidence)
+        percent, bar = below(decision.sure, rule.min_confidence)
         yield Reason(
             "where regions begin and end is not sure",
-            f"confidence {percent}, at least {wanted} wanted",
+            f"confidence {percent}, at least {bar} wanted",
         )
 
 

@@ -13,33 +13,33 @@ from fovnet.decision.rule import Rule
 from fovnet.maths.agreement import agreement
 
 
-def measure(known: DecidedVolume) -> Floats:
+def measure(volume: DecidedVolume) -> Floats:
     """(s,) agreement of the members on each slice, 0 to 1."""
-    return agreement(known.members, known.weights)
+    return agreement(volume.members, volume.weights)
 
 
-def fit(seen: Sequence[Floats]) -> float:
+def fit(agreements: Sequence[Floats]) -> float:
     """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too few."""
-    return floor(np.array([float(one.mean()) for one in seen]))
+    return floor(np.array([float(slice_agreement.mean()) for slice_agreement in agreements]))
 
 
-def sentences(agreed: Floats, rule: Rule) -> Iterator[Reason]:
+def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
     """One if the mean over the slices is below the bar."""
-    mean = float(agreed.mean())
+    mean = float(slice_agreement.mean())
     if mean < rule.least_agreement:
-        percent, wanted = below(mean, rule.least_agreement, 1)
+        percent, bar = below(mean, rule.least_agreement, 1)
         yield Reason(
             "the networks disagree about what the slices show",
-            f"agreement {percent}, at least {wanted} wanted",
+            f"agreement {percent}, at least {bar} wanted",
         )
 
 
-def disagree_there(agreed: Floats, rule: Rule, about: StatedRegion) -> bool:
+def disagree_there(slice_agreement: Floats, rule: Rule, region: StatedRegion) -> bool:
     """Whether the region is in the answer, and the mean over its slices is below the bar.
 
     What is not shown is sure in spite of it: of 45 such statements on 439 simulated volumes 44 were right.
     """
-    return about.shown and float(agreed[about.rows].mean()) < rule.least_agreement
+    return region.is_shown and float(slice_agreement[region.rows].mean()) < rule.least_agreement
 
 
 CHECK = Check(

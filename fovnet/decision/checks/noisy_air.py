@@ -8,9 +8,9 @@ from fovnet.decision.checks.check import WHOLE, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
-def measure(known: DecidedVolume) -> bool:
+def measure(volume: DecidedVolume) -> bool:
     """Whether noise was made black."""
-    return known.stack.noise_blackened
+    return volume.stack.noise_blackened
 
 
 def sentences(blackened: bool, rule: Rule) -> Iterator[str]:

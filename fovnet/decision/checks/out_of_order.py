@@ -24,48 +24,48 @@ BLOCKS = 16  # slices are compared as 16 x 16 block means, in which noise has av
 
 @dataclass(frozen=True)
 class Order:
-    """The order of a volume's slices; `shown`: whether they show a region, as noise has no order."""
+    """The order of a volume's slices; `shows_region`: whether they show a region, as noise has no order."""
 
     disorder: float
     passes: int = 1
-    shown: bool = True
+    shows_region: bool = True
 
 
-def measure(known: DecidedVolume) -> Order:
+def measure(volume: DecidedVolume) -> Order:
     """Passes are looked for between black margins."""
-    pixels = known.stack.pixels
+    pixels = volume.stack.pixels
     return Order(
         disorder(pixels),
-        interleaved(pixels[lit_rows(air_slices(pixels))]),
-        bool(known.decision.spans),
+        interleaved_passes(pixels[lit_rows(air_slices(pixels))]),
+        bool(volume.decision.spans),
     )
 
 
 def sentences(order: Order, rule: Rule) -> Iterator[str]:
     """One if a region is shown, and slices are shuffled or interleaved."""
-    if order.shown and order.disorder > DISORDERED:
+    if order.shows_region and order.disorder > DISORDERED:
         yield "neighbouring slices do not resemble each other: they may be in the wrong order"
-    elif order.shown and order.passes > 1:
+    elif order.shows_region and order.passes > 1:
         acquired = f"as they were acquired, in {order.passes} interleaved passes"
         yield f"slices seem to lie {acquired}, and not in their order"
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
     """Dissimilarity of neighbouring slices (s, side, side), each with brightness and contrast normalised."""
-    return neighbour_ratio(_standardised(pixels))
+    return neighbour_ratio(_block_means(pixels))
 
 
-def interleaved(pixels: NDArray[np.uint8]) -> int:
+def interleaved_passes(pixels: NDArray[np.uint8]) -> int:
     """The passes of slices (s, side, side) that seem to be stored as they were acquired; else 1."""
-    return passes(_standardised(pixels))
+    return passes(_block_means(pixels))
 
 
-def _standardised(pixels: NDArray[np.uint8]) -> Floats:
+def _block_means(pixels: NDArray[np.uint8]) -> Floats:
     """(s, 256) block means of slices, with brightness and contrast of each slice normalised."""
     s, side, _ = pixels.shape
     block = side // BLOCKS
-    kept = pixels[:, : block * BLOCKS, : block * BLOCKS]
-    means = kept.reshape(s, BLOCKS, block, BLOCKS, block).mean(axis=(2, 4)).reshape(s, -1)
+    cropped = pixels[:, : block * BLOCKS, : block * BLOCKS]
+    means = cropped.reshape(s, BLOCKS, block, BLOCKS, block).mean(axis=(2, 4)).reshape(s, -1)
     means = means - means.mean(axis=1, keepdims=True)
     return np.asarray(means / np.maximum(means.std(axis=1, keepdims=True), 1.0))
 

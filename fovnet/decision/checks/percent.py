@@ -11,10 +11,11 @@ def below(share: float, bar: float, digits: int = 0) -> tuple[str, str]:
     If both would read the same, they get one more decimal where needed, the share rounded down and the bar
     up: 69.9% and 70%.
     """
-    percent, wanted = f"{share:.{digits}%}", f"{bar:.{digits}%}"
-    if percent != wanted:
-        return percent, wanted
-    finer = 10 ** (digits + 3)
+    percent = f"{share:.{digits}%}"
+    bar_percent = f"{bar:.{digits}%}"
+    if percent != bar_percent:
+        return percent, bar_percent
+    scale = 10 ** (digits + 3)
     if round(bar, digits + 2) != bar:
-        wanted = f"{math.ceil(round(finer * bar, 6)) / finer:.{digits + 1}%}"
-    return f"{math.floor(finer * share) / finer:.{digits + 1}%}", wanted
+        bar_percent = f"{math.ceil(round(scale * bar, 6)) / scale:.{digits + 1}%}"
+    return f"{math.floor(scale * share) / scale:.{digits + 1}%}", bar_percent

@@ -36,9 +36,9 @@ SURE = 0.99  # probability of a region from which on it is a body's in spite of 
 Floats32 = NDArray[np.float32]
 
 
-def measure(known: DecidedVolume) -> bool:
+def measure(volume: DecidedVolume) -> bool:
     """Whether a region is shown, and the picture resembles a phantom."""
-    return bool(known.decision.spans) and resembles_phantom(known.stack.pixels)
+    return bool(volume.decision.spans) and resembles_phantom(volume.stack.pixels)
 
 
 def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
@@ -47,27 +47,32 @@ def sentences(resembles: bool, rule: Rule) -> Iterator[str]:
         yield "looks like a phantom: smooth inside as water is, or round as a bottle"
 
 
-def hardly_sure(resembles: bool, rule: Rule, about: StatedRegion) -> bool:
+def hardly_sure(resembles: bool, rule: Rule, region: StatedRegion) -> bool:
     """Whether the region is in the answer, and less probable than SURE."""
-    return about.shown and about.chance < SURE
+    return region.is_shown and region.probability < SURE
 
 
 def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
     """Whether slices (s, 128, 128) show a phantom rather than a body; False where too little is shown to
     tell."""
-    lit = np.flatnonzero((pixels >= SIGNAL).sum(axis=(1, 2)) >= LEAST_PIXELS)
-    if not len(lit):
+    signal_slices = np.flatnonzero((pixels >= SIGNAL).sum(axis=(1, 2)) >= LEAST_PIXELS)
+    if not len(signal_slices):
         return False
-    chosen = lit[np.unique(np.linspace(0, len(lit) - 1, LOOKED_AT).round().astype(int))]
-    shown = ndimage.uniform_filter(pixels[chosen].astype(np.float32), (1, 3, 3))
-    outlines = np.stack([ndimage.binary_fill_holes(plane > SIGNAL) for plane in shown])
-    whole = np.array([lies_within(one) for one in outlines])
-    if 2 * whole.sum() <= len(whole):
+    rows = signal_slices[
+        np.unique(np.linspace(0, len(signal_slices) - 1, LOOKED_AT).round().astype(int))
+    ]
+    planes = ndimage.uniform_filter(pixels[rows].astype(np.float32), (1, 3, 3))
+    outlines = np.stack([ndimage.binary_fill_holes(plane > SIGNAL) for plane in planes])
+    is_within = np.array([lies_within(outline) for outline in outlines])
+    if 2 * is_within.sum() <= len(is_within):
         return False
-    rough = roughness(shown[whole], outlines[whole])
-    rough = rough[np.isfinite(rough)]
-    is_smooth = rough.size > 0 and float(np.median(rough)) < SMOOTH
-    return is_smooth or float(np.median([roundness(one) for one in outlines[whole]])) >= ROUND
+    roughness_of_slices = roughness(planes[is_within], outlines[is_within])
+    roughness_of_slices = roughness_of_slices[np.isfinite(roughness_of_slices)]
+    is_smooth = roughness_of_slices.size > 0 and float(np.median(roughness_of_slices)) < SMOOTH
+    return (
+        is_smooth
+        or float(np.median([roundness(outline) for outline in outlines[is_within]])) >= ROUND
+    )
 
 
 def lies_within(outline: NDArray[np.bool_]) -> bool:
@@ -75,16 +80,18 @@ def lies_within(outline: NDArray[np.bool_]) -> bool:
     return not (outline[[0, -1]].any() or outline[:, [0, -1]].any())
 
 
-def roughness(shown: Floats32, outlines: NDArray[np.bool_]) -> Floats32:
+def roughness(planes: Floats32, outlines: NDArray[np.bool_]) -> Floats32:
     """(s,) of slices (s, i, j) inside their outlines; NaN where these are smaller than LEAST_PIXELS."""
     inside = ndimage.minimum_filter(outlines, (1, 2 * RIM + 1, 2 * RIM + 1)).astype(np.float32)
-    near = ndimage.uniform_filter(inside, (1, WIDE, WIDE))
-    about = ndimage.uniform_filter(shown * inside, (1, WIDE, WIDE)) / np.maximum(near, 1e-6)
+    weight_about = ndimage.uniform_filter(inside, (1, WIDE, WIDE))
+    mean_about = ndimage.uniform_filter(planes * inside, (1, WIDE, WIDE)) / np.maximum(
+        weight_about, 1e-6
+    )
     count = inside.sum(axis=(1, 2))
-    squares = (np.square(shown - about) * inside).sum(axis=(1, 2))
-    mean = (shown * inside).sum(axis=(1, 2)) / np.maximum(count, 1)
-    rough = np.sqrt(squares / np.maximum(count, 1)) / np.maximum(mean, 1)
-    return np.where(count < LEAST_PIXELS, np.float32(np.nan), rough)
+    squares = (np.square(planes - mean_about) * inside).sum(axis=(1, 2))
+    mean = (planes * inside).sum(axis=(1, 2)) / np.maximum(count, 1)
+    share = np.sqrt(squares / np.maximum(count, 1)) / np.maximum(mean, 1)
+    return np.where(count < LEAST_PIXELS, np.float32(np.nan), share)
 
 
 def roundness(outline: NDArray[np.bool_]) -> float:

@@ -8,9 +8,9 @@ from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
-def measure(known: DecidedVolume) -> bool:
+def measure(volume: DecidedVolume) -> bool:
     """Whether it is."""
-    return known.stack.has_sform_of_ones
+    return volume.stack.has_sform_of_ones
 
 
 def sentences(of_ones: bool, rule: Rule) -> Iterator[str]:

@@ -8,9 +8,9 @@ from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import Rule
 
 
-def measure(known: DecidedVolume) -> bool:
+def measure(volume: DecidedVolume) -> bool:
     """Whether heights are in a template's coordinates."""
-    return known.stack.in_template
+    return volume.stack.in_template
 
 
 def sentences(in_template: bool, rule: Rule) -> Iterator[str]:

@@ -10,15 +10,17 @@ from fovnet.decision.dark_slices import HiddenRegion, hidden_region
 from fovnet.decision.rule import Rule
 
 
-def measure(known: DecidedVolume) -> HiddenRegion | None:
+def measure(volume: DecidedVolume) -> HiddenRegion | None:
     """What slices that are decided to be none show when brightened.
 
     None if nothing, or if none of them is dark.
     """
-    if known.brightened is None:
+    if volume.brightened_probabilities is None:
         return None
-    nothing = known.decision.decided[:, -1]
-    return hidden_region(nothing, known.brightened, known.stack.edges_mm, known.classes)
+    nothing = volume.decision.decided[:, -1]
+    return hidden_region(
+        nothing, volume.brightened_probabilities, volume.stack.edges_mm, volume.classes
+    )
 
 
 def sentences(hidden: HiddenRegion, rule: Rule) -> Iterator[str]:

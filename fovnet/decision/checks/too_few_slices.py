@@ -27,10 +27,10 @@ class Slab:
     observations: float
 
 
-def measure(known: DecidedVolume) -> Slab:
+def measure(volume: DecidedVolume) -> Slab:
     """The slab that was decided on."""
-    cuts = len(known.decision.confidence)
-    return Slab(min(cuts, known.stack.counted_slices or cuts), known.decision.observations)
+    cuts = len(volume.decision.confidence)
+    return Slab(min(cuts, volume.stack.counted_slices or cuts), volume.decision.observations)
 
 
 def sentences(slab: Slab, rule: Rule) -> Iterator[str]:

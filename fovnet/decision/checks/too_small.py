@@ -15,9 +15,9 @@ SMALLER = 0.75
 people's size, were labelled spine with high confidence."""
 
 
-def measure(known: DecidedVolume) -> float:
+def measure(volume: DecidedVolume) -> float:
     """The picture's largest extent along an axis, in mm."""
-    return max(extents_mm(known.stack))
+    return max(extents_mm(volume.stack))
 
 
 def fit(extents_mm: Sequence[float]) -> float:

@@ -28,20 +28,20 @@ class Axes:
     stated: bool = True
 
 
-def measure(known: DecidedVolume) -> Axes | None:
+def measure(volume: DecidedVolume) -> Axes | None:
     """None if no region is shown, the volume is too thin to tell, or the ensemble has no network for it."""
-    if known.orientation is None or not known.decision.spans:
+    if volume.orientation is None or not volume.decision.spans:
         return None
-    bearing = known.orientation.bearing(known.stack)
-    return None if bearing is None else Axes(bearing, states_axes(known.stack))
+    bearing = volume.orientation.bearing(volume.stack)
+    return None if bearing is None else Axes(bearing, states_axes(volume.stack))
 
 
-def fit(seen: Sequence[Axes]) -> float:
+def fit(axes_of_volumes: Sequence[Axes]) -> float:
     """The probability that FALSE_ALARMS of the volumes whose headers state their axes fall below.
 
     At most MOST_UPRIGHT; 0 if there are too few.
     """
-    uprights = np.array([one.bearing.upright for one in seen if one.stated])
+    uprights = np.array([axes.bearing.upright for axes in axes_of_volumes if axes.stated])
     return min(MOST_UPRIGHT, floor(uprights, FALSE_ALARMS))
 
 
@@ -49,12 +49,12 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
     """One below the bar."""
     upright = axes.bearing.upright
     if upright < rule.least_upright:
-        percent, wanted = below(upright, rule.least_upright, 1)
+        percent, bar = below(upright, rule.least_upright, 1)
         share = percent if upright >= FAINT else f"under {FAINT:.1%}"
         yield Reason(
             "its axes look wrong: judging by the picture, slices do not run from feet to head, as the header "
-            f"has it, but from {axes.bearing.rather}",
-            f"{share} that slices run from feet to head, at least {wanted} wanted",
+            f"has it, but from {axes.bearing.direction}",
+            f"{share} that slices run from feet to head, at least {bar} wanted",
         )
 
 

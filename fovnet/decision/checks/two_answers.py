@@ -23,25 +23,25 @@ class Rivals:
     pairs: tuple[tuple[str, str], ...]
 
 
-def measure(known: DecidedVolume) -> Rivals:
+def measure(volume: DecidedVolume) -> Rivals:
     """The pairs, feet to head; one for each span that has a rival."""
-    return rivals(known.decision, known.classes)
+    return rivals(volume.decision, volume.classes)
 
 
 def rivals(decision: Decision, classes: Sequence[str]) -> Rivals:
     """Of a decision with these classes."""
     pairs = []
     for span in decision.spans:
-        mine, rival, other = _second(decision, span, classes)
-        if other >= NEAR * mine:
+        own_probability, rival, rival_probability = _second(decision, span, classes)
+        if rival_probability >= NEAR * own_probability:
             pairs.append((span.region, rival))
     return Rivals(decision.sure, tuple(pairs))
 
 
-def sentences(found: Rivals, rule: Rule) -> Iterator[str]:
+def sentences(volume_rivals: Rivals, rule: Rule) -> Iterator[str]:
     """One for each pair, if the volume's confidence is below its bar."""
-    if found.sure < rule.min_confidence:
-        for region, rival in found.pairs:
+    if volume_rivals.sure < rule.min_confidence:
+        for region, rival in volume_rivals.pairs:
             yield f"two answers are nearly equal: {region} or {rival}"
 
 
@@ -50,10 +50,10 @@ def _second(decision: Decision, span: Span, classes: Sequence[str]) -> tuple[flo
     and its mean probability."""
     rows = slice(span.first, span.last + 1)
     means = decision.smoothed[rows].mean(axis=0)
-    own = float(means[classes.index(span.region)])
-    others = np.where(decision.decided[rows].any(axis=0), -1.0, means)
-    at = int(others.argmax())
-    return own, classes[at], float(others[at])
+    own_probability = float(means[classes.index(span.region)])
+    other_means = np.where(decision.decided[rows].any(axis=0), -1.0, means)
+    rival = int(other_means.argmax())
+    return own_probability, classes[rival], float(other_means[rival])
 
 
 CHECK = Check(

@@ -27,25 +27,25 @@ class Novelty:
     slices: Floats
 
 
-def measure(known: DecidedVolume) -> Novelty | None:
+def measure(volume: DecidedVolume) -> Novelty | None:
     """None if the ensemble has no novelty reference."""
-    if known.unusual is None:
+    if volume.p_values is None:
         return None
-    return Novelty(novelty.volume_novelty(known.unusual, known.raw), known.unusual)
+    return Novelty(novelty.volume_novelty(volume.p_values, volume.probabilities), volume.p_values)
 
 
-def fit(seen: Sequence[Novelty]) -> float:
+def fit(novelties: Sequence[Novelty]) -> float:
     """The share that few unseen volumes fall below, if they are like these; 0 if these are too few."""
-    return floor(np.array([one.volume for one in seen]))
+    return floor(np.array([novelty_of_volume.volume for novelty_of_volume in novelties]))
 
 
-def sentences(seen: Novelty, rule: Rule) -> Iterator[Reason]:
+def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
     """One below the bar."""
-    if seen.volume < rule.least_novelty:
-        share, wanted = below(seen.volume, rule.least_novelty, 1)
+    if volume_novelty.volume < rule.least_novelty:
+        share, bar = below(volume_novelty.volume, rule.least_novelty, 1)
         yield Reason(
             "unlike most of what the networks know",
-            f"{share} of the validation slices are as unusual, at least {wanted} wanted",
+            f"{share} of the validation slices are as unusual, at least {bar} wanted",
         )
 
 

@@ -56,7 +56,7 @@ def settle_anew(
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned on more
     people than these."""
-    given = [judge.raw(one.outputs) for one in volumes]
+    given = [judge.probabilities(one.outputs) for one in volumes]
     temperature = best_temperature(given, [one.truth for one in volumes])
     judge = replace(judge, rule=replace(judge.rule, temperature=temperature))
     return settle(

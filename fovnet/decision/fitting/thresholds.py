@@ -114,7 +114,7 @@ def _signs(one: LabelledVolume, decision: Decision, judge: Judge) -> Signs:
     has never counted what these two withhold.
     """
     cuts = replace(one.stack, counted=None, counted_slices=None)
-    values = measure_signs(judge.known(one.outputs, cuts, decision)).values
+    values = measure_signs(judge.volume_for_checks(one.outputs, cuts, decision)).values
     return Signs({code: value for code, value in values.items() if code != phantom.CHECK.code})
 
 

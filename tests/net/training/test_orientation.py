@@ -74,7 +74,7 @@ def test_bodies_not_learned_from_are_found_to_lie_as_they_do(
         bearing_of(known[1].turns(shown(np.ascontiguousarray(turned(body(seed))))[None])[0])
         for seed in (101, 102, 103)
     ]
-    assert [one.rather for one in bearings] == [runs] * 3
+    assert [one.direction for one in bearings] == [runs] * 3
     assert all((one.upright > 0.5) == (runs == "feet to head") for one in bearings)
 
 
@@ -143,4 +143,4 @@ def test_a_bearing_adds_up_the_turns_that_run_the_same_way() -> None:
     p[np.flatnonzero(ALONG == 3)] = 0.3, 0.1, 0.1, 0.1
     bearing = bearing_of(np.log(p))
     assert bearing.upright == pytest.approx(0.4, abs=1e-6)
-    assert bearing.rather == RUNS[3]
+    assert bearing.direction == RUNS[3]
