@@ -271,10 +271,11 @@ class Adaptation:
         """The answers on the volumes of these subjects, counted against their labels; by volume_id."""
         view, vocabulary, found = self.view(test=subjects), self.run.vocabulary, []
         index = {record.volume_id: at for at, record in enumerate(view.records)}
-        for given, stack, raw in decisions(view, scored, "test", judge):
-            body = answer_facts(given, stack, raw, vocabulary)
-            if raw is not None:
-                found.append(tally(case_of(view, index[given.volume_id], body), vocabulary))
+        for volume in decisions(view, scored, "test", judge):
+            body = answer_facts(volume.answer, volume.stack, volume.raw, vocabulary)
+            if volume.raw is not None:
+                case = case_of(view, index[volume.answer.volume_id], body)
+                found.append(tally(case, vocabulary))
         return sorted(found, key=lambda one: one.case.volume_id)
 
 

@@ -43,11 +43,14 @@ def decided(run: Run) -> Decided:
     said: list[TableRows] = []
     judge = ModelFolder(results.ensemble).judge(vocabulary=run.vocabulary)
     begin_decisions(results)
-    for given, stack, raw in decisions(pack, run.scored, "test", judge):
-        body, its = answer_facts(given, stack, raw, run.vocabulary), table_rows(given, stack)
-        said.append(TableRows.of(body | {"rows": its}))
-        rows += its
-        write_json(results.decisions / f"{given.volume_id}.json", body, settings=options, seed=seed)
+    for volume in decisions(pack, run.scored, "test", judge):
+        answer, stack = volume.answer, volume.stack
+        body = answer_facts(answer, stack, volume.raw, run.vocabulary)
+        volume_rows = table_rows(answer, stack)
+        said.append(TableRows.of(body | {"rows": volume_rows}))
+        rows += volume_rows
+        path = results.decisions / f"{answer.volume_id}.json"
+        write_json(path, body, settings=options, seed=seed)
     if judge.rule.by_region:
         write_answers(results.decisions, run.vocabulary.classes[:-1], said)
     table, volumes = (

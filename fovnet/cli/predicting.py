@@ -196,7 +196,7 @@ def _kept(
     for volume_id, source in named:
         beside = predictions.beside(volume_id, pictures, pages)
         found[volume_id] = earlier_rows(
-            folder, volume_id, source, identity, beside=beside, faces=faces
+            folder, volume_id, source, identity, further_files=beside, faces=faces
         )
     kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
     if kept:

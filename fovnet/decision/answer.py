@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from fovnet.errors import FovnetError
 from fovnet.regions import Vocabulary
 from fovnet.volume.slices.stack import SliceStack
 
+if TYPE_CHECKING:
+    from fovnet.volume.sources.source import Source
+
 TABLE = "spans.tsv"
 COLUMNS = (
     "volume_id",
@@ -57,10 +60,12 @@ COLUMNS = (
 class Answer:
     """The answer on one volume: its status and message, and the decision behind it (None when refused).
 
-    status   "ok" if every region has a sure answer, "partly" if some have, "uncertain" if none has, or
-    "refused"; for an ensemble whose rule gives no answers by region, "ok" or "uncertain" by the doubts
-    doubts   why it is not trusted, and "none" where nothing is shown        signs  what was measured besides
-    the decision
+    status      "ok" if every region has a sure answer, "partly" if some have, "uncertain" if none has, or
+                "refused"; for an ensemble whose rule gives no answers by region, "ok" or "uncertain" by the
+                doubts
+    code        of the error of a refused volume
+    doubts      why it is not trusted, and "none" where nothing is shown
+    signs       what was measured besides the decision
     statements  one for each region, on min_extent_mm of it; empty for such an ensemble, or if refused
     """
 
@@ -91,16 +96,31 @@ class Answer:
     def unsure_regions(self) -> frozenset[str]:
         """The regions whose spans are guesses."""
         if self.statements:
-            return frozenset(one.region for one in self.statements if not one.is_sure)
-        spans = self.decision.spans if self.decision and self.status != "ok" else ()
-        return frozenset(span.region for span in spans)
+            return frozenset(
+                statement.region for statement in self.statements if not statement.is_sure
+            )
+        if self.decision is None or self.status == "ok":
+            return frozenset()
+        return frozenset(span.region for span in self.decision.spans)
 
     @property
     def codes(self) -> str:
         """The error code of a refused volume, else the distinct codes of its doubts, separated by spaces."""
         codes = [doubt.code for doubt in self.doubts]
-        unsure = [SOME_UNSURE.code] if unsure_sentence(self.statements) else []
-        return self.code or " ".join(dict.fromkeys([*codes, *unsure]))
+        if unsure_sentence(self.statements):
+            codes.append(SOME_UNSURE.code)
+        return self.code or " ".join(dict.fromkeys(codes))
+
+
+@dataclass(frozen=True)
+class AnsweredVolume:
+    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its
+    source as it was read, where it was."""
+
+    answer: Answer
+    stack: SliceStack | None = None
+    raw: NDArray[np.float64] | None = None
+    source: Source | None = None
 
 
 def answer(
@@ -113,25 +133,39 @@ def answer(
     notes: Sequence[str] = (),
 ) -> Answer:
     """The answer for a decided volume, with the reasons to doubt it in words."""
-    why, said = doubts(decision, signs, rule), statements(decision, signs, rule, vocabulary)
-    status = status_of(said) if said else "uncertain" if are_reasons(why) else "ok"
+    volume_doubts = doubts(decision, signs, rule)
+    region_statements = statements(decision, signs, rule, vocabulary)
+    if region_statements:
+        status = status_of(region_statements)
+    elif are_reasons(volume_doubts):
+        status = "uncertain"
+    else:
+        status = "ok"
     if status != "ok":
-        why = tuple(_as_guess(doubt) for doubt in why)
-    message = "; ".join(
-        filter(None, [unsure_sentence(said), *(doubt.sentence for doubt in why), *notes])
-    )
+        volume_doubts = tuple(_as_guess(doubt) for doubt in volume_doubts)
+    sentences = [
+        unsure_sentence(region_statements),
+        *(doubt.sentence for doubt in volume_doubts),
+        *notes,
+    ]
     return Answer(
-        volume_id, path, status, message, decision, "", why, signs, said, rule.min_extent_mm
+        volume_id=volume_id,
+        path=path,
+        status=status,
+        message="; ".join(filter(None, sentences)),
+        decision=decision,
+        doubts=volume_doubts,
+        signs=signs,
+        statements=region_statements,
+        min_extent_mm=rule.min_extent_mm,
     )
 
 
 def _as_guess(doubt: Doubt) -> Doubt:
     """That no region is shown is the best guess of an answer that is not sure."""
-    return (
-        replace(doubt, sentence=f"best guess: {NO_REGION}")
-        if doubt.code == none.CHECK.code
-        else doubt
-    )
+    if doubt.code != none.CHECK.code:
+        return doubt
+    return replace(doubt, sentence=f"best guess: {NO_REGION}")
 
 
 def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
@@ -139,7 +173,7 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
     return Answer(volume_id, path, "refused", error.sentence, code=error.code)
 
 
-def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
+def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of the RAS
     volume.
 
@@ -149,58 +183,66 @@ def table_rows(given: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
     volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and "" if the volume
     was refused.
     """
-    head = volume_cells(given) | {"volume_confidence": given.stated_confidence}
-    if given.decision is None or stack is None or not given.decision.spans:
-        return [{**head, "confidence": given.stated_confidence}]
+    head = volume_cells(answer) | {"volume_confidence": answer.stated_confidence}
+    if answer.decision is None or stack is None or not answer.decision.spans:
+        return [{**head, "confidence": answer.stated_confidence}]
     rows = []
-    for span in given.decision.spans:
+    for span in answer.decision.spans:
         row = {**head, **_span_cells(span, stack)}
-        if span.region in given.unsure_regions:
+        if span.region in answer.unsure_regions:
             row |= {"confidence": None, "extents": "unsure"}
         rows.append(row)
     return rows
 
 
-def volume_cells(given: Answer) -> dict[str, Any]:
+def volume_cells(answer: Answer) -> dict[str, Any]:
     """The cells of spans.tsv that every row of a volume has; a refused volume has no others."""
+    extents = ""
+    if answer.decision is not None:
+        extents = "sure" if answer.are_extents_sure else "unsure"
     return {
-        "volume_id": given.volume_id,
-        "path": given.path,
-        "status": given.status,
-        "message": given.message,
-        "code": given.codes,
-        "extents": "" if given.decision is None else "sure" if given.are_extents_sure else "unsure",
+        "volume_id": answer.volume_id,
+        "path": answer.path,
+        "status": answer.status,
+        "message": answer.message,
+        "code": answer.codes,
+        "extents": extents,
     }
 
 
 def answer_facts(
-    given: Answer, stack: SliceStack | None, raw: NDArray[np.float64] | None, vocabulary: Vocabulary
+    answer: Answer,
+    stack: SliceStack | None,
+    raw: NDArray[np.float64] | None,
+    vocabulary: Vocabulary,
 ) -> dict[str, Any]:
     """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing,
     notes, provenance."""
-    signs = given.signs or Signs({})
-    novelty, axes = signs.of(unlike_training.CHECK), signs.of(turned.CHECK)
-    agreed, order = signs.of(members_disagree.CHECK), signs.of(out_of_order.CHECK)
+    signs = answer.signs or Signs({})
+    novelty = signs.of(unlike_training.CHECK)
+    axes = signs.of(turned.CHECK)
+    agreement = signs.of(members_disagree.CHECK)
+    order = signs.of(out_of_order.CHECK)
     hidden = signs.of(too_dark.CHECK)
-    body = _said(given) | {
+    body = _facts_of_any(answer) | {
         "novelty": novelty and novelty.volume,
-        "agreement": None if agreed is None else float(agreed.mean()),
+        "agreement": None if agreement is None else float(agreement.mean()),
         "upright": axes and axes.bearing.upright,
         "classes": vocabulary.classes,
     }
-    if given.decision is None or stack is None or raw is None:
+    if answer.decision is None or stack is None or raw is None:
         return body
     return body | {
-        "confidence": given.decision.sure,
-        "set_probability": given.decision.set_probability,
-        "flipped_gain": given.decision.flipped_gain,
-        "flipped": given.decision.flipped,
-        "misfit": given.decision.misfit,
+        "confidence": answer.decision.sure,
+        "set_probability": answer.decision.set_probability,
+        "flipped_gain": answer.decision.flipped_gain,
+        "flipped": answer.decision.flipped,
+        "misfit": answer.decision.misfit,
         "spans": [
             _span_cells(span, stack) | ({"levels": span.levels} if span.levels else {})
-            for span in given.decision.spans
+            for span in answer.decision.spans
         ],
-        "boundaries": [asdict(boundary) for boundary in given.decision.boundaries],
+        "boundaries": [asdict(boundary) for boundary in answer.decision.boundaries],
         "z_mm": stack.z_mm,
         "covers": stack.covers,
         "side_mm": stack.side_mm,
@@ -211,7 +253,7 @@ def answer_facts(
         "checksum": stack.checksum,
         "empty": np.flatnonzero(air_slices(stack.pixels)),
         "raw": np.round(raw, 5),
-        "smoothed": np.round(given.decision.smoothed, 5),
+        "smoothed": np.round(answer.decision.smoothed, 5),
         "images": None
         if stack.images is None
         else {
@@ -219,48 +261,52 @@ def answer_facts(
             "sop_instance_uid": stack.images.uids,
             "frame": stack.images.frames,
         },
-        "decided": given.decision.decided.astype(int),
-        "slice_confidence": np.round(given.decision.confidence, 5),
+        "decided": answer.decision.decided.astype(int),
+        "slice_confidence": np.round(answer.decision.confidence, 5),
         "disorder": order and order.disorder,
         "passes": order and order.passes,
         "extent_mm": signs.of(too_small.CHECK),
         "hidden": hidden and asdict(hidden),
-        "slice_agreement": _rounded(agreed),
-        "slice_novelty": _rounded(None if novelty is None else novelty.slices),
+        "slice_agreement": _round(agreement),
+        "slice_novelty": _round(None if novelty is None else novelty.slices),
     }
 
 
-def _said(given: Answer) -> dict[str, Any]:
+def _facts_of_any(answer: Answer) -> dict[str, Any]:
     """The answer on a volume, refused or not, as JSON."""
     return {
-        "volume_id": given.volume_id,
-        "path": given.path,
-        "status": given.status,
-        "code": given.codes,
-        "message": given.message,
-        "doubts": [asdict(doubt) for doubt in given.doubts],
-        "statements": [asdict(one) for one in given.statements],
-        "extents_sure": given.are_extents_sure,
-        "min_extent_mm": given.min_extent_mm,
+        "volume_id": answer.volume_id,
+        "path": answer.path,
+        "status": answer.status,
+        "code": answer.codes,
+        "message": answer.message,
+        "doubts": [asdict(doubt) for doubt in answer.doubts],
+        "statements": [asdict(statement) for statement in answer.statements],
+        "extents_sure": answer.are_extents_sure,
+        "min_extent_mm": answer.min_extent_mm,
     }
 
 
-def _rounded(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+def _round(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     return None if values is None else np.round(values, 5)
 
 
-def _nearest(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _nearest_slices(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the same slice
     both include it."""
-    between = (counted[:-1] + counted[1:]) // 2
-    last = np.append(between, counted[-1])
-    return np.minimum(np.append(counted[:1], between + 1), counted), last
+    middles = (counted[:-1] + counted[1:]) // 2
+    first = np.append(counted[:1], middles + 1)
+    last = np.append(middles, counted[-1])
+    return np.minimum(first, counted), last
 
 
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
     """A span's cells; slice numbers of a resampled volume are those of the original volume, re-oriented to
     its closest axes."""
-    first, last = stack.covers.T if stack.counted is None else _nearest(stack.counted)
+    if stack.counted is None:
+        first, last = stack.covers.T
+    else:
+        first, last = _nearest_slices(stack.counted)
     return {
         "region": span.region,
         "first_slice": int(first[span.first]),

@@ -1,9 +1,11 @@
 """The table of answers, answers.tsv: one row per volume, with the answer on each region.
 
 volume_id, path, status, shows, unsure, message, code, volume_confidence, extents
-of each region R   R            yes, no or unsure         R_probability  that 10 mm of it are shown
-                   R_from_mm, R_to_mm   its ends in scanner millimetres, with 90 % intervals
-                   (R_from_low_mm, R_from_high_mm, ...); empty where the picture ends, or without a span
+and of each region R
+    R                   yes, no or unsure
+    R_probability       that 10 mm of it are shown
+    R_from_mm, R_to_mm  its ends in scanner millimetres, with 90 % intervals (R_from_low_mm,
+                        R_from_high_mm, ...); empty where the picture ends, or without a span
 """
 
 from __future__ import annotations
@@ -48,20 +50,20 @@ class TableRows:
     def of(cls, body: Mapping[str, Any]) -> TableRows:
         """From the facts of its JSON.  Raises KeyError where they lack the rows."""
         cells = answer_row(body)
-        regions = [one["region"] for one in body.get("statements") or ()]
-        told = body.get("doubts")
-        doubts = (
-            None if told is None else tuple((one.get("code"), one.get("sentence")) for one in told)
-        )
-        return cls(
-            list(body["rows"]), tuple(cells.get(name) for name in answer_columns(regions)), doubts
-        )
+        regions = [statement["region"] for statement in body.get("statements") or ()]
+        answer = tuple(cells.get(name) for name in answer_columns(regions))
+        doubts = None
+        if body.get("doubts") is not None:
+            doubts = tuple((doubt.get("code"), doubt.get("sentence")) for doubt in body["doubts"])
+        return cls(list(body["rows"]), answer, doubts)
 
     @classmethod
     def of_line(cls, line: str) -> TableRows:
         """From `line`.  Raises ValueError for any other text."""
         spans, answer, doubts = json.loads(line)
-        return cls(spans, tuple(answer), None if doubts is None else tuple(map(tuple, doubts)))
+        if doubts is not None:
+            doubts = tuple(map(tuple, doubts))
+        return cls(spans, tuple(answer), doubts)
 
     @property
     def line(self) -> str:
@@ -79,61 +81,71 @@ class TableRows:
 
 def write_answers(folder: Path, regions: Sequence[str], volumes: Iterable[TableRows]) -> Path:
     """`folder/answers.tsv`, of volumes answered region by region, and of refused ones."""
-    named = answer_columns(regions)
-    rows = (dict(zip(named, one.answer, strict=False)) for one in volumes)
-    return write_tsv(folder / TABLE, named, rows, keep_same=True)
+    columns = answer_columns(regions)
+    rows = (dict(zip(columns, volume.answer, strict=False)) for volume in volumes)
+    return write_tsv(folder / TABLE, columns, rows, keep_same=True)
 
 
 def answer_columns(regions: Sequence[str]) -> tuple[str, ...]:
     """The columns of the table for these regions."""
-    return (*HEAD, *(name for region in regions for name in _names(region)))
+    return (*HEAD, *(name for region in regions for name in _region_columns(region)))
 
 
 def answer_row(body: Mapping[str, Any]) -> dict[str, Any]:
     """The row of one volume, from the facts of its JSON; of a refused one only the head."""
-    made, spans = body.get("statements") or (), body.get("rows") or [{}]
+    statements = body.get("statements") or ()
+    span_rows = body.get("rows") or [{}]
+    shows = [row["region"] for row in statements if row["answer"] == YES]
+    unsure = [row["region"] for row in statements if row["answer"] == UNSURE]
     cells = {name: body.get(name) for name in HEAD}
-    shown = [one["region"] for one in made if one["answer"] == YES]
     cells |= {
-        "volume_confidence": spans[0].get("volume_confidence"),
-        "extents": _extents(bool(shown), body),
-        "shows": ", ".join(shown),
-        "unsure": ", ".join(one["region"] for one in made if one["answer"] == UNSURE),
+        "volume_confidence": span_rows[0].get("volume_confidence"),
+        "extents": _extents(bool(shows), body),
+        "shows": ", ".join(shows),
+        "unsure": ", ".join(unsure),
     }
-    for one in made:
-        cells |= _cells(one)
+    for statement in statements:
+        cells |= _region_cells(statement)
     return cells
 
 
 def _extents(shows_any: bool, body: Mapping[str, Any]) -> str:
     """ "sure" without doubts about the volume, else "unsure"; "" if no region is surely shown."""
-    return "" if not shows_any else "sure" if body.get("extents_sure") else "unsure"
+    if not shows_any:
+        return ""
+    return "sure" if body.get("extents_sure") else "unsure"
 
 
-def _names(region: str) -> list[str]:
+def _region_columns(region: str) -> list[str]:
     ends = [f"{region}_{end}{side}_mm" for end in ENDS.values() for side in ("", "_low", "_high")]
     return [region, f"{region}_probability", *ends]
 
 
-def _cells(one: Mapping[str, Any]) -> dict[str, Any]:
-    region = one["region"]
-    cells = {region: one["answer"], f"{region}_probability": one["probability"]}
-    for name, end in ENDS.items():
-        if one[name]:
+def _region_cells(statement: Mapping[str, Any]) -> dict[str, Any]:
+    region = statement["region"]
+    cells = {region: statement["answer"], f"{region}_probability": statement["probability"]}
+    for end, column in ENDS.items():
+        if statement[end]:
             cells |= {
-                f"{region}_{end}_mm": one[name]["mm"],
-                f"{region}_{end}_low_mm": one[name]["low_mm"],
-                f"{region}_{end}_high_mm": one[name]["high_mm"],
+                f"{region}_{column}_mm": statement[end]["mm"],
+                f"{region}_{column}_low_mm": statement[end]["low_mm"],
+                f"{region}_{column}_high_mm": statement[end]["high_mm"],
             }
     return cells
 
 
 def _statement(region: str, cells: Mapping[str, Any]) -> Statement:
-    """The statement that `_cells` wrote."""
-    lower, upper = (
-        None
-        if cells[f"{region}_{end}_mm"] is None
-        else RegionEnd(*(cells[f"{region}_{end}{side}_mm"] for side in ("", "_low", "_high")))
-        for end in ENDS.values()
-    )
+    """The statement that `_region_cells` wrote."""
+    lower, upper = (_region_end(f"{region}_{column}", cells) for column in ENDS.values())
     return Statement(region, cells[region], cells[f"{region}_probability"], (), lower, upper)
+
+
+def _region_end(column: str, cells: Mapping[str, Any]) -> RegionEnd | None:
+    """The end whose columns begin with this; None where there is none."""
+    if cells[f"{column}_mm"] is None:
+        return None
+    return RegionEnd(
+        mm=cells[f"{column}_mm"],
+        low_mm=cells[f"{column}_low_mm"],
+        high_mm=cells[f"{column}_high_mm"],
+    )

@@ -53,30 +53,34 @@ def brighten(pixels: Pixels) -> Pixels:
 
 
 def rows_in_question(
-    pixels: Pixels, nothing: NDArray[np.bool_], edges_mm: Floats
+    pixels: Pixels, shows_nothing: NDArray[np.bool_], edges_mm: Floats
 ) -> NDArray[np.int64]:
-    """(m,) the dark slices among those that show `nothing` (s,), if any stretch of them is LEAST_MM high;
+    """(m,) the dark slices among those with `shows_nothing` (s,), if any stretch of them is LEAST_MM high;
     else none.
 
     edges_mm  (s + 1,) where the slices begin and end, feet to head
     """
-    dim = nothing & (pixels.max(axis=(1, 2)) >= FAINTEST)
-    if dim.any():
-        dim[dim] = _whites(pixels[dim]) < DARK
-    return np.flatnonzero(dim) if _longest(dim, edges_mm)[1] >= LEAST_MM else np.empty(0, np.int64)
+    is_dark = shows_nothing & (pixels.max(axis=(1, 2)) >= FAINTEST)
+    if is_dark.any():
+        is_dark[is_dark] = _whites(pixels[is_dark]) < DARK
+    _, extent_mm = _longest(is_dark, edges_mm)
+    return np.flatnonzero(is_dark) if extent_mm >= LEAST_MM else np.empty(0, np.int64)
 
 
 def hidden_region(
-    nothing: NDArray[np.bool_], probabilities: Floats, edges_mm: Floats, classes: tuple[str, ...]
+    shows_nothing: NDArray[np.bool_],
+    probabilities: Floats,
+    edges_mm: Floats,
+    classes: tuple[str, ...],
 ) -> HiddenRegion | None:
-    """What the longest stretch of slices that show `nothing` (s,) shows clearly when brightened; None if it
+    """What the longest stretch of slices with `shows_nothing` (s,) shows clearly when brightened; None if it
     is less than LEAST_MM high.
 
     probabilities  (s, k) of the brightened slices, the last class none; NaN where a slice was not looked at
                    again
     """
-    clear = nothing & (1.0 - probabilities[:, -1] >= CLEAR)
-    rows, extent_mm = _longest(clear, edges_mm)
+    is_clear = shows_nothing & (1.0 - probabilities[:, -1] >= CLEAR)
+    rows, extent_mm = _longest(is_clear, edges_mm)
     if extent_mm < LEAST_MM:
         return None
     return HiddenRegion(classes[int(probabilities[rows, :-1].sum(axis=0).argmax())], extent_mm)

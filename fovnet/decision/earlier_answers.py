@@ -37,44 +37,41 @@ def earlier_rows(
     source: Source,
     identity: str,
     *,
-    beside: Sequence[str] = (),
+    further_files: Sequence[str] = (),
     faces: bool = True,
 ) -> TableRows | None:
     """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the
     same model; else None.
 
-    beside  files that the folder must also hold: the answer's picture, its page
-    faces   whether those show faces; None is returned if they were drawn otherwise
+    further_files  files that the folder must also hold: the answer's picture, its page
+    faces          whether those show faces; None is returned if they were drawn otherwise
     """
     try:
-        kept = read_json(folder / f"{volume_id}.json")
-        same = (kept["volume_id"], kept["path"], kept["model"]) == (
-            volume_id,
-            str(source.path),
-            identity,
-        )
-        if not same or kept["fovnet"]["version"] != __version__ or kept["code"] in PASSING:
+        facts = read_json(folder / f"{volume_id}.json")
+        identity_of_answer = (facts["volume_id"], facts["path"], facts["model"])
+        if identity_of_answer != (volume_id, str(source.path), identity):
             return None
-        drawn = kept.get("faces", True) == faces and all(
-            (folder / name).exists() for name in beside
-        )
-        if beside and kept["status"] != "refused" and not drawn:
+        if facts["fovnet"]["version"] != __version__ or facts["code"] in PASSING:
             return None
+        if further_files and facts["status"] != "refused":
+            are_there = all((folder / name).exists() for name in further_files)
+            if not are_there or facts.get("faces", True) != faces:
+                return None
         source = source.now()
-        unaltered = (
-            is_unchanged(source, kept["file"]) and kept["file"].get("beside") == source.beside
-        )
-        return TableRows.of(kept) if unaltered else None
+        is_same_file = is_unchanged(source, facts["file"])
+        if not is_same_file or facts["file"].get("beside") != source.beside:
+            return None
+        return TableRows.of(facts)
     except Exception:
         # whatever an earlier answer, or its volume, raises: it is answered again
         return None
 
 
-def is_unchanged(source: Source, known: Mapping[str, Any]) -> bool:
+def is_unchanged(source: Source, record: Mapping[str, Any]) -> bool:
     """Whether the files of a volume have the recorded `places` or, if not, the recorded `sha256`."""
-    if source.places is not None and source.places == known["places"]:
+    if source.places is not None and source.places == record["places"]:
         return True
-    return known["sha256"] is not None and known["sha256"] == source.content
+    return record["sha256"] is not None and record["sha256"] == source.content
 
 
 def file_record(source: Source | None) -> dict[str, Any]:
@@ -86,9 +83,9 @@ def file_record(source: Source | None) -> dict[str, Any]:
     if source is None:
         return {"places": None, "sha256": None, "beside": None}
     content = source.content
-    unaltered = source.is_as_it_was()  # asked after the content was read
+    is_unaltered = source.is_as_it_was()  # asked after the content was read
     return {
         "places": source.places,
-        "sha256": content if unaltered else None,
+        "sha256": content if is_unaltered else None,
         "beside": source.beside,
     }

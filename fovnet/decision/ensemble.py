@@ -70,11 +70,9 @@ class Ensemble:
     @property
     def computed_by(self) -> dict[str, str] | None:
         """Name and version of the engine; None if none was chosen."""
-        return (
-            None
-            if self.engine is None
-            else {"name": self.engine.name, "version": self.engine.version}
-        )
+        if self.engine is None:
+            return None
+        return {"name": self.engine.name, "version": self.engine.version}
 
     @property
     def judge(self) -> Judge:
@@ -106,73 +104,75 @@ class Ensemble:
         """
         from fovnet.net.inference.member_outputs import member_answers
 
-        wanted = np.arange(len(pixels)) if rows is None else rows
-        answers, distances = [], []
-        for start in range(0, len(wanted), PIECE):
-            piece = wanted[start : start + PIECE]
-            report = _shifted(progress, start, len(wanted))
+        rows = np.arange(len(pixels)) if rows is None else rows
+        members = []
+        distances = []
+        for start in range(0, len(rows), PIECE):
             probabilities, features = member_answers(
-                self.members, pixels, self.device, report, piece, placing, engine=self.engine
+                self.members,
+                pixels,
+                self.device,
+                _progress_of_piece(progress, start, len(rows)),
+                rows[start : start + PIECE],
+                placing,
+                engine=self.engine,
             )
             _refuse_overflow("probabilities", probabilities)
-            answers.append(probabilities)
+            members.append(probabilities)
             if self.novelty is not None:
                 distances.append(self.novelty.distances(features))
                 _refuse_overflow("distances from the training slices", distances[-1])
         return MemberOutputs(
-            np.concatenate(answers, axis=1), np.concatenate(distances) if distances else None
+            np.concatenate(members, axis=1), np.concatenate(distances) if distances else None
         )
 
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
         """The members' outputs on a volume, on the volume turned over and on its dark slices brightened,
         where needed."""
-        outputs = self.turned_over(self.outputs(stack.pixels, placing=stack.placing), stack)
+        outputs = self.outputs(stack.pixels, placing=stack.placing)
+        outputs = self.with_turned(outputs, stack)
         return self.with_dark_brightened(outputs, stack)
 
-    def turned_over(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
+    def with_turned(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on the volume turned over added if they depend on its other
         slices and name several regions.
 
         Networks that see a slice's height in the volume rely on it, and label an upside-down body as if it
         were upright.
         """
-        named = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
-        if not self.sees_the_volume or (named < len(self.vocabulary.chain)).sum() < 2:
+        classes = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
+        if not self.sees_the_volume or (classes < len(self.vocabulary.chain)).sum() < 2:
             return outputs
-        over = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
-        return replace(
-            outputs,
-            turned=replace(self, novelty=None).outputs(over.pixels, placing=over.placing).members,
-        )
+        turned = replace(stack, pixels=stack.pixels[::-1], z_mm=-stack.z_mm[::-1])
+        without_novelty = replace(self, novelty=None)
+        outputs_turned = without_novelty.outputs(turned.pixels, placing=turned.placing)
+        return replace(outputs, turned=outputs_turned.members)
 
     def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
         """The outputs on a volume, with those on its dark slices brightened added if they seem to show
         nothing: see `dark_slices`."""
-        nothing = (
-            self.judge.probabilities(outputs).argmax(axis=1) == len(self.vocabulary.classes) - 1
-        ) | air_slices(stack.pixels)
-        rows = dark_slices.rows_in_question(stack.pixels, nothing, stack.edges_mm)
+        predicted = self.judge.probabilities(outputs).argmax(axis=1)
+        is_none = predicted == len(self.vocabulary.classes) - 1
+        shows_nothing = is_none | air_slices(stack.pixels)
+        rows = dark_slices.rows_in_question(stack.pixels, shows_nothing, stack.edges_mm)
         if not len(rows):
             return outputs
         members = np.full_like(outputs.members, np.nan)
-        brighter = dark_slices.brighten(stack.pixels)
-        members[:, rows] = (
-            replace(self, novelty=None).outputs(brighter, None, rows, stack.placing).members
-        )
+        pixels = dark_slices.brighten(stack.pixels)
+        without_novelty = replace(self, novelty=None)
+        members[:, rows] = without_novelty.outputs(pixels, None, rows, stack.placing).members
         return replace(outputs, brightened=members)
 
     def refuse_unfit(self) -> None:
         """Raises ModelError, or any exception, unless all parts work together: tried on a slice of noise."""
         noise = np.random.default_rng(0).integers(0, 256, (1, SIDE, SIDE)).astype(np.uint8)
         placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
-        shape, wanted = (
-            self.outputs(noise, placing=placing).members.shape,
-            (len(self.members), 1, len(self.vocabulary.classes)),
-        )
-        if shape != wanted:
+        shape = self.outputs(noise, placing=placing).members.shape
+        right_shape = (len(self.members), 1, len(self.vocabulary.classes))
+        if shape != right_shape:
             raise ModelError(
                 "weights-misfit",
-                f"the networks' outputs have the shape {shape}, not {wanted}; {AGAIN}",
+                f"the networks' outputs have the shape {shape}, not {right_shape}; {AGAIN}",
             )
         if self.orientation is not None:
             self.orientation.turns(np.broadcast_to(noise, (1, 3, 3, SIDE, SIDE)))
@@ -190,9 +190,9 @@ class Ensemble:
         drawn by the seed; their labels are `truth` (n, k)."""
         from fovnet.net.inference.member_outputs import member_answers
 
-        drawn = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
-        features = member_answers(self.members, pixels, self.device, None, rows[drawn], placing)[1]
-        return replace(self, novelty=fit_reference(features, truth[drawn]))
+        places = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
+        _, features = member_answers(self.members, pixels, self.device, None, rows[places], placing)
+        return replace(self, novelty=fit_reference(features, truth[places]))
 
 
 def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
@@ -205,7 +205,7 @@ def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
         )
 
 
-def _shifted(
+def _progress_of_piece(
     progress: Callable[[int, int], Any] | None, start: int, total: int
 ) -> Callable[[int, int], Any] | None:
     """The callback for a piece that begins at `start`, reporting progress of the whole."""

@@ -70,11 +70,11 @@ def refuse_other_decisions(results: Results) -> None:
             "decisions-unfinished",
             f"{results.decisions}: deciding was interrupted; decide again: fovnet decide",
         )
-    now = decision_inputs(results)
-    other = [name for name in now if made_from.get(name) != now[name]]
-    if other:
+    inputs = decision_inputs(results)
+    changed_inputs = [name for name in inputs if made_from.get(name) != inputs[name]]
+    if changed_inputs:
         raise ModelError(
             "decisions-of-others",
-            f"{results.decisions}: were made from another {' and another '.join(other)} than lies in "
+            f"{results.decisions}: were made from another {' and another '.join(changed_inputs)} than lies in "
             f"{results.folder}; decide again: fovnet decide",
         )

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from fovnet.decision.answer import answer_facts, refusal, table_rows
+from fovnet.decision.answer import AnsweredVolume, answer_facts, refusal, table_rows
 from fovnet.decision.chain.spans import Span
 from fovnet.decision.ensemble import Ensemble, load
-from fovnet.decision.predict import AnsweredVolume, predict, refuse_unforeseen
+from fovnet.decision.predict import predict, refuse_unforeseen
 from fovnet.decision.shipped import shipped_folder
 from fovnet.decision.statements import NO, UNSURE, YES
 from fovnet.errors import ConfigError, VolumeError

@@ -36,19 +36,20 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
     try:
         path: Path = folder / name
         inside = path.resolve().is_relative_to(folder.resolve())
-        seen = path.stat() if os.path.lexists(path) else None
+        status = path.stat() if os.path.lexists(path) else None
     except (OSError, ValueError, TypeError, RuntimeError) as fault:
         # a link to nothing, links in a circle, a null character, no text
-        why = f"its part {name!r} cannot be opened ({fault})"
-        raise ModelError("model-file", f"{folder}: {why}; {AGAIN}") from fault
+        reason = f"its part {name!r} cannot be opened ({fault})"
+        raise ModelError("model-file", f"{folder}: {reason}; {AGAIN}") from fault
     if not inside:
         remedy = "copy the folder with its links replaced by files (cp -rL)"
         raise ModelError("model-outside", f"{folder}: its part {name!r} leads outside it; {remedy}")
-    if seen and not stat.S_ISREG(seen.st_mode):
+    if status and not stat.S_ISREG(status.st_mode):
         raise ModelError("model-file", f"{path}: not a plain file; {AGAIN}")
-    if seen and seen.st_size > most:
+    if status and status.st_size > most:
         raise ModelError(
-            "model-file", f"{path}: {seen.st_size:,} bytes, at most {most:,} are expected; {AGAIN}"
+            "model-file",
+            f"{path}: {status.st_size:,} bytes, at most {most:,} are expected; {AGAIN}",
         )
     return path
 
@@ -62,17 +63,17 @@ def facts_in(folder: Path, name: str) -> dict[str, Any]:
 def refuse_not_finite(path: Path, facts: Mapping[str, Any]) -> None:
     """Raises ModelError "model-damaged" for the first number in the facts of a JSON that is NaN or
     infinite."""
-    waiting: list[tuple[str, Any]] = list(facts.items())
-    while waiting:  # not recursive: brackets may be nested as deep as JSON can be read
-        name, value = waiting.pop()
+    pending: list[tuple[str, Any]] = list(facts.items())
+    while pending:  # not recursive: brackets may be nested as deep as JSON can be read
+        name, value = pending.pop()
         if isinstance(value, float) and not math.isfinite(value):
             raise ModelError(
                 "model-damaged", f"{path}: {name} is {value}, not a finite number; {AGAIN}"
             )
         if isinstance(value, dict):
-            waiting += value.items()
+            pending += value.items()
         elif isinstance(value, list):
-            waiting += [(name, one) for one in value]
+            pending += [(name, element) for element in value]
 
 
 def write_sums(folder: Path, names: Iterable[str]) -> Path:
@@ -82,29 +83,29 @@ def write_sums(folder: Path, names: Iterable[str]) -> Path:
     )
 
 
-def refuse_altered(folder: Path, used: Mapping[str, str]) -> None:
+def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
     """Raise unless the folder has no SHA256SUMS, as those of early versions, or every file is as it says.
 
-    used  SHA-256 of the parts that were read, by name: all of them must be listed
+    sums_read  SHA-256 of the parts that were read, by name: all of them must be listed
     Raises ModelError "model-altered" for a file that is missing, changed or not listed, and as `part`.
     """
     path = part(folder, SUMS)
     if not path.exists():
         return
     lines = [SUM.fullmatch(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    listed = {line[2]: line[1] for line in lines if line}
-    if not all(lines) or len(listed) < len(lines):
-        wanted = "lines of a checksum and a name, as written by sha256sum"
-        raise ModelError("model-altered", f"{path}: not {wanted}; {AGAIN}")
-    for name in sorted(used.keys() - listed.keys()):
+    sums_listed = {line[2]: line[1] for line in lines if line}
+    if not all(lines) or len(sums_listed) < len(lines):
+        expected = "lines of a checksum and a name, as written by sha256sum"
+        raise ModelError("model-altered", f"{path}: not {expected}; {AGAIN}")
+    for name in sorted(sums_read.keys() - sums_listed.keys()):
         remedy = f"remove it if it is not part of the model, or {AGAIN}"
         raise ModelError("model-altered", f"{folder / name}: not listed in {SUMS}; {remedy}")
-    for name, wanted in listed.items():
-        place = part(folder, name)
-        seen = used.get(name) or (checksum(place) if place.exists() else "none")
-        if seen != wanted:
-            differs = f"its checksum is {seen[:16]}, in {SUMS} it is {wanted[:16]}"
-            raise ModelError("model-altered", f"{place}: missing or changed: {differs}; {AGAIN}")
+    for name, expected in sums_listed.items():
+        file = part(folder, name)
+        sha256 = sums_read.get(name) or (checksum(file) if file.exists() else "none")
+        if sha256 != expected:
+            differs = f"its checksum is {sha256[:16]}, in {SUMS} it is {expected[:16]}"
+            raise ModelError("model-altered", f"{file}: missing or changed: {differs}; {AGAIN}")
 
 
 @contextmanager

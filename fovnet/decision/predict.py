@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from fovnet.decision.answer import Answer, refusal
+from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.errors import FovnetError, VolumeError
 from fovnet.machine.parallel import Admission, in_order
@@ -38,17 +35,6 @@ class ReadVolume:
     source: Source | None = None
 
 
-@dataclass(frozen=True)
-class AnsweredVolume:
-    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its
-    source as it was read."""
-
-    answer: Answer
-    stack: SliceStack | None = None
-    raw: NDArray[np.float64] | None = None
-    source: Source | None = None
-
-
 def predict(
     named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
 ) -> Iterator[AnsweredVolume]:
@@ -60,42 +46,42 @@ def predict(
     Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one
     more is being classified, and of one more the caller has the slices.
     """
-    slicing = Slicing(**ensemble.prepare)
     sources = [source for _, source in named]
-    work = partial(_read, slicing=slicing)
-    reading = (
-        in_order(work, sources, workers, _crashed, size=bytes_to_read, budget=BUDGET_BYTES)
-        if workers > 1
-        else _beside(work, sources)
-    )
-    read_in_turn = zip(named, reading, strict=True)
-    yield from _one_ahead(
-        _predicted(name, source.path, read, ensemble) for (name, source), read in read_in_turn
+    read = partial(_read, slicing=Slicing(**ensemble.prepare))
+    if workers > 1:
+        volumes = in_order(
+            read, sources, workers, _refuse_crash, size=bytes_to_read, budget=BUDGET_BYTES
+        )
+    else:
+        volumes = _read_ahead(read, sources)
+    volume_in_turn = zip(named, volumes, strict=True)
+    yield from _answer_ahead(
+        _answer(name, source.path, volume, ensemble) for (name, source), volume in volume_in_turn
     )
 
 
-def _one_ahead(answers: Iterator[AnsweredVolume]) -> Iterator[AnsweredVolume]:
+def _answer_ahead(answers: Iterator[AnsweredVolume]) -> Iterator[AnsweredVolume]:
     """The answers, each computed by a thread while the caller writes and draws the one before."""
     with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, answers, None)
-        while (one := coming.result()) is not None:
-            coming = thread.submit(next, answers, None)
-            yield one
+        next_answer = thread.submit(next, answers, None)
+        while (answer := next_answer.result()) is not None:
+            next_answer = thread.submit(next, answers, None)
+            yield answer
 
 
-def _beside(work: partial[ReadVolume], sources: Sequence[Source]) -> Iterator[ReadVolume]:
-    """The results of `work` on the sources, in order, computed by a thread ahead of the consumer."""
+def _read_ahead(read: partial[ReadVolume], sources: Sequence[Source]) -> Iterator[ReadVolume]:
+    """The sources, in order, as `read` by a thread ahead of the consumer."""
     door = Admission(iter(sources), READ_AHEAD, bytes_to_read, BUDGET_BYTES)
-    ahead: deque[Future[ReadVolume]] = deque()
+    pending: deque[Future[ReadVolume]] = deque()
     reader = ThreadPoolExecutor(1)
     try:
         while True:
-            ahead += [reader.submit(work, source) for source in door.admitted()]
-            if not ahead:
+            pending += [reader.submit(read, source) for source in door.admitted()]
+            if not pending:
                 return
-            read = ahead.popleft().result()
+            volume = pending.popleft().result()
             door.leave()
-            yield read
+            yield volume
     finally:
         reader.shutdown(cancel_futures=True)
 
@@ -116,28 +102,29 @@ def _read(source: Source, slicing: Slicing) -> ReadVolume:
         return ReadVolume(internal(source.path, fault), before)
 
 
-def _crashed(source: Source) -> ReadVolume:
+def _refuse_crash(source: Source) -> ReadVolume:
     seen = f"{source.path}: reading it ended its process twice (memory?)"
     script = 'a script that asks for several begins its work under `if __name__ == "__main__":`.'
     remedy = f"Use fewer workers, or resample it to larger voxels; {script}"
     return ReadVolume(VolumeError("volume-crash", f"{seen}. {remedy}"))
 
 
-def _predicted(volume_id: str, path: Path, read: ReadVolume, ensemble: Ensemble) -> AnsweredVolume:
-    stack = read.result
+def _answer(volume_id: str, path: Path, volume: ReadVolume, ensemble: Ensemble) -> AnsweredVolume:
+    stack = volume.result
     if isinstance(stack, FovnetError):
-        return AnsweredVolume(refusal(volume_id, str(path), stack), source=read.source)
+        return AnsweredVolume(refusal(volume_id, str(path), stack), source=volume.source)
     try:
-        outputs, judge = ensemble.outputs_on(stack), ensemble.judge
+        outputs = ensemble.outputs_on(stack)
+        judge = ensemble.judge
         answer = judge.answer(volume_id, str(path), outputs, stack, stack.notes)
-        return AnsweredVolume(answer, stack, judge.probabilities(outputs), read.source)
+        return AnsweredVolume(answer, stack, judge.probabilities(outputs), volume.source)
     except FovnetError as error:
-        return AnsweredVolume(refusal(volume_id, str(path), error), source=read.source)
+        return AnsweredVolume(refusal(volume_id, str(path), error), source=volume.source)
     except Exception as fault:
         if is_starved(fault):
             starved = refusal(volume_id, str(path), short_of_memory(path, "look at it"))
-            return AnsweredVolume(starved, source=read.source)
-        return refuse_unforeseen(volume_id, path, fault, read.source)
+            return AnsweredVolume(starved, source=volume.source)
+        return refuse_unforeseen(volume_id, path, fault, volume.source)
 
 
 def refuse_unforeseen(

@@ -1,12 +1,12 @@
 """Decisions on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
 
-    rows     (m,) rows of the pack                     raw        (m, k) ensemble probabilities of those rows,
-        uncalibrated
-    members  (p, m, k) each member's probabilities     distances  (m,) from the novelty reference
-    weights  (p,) of the members in raw                turned     (p, m, k) each member's for the row in its
-                                                       volume turned over
-                                                       brightened  (p, m, k) each member's for the row
-                                                                   brightened
+    rows        (m,) rows of the pack
+    raw         (m, k) ensemble probabilities of those rows, uncalibrated
+    members     (p, m, k) each member's probabilities
+    distances   (m,) from the novelty reference
+    weights     (p,) of the members in raw
+    turned      (p, m, k) each member's for the row in its volume turned over
+    brightened  (p, m, k) each member's for the row brightened
 
 `turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of
 one region.  `brightened` exists if any volume has dark slices that seem to show nothing, and is NaN for all
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.answer import Answer, refusal
+from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.fitting.objective import Example
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.judge import Judge, MemberOutputs
@@ -33,7 +33,6 @@ from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.unforeseen import internal
 from fovnet.volume.collection.pack import Pack
-from fovnet.volume.slices.stack import SliceStack
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
@@ -71,30 +70,30 @@ class ScoredSlices:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of probabilities.npz."""
         weights = Rule(weights=self.weights).member_weights(len(self.outputs.members))
-        known: dict[str, NDArray[Any]] = {
+        arrays: dict[str, NDArray[Any] | None] = {
             "rows": self.rows,
             "members": self.outputs.members,
             "weights": weights,
-        }
-        known["raw"] = weighted_mean(self.outputs.members, weights)
-        optional = {
+            "raw": weighted_mean(self.outputs.members, weights),
             "distances": self.outputs.distances,
             "turned": self.turned,
             "brightened": self.brightened,
         }
-        return known | {name: values for name, values in optional.items() if values is not None}
+        return {name: array for name, array in arrays.items() if array is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
         """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its slices were
         scored."""
         places = self._places(pack, index)
-        turned = None if self.turned is None else self.turned[:, places[::-1]]
-        brightened = None if self.brightened is None else self.brightened[:, places]
-        return replace(
-            self.outputs.of(places),
-            turned=None if turned is None or np.isnan(turned).any() else turned,
-            brightened=None if brightened is None or np.isnan(brightened).all() else brightened,
-        )
+        outputs = self.outputs.of(places)
+        if self.turned is not None:
+            turned = self.turned[:, places[::-1]]
+            outputs = replace(outputs, turned=None if np.isnan(turned).any() else turned)
+        if self.brightened is not None:
+            brightened = self.brightened[:, places]
+            is_needed = not np.isnan(brightened).all()
+            outputs = replace(outputs, brightened=brightened if is_needed else None)
+        return outputs
 
     def with_turned_and_brightened(
         self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]
@@ -102,12 +101,13 @@ class ScoredSlices:
         """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where
         needed; `model` must have the same weights."""
         indices = [index for split in SCORED for index in readable_volumes(pack, split)]
-        turned, brightened = (np.full_like(self.outputs.members, np.nan) for _ in range(2))
+        turned = np.full_like(self.outputs.members, np.nan)
+        brightened = np.full_like(self.outputs.members, np.nan)
         for done, index in enumerate(indices, start=1):
-            stack, places = pack.stack(index), self._places(pack, index)
-            outputs = model.with_dark_brightened(
-                model.turned_over(self.of(pack, index), stack), stack
-            )
+            stack = pack.stack(index)
+            places = self._places(pack, index)
+            outputs = model.with_turned(self.of(pack, index), stack)
+            outputs = model.with_dark_brightened(outputs, stack)
             if outputs.turned is not None:
                 turned[:, places[::-1]] = outputs.turned
             if outputs.brightened is not None:
@@ -122,11 +122,12 @@ class ScoredSlices:
     def _places(self, pack: Pack, index: int) -> NDArray[np.int64]:
         """Positions in `rows` of the slices of a volume."""
         record = pack.records[index]
-        wanted = np.arange(record.first_row, record.first_row + record.slices)
-        places = np.searchsorted(self.rows, wanted)
-        if len(wanted) and (
-            places[-1] >= len(self.rows) or not np.array_equal(self.rows[places], wanted)
-        ):
+        rows = np.arange(record.first_row, record.first_row + record.slices)
+        places = np.searchsorted(self.rows, rows)
+        are_scored = not len(rows) or (
+            places[-1] < len(self.rows) and np.array_equal(self.rows[places], rows)
+        )
+        if not are_scored:
             raise ModelError(
                 "probabilities-stale",
                 f"{record.volume_id}: its slices have no scores; run `fovnet ensemble` again",
@@ -138,10 +139,12 @@ class ScoredSlices:
     ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
         """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject as a number
         (m,)."""
-        wanted = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
-        people = np.unique([record.subject for record in pack.records], return_inverse=True)[1]
-        rows = self.rows[wanted]
-        return self.outputs.of(wanted), pack.truth[rows], people[pack.volume[rows]]
+        places = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
+        subject_of_volume = np.unique(
+            [record.subject for record in pack.records], return_inverse=True
+        )[1]
+        rows = self.rows[places]
+        return self.outputs.of(places), pack.truth[rows], subject_of_volume[pack.volume[rows]]
 
 
 def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
@@ -150,10 +153,8 @@ def examples(pack: Pack, scored: ScoredSlices, split: str) -> list[Example]:
 
 
 def _example(pack: Pack, scored: ScoredSlices, index: int) -> Example:
-    outputs, weights = (
-        scored.of(pack, index),
-        Rule(weights=scored.weights).member_weights(len(scored.outputs.members)),
-    )
+    outputs = scored.of(pack, index)
+    weights = Rule(weights=scored.weights).member_weights(len(outputs.members))
     turned = None if outputs.turned is None else weighted_mean(outputs.turned, weights)
     stack = pack.stack(index)
     return Example(
@@ -189,21 +190,20 @@ def heights_and_truth(
 
 def decisions(
     pack: Pack, scored: ScoredSlices, split: str, judge: Judge
-) -> Iterator[tuple[Answer, SliceStack | None, NDArray[np.float64] | None]]:
+) -> Iterator[AnsweredVolume]:
     """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what
     nobody foresaw."""
     for index in readable_volumes(pack, split):
-        record, stack, outputs = pack.records[index], pack.stack(index), scored.of(pack, index)
+        record = pack.records[index]
+        stack = pack.stack(index)
+        outputs = scored.of(pack, index)
         try:
-            decided = (
-                judge.answer(record.volume_id, record.path, outputs, stack, stack.notes),
-                stack,
-                judge.probabilities(outputs),
-            )
+            answer = judge.answer(record.volume_id, record.path, outputs, stack, stack.notes)
+            volume = AnsweredVolume(answer, stack, judge.probabilities(outputs))
         except Exception as fault:
-            yield refusal(record.volume_id, record.path, internal(record.path, fault)), None, None
-        else:
-            yield decided
+            error = internal(record.path, fault)
+            volume = AnsweredVolume(refusal(record.volume_id, record.path, error))
+        yield volume
 
 
 def readable_volumes(pack: Pack, split: str) -> list[int]:

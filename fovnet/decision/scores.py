@@ -35,12 +35,10 @@ def score(
 ) -> tuple[Ensemble, ScoredSlices]:
     """The ensemble with a novelty reference from the training split, and its members' outputs on the slices
     of the splits in SCORED."""
-    train, rows = (
-        pack.rows("train"),
-        np.sort(np.concatenate([pack.rows(split) for split in SCORED])),
-    )
-    learned = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
-    return learned, ScoredSlices(rows, learned.outputs(pack.pixels, progress, rows, pack.placing))
+    train = pack.rows("train")
+    rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
+    model = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
+    return model, ScoredSlices(rows, model.outputs(pack.pixels, progress, rows, pack.placing))
 
 
 def weigh_members(
@@ -57,17 +55,14 @@ def weigh_members(
 
     Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
     """
-    outputs, truth, people = scored.split(pack, "validation")
-    found = weigh(outputs.members, truth, people, way)
-    save_weighing(folder, found, settings=settings, seed=seed)
+    outputs, truth, subjects = scored.split(pack, "validation")
+    weighing = weigh(outputs.members, truth, subjects, way)
+    save_weighing(folder, weighing, settings=settings, seed=seed)
     if model.novelty is not None and outputs.distances is not None:
-        novelty.save(
-            folder,
-            novelty.calibrate(
-                model.novelty, outputs.distances, weighted_mean(outputs.members, found.weights)
-            ),
-        )
-    return replace(scored, weights=tuple(found.weights.tolist())), found
+        probabilities = weighted_mean(outputs.members, weighing.weights)
+        reference = novelty.calibrate(model.novelty, outputs.distances, probabilities)
+        novelty.save(folder, reference)
+    return replace(scored, weights=tuple(weighing.weights.tolist())), weighing
 
 
 def train_orientation(
@@ -83,31 +78,29 @@ def train_orientation(
     from fovnet.net.training.orientation import learn
 
     (folder / orientation.FILE).unlink(missing_ok=True)
-    known, judges = (
-        _with_known_axes(pack, "train", MOST, seed),
-        _with_known_axes(pack, "validation", JUDGES, seed),
-    )
-    if len(known) < FEWEST or len(judges) < JUDGES:
+    indices = _volumes_with_known_axes(pack, "train", MOST, seed)
+    judges = _volumes_with_known_axes(pack, "validation", JUDGES, seed)
+    if len(indices) < FEWEST or len(judges) < JUDGES:
         return None
-    shown = np.empty((len(known), *PICTURES), np.uint8)  # 0.6 GB for 4,000 volumes
-    for place, index in enumerate(known):
-        shown[place] = pictures(pack.stack(index))
-    tensors = learn(shown, seed=seed, progress=progress)
+    planes = np.empty((len(indices), *PICTURES), np.uint8)  # 0.6 GB for 4,000 volumes
+    for place, index in enumerate(indices):
+        planes[place] = pictures(pack.stack(index))
+    tensors = learn(planes, seed=seed, progress=progress)
     halves = {name: tensor.half() for name, tensor in tensors.items()}
-    return save_tensors(folder / orientation.FILE, halves, {"volumes": len(known), "seed": seed})
+    return save_tensors(folder / orientation.FILE, halves, {"volumes": len(indices), "seed": seed})
 
 
-def _with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
+def _volumes_with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
     """Volumes of a split that show their orientation, and whose headers state it: at most `most`, drawn by
     the seed."""
-    known: list[int] = []
+    indices: list[int] = []
     for index in np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist():
-        nothing = truth_of(pack, index)[:, -1].mean() >= EVEN
-        if not nothing and shows_stated_axes(pack.stack(index)):
-            known.append(index)
-        if len(known) == most:
+        shows_nothing = truth_of(pack, index)[:, -1].mean() >= EVEN
+        if not shows_nothing and shows_stated_axes(pack.stack(index)):
+            indices.append(index)
+        if len(indices) == most:
             break
-    return sorted(known)
+    return sorted(indices)
 
 
 def with_turned_and_brightened(

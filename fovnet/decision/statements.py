@@ -54,7 +54,8 @@ class RegionEnd:
 class Statement:
     """What is said of one region.
 
-    answer       "yes", "no" or "unsure"        probability  that at least `min_extent_mm` of it are shown
+    answer       "yes", "no" or "unsure"
+    probability  that at least `min_extent_mm` of it are shown
     doubts       codes of the doubts because of which it is unsure
     lower, upper its ends in scanner millimetres; None where no span is given it
     """
@@ -79,60 +80,69 @@ def statements(
     by an earlier fovnet."""
     if not rule.by_region:
         return ()
-    chances = probabilities(decision.presence, rule, len(vocabulary.chain))
-    found = []
-    regions = vocabulary.classes[:-1]
-    abouts = [_about(decision, column, chance) for column, chance in enumerate(chances.tolist())]
-    concerning = codes_by_region(abouts, decision, signs, rule)
-    for region, chance, codes in zip(regions, chances.tolist(), concerning, strict=True):
+    chances = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
+    stated_regions = [
+        _stated_region(decision, column, chance) for column, chance in enumerate(chances)
+    ]
+    doubt_codes = codes_by_region(stated_regions, decision, signs, rule)
+    region_statements = []
+    for region, chance, codes in zip(vocabulary.classes[:-1], chances, doubt_codes, strict=True):
         lower, upper = _ends(decision, region)
         answer = UNSURE if codes else answer_at(chance, rule, lower, upper)
-        found.append(Statement(region, answer, chance, codes, lower, upper))
-    return tuple(found)
+        region_statements.append(Statement(region, answer, chance, codes, lower, upper))
+    return tuple(region_statements)
 
 
-def status_of(made: Sequence[Statement]) -> str:
+def status_of(volume_statements: Sequence[Statement]) -> str:
     """ "ok" if every statement is sure, "partly" if one is, else "uncertain"."""
-    sure = sum(one.is_sure for one in made)
-    return "ok" if sure == len(made) else "partly" if sure else "uncertain"
+    sure = sum(statement.is_sure for statement in volume_statements)
+    if sure == len(volume_statements):
+        return "ok"
+    return "partly" if sure else "uncertain"
 
 
-def unsure_sentence(made: Sequence[Statement]) -> str:
+def unsure_sentence(volume_statements: Sequence[Statement]) -> str:
     """Which regions are unsure by their probability alone; "" if there is none."""
-    named = [
-        f"{one.region} ({one.probability:.2f})" for one in made if not (one.is_sure or one.doubts)
+    unsure = [
+        f"{statement.region} ({statement.probability:.2f})"
+        for statement in volume_statements
+        if not (statement.is_sure or statement.doubts)
     ]
-    return f"unsure whether it shows {listed(named, 'or')}" if named else ""
+    return f"unsure whether it shows {listed(unsure, 'or')}" if unsure else ""
 
 
-def best_guess(made: Sequence[Statement]) -> tuple[str, ...]:
+def best_guess(volume_statements: Sequence[Statement]) -> tuple[str, ...]:
     """The regions of the best guess, sure or not: those that have a span, without any that is surely not
     shown."""
-    return tuple(one.region for one in made if one.lower is not None and one.answer != NO)
+    return tuple(
+        statement.region
+        for statement in volume_statements
+        if statement.lower is not None and statement.answer != NO
+    )
 
 
-def is_guess_sure(made: Sequence[Statement], status: str) -> bool:
+def is_guess_sure(volume_statements: Sequence[Statement], status: str) -> bool:
     """Whether every region of the best guess is surely shown, or surely none is: only then its confidence is
     told.  Without statements, whether the status is "ok"."""
-    guessed = best_guess(made)
-    if not guessed:
+    regions = best_guess(volume_statements)
+    if not regions:
         return status == "ok"
-    return all(one.is_sure for one in made if one.region in guessed)
+    return all(statement.is_sure for statement in volume_statements if statement.region in regions)
 
 
-def statement_sentences(made: Sequence[Statement]) -> str:
+def statement_sentences(volume_statements: Sequence[Statement]) -> str:
     """What is said, in a sentence or two: "Shows abdomen. Perhaps also pelvis and chest."
 
     All regions named are the best guess; "Best guess: ..." where none of them is sure.
     """
-    shown = [one.region for one in made if one.answer == YES]
-    perhaps = [region for region in best_guess(made) if region not in shown]
-    if shown:
-        also = f" Perhaps also {listed(perhaps)}." if perhaps else ""
-        return f"Shows {listed(shown)}.{also}"
-    if status_of(made) == "ok":
+    sure_regions = [statement.region for statement in volume_statements if statement.answer == YES]
+    guesses = [region for region in best_guess(volume_statements) if region not in sure_regions]
+    if sure_regions:
+        perhaps = f" Perhaps also {listed(guesses)}." if guesses else ""
+        return f"Shows {listed(sure_regions)}.{perhaps}"
+    if status_of(volume_statements) == "ok":
         return "Shows none of the regions."
-    return f"Best guess: {listed(perhaps) or NO_REGION}."
+    return f"Best guess: {listed(guesses) or NO_REGION}."
 
 
 def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
@@ -155,10 +165,12 @@ def answer_at(chance: float, rule: Rule, lower: RegionEnd | None, upper: RegionE
     extent_mm = upper.mm - lower.mm if lower and upper else 0.0
     if chance >= rule.yes_bar and lower:
         return YES
-    return NO if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm else UNSURE
+    if 1.0 - chance >= rule.no_bar and extent_mm < rule.min_extent_mm:
+        return NO
+    return UNSURE
 
 
-def _about(decision: Decision, column: int, chance: float) -> StatedRegion:
+def _stated_region(decision: Decision, column: int, chance: float) -> StatedRegion:
     """The region of a column, shown with this chance; its rows are those of its spans, or where it has none
     the one at which it is most probable."""
     rows = decision.decided[:, column]
@@ -173,8 +185,10 @@ def _ends(decision: Decision, region: str) -> tuple[RegionEnd, RegionEnd] | tupl
     spans = [span for span in decision.spans if span.region == region]
     if not spans:
         return None, None
-    low_mm, high_mm = min(span.from_mm for span in spans), max(span.to_mm for span in spans)
-    lower, upper = RegionEnd(low_mm), RegionEnd(high_mm)
+    low_mm = min(span.from_mm for span in spans)
+    high_mm = max(span.to_mm for span in spans)
+    lower = RegionEnd(low_mm)
+    upper = RegionEnd(high_mm)
     for border in decision.boundaries:
         if border.above == region and border.mm == low_mm:
             lower = RegionEnd(low_mm, border.low_mm, border.high_mm)

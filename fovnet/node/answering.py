@@ -14,10 +14,10 @@ from pathlib import Path
 
 from pydicom import dcmread
 
-from fovnet.decision.answer import refusal
+from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.earlier_answers import earlier_rows
 from fovnet.decision.ensemble import Ensemble
-from fovnet.decision.predict import AnsweredVolume, predict
+from fovnet.decision.predict import predict
 from fovnet.errors import ModelError, VolumeError
 from fovnet.node.inbox import times_begun
 from fovnet.node.places import STATES, UNSENT, Places, split_name

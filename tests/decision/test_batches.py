@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 
 from fovnet._version import __version__
 from fovnet.cli import app
-from fovnet.decision.answer import refusal
+from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.assembly import assemble
 from fovnet.decision.earlier_answers import earlier_rows, file_record
 from fovnet.decision.folder import save_rule
-from fovnet.decision.predict import AnsweredVolume, _read
+from fovnet.decision.predict import _read
 from fovnet.decision.rule import Rule
 from fovnet.errors import CollectionError, ConfigError, VolumeError
 from fovnet.maths.ladder import Height
@@ -368,7 +368,9 @@ def kept(
     folder: Path, path: Path, volume_id: str = "a", identity: str = "m", picture: bool = False
 ) -> bool:
     beside = (f"{volume_id}.png",) if picture else ()
-    return earlier_rows(folder, volume_id, source_of(path), identity, beside=beside) is not None
+    return (
+        earlier_rows(folder, volume_id, source_of(path), identity, further_files=beside) is not None
+    )
 
 
 def test_an_answer_is_kept_by_content_and_model(tmp_path: Path) -> None:

@@ -139,13 +139,13 @@ def test_what_is_tuned_decided_and_predicted_weighs_the_other_way_up_alike(
     pack, ensemble, found = asked
     judge = replace(ensemble.judge, rule=replace(ensemble.rule, flipped_gain=0.0))
     volumes = [index for index, record in enumerate(pack.records) if record.split == split]
-    for index, (answer, _, _), one in zip(
+    for index, volume, one in zip(
         volumes, decisions(pack, found, split, judge), examples(pack, found, split), strict=True
     ):
         stack = pack.stack(index)
         alone = judge.decision(ensemble.outputs_on(stack), stack.z_mm)
         tuned = decide(one.probabilities, one.z_mm, DEFAULT, judge.rule, one.turned)
-        assert answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
+        assert volume.answer.decision.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
         assert tuned.flipped_gain == pytest.approx(alone.flipped_gain, abs=1e-4)
 
 
@@ -187,7 +187,7 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
     )
     found = scored(pack, ensemble)
     for split in SCORED:
-        answers = [answer for answer, *_ in decisions(pack, found, split, ensemble.judge)]
+        answers = [volume.answer for volume in decisions(pack, found, split, ensemble.judge)]
         assert [code in answer.codes.split() for answer in answers] == [True, False]
         seen = [one.stack for one in shown_volumes(pack, found, split)]
         assert [stack.noise_blackened or stack.in_template for stack in seen] == [True, False]
@@ -206,7 +206,7 @@ def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(
 ) -> None:
     pack, ensemble = pack_of((9, 12, 12, 12, 12)), ensemble_of("slice")
     before = [
-        answer for answer, *_ in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)
+        volume.answer for volume in decisions(pack, scored(pack, ensemble), "test", ensemble.judge)
     ]
     real, first = Judge.answer, before[0].volume_id
     monkeypatch.setattr(
@@ -215,13 +215,12 @@ def test_a_volume_that_cannot_be_decided_is_refused_and_the_others_are_decided(
         lambda judge, name, *given: 1 / 0 if name == first else real(judge, name, *given),
     )
     after = list(decisions(pack, scored(pack, ensemble), "test", ensemble.judge))
-    assert [answer.code for answer, *_ in after] == [
+    assert [volume.answer.code for volume in after] == [
         "internal",
         *(answer.code for answer in before[1:]),
     ]
-    assert after[0][1:] == (None, None) and [answer.codes for answer, *_ in after[1:]] == [
-        answer.codes for answer in before[1:]
-    ]
+    assert after[0].stack is None and after[0].raw is None
+    assert [volume.answer.codes for volume in after[1:]] == [answer.codes for answer in before[1:]]
 
 
 def test_networks_that_are_shown_slices_alone_keep_nothing_of_it(tmp_path: Path) -> None:
@@ -246,7 +245,7 @@ def test_a_volume_is_seen_turned_over_where_several_regions_of_the_body_are_name
     member = np.eye(K, dtype=np.float32)[
         [DEFAULT.classes.index(named[row % len(named)]) for row in range(12)]
     ]
-    outputs = ensemble.turned_over(MemberOutputs(np.stack([member, member])), pack.stack(1))
+    outputs = ensemble.with_turned(MemberOutputs(np.stack([member, member])), pack.stack(1))
     assert (outputs.turned is not None) == asked
 
 

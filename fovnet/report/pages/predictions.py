@@ -30,8 +30,8 @@ from fovnet.results import Results
 from fovnet.unforeseen import is_disk_full
 
 if TYPE_CHECKING:
+    from fovnet.decision.answer import AnsweredVolume
     from fovnet.decision.answers_table import TableRows
-    from fovnet.decision.predict import AnsweredVolume
     from fovnet.regions import Vocabulary
 
 INDEX = "index.html"
