@@ -252,7 +252,7 @@ class Adaptation:
                 seed=settings.seed,
                 subjects=training_marks(learned, model_facts, settings.seed),
                 precision=model_facts.get("precision", "float32"),
-                begun=model_facts,
+                origin=model_facts,
                 inputs=self.pack.inputs,
             )
         rule = Rule(weights=self.begun_model.rule.weights)

@@ -59,8 +59,8 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
         seed=settings.seed,
         subjects=training_marks(pack, begun, settings.seed),
         precision=options.precision,
-        begun=begun,
-        mixed=warm_start_blend(settings, members),
+        origin=begun,
+        blend=warm_start_blend(settings, members),
         inputs=pack.inputs,
         journal=journal.name,
     )

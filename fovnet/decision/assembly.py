@@ -36,8 +36,8 @@ def assemble(
     seed: int,
     subjects: Mapping[str, Sequence[str]] | None = None,
     precision: str = "float32",
-    begun: Mapping[str, Any] | None = None,
-    mixed: tuple[float, Mapping[int, Path]] | None = None,
+    origin: Mapping[str, Any] | None = None,
+    blend: tuple[float, Mapping[int, Path]] | None = None,
     inputs: Mapping[str, Any] | None = None,
     journal: str = "",
 ) -> Path:
@@ -48,8 +48,8 @@ def assemble(
     precision  float32, or float16 for half the size: all later steps use the rounded networks
     subjects  marks of the subjects they were trained on, by split: an evaluation can check that none of them
               is in the test split
-    begun  facts of the ensemble that the trainings started from, if any: its networks' checksums are recorded
-    mixed  for blending: the share of the trained weights, and by slot the file of the network trained from;
+    origin  facts of the ensemble that the trainings started from, if any: its networks' checksums are recorded
+    blend  for blending: the share of the trained weights, and by slot the file of the network trained from;
            None: no blending
     inputs  classes and format of the slices to be scored, as a pack has them; None: they are not compared
     journal the name of the journal of the members' search
@@ -66,39 +66,38 @@ def assemble(
         )
     _refuse_unusable([Path(member["weights"]) for member in members], inputs)
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{MAKING}*"):  # of a run that was killed
-        rmtree(left)
-    facts = []
-    with TemporaryDirectory(prefix=MAKING, dir=folder) as made:
+    for leftover in folder.glob(f"{MAKING}*"):  # of a run that was killed
+        rmtree(leftover)
+    facts_of_members = []
+    with TemporaryDirectory(prefix=MAKING, dir=folder) as draft:
         for member in members:
             name = f"member-{member['slot']:04d}.safetensors"
-            before = None if mixed is None else (mixed[0], mixed[1][member["slot"]])
             path = write_weights(
                 Path(member["weights"]),
-                Path(made) / name,
+                Path(draft) / name,
                 precision,
                 alone=member.get("alone", False),
-                mixed=before,
+                mixed=None if blend is None else (blend[0], blend[1][member["slot"]]),
             )
-            facts.append({**member, "weights": name, "sha256": checksum(path)})
+            facts_of_members.append({**member, "weights": name, "sha256": checksum(path)})
         for stale in (*folder.glob("member-*.safetensors"), *(folder / name for name in PARTS)):
             # a rule tuned for other members must not survive them
             stale.unlink(missing_ok=True)
-        for member in facts:
-            (Path(made) / member["weights"]).replace(folder / member["weights"])
+        for member in facts_of_members:
+            (Path(draft) / member["weights"]).replace(folder / member["weights"])
     regions = [asdict(region) for region in vocabulary.regions]
     body: dict[str, Any] = {
         "classes": vocabulary.classes,
         "regions": regions,
         "prepare": dict(prepare),
-        "members": facts,
+        "members": facts_of_members,
         "precision": precision,
         **({"journal": journal} if journal else {}),
     }
-    if begun is not None:
+    if origin is not None:
         body["begun_with"] = {
-            "networks": [member["sha256"] for member in begun["members"]],
-            "people": _counted(begun),
+            "networks": [member["sha256"] for member in origin["members"]],
+            "people": _subject_counts(origin),
         }
     if subjects is not None:
         body["subjects"] = {split: list(marks) for split, marks in subjects.items()}
@@ -125,7 +124,7 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
             refuse_other_inputs(path, facts, inputs["classes"], inputs["slices"])
 
 
-def _counted(facts: Mapping[str, Any]) -> dict[str, int]:
+def _subject_counts(facts: Mapping[str, Any]) -> dict[str, int]:
     """The number of subjects an ensemble was trained on, by split, whether it holds their marks or their
     number."""
     return facts.get("people") or {
@@ -142,11 +141,10 @@ def choose(
     guess  the validation loss of guessing, as `guessing_loss` gives it
     alone  number of members, the last, that see the slice alone; the best member always sees all its inputs
     """
-    leading = best(trials, count)
-    members = [
-        trial for trial in leading if trial.score is not None and trial.score < guess
-    ] or leading[:1]
-    all_shown = max(1, len(members) - alone)
+    best_trials = best(trials, count)
+    members = [trial for trial in best_trials if trial.score is not None and trial.score < guess]
+    members = members or best_trials[:1]
+    members_with_all_inputs = max(1, len(members) - alone)
     return [
         {
             "slot": trial.proposal.slot,
@@ -154,31 +152,29 @@ def choose(
             "configuration": dict(trial.proposal.configuration),
             "seed": trial.proposal.seed,
             "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
-            **({"alone": True} if place >= all_shown else {}),
+            **({"alone": True} if place >= members_with_all_inputs else {}),
         }
         for place, trial in enumerate(members)
     ]
 
 
 def guessing_loss(
-    train: NDArray[np.bool_], validation: NDArray[np.bool_], often: torch.Tensor | None = None
+    train: NDArray[np.bool_], validation: NDArray[np.bool_], frequency: torch.Tensor | None = None
 ) -> float:
     """The validation loss of predicting the uniform distribution over the classes of the training split (s,
     k) for every slice.
 
     Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the
     splits' shares agree.
-    often  (s,) frequency with which training draws each slice (`sampling: volumes` is not uniform): class
+    frequency  (s,) frequency with which training draws each slice (`sampling: volumes` is not uniform): class
            weights are computed with it
     """
     import torch
 
     from fovnet.net.training.train import class_weights
-    from fovnet.net.training.train import guessing_loss as of_targets
+    from fovnet.net.training.train import guessing_loss as guessing_loss_of_targets
 
-    learned, judged = (
-        torch.from_numpy(truth / truth.sum(axis=1, keepdims=True)) for truth in (train, validation)
-    )
-    return of_targets(
-        judged, class_weights(learned, None if often is None else often.to(learned.dtype))
-    )
+    train_targets = torch.from_numpy(train / train.sum(axis=1, keepdims=True))
+    validation_targets = torch.from_numpy(validation / validation.sum(axis=1, keepdims=True))
+    frequency = None if frequency is None else frequency.to(train_targets.dtype)
+    return guessing_loss_of_targets(validation_targets, class_weights(train_targets, frequency))

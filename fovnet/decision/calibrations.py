@@ -41,38 +41,29 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
     probabilities (s, k) of each volume."""
     from scipy.optimize import minimize_scalar  # 0.4 s, for fitting alone
 
-    p, shown = np.concatenate(probabilities), np.concatenate(truth)
-    share = shown / shown.sum(axis=1, keepdims=True)
+    p = np.concatenate(probabilities)
+    labels = np.concatenate(truth)
+    share = labels / labels.sum(axis=1, keepdims=True)
 
     def negative_log_likelihood(log_temperature: float) -> float:
-        return float(
-            -(share * np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12)))
-            .sum(axis=1)
-            .mean()
-        )
+        log_p = np.log(np.maximum(temper(p, np.exp(log_temperature)), 1e-12))
+        return float(-(share * log_p).sum(axis=1).mean())
 
-    return float(
-        np.exp(
-            minimize_scalar(
-                negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded"
-            ).x
-        )
+    minimum = minimize_scalar(
+        negative_log_likelihood, bounds=(np.log(0.2), np.log(5.0)), method="bounded"
     )
+    return float(np.exp(minimum.x))
 
 
-def best_line(chance: Floats, least: Floats, right: NDArray[np.bool_]) -> Line:
-    """The maximum-likelihood line (a >= 0, c, b >= 0) for "right" (n,), p being `chance` and m `least`;
+def best_line(chance: Floats, least: Floats, is_right: NDArray[np.bool_]) -> Line:
+    """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), p being `chance` and m `least`;
     STRAIGHT if too few are right or wrong.
 
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
     probabilities.
     """
-    return _likeliest(
-        np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)]),
-        right,
-        STRAIGHT,
-        intercept=1,
-    )
+    x = np.column_stack([_logit(chance), np.ones_like(chance), _logit(least)])
+    return _fit_logistic(x, is_right, STRAIGHT, intercept=1)
 
 
 def calibrate_by_line(chance: float, least: float, line: Line) -> float:
@@ -87,37 +78,34 @@ def _logit(chance: Floats) -> Floats:
     return np.asarray(logit(np.clip(chance, EDGE, 1.0 - EDGE)))
 
 
-def best_beta(confidence: Floats, share: Floats, right: NDArray[np.bool_]) -> Beta:
-    """The maximum-likelihood calibration (a, b, d, e >= 0) for "right" (n,); IDENTITY if too few slices are
+def best_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
+    """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few slices are
     right or wrong."""
-    return _likeliest(_sides(confidence, share), right, IDENTITY, INTERCEPT)
+    return _fit_logistic(_sides(confidence, share), is_right, IDENTITY, INTERCEPT)
 
 
-def _likeliest(
-    x: Floats, right: NDArray[np.bool_], start: tuple[float, ...], intercept: int
+def _fit_logistic(
+    x: Floats, is_right: NDArray[np.bool_], start: tuple[float, ...], intercept: int
 ) -> tuple[float, ...]:
-    """The maximum-likelihood weights (m,) of the logistic model of "right" (n,) on x (n, m), all but the
+    """The maximum-likelihood weights (m,) of the logistic model of `is_right` (n,) on x (n, m), all but the
     intercept's 0 or more; `start` if too few are right or wrong."""
-    if min(int(right.sum()), int((~right).sum())) < LEAST_WRONG:
+    if min(int(is_right.sum()), int((~is_right).sum())) < LEAST_WRONG:
         return start
     from scipy.optimize import minimize  # 0.4 s, for fitting alone
 
-    sign = np.where(right, 1.0, -1.0)
+    sign = np.where(is_right, 1.0, -1.0)
 
     def negative_log_likelihood(weights: Floats) -> tuple[float, Floats]:
         margin = sign * (x @ weights)
         slope = -(sign * expit(-margin)) @ x / len(x)
         return float(np.logaddexp(0.0, -margin).mean()), slope
 
-    bounds = [(None, None) if at == intercept else (0.0, None) for at in range(len(start))]
-    return tuple(
-        map(
-            float,
-            minimize(
-                negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds
-            ).x,
-        )
+    bounds: list[tuple[float | None, None]] = [(0.0, None)] * len(start)
+    bounds[intercept] = (None, None)
+    minimum = minimize(
+        negative_log_likelihood, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds
     )
+    return tuple(map(float, minimum.x))
 
 
 def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
@@ -129,5 +117,6 @@ def recalibrate(confidence: Floats, share: Floats, beta: Beta) -> Floats:
 
 def _sides(confidence: Floats, share: Floats) -> Floats:
     """(..., 5): log p, -log(1 - p), 1, log q, -log(1 - q)."""
-    p, q = (np.clip(each, EDGE, 1.0 - EDGE) for each in (confidence, share))
+    p = np.clip(confidence, EDGE, 1.0 - EDGE)
+    q = np.clip(share, EDGE, 1.0 - EDGE)
     return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p), np.log(q), -np.log1p(-q)], axis=-1)

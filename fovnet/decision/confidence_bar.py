@@ -4,8 +4,8 @@ than stated.
     a volume's error     share of its slices that are decided wrongly
     a subject's error    mean of that over the subject's volumes that are answered; subjects without any do
                          not count
-    risk                 the mean error of subjects            coverage  share of the volumes that are
-        answered
+    risk                 the mean error of subjects
+    coverage             share of the volumes that are answered
 
 A bar is *promised* if the validation subjects reject the hypothesis "the risk above it is the stated error or
 more".  From each start, the bars of BARS are tested in descending order until one does not reject, and the
@@ -48,17 +48,17 @@ class GradedAnswer:
     the share of wrong slices."""
 
     subject: str
-    sure: float
-    withheld: bool
-    wrong: float
+    confidence: float
+    is_withheld: bool
+    error: float
 
 
 @dataclass(frozen=True)
 class Bar:
     """The lowest confidence that is answered.
 
-    promised  whether the test shows the stated error for unseen subjects     p_value   of the bar chosen, 1
-        where none was promised
+    promised  whether the test shows the stated error for unseen subjects
+    p_value   of the bar chosen, 1 where none was promised
     """
 
     min_confidence: float
@@ -77,20 +77,17 @@ def choose_bar(
 ) -> Bar:
     """The bar for the stated error, from validation volumes.  `seed` only sets the order of the subjects in
     the test; a bar is never below the last of `bars`, which descend."""
-    found: tuple[float, float] | None = None
+    subjects = len({volume.subject for volume in volumes})
+    promised: Bar | None = None
     for start, share in starts:
         for height in bars[start:]:
-            p = chance_of_reaching(
-                stated_error, _shuffled(_errors(volumes, height), seed), share * at_risk
-            )
-            if p > share * at_risk:
+            errors = _shuffle(_subject_errors(volumes, height), seed)
+            p_value = chance_of_reaching(stated_error, errors, share * at_risk)
+            if p_value > share * at_risk:
                 break
-            if found is None or height < found[0]:
-                found = height, p
-    people = len({one.subject for one in volumes})
-    if found:
-        return Bar(found[0], True, found[1], people)
-    return Bar(_held(volumes, stated_error, bars[-1]), False, 1.0, people)
+            if promised is None or height < promised.min_confidence:
+                promised = Bar(height, True, p_value, subjects)
+    return promised or Bar(_lowest_bar(volumes, stated_error, bars[-1]), False, 1.0, subjects)
 
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
@@ -98,14 +95,15 @@ def fewest_people(stated_error: float, at_risk: float) -> int:
     without an error."""
     most = max(share for _, share in STARTS) * at_risk
 
-    def enough(people: int) -> bool:
+    def are_enough(people: int) -> bool:
         return chance_of_reaching(stated_error, np.zeros(people), most) <= most
 
-    # `enough` is monotone in the number of people: doubling, then bisection
+    # `are_enough` is monotone in the number of people: doubling, then bisection
     high = 1
-    while not enough(high):
+    while not are_enough(high):
         high *= 2
-    return high // 2 + 1 + bisect_left(range(high // 2 + 1, high), True, key=enough)
+    low = high // 2 + 1
+    return low + bisect_left(range(low, high), True, key=are_enough)
 
 
 def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
@@ -114,24 +112,27 @@ def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
 
     Geifman & El-Yaniv (2017), *Selective classification for deep neural networks*, NeurIPS, eqs 1-2.
     """
-    ordered = sorted((one for one in volumes if not one.withheld), key=lambda one: -one.sure)
-    whose: dict[str, tuple[float, int]] = {}
-    curve, total = [], 0.0
+    candidates = [volume for volume in volumes if not volume.is_withheld]
+    candidates.sort(key=lambda volume: -volume.confidence)
+    # by subject: the sum of errors, and the number of volumes
+    sums: dict[str, tuple[float, int]] = {}
+    curve = []
+    total = 0.0
     # each volume added changes its own subject's mean only
-    for given, one in enumerate(ordered, start=1):
-        wrong, answered = whose.get(one.subject, (0.0, 0))
-        total += (wrong + one.wrong) / (answered + 1) - (wrong / answered if answered else 0.0)
-        whose[one.subject] = wrong + one.wrong, answered + 1
-        if given == len(ordered) or ordered[given].sure < one.sure:
-            curve.append(
-                {
-                    "bar": one.sure,
-                    "coverage": given / len(volumes),
-                    "volumes": given,
-                    "subjects": len(whose),
-                    "risk": total / len(whose),
-                }
-            )
+    for answered, volume in enumerate(candidates, start=1):
+        error_sum, count = sums.get(volume.subject, (0.0, 0))
+        mean_before = error_sum / count if count else 0.0
+        total += (error_sum + volume.error) / (count + 1) - mean_before
+        sums[volume.subject] = error_sum + volume.error, count + 1
+        if answered == len(candidates) or candidates[answered].confidence < volume.confidence:
+            point = {
+                "bar": volume.confidence,
+                "coverage": answered / len(volumes),
+                "volumes": answered,
+                "subjects": len(sums),
+                "risk": total / len(sums),
+            }
+            curve.append(point)
     return curve
 
 
@@ -146,28 +147,24 @@ def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
     return float(np.sort(values)[rank - 1]) if rank else 0.0
 
 
-def _is_given(one: GradedAnswer, height: float) -> bool:
-    return one.sure >= height and not one.withheld
-
-
-def _errors(volumes: Sequence[GradedAnswer], height: float) -> Floats:
+def _subject_errors(volumes: Sequence[GradedAnswer], height: float) -> Floats:
     """(n,) mean error of the answered volumes of every subject that has any, by name."""
-    whose: dict[str, list[float]] = {}
-    for one in volumes:
-        if _is_given(one, height):
-            whose.setdefault(one.subject, []).append(one.wrong)
-    return np.array([np.mean(whose[subject]) for subject in sorted(whose)])
+    errors: dict[str, list[float]] = {}
+    for volume in volumes:
+        if volume.confidence >= height and not volume.is_withheld:
+            errors.setdefault(volume.subject, []).append(volume.error)
+    return np.array([np.mean(errors[subject]) for subject in sorted(errors)])
 
 
-def _shuffled(errors: Floats, seed: int) -> Floats:
+def _shuffle(errors: Floats, seed: int) -> Floats:
     """The errors in random order: an order by name may be one in time, as hospitals number patients."""
     return errors[np.random.default_rng(seed).permutation(len(errors))]
 
 
-def _held(volumes: Sequence[GradedAnswer], stated_error: float, lowest: float) -> float:
+def _lowest_bar(volumes: Sequence[GradedAnswer], stated_error: float, lowest: float) -> float:
     """The lowest bar, at least `lowest`, at which the volumes themselves err no more than stated; 1 where
     there is none."""
-    sure = [point for point in risk_coverage(volumes) if point["bar"] >= lowest]
-    if not sure or sure[-1]["risk"] <= stated_error:
-        return lowest if sure else 1.0
-    return min((point["bar"] for point in sure if point["risk"] <= stated_error), default=1.0)
+    points = [point for point in risk_coverage(volumes) if point["bar"] >= lowest]
+    if points and points[-1]["risk"] <= stated_error:
+        return lowest
+    return min((point["bar"] for point in points if point["risk"] <= stated_error), default=1.0)
