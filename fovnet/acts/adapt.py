@@ -29,7 +29,7 @@ from fovnet.config.files import parse
 from fovnet.config.models import Settings
 from fovnet.config.space import MEMBERS
 from fovnet.decision import novelty, orientation
-from fovnet.decision.fitting.blending import SHARES, best_share, loss_of_subject, settle_anew
+from fovnet.decision.fitting.blending import SHARES, best_share, settle_anew, subject_loss
 from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.judge import Judge
@@ -224,7 +224,7 @@ class _Folds:
             for place, scored in enumerate(outputs):
                 for subject in left_out:
                     shown = self.work.shown(scored, {subject})
-                    found[place, self.subjects.index(subject)] = loss_of_subject(
+                    found[place, self.subjects.index(subject)] = subject_loss(
                         [judge.probabilities(one.outputs) for one in shown],
                         [one.truth for one in shown],
                     )

@@ -28,7 +28,7 @@ class Tuned:
 def tuned(run: Run) -> Tuned:
     """The rule of a run's ensemble, written beside it.  Raises ModelError as `Run.refuse_other_ensemble`."""
     from fovnet.decision.fitting.thresholds import settle
-    from fovnet.decision.fitting.tuning import Volumes, tune, usual_heights
+    from fovnet.decision.fitting.tuning import TuningVolumes, tune, usual_heights
     from fovnet.decision.folder import ModelFolder, save_rule, seal
     from fovnet.decision.scored_slices import examples, heights_and_truth, shown_volumes
     from fovnet.evaluate.guards import training_marks
@@ -73,5 +73,5 @@ def tuned(run: Run) -> Tuned:
         results.ensemble, judge.rule, facts, settings=options.model_dump(), seed=run.settings.seed
     )
     seal(results.ensemble)
-    wrong = Volumes(volumes, vocabulary).slice_error(judge.rule)
+    wrong = TuningVolumes(volumes, vocabulary).slice_error(judge.rule)
     return Tuned(judge.rule, abstention, by_region, wrong, path)

@@ -44,8 +44,8 @@ def risk(volumes: list[GradedAnswer], height: float) -> float:
     """Mean over subjects of the mean wrong share of their answered volumes, counted by hand."""
     whose: dict[str, list[float]] = {}
     for one in volumes:
-        if one.sure >= height and not one.withheld:
-            whose.setdefault(one.subject, []).append(one.wrong)
+        if one.confidence >= height and not one.is_withheld:
+            whose.setdefault(one.subject, []).append(one.error)
     return float(np.mean([np.mean(wrong) for wrong in whose.values()]))
 
 
@@ -80,7 +80,7 @@ def test_without_a_promise_the_examples_keep_the_stated_error(seed: int, subject
     volumes = people(seed, subjects, 2.0)
     found = choose_bar(volumes, STATED, AT_RISK, seed)
     assert SURE_ENOUGH <= found.min_confidence <= 1
-    if any(one.sure >= found.min_confidence and not one.withheld for one in volumes):
+    if any(one.confidence >= found.min_confidence and not one.is_withheld for one in volumes):
         assert risk(volumes, found.min_confidence) <= STATED + 1e-12
 
 
@@ -89,7 +89,7 @@ def test_the_curve_is_the_risk_of_each_bar_and_ends_with_all_that_may_be_answere
     curve = risk_coverage(volumes)
     for point in curve:
         assert point["risk"] == pytest.approx(risk(volumes, point["bar"]))
-    assert curve[-1]["coverage"] == pytest.approx(np.mean([not one.withheld for one in volumes]))
+    assert curve[-1]["coverage"] == pytest.approx(np.mean([not one.is_withheld for one in volumes]))
     assert (np.diff([point["coverage"] for point in curve]) > 0).all()
     assert 0 <= auc([point["coverage"] for point in curve], [point["risk"] for point in curve]) <= 1
 

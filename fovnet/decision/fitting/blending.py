@@ -26,13 +26,14 @@ SHARES = (0.0, 0.2, 0.4, 0.7, 1.0)
 LEAST = 1e-3  # of a probability in a logarithm: one slice must not decide
 
 
-def loss_of_subject(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bool_]]) -> float:
+def subject_loss(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bool_]]) -> float:
     """The mean log loss, in nats, of a subject's slices, each volume counted alike; (s, k) each."""
-    each = []
-    for given, truth in zip(probabilities, truths, strict=True):
+    volume_losses = []
+    for volume, truth in zip(probabilities, truths, strict=True):
         shares = truth / truth.sum(axis=1, keepdims=True)
-        each.append(-(shares * np.log(np.maximum(given, LEAST))).sum(axis=1).mean())
-    return float(np.mean(each))
+        slice_losses = -(shares * np.log(np.maximum(volume, LEAST))).sum(axis=1)
+        volume_losses.append(slice_losses.mean())
+    return float(np.mean(volume_losses))
 
 
 def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
@@ -56,8 +57,10 @@ def settle_anew(
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
     """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned on more
     people than these."""
-    given = [judge.probabilities(one.outputs) for one in volumes]
-    temperature = best_temperature(given, [one.truth for one in volumes])
+    temperature = best_temperature(
+        [judge.probabilities(volume.outputs) for volume in volumes],
+        [volume.truth for volume in volumes],
+    )
     judge = replace(judge, rule=replace(judge.rule, temperature=temperature))
     return settle(
         judge,

@@ -46,41 +46,44 @@ def loss(
     """
     volumes = list(zip(decided, truths, edges_mm, strict=True))
     dice = [
-        extent_dice(_judged(predicted, true, n), true, np.diff(edges))
+        extent_dice(_judge_labels(predicted, true, n), true, np.diff(edges))
         for predicted, true, edges in volumes
     ]
-    lost = [
-        one
+    of_borders = [
+        border_loss
         for predicted, true, edges in volumes
-        for one in border_losses(predicted, true, edges, n)
+        for border_loss in border_losses(predicted, true, edges, n)
     ]
-    return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * (float(np.mean(lost)) if lost else 0.0)
+    mean_of_borders = float(np.mean(of_borders)) if of_borders else 0.0
+    return 0.5 * (1.0 - float(np.mean(dice))) + 0.5 * mean_of_borders
 
 
 def side_region_alone(true: Bools, n: int) -> Bools:
     """(s,) whether a slice's truth names a side region and no chain region: it has no chain label."""
-    beside, chain = np.any(true[:, n:-1], axis=1), np.any(true[:, :n], axis=1)
-    return np.asarray(beside & ~chain)
+    has_side_region = np.any(true[:, n:-1], axis=1)
+    has_chain_region = np.any(true[:, :n], axis=1)
+    return np.asarray(has_side_region & ~has_chain_region)
 
 
-def _judged(predicted: Bools, true: Bools, n: int) -> Bools:
+def _judge_labels(predicted: Bools, true: Bools, n: int) -> Bools:
     """The prediction without the chain regions of slices that have no chain label: whether they are right is
     unknown."""
-    kept = predicted.copy()
-    kept[np.ix_(side_region_alone(true, n), np.arange(predicted.shape[1]) < n)] = False
-    return kept
+    judged_labels = predicted.copy()
+    is_chain = np.arange(predicted.shape[1]) < n
+    judged_labels[np.ix_(side_region_alone(true, n), is_chain)] = False
+    return judged_labels
 
 
 def extent_dice(predicted: Bools, true: Bools, height_mm: Floats) -> float:
     """The Dice coefficient: twice the millimetres of regions predicted correctly over those predicted plus
     those true; 1 without any."""
-    regions_predicted, regions_true = predicted[:, :-1], true[:, :-1]
-    total = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
-    return (
-        2.0 * float(height_mm @ (regions_predicted & regions_true).sum(axis=1)) / total
-        if total
-        else 1.0
-    )
+    regions_predicted = predicted[:, :-1]
+    regions_true = true[:, :-1]
+    total_mm = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
+    if not total_mm:
+        return 1.0
+    right_mm = float(height_mm @ (regions_predicted & regions_true).sum(axis=1))
+    return 2.0 * right_mm / total_mm
 
 
 def border_losses(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> list[float]:
@@ -94,18 +97,19 @@ def border_errors(
 ) -> dict[tuple[int, int], float | None]:
     """Predicted minus true height in mm of every border (rung below, rung above; n for none); None if it is
     missed or invented."""
-    unknown = side_region_alone(true, n)
-    judged = ~(unknown[1:] | unknown[:-1])
-    found, wanted = _borders(predicted, edges_mm, judged, n), _borders(true, edges_mm, judged, n)
-    both = found.keys() & wanted.keys()
-    return {
-        kind: found[kind] - wanted[kind] if kind in both else None
-        for kind in sorted(found.keys() | wanted.keys())
-    }
+    is_unknown = side_region_alone(true, n)
+    is_judged = ~(is_unknown[1:] | is_unknown[:-1])
+    predicted_mm = _borders(predicted, edges_mm, is_judged, n)
+    true_mm = _borders(true, edges_mm, is_judged, n)
+    errors: dict[tuple[int, int], float | None] = {}
+    for kind in sorted(predicted_mm.keys() | true_mm.keys()):
+        is_found = kind in predicted_mm and kind in true_mm
+        errors[kind] = predicted_mm[kind] - true_mm[kind] if is_found else None
+    return errors
 
 
 def _borders(
-    labels: Bools, edges_mm: Floats, judged: Bools, n: int
+    labels: Bools, edges_mm: Floats, is_judged: Bools, n: int
 ) -> dict[tuple[int, int], float]:
     """Height of each border; of several of one kind, the lowest if it goes from none to a region, else the
     topmost.
@@ -116,8 +120,8 @@ def _borders(
     chain = labels[:, :n]
     rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)
     heights: dict[tuple[int, int], float] = {}
-    for at in np.flatnonzero((np.diff(rung) != 0) & judged).tolist():
-        kind = int(rung[at]), int(rung[at + 1])
+    for row in np.flatnonzero((np.diff(rung) != 0) & is_judged).tolist():
+        kind = int(rung[row]), int(rung[row + 1])
         if kind[0] != n or kind not in heights:
-            heights[kind] = float(edges_mm[at + 1])
+            heights[kind] = float(edges_mm[row + 1])
     return heights

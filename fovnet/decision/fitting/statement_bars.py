@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,21 +36,25 @@ STARTS = ((4, 0.8), (1, 0.2))
 """Place in BARS where each sequence of tests starts (0.9 and 0.99), and its share of the risk."""
 
 
+class RegionLabels(NamedTuple):
+    """Of each region (r,): whether the labels show it, and whether they tell."""
+
+    is_shown: Bools
+    is_known: Bools
+
+
 @dataclass(frozen=True)
 class LabelledDecision:
-    """A labelled, decided volume: subject, decision, what was measured besides; whether each region is shown
-    (r,), and whether its labels tell (r,)."""
+    """A labelled, decided volume: subject, decision, what was measured besides; what its labels say of each
+    region."""
 
     subject: str
     decision: Decision
     signs: Signs
-    shown: Bools
-    known: Bools
+    labels: RegionLabels
 
 
-def region_labels(
-    truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float
-) -> tuple[Bools, Bools]:
+def region_labels(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) -> RegionLabels:
     """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell (r,), from
     the truth (s, k) of slices between edges_mm (s + 1,).
 
@@ -59,11 +63,11 @@ def region_labels(
     """
     height_mm = np.diff(edges_mm)
     least_mm = min(min_extent_mm, float(height_mm.sum())) - ROUNDING_MM
-    shown = height_mm @ truth[:, :-1] >= least_mm
-    known = np.ones_like(shown)
+    is_shown = height_mm @ truth[:, :-1] >= least_mm
+    is_known = np.ones_like(is_shown)
     if side_region_alone(truth, n).any():
-        known[:n] = shown[:n]
-    return shown, known
+        is_known[:n] = is_shown[:n]
+    return RegionLabels(is_shown, is_known)
 
 
 def settle_statements(
@@ -81,44 +85,43 @@ def settle_statements(
     rule = replace(
         rule, chain_line=_line(volumes, slice(0, n)), side_line=_line(volumes, slice(n, None))
     )
-    graded = {kind: _graded(rule, volumes, vocabulary, kind) for kind in (YES, NO)}
-    found = {
-        kind: choose_bar(those, stated_error, at_risk / 2, seed, BARS, STARTS)
-        for kind, those in graded.items()
-    }
-    rule = replace(rule, yes_bar=found[YES].min_confidence, no_bar=found[NO].min_confidence)
-    facts = {kind: {**asdict(one), "statements": len(graded[kind])} for kind, one in found.items()}
-    return rule, {"stated_error": stated_error, "at_risk": at_risk, **facts}
+    facts: dict[str, Any] = {"stated_error": stated_error, "at_risk": at_risk}
+    bars = {}
+    for kind in (YES, NO):
+        answers = _grade_statements(rule, volumes, vocabulary, kind)
+        bar = choose_bar(answers, stated_error, at_risk / 2, seed, BARS, STARTS)
+        facts[kind] = {**asdict(bar), "statements": len(answers)}
+        bars[kind] = bar.min_confidence
+    return replace(rule, yes_bar=bars[YES], no_bar=bars[NO]), facts
 
 
 def _line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
     """The calibration of these columns' probabilities, on all statements whose truth is known."""
-    known, shown = (
-        np.concatenate([getattr(one, each)[columns] for one in volumes])
-        for each in ("known", "shown")
-    )
-    whole, alone = (
-        np.concatenate([getattr(one.decision.presence, each)[columns] for one in volumes])
-        for each in ("whole", "alone")
-    )
-    return best_line(whole[known], alone[known], shown[known])
+    is_known = np.concatenate([volume.labels.is_known[columns] for volume in volumes])
+    is_shown = np.concatenate([volume.labels.is_shown[columns] for volume in volumes])
+    whole = np.concatenate([volume.decision.presence.whole[columns] for volume in volumes])
+    alone = np.concatenate([volume.decision.presence.alone[columns] for volume in volumes])
+    return best_line(whole[is_known], alone[is_known], is_shown[is_known])
 
 
-def _graded(
+def _grade_statements(
     rule: Rule, volumes: Sequence[LabelledDecision], vocabulary: Vocabulary, kind: str
 ) -> list[GradedAnswer]:
     """The statements more likely of this kind, as they would be given from a probability of one half on."""
-    even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
-    graded = []
-    for one in volumes:
-        for made, shown, known in zip(
-            statements(one.decision, one.signs, even, vocabulary), one.shown, one.known, strict=True
-        ):
-            sure = made.probability if kind == YES else 1.0 - made.probability
-            if known and (made.probability >= EVEN) == (kind == YES):
-                graded.append(
-                    GradedAnswer(
-                        one.subject, sure, made.answer != kind, float(shown != (kind == YES))
-                    )
-                )
-    return graded
+    rule_at_even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
+    answers = []
+    for volume in volumes:
+        volume_statements = statements(volume.decision, volume.signs, rule_at_even, vocabulary)
+        for statement, is_shown, is_known in zip(volume_statements, *volume.labels, strict=True):
+            is_of_kind = (statement.probability >= EVEN) == (kind == YES)
+            if not is_known or not is_of_kind:
+                continue
+            chance = statement.probability
+            answer = GradedAnswer(
+                subject=volume.subject,
+                confidence=chance if kind == YES else 1.0 - chance,
+                is_withheld=statement.answer != kind,
+                error=float(is_shown != (kind == YES)),
+            )
+            answers.append(answer)
+    return answers

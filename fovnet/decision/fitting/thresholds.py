@@ -59,62 +59,70 @@ def settle(
     n = len(judge.vocabulary.chain)
     judge = replace(judge, rule=replace(judge.rule, beta=_beta(judge, volumes)))
     judge = replace(judge, rule=replace(judge.rule, line=_line(judge, volumes)))
-    decisions = [_decided(one, judge) for one in volumes]
-    signs = [_signs(one, decision, judge) for one, decision in zip(volumes, decisions, strict=True)]
-    judge = replace(judge, rule=replace(judge.rule, **_bars(signs)))
-    graded = [
-        GradedAnswer(
-            one.subject,
-            decision.sure,
-            _is_withheld(decision, seen, judge.rule),
-            _error(one, decision, n),
-        )
-        for one, decision, seen in zip(volumes, decisions, signs, strict=True)
+    decisions = [_decide(volume, judge) for volume in volumes]
+    signs = [
+        _measure_signs(volume, decision, judge)
+        for volume, decision in zip(volumes, decisions, strict=True)
     ]
-    found = choose_bar(graded, stated_error, at_risk, seed)
+    judge = replace(judge, rule=replace(judge.rule, **_bars(signs)))
+    answers = [
+        GradedAnswer(
+            subject=volume.subject,
+            confidence=decision.sure,
+            is_withheld=_is_withheld(decision, volume_signs, judge.rule),
+            error=_error(volume, decision, n),
+        )
+        for volume, decision, volume_signs in zip(volumes, decisions, signs, strict=True)
+    ]
+    bar = choose_bar(answers, stated_error, at_risk, seed)
     facts = {
         "stated_error": stated_error,
         "at_risk": at_risk,
-        **asdict(found),
+        **asdict(bar),
         "volumes": len(volumes),
-        "curve": risk_coverage(graded),
+        "curve": risk_coverage(answers),
     }
-    rule = replace(judge.rule, min_confidence=found.min_confidence)
-    told = [
+    rule = replace(judge.rule, min_confidence=bar.min_confidence)
+    labelled_decisions = [
         LabelledDecision(
-            one.subject,
-            decision,
-            seen,
-            *region_labels(one.truth, _edges(one), n, rule.min_extent_mm),
+            subject=volume.subject,
+            decision=decision,
+            signs=volume_signs,
+            labels=region_labels(volume.truth, _edges(volume), n, rule.min_extent_mm),
         )
-        for one, decision, seen in zip(volumes, decisions, signs, strict=True)
+        for volume, decision, volume_signs in zip(volumes, decisions, signs, strict=True)
     ]
-    rule, by_region = settle_statements(
-        rule, told, judge.vocabulary, stated_error=statement_error, at_risk=at_risk, seed=seed
+    rule, facts_of_statements = settle_statements(
+        rule,
+        labelled_decisions,
+        judge.vocabulary,
+        stated_error=statement_error,
+        at_risk=at_risk,
+        seed=seed,
     )
-    return replace(judge, rule=rule), facts, by_region
+    return replace(judge, rule=rule), facts, facts_of_statements
 
 
-def _edges(one: LabelledVolume) -> NDArray[np.float64]:
+def _edges(volume: LabelledVolume) -> NDArray[np.float64]:
     """(s + 1,) where the slices of a volume begin and end."""
-    return outer_edges(one.stack.z_mm, one.stack.edges_mm)
+    return outer_edges(volume.stack.z_mm, volume.stack.edges_mm)
 
 
-def _decided(one: LabelledVolume, judge: Judge) -> Decision:
+def _decide(volume: LabelledVolume, judge: Judge) -> Decision:
     """A judge's decision on a volume."""
     return judge.decision(
-        one.outputs, one.stack.z_mm, one.stack.edges_mm, air_slices(one.stack.pixels)
+        volume.outputs, volume.stack.z_mm, volume.stack.edges_mm, air_slices(volume.stack.pixels)
     )
 
 
-def _signs(one: LabelledVolume, decision: Decision, judge: Judge) -> Signs:
+def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> Signs:
     """What a judge measures on a volume besides its decision.
 
     That it resembles a phantom, and its own slices before it was resampled, are left out: the bar's promise
     has never counted what these two withhold.
     """
-    cuts = replace(one.stack, counted=None, counted_slices=None)
-    values = measure_signs(judge.volume_for_checks(one.outputs, cuts, decision)).values
+    cuts = replace(volume.stack, counted=None, counted_slices=None)
+    values = measure_signs(judge.volume_for_checks(volume.outputs, cuts, decision)).values
     return Signs({code: value for code, value in values.items() if code != phantom.CHECK.code})
 
 
@@ -123,20 +131,27 @@ def _bars(signs: Sequence[Signs]) -> dict[str, Any]:
     bars = {}
     for check in CHECKS:
         if check.fit is not None:
-            seen = (one.of(check) for one in signs)
-            bars[check.bar] = check.fit([value for value in seen if value is not None])
+            values = (signs_of_volume.of(check) for signs_of_volume in signs)
+            bars[check.bar] = check.fit([value for value in values if value is not None])
     return bars
 
 
 def _beta(judge: Judge, volumes: Sequence[LabelledVolume]) -> Beta:
     """The calibration of the labels' confidences, by the decisions of this judge."""
-    n, stated, alone, hits = len(judge.vocabulary.chain), [], [], []
-    for one in volumes:
-        decision, rows = _decided(one, judge), lit_rows(air_slices(one.stack.pixels))
-        stated.append(decision.confidence[rows])  # margins have confidence 1 by definition: no data
-        alone.append(_share(decision, n)[rows])
-        hits.append(_hits(one, decision, n)[rows])
-    return best_beta(np.concatenate(stated), np.concatenate(alone), np.concatenate(hits))
+    n = len(judge.vocabulary.chain)
+    confidences = []
+    shares_of_slices = []
+    hits = []
+    for volume in volumes:
+        decision = _decide(volume, judge)
+        rows = lit_rows(air_slices(volume.stack.pixels))
+        # margins have confidence 1 by definition: no data
+        confidences.append(decision.confidence[rows])
+        shares_of_slices.append(_share(decision, n)[rows])
+        hits.append(_hits(volume, decision, n)[rows])
+    return best_beta(
+        np.concatenate(confidences), np.concatenate(shares_of_slices), np.concatenate(hits)
+    )
 
 
 def _line(judge: Judge, volumes: Sequence[LabelledVolume]) -> Line:
@@ -144,16 +159,16 @@ def _line(judge: Judge, volumes: Sequence[LabelledVolume]) -> Line:
 
     Its confidences of slices are calibrated already.
     """
-    sets = []
-    for one in volumes:
-        decision = _decided(one, judge)
+    rows = []
+    for volume in volumes:
+        decision = _decide(volume, judge)
         if decision.spans:
             least = min(span.confidence for span in decision.spans)
-            sets.append((decision.set_probability, least, _is_exact(decision, one, judge)))
-    if not sets:
+            rows.append((decision.set_probability, least, _is_exact(decision, volume, judge)))
+    if not rows:
         return STRAIGHT
-    chances, leasts, exact = np.array(sets).T
-    return best_line(chances, leasts, exact > 0)
+    set_probability, least_confidence, is_exact = np.array(rows).T
+    return best_line(set_probability, least_confidence, is_exact > 0)
 
 
 def _is_withheld(decision: Decision, signs: Signs, rule: Rule) -> bool:
@@ -161,33 +176,33 @@ def _is_withheld(decision: Decision, signs: Signs, rule: Rule) -> bool:
     return are_reasons(doubts(decision, signs, replace(rule, min_confidence=0.0)))
 
 
-def _is_exact(decision: Decision, one: LabelledVolume, judge: Judge) -> bool:
+def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
     """Whether the predicted set of regions is the true one.
 
     If a side region is predicted without any chain region, side regions alone are compared.  If any slice's
     truth names a side region alone, chain regions that are predicted and not true do not count as wrong.
     """
     n = len(judge.vocabulary.chain)
-    predicted, true = (
-        np.asarray(shown[:, :-1].any(axis=0)) for shown in (decision.decided, one.truth)
-    )
+    predicted = np.asarray(decision.decided[:, :-1].any(axis=0))
+    true = np.asarray(volume.truth[:, :-1].any(axis=0))
     first = n if predicted[n:].any() and not predicted[:n].any() else 0
-    if side_region_alone(one.truth, n).any():
+    if side_region_alone(volume.truth, n).any():
         predicted[:n] &= true[:n]
     return bool((predicted[first:] == true[first:]).all())
 
 
 def _share(decision: Decision, n: int) -> NDArray[np.float64]:
     """(s,) probability of each slice's predicted class, from the slice alone."""
-    each = shares(decision.smoothed, decision.decided, n)
-    return np.take_along_axis(each, predicted_class(decision.decided, n)[:, None], axis=1)[:, 0]
+    share_of_class = shares(decision.smoothed, decision.decided, n)
+    predicted = predicted_class(decision.decided, n)
+    return np.take_along_axis(share_of_class, predicted[:, None], axis=1)[:, 0]
 
 
-def _hits(one: LabelledVolume, decision: Decision, n: int) -> NDArray[np.bool_]:
+def _hits(volume: LabelledVolume, decision: Decision, n: int) -> NDArray[np.bool_]:
     """(s,) whether each slice is decided as it was labelled, the first n classes the chain's."""
-    return are_right(predicted_class(decision.decided, n), one.truth)
+    return are_right(predicted_class(decision.decided, n), volume.truth)
 
 
-def _error(one: LabelledVolume, decision: Decision, n: int) -> float:
+def _error(volume: LabelledVolume, decision: Decision, n: int) -> float:
     """Share of the slices that are not decided as they were labelled."""
-    return float(1.0 - _hits(one, decision, n).mean())
+    return float(1.0 - _hits(volume, decision, n).mean())

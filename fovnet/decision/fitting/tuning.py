@@ -72,7 +72,7 @@ def tune(
              has them only if they lower the loss on these examples
     """
     temperature = best_temperature(
-        [one.probabilities for one in examples], [one.truth for one in examples]
+        [example.probabilities for example in examples], [example.truth for example in examples]
     )
     rule = Rule(
         temperature=temperature,
@@ -81,22 +81,22 @@ def tune(
         method=method,
         heights_for=heights_for,
     )
-    volumes = Volumes(examples, vocabulary)
+    volumes = TuningVolumes(examples, vocabulary)
     rule, candidates = volumes.best_pair(rule, sigmas_mm, thresholds)
-    known = [
+    usual = [
         tuple(height and Height(height.mean_mm, width * height.sd_mm) for height in rule.heights)
         for width in widths
     ]
     for sweep in range(SWEEPS):
-        before = rule
+        rule_before = rule
         rule = volumes.best(
-            [replace(rule, heights=heights) for heights in dict.fromkeys([(), *known])]
+            [replace(rule, heights=heights) for heights in dict.fromkeys([(), *usual])]
         )
         rule = volumes.best(
             [replace(rule, chain_share_in_side=share) for share in CHAIN_SHARES_IN_SIDE]
         )
         rule = volumes.best([replace(rule, border_toll=toll) for toll in BORDER_TOLLS])
-        if rule == before or sweep == SWEEPS - 1:
+        if rule == rule_before or sweep == SWEEPS - 1:
             break
         rule, _ = volumes.best_pair(rule, sigmas_mm, thresholds)
     rule = min(
@@ -106,7 +106,7 @@ def tune(
 
 
 @dataclass(frozen=True, eq=False)
-class Volumes:
+class TuningVolumes:
     """Labelled volumes by which rules are judged."""
 
     examples: Sequence[Example]
@@ -114,11 +114,11 @@ class Volumes:
 
     def loss(self, rule: Rule) -> float:
         """The loss of the rule's decisions, as `objective.py` defines it."""
-        return self._loss(self._decided(rule))
+        return self._loss(self._labels(rule))
 
     def slice_error(self, rule: Rule) -> float:
         """Share of all slices for which the rule's predicted class is wrong."""
-        return self._slice_error(self._decided(rule))
+        return self._slice_error(self._labels(rule))
 
     def best(self, candidates: Sequence[Rule]) -> Rule:
         """The candidate with the least loss; the first of equals."""
@@ -129,50 +129,56 @@ class Volumes:
     ) -> tuple[Rule, list[dict[str, float]]]:
         """The rule with the pair of smoothing and side region threshold of least loss, and the results of
         every pair; ties: least smoothing."""
-        candidates, tried = [], []
+        candidates = []
+        rows = []
         for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
             candidate = replace(rule, sigma_mm=sigma_mm, side_threshold=threshold)
-            decided = self._decided(candidate)
-            worth = {"loss": self._loss(decided), "slice_error": self._slice_error(decided)}
+            labels = self._labels(candidate)
+            row = {
+                "sigma_mm": sigma_mm,
+                "side_threshold": threshold,
+                "loss": self._loss(labels),
+                "slice_error": self._slice_error(labels),
+            }
             candidates.append(candidate)
-            tried.append({"sigma_mm": sigma_mm, "side_threshold": threshold, **worth})
-        return candidates[int(np.argmin([row["loss"] for row in tried]))], tried
+            rows.append(row)
+        return candidates[int(np.argmin([row["loss"] for row in rows]))], rows
 
     def negative_log_likelihood(self, rule: Rule) -> float:
         """Mean negative log-likelihood of "this slice is right" under the stated confidences."""
         losses = []
         for example in self.examples:
-            answer = self._answer(example, rule)
-            hit = are_right(
-                predicted_class(answer.decided, len(self.vocabulary.chain)), example.truth
-            )
-            stated = np.clip(answer.confidence, 1e-3, 1 - 1e-3)
-            losses.append(-np.log(np.where(hit, stated, 1 - stated)))
+            decision = self._decide(example, rule)
+            predicted = predicted_class(decision.decided, len(self.vocabulary.chain))
+            is_right = are_right(predicted, example.truth)
+            confidence = np.clip(decision.confidence, 1e-3, 1 - 1e-3)
+            losses.append(-np.log(np.where(is_right, confidence, 1 - confidence)))
         return float(np.concatenate(losses).mean())
 
     def with_bars(self, rule: Rule) -> Rule:
         """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted
         to these volumes."""
-        answers, least = (
-            [
-                self._answer(example, replace(rule, interval_stretch=stretch))
-                for example in self.examples
-            ]
-            for stretch in (1.0, 0.0)
-        )
-        volumes = zip(self.examples, answers, least, strict=True)
-        offs = np.array([off for volume in volumes for off in self._offs(*volume)])
+        rule = replace(rule, interval_stretch=1.0)
+        narrowest_rule = replace(rule, interval_stretch=0.0)
+        decisions = [self._decide(example, rule) for example in self.examples]
+        narrowest = [self._decide(example, narrowest_rule) for example in self.examples]
+        volumes = zip(self.examples, decisions, narrowest, strict=True)
+        stretches = np.array([needed for volume in volumes for needed in self._stretches(*volume)])
+        roughness = _false_alarm_quantile([decision.roughness for decision in decisions])
+        misfit = _false_alarm_quantile([decision.misfit for decision in decisions])
+        flipped_gain = _false_alarm_quantile([decision.flipped_gain for decision in decisions])
+        stretch = 1.0
+        if len(stretches):
+            stretch = float(np.quantile(stretches, SHARE, method="higher"))
         return replace(
             rule,
-            usual_roughness=float(
-                np.clip(_exceeded_by([one.roughness for one in answers]), *ROUGHNESS)
-            ),
-            usual_misfit=max(LEAST_MISFIT, _exceeded_by([one.misfit for one in answers])),
-            flipped_gain=max(LEAST_GAIN, _exceeded_by([one.flipped_gain for one in answers])),
-            interval_stretch=float(np.quantile(offs, SHARE, method="higher")) if len(offs) else 1.0,
+            usual_roughness=float(np.clip(roughness, *ROUGHNESS)),
+            usual_misfit=max(LEAST_MISFIT, misfit),
+            flipped_gain=max(LEAST_GAIN, flipped_gain),
+            interval_stretch=stretch,
         )
 
-    def _decided(self, rule: Rule) -> list[NDArray[np.bool_]]:
+    def _labels(self, rule: Rule) -> list[NDArray[np.bool_]]:
         return [
             outline(
                 example.probabilities, example.z_mm, self.vocabulary, rule, example.edges_mm
@@ -188,12 +194,12 @@ class Volumes:
     def _slice_error(self, decided: Sequence[NDArray[np.bool_]]) -> float:
         n = len(self.vocabulary.chain)
         hits = [
-            are_right(predicted_class(one, n), example.truth)
-            for one, example in zip(decided, self.examples, strict=True)
+            are_right(predicted_class(labels, n), example.truth)
+            for labels, example in zip(decided, self.examples, strict=True)
         ]
         return float(1.0 - np.concatenate(hits).mean())
 
-    def _answer(self, example: Example, rule: Rule) -> Decision:
+    def _decide(self, example: Example, rule: Rule) -> Decision:
         return decide(
             example.probabilities,
             example.z_mm,
@@ -203,35 +209,40 @@ class Volumes:
             example.edges_mm,
         )
 
-    def _offs(self, example: Example, answer: Decision, least: Decision) -> list[float]:
+    def _stretches(self, example: Example, decision: Decision, narrowest: Decision) -> list[float]:
         """Error of each border that is both predicted and true, over the half-width of its interval on the
-        true border's side.
+        true border's side: the stretch that it needs.
 
-        answer has the intervals with a stretch of 1, `least` those with 0, the smallest possible: a border
-        within the latter needs no stretch, and counts as 0.
+        `decision` has the intervals with a stretch of 1, `narrowest` those with 0, the smallest possible: a
+        border within the latter needs no stretch, and counts as 0.
         """
         chain = self.vocabulary.chain
-        names, edges_mm = (*chain, NONE), outer_edges(example.z_mm, example.edges_mm)
-        errors = border_errors(answer.decided, example.truth, edges_mm, len(chain))
-        offs = []
-        for border, bare in zip(answer.boundaries, least.boundaries, strict=True):
+        names = (*chain, NONE)
+        edges_mm = outer_edges(example.z_mm, example.edges_mm)
+        errors = border_errors(decision.decided, example.truth, edges_mm, len(chain))
+        stretches = []
+        for border, narrow in zip(decision.boundaries, narrowest.boundaries, strict=True):
             error = errors.get((names.index(border.below), names.index(border.above)))
-            if error is not None:
-                half_mm, least_mm = (
-                    (one.mm - one.low_mm if error > 0 else one.high_mm - one.mm)
-                    for one in (border, bare)
-                )
-                offs.append(abs(error) / max(half_mm, 1e-9) if abs(error) > least_mm else 0.0)
-        return offs
+            if error is None:
+                continue
+            if error > 0:
+                half_mm = border.mm - border.low_mm
+                least_mm = narrow.mm - narrow.low_mm
+            else:
+                half_mm = border.high_mm - border.mm
+                least_mm = narrow.high_mm - narrow.mm
+            is_outside = abs(error) > least_mm
+            stretches.append(abs(error) / max(half_mm, 1e-9) if is_outside else 0.0)
+        return stretches
 
 
-def _exceeded_by(values: Sequence[float]) -> float:
+def _false_alarm_quantile(values: Sequence[float]) -> float:
     """The quantile that FALSE_ALARMS of the values exceed, linearly interpolated."""
     return float(np.quantile(values, 1.0 - FALSE_ALARMS))
 
 
 def usual_heights(
-    shown: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary
+    volumes: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary
 ) -> tuple[Height | None, ...]:
     """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k)) that show
     it between its neighbours.
@@ -240,19 +251,20 @@ def usual_heights(
     only one neighbour.  The standard deviation is the predictive one of a new body, √(1 + 1/n) times the
     sample's.
     """
-    found: list[list[float]] = [[] for _ in vocabulary.chain]
-    for z_mm, truth in shown:
-        lower, upper = edges(z_mm)
-        for rung in range(1, len(found) - 1):
+    heights_mm: list[list[float]] = [[] for _ in vocabulary.chain]
+    for z_mm, truth in volumes:
+        lower_mm, upper_mm = edges(z_mm)
+        for rung in range(1, len(heights_mm) - 1):
             rows = np.flatnonzero(truth[:, rung])
             if len(rows) and truth[: rows[0], rung - 1].any() and truth[rows[-1] :, rung + 1].any():
-                found[rung].append(float(upper[rows[-1]] - lower[rows[0]]))
-    return tuple(
-        Height(float(np.mean(mm)), float(np.std(mm, ddof=1) * np.sqrt(1 + 1 / len(mm))))
-        if len(mm) >= LEAST_SEEN
-        else None
-        for mm in found
-    )
+                heights_mm[rung].append(float(upper_mm[rows[-1]] - lower_mm[rows[0]]))
+    return tuple(_height_of_new_body(mm) for mm in heights_mm)
+
+
+def _height_of_new_body(mm: Sequence[float]) -> Height | None:
+    if len(mm) < LEAST_SEEN:
+        return None
+    return Height(float(np.mean(mm)), float(np.std(mm, ddof=1) * np.sqrt(1 + 1 / len(mm))))
 
 
 def are_right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:

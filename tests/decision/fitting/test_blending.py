@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers
 
-from fovnet.decision.fitting.blending import SHARES, best_share, loss_of_subject
+from fovnet.decision.fitting.blending import SHARES, best_share, subject_loss
 
 
 def test_where_no_share_is_better_the_networks_stay_as_they_were() -> None:
@@ -16,15 +16,15 @@ def test_where_no_share_is_better_the_networks_stay_as_they_were() -> None:
 
 def test_the_loss_of_certainty_is_that_of_a_coin_for_a_coin() -> None:
     coin, truth = np.full((6, 2), 0.5), np.eye(2, dtype=bool)[[0, 1, 0, 1, 1, 0]]
-    assert loss_of_subject([coin], [truth]) == pytest.approx(np.log(2))
-    assert loss_of_subject([truth.astype(float)], [truth]) == 0.0
+    assert subject_loss([coin], [truth]) == pytest.approx(np.log(2))
+    assert subject_loss([truth.astype(float)], [truth]) == 0.0
 
 
 def test_a_long_volume_counts_as_much_as_a_short_one() -> None:
     sure, coin = np.array([[1.0, 0.0]]), np.array([[0.5, 0.5]])
     first = np.array([[True, False]])
     volumes = [np.repeat(sure, 90, axis=0), coin], [np.repeat(first, 90, axis=0), first]
-    assert loss_of_subject(*volumes) == pytest.approx(np.log(2) / 2)
+    assert subject_loss(*volumes) == pytest.approx(np.log(2) / 2)
 
 
 @given(seed=integers(0, 999))

@@ -74,8 +74,8 @@ def graded(seed: int, subjects: int, slope: float) -> list[GradedAnswer]:
 def risk(volumes: list[GradedAnswer], height: float) -> float:
     whose: dict[str, list[float]] = {}
     for one in volumes:
-        if one.sure >= height:
-            whose.setdefault(one.subject, []).append(one.wrong)
+        if one.confidence >= height:
+            whose.setdefault(one.subject, []).append(one.error)
     return float(np.mean([np.mean(wrong) for wrong in whose.values()]))
 
 
@@ -107,7 +107,7 @@ def told(seed: int, bodies: Callable[..., Example]) -> LabelledDecision:
     decision = decide(one.probabilities[rows], z_mm, DEFAULT, Rule(temperature=0.5))
     edges_mm = np.append(z_mm - 2.5, z_mm[-1] + 2.5)
     return LabelledDecision(
-        f"s{seed // 2}", decision, Signs({}), *region_labels(truth, edges_mm, N, 10.0)
+        f"s{seed // 2}", decision, Signs({}), region_labels(truth, edges_mm, N, 10.0)
     )
 
 
@@ -120,7 +120,7 @@ def test_probabilities_are_right_as_often_as_they_say(bodies: Callable[..., Exam
         Rule(temperature=0.5), seen, DEFAULT, stated_error=0.1, at_risk=0.1, seed=1
     )
     chance = np.concatenate([probabilities(one.decision.presence, rule, N)[:N] for one in others])
-    shown = np.concatenate([one.shown[:N] for one in others])
+    shown = np.concatenate([one.labels.is_shown[:N] for one in others])
     assert chance.mean() == pytest.approx(shown.mean(), abs=0.03)
     for low, high in ((0.0, 0.1), (0.1, 0.9), (0.9, 1.0)):
         inside = (chance >= low) & (chance <= high)

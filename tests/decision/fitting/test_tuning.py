@@ -19,7 +19,7 @@ from fovnet.decision.fitting.tuning import (
     LEAST_MISFIT,
     LEAST_SEEN,
     ROUGHNESS,
-    Volumes,
+    TuningVolumes,
     are_right,
     tune,
     usual_heights,
@@ -71,7 +71,7 @@ def test_the_rule_is_no_worse_than_any_that_differs_in_one_setting(bodies: Bodie
     ]
     heights = usual_heights([(example.z_mm, example.truth) for example in examples], DEFAULT)
     rule, _ = tune(examples, DEFAULT, sigmas_mm=[6.0], thresholds=[0.3], heights=heights)
-    loss_of = Volumes(examples, DEFAULT).loss
+    loss_of = TuningVolumes(examples, DEFAULT).loss
     assert loss_of(rule) <= min(loss_of(replace(rule, border_toll=toll)) for toll in BORDER_TOLLS)
     assert loss_of(rule) < loss_of(replace(rule, sigma_mm=60.0))
     assert loss_of(rule) <= loss_of(
@@ -98,7 +98,7 @@ def test_intervals_are_stretched_until_nine_in_ten_borders_lie_in_them(bodies: B
     examples = [bodies(seed, noise=3.0) for seed in range(30)]
     rule, _ = tune(examples, DEFAULT, sigmas_mm=[0.0], thresholds=[0.3])
     for stretched in (rule, replace(rule, evidence_mm=rule.evidence_mm * 3)):
-        again = Volumes(examples, DEFAULT).with_bars(stretched)
+        again = TuningVolumes(examples, DEFAULT).with_bars(stretched)
         held = []
         for example in examples:
             for border in decide(example.probabilities, example.z_mm, DEFAULT, again).boundaries:
@@ -143,7 +143,7 @@ def test_bars_are_no_lower_than_where_a_body_merely_short_of_evidence_would_exce
 ) -> None:
     """Bodies without noise cost nothing, are smooth and the right way up, and set none of the three bars by
     that."""
-    rule = Volumes([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT).with_bars(Rule())
+    rule = TuningVolumes([bodies(seed, noise=0.1) for seed in range(3)], DEFAULT).with_bars(Rule())
     assert (rule.usual_misfit, rule.usual_roughness, rule.flipped_gain) == (
         LEAST_MISFIT,
         ROUGHNESS[0],
@@ -157,7 +157,7 @@ def test_of_the_borders_that_are_predicted_and_true_nine_in_ten_or_more_lie_in_t
     """Of 18 borders, 17 or more: 16 would be too few."""
     for seed in range(0, 12, 3):
         examples = [bodies(at, noise=3.0) for at in range(seed, seed + 3)]
-        rule = Volumes(examples, DEFAULT).with_bars(Rule(sigma_mm=0.0))
+        rule = TuningVolumes(examples, DEFAULT).with_bars(Rule(sigma_mm=0.0))
         held = []
         for example in examples:
             decision = decide(example.probabilities, example.z_mm, DEFAULT, rule)
@@ -182,7 +182,7 @@ def test_what_a_volume_seen_turned_over_gains_sets_the_bar_for_flipped_ones(bodi
         for one in examples
     ]
     assert (
-        Volumes(examples, DEFAULT).with_bars(Rule()).flipped_gain
+        TuningVolumes(examples, DEFAULT).with_bars(Rule()).flipped_gain
         == pytest.approx(np.quantile(gains, 0.99))
         and min(gains) > 1
     )
@@ -203,7 +203,7 @@ def test_what_a_rule_loses_is_counted_in_the_millimetres_that_a_file_gives() -> 
         truth,
         edges_mm=edges_mm,
     )
-    assert Volumes([example], DEFAULT).loss(Rule(sigma_mm=0.0)) == pytest.approx(
+    assert TuningVolumes([example], DEFAULT).loss(Rule(sigma_mm=0.0)) == pytest.approx(
         0.5 * (1 - 2 * 53 / 136)
     )
 
