@@ -37,13 +37,13 @@ FLOORS = {
     "phantom": 3,
     "decision": 4,
     "evaluate": 5,
-    "bench": 5,
     "label": 6,
     "report": 6,
     "acts": 7,
     "node": 7,
-    "cli": 8,
-    "__main__": 9,
+    "bench": 8,
+    "cli": 9,
+    "__main__": 10,
 }
 FLOORS_OF_THE_PHANTOM = {
     "__init__": 0,

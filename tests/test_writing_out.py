@@ -100,11 +100,7 @@ def test_a_file_of_the_users_is_not_written_over(
 )
 def test_what_lies_there_is_told_and_what_is_wanted(name: str, seen: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(FOREIGN[name])
-    fault = (
-        CliRunner()
-        .invoke(app, ["bench", "bound", "--rows", "600", "--out", str(tmp_path / name)])
-        .exception
-    )
+    fault = CliRunner().invoke(app, ["bench", "propose", "--out", str(tmp_path / name)]).exception
     assert seen in str(fault)
     assert "where a table of this command's own columns is wanted, and would be overwritten" in str(
         fault
@@ -133,20 +129,22 @@ def test_a_path_that_cannot_be_asked_about_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("content", [b"", b"draws of my own\n"])
 def test_what_a_verb_itself_wrote_is_written_anew(content: bytes, tmp_path: Path) -> None:
-    table, line = (
-        tmp_path / "bound.tsv",
-        ["bench", "bound", "--rows", "600", "--out", str(tmp_path / "bound.tsv")],
-    )
-    assert not any(CliRunner().invoke(app, line).exception for _ in range(2))
-    assert (
-        CliRunner().invoke(app, ["bench", "decide", "--out", str(table)]).exception.code
-        == "out-other-file"
-    )  # type: ignore[union-attr]
+    def check(words: str) -> Path:
+        command, option = next(
+            (command, option) for verb, command, option in WRITING if verb == words
+        )
+        return option.process_value(Context(command), str(table))
+
+    table = write_tsv(tmp_path / "pace.tsv", import_module("fovnet.bench.pace").COLUMNS, [])
+    assert check("bench propose") == table
+    with pytest.raises(ConfigError, match="out-other-file"):
+        check("bench predict")
     table.write_bytes(content)
-    assert (
-        bool(CliRunner().invoke(app, line).exception) == bool(content)
-        and content in table.read_bytes()
-    )
+    if content:
+        with pytest.raises(ConfigError, match="out-other-file"):
+            check("bench propose")
+    else:
+        assert check("bench propose") == table
 
 
 CLI = Path(cli.__file__).parent
@@ -220,31 +218,6 @@ def test_a_fault_of_the_system_names_the_file_that_was_wanted(tmp_path: Path) ->
     assert fault.value.filename == str(wanted)
 
 
-def test_a_volume_that_is_not_there_makes_no_empty_table(tmp_path: Path) -> None:
-    done = CliRunner().invoke(
-        app, ["bench", "slice", str(tmp_path / "nosuch"), "--out", str(tmp_path / "times.tsv")]
-    )
-    assert (
-        done.exit_code != 0
-        and "nosuch: there is no such file" in str(done.exception)
-        and not (tmp_path / "times.tsv").exists()
-    )
-
-
-def test_a_collection_that_is_not_there_is_told_before_anybody_is_simulated(tmp_path: Path) -> None:
-    words = [
-        "bench",
-        "screening",
-        "--collection",
-        str(tmp_path / "nosuch"),
-        "--out",
-        str(tmp_path / "arms.tsv"),
-    ]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code != 0 and "collection-missing" in str(done.exception)
-    assert not any(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -316,8 +289,6 @@ def test_a_log_on_a_full_disk_stops_no_work_and_a_result_that_is_not_taken_does(
 
 FILLED = {
     "bench search": ("standings.tsv", "runs.tsv", "standings.png"),
-    "bench edge": ("edge.tsv", "walks.tsv"),
-    "bench ranks": ("ranks.tsv", "pairs.tsv", "ranks.png", "critical.png"),
     "bench thesis": ("thesis.md", "effects.tsv", "seconds.tsv", "losses.png"),
     "bench train": ("throughput.tsv", "throughput.png"),
 }
@@ -341,7 +312,7 @@ def test_no_file_of_the_users_is_written_over_in_the_folder_of_a_measurement(
 
 
 def test_the_tables_and_pictures_of_a_measurement_are_written_anew(tmp_path: Path) -> None:
-    """Two races on a table of forty rows, and two walks, in the same folders."""
+    """Two races on a table of forty rows, in the same folder."""
     rng = np.random.default_rng(1)
     rows = np.stack([np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8)], axis=1).astype(float)
     np.savez(
@@ -366,20 +337,7 @@ def test_the_tables_and_pictures_of_a_measurement_are_written_anew(tmp_path: Pat
         "--out",
         out,
     ]
-    walk = [
-        "bench",
-        "edge",
-        "--scenario",
-        "killed",
-        "--method",
-        "random",
-        "--seeds",
-        "1",
-        "--out",
-        str(tmp_path / "w"),
-    ]
-    for line in (race, race, walk, walk):
-        done = CliRunner().invoke(app, line)
+    for _ in range(2):
+        done = CliRunner().invoke(app, race)
         assert done.exit_code == 0, done.exception
     assert {path.name for path in (tmp_path / "r").iterdir()} == set(FILLED["bench search"])
-    assert {path.name for path in (tmp_path / "w").iterdir()} == set(FILLED["bench edge"])

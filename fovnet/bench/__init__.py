@@ -1,32 +1,28 @@
-"""Recorded problems, races between search methods, and what is fast, right or robust; one file per benchmark.
+"""What `fovnet bench` measures; one file per benchmark.
 
 Searches on recorded tables:
     tables      finite spaces of which every row was trained
     recording   how such a table is made
     races       methods compared: draws, or epochs, to the best
+    replay      one run on a table
     spending    how a replay spends epochs
-    ranks       methods ranked on many tables
-    lessons     earlier searches, made of tables
-    bounds      draws that random search needs
-    edge        near the limit of memory
-    pace        what a proposal costs
-    sorting     networks that learn an order
-    another_model  the search on an autoencoder
+    peers       searchers of other libraries;  nomad  one that owns its loop
     thesis      an experiment of a thesis, repeated
     thesis_page  its page
     teaching    what a table teaches of its space
+    pace        what a proposal costs
+    landscape   a simulated loss over a space
     figures     what of this is drawn
-    together    many runs, in one process or several
-    timing      the seconds of several ways, in turn
 Trainings, predictions, answers:
     throughput  training steps beside MONAI's pipeline
-    plain       whether fast training costs accuracy
-    slicing     from a file to slices
+    tutorial    that pipeline;  textbook  its networks
     predicting  a prediction and its stages
-    engines     torch and ONNX Runtime
-    deciding    a decision beside textbooks' recursions
-    coverage    intervals where slices are correlated
+    neighbours  busy processes beside it
     robustness  changed volumes, and volumes without an answer
-    screening   every feature of the simulator, by one design
-    simulated_training  one network on simulated people
+    shares      shares with intervals over subjects
+For all of them:
+    together    many runs, in one process or several
+    timing      the seconds of several ways, in turn
+
+Experiments behind one table of a README are scripts of `workflow/experiments`, which import this.
 """

@@ -13,8 +13,9 @@ from fovnet.machine.parallel import end_with
 
 @contextmanager
 def neighbours(count: int) -> Iterator[tuple[int, ...]]:
-    """While the block runs, `count` processes compute, all of them from its beginning; yields their process
-    ids.  They end with the block, and within a second after this process, however it ends."""
+    """While the block runs, `count` processes compute, all of them from its beginning; yields their
+    process ids.  They end with the block, and within a second after this process, however it
+    ends."""
     spawn = get_context("spawn")
     with ExitStack() as end:
         begun = []

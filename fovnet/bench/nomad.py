@@ -1,10 +1,10 @@
 """NOMAD, the reference of mesh-adaptive direct search, as a contestant that owns its loop.
 
-Every axis is an integer, a category too, for which its Python interface has no type.  A point becomes the
-nearest row that was not trained yet, ties by lot, and NOMAD is told that row's loss; it may end before its
-trainings are spent. Two faults of PyNomadBBO 4.6.0 are kept away: its default directions (ORTHO N+1 QUAD)
-crash on integers by chance, and in one process a seed equal to that of the run before has no effect, so that
-each run is a process of its own.
+Every axis is an integer, a category too, for which its Python interface has no type.  A point
+becomes the nearest row that was not trained yet, ties by lot, and NOMAD is told that row's loss; it
+may end before its trainings are spent. Two faults of PyNomadBBO 4.6.0 are kept away: its default
+directions (ORTHO N+1 QUAD) crash on integers by chance, and in one process a seed equal to that of
+the run before has no effect, so that each run is a process of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from fovnet.bench.replay import Replay, Slot, in_succession, is_best
 from fovnet.bench.tables import Table
-from fovnet.bench.together import alone
+from fovnet.bench.together import run_alone
 from fovnet.errors import SearchError
 from fovnet.search.space import Space, nearest_free, places_of
 
@@ -28,10 +28,11 @@ DIVERGED = 1e20
 
 
 def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay:
-    """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time that could
-    be told from its own.  Raises SearchError "peer-crashed" if its process ends without an answer."""
+    """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time
+    that could be told from its own.  Raises SearchError "peer-crashed" if its process ends without
+    an answer."""
     try:
-        rows = alone(rows_of, table, first_row, seed, cap // table.epochs)
+        rows = run_alone(rows_of, table, first_row, seed, cap // table.epochs)
     except BrokenProcessPool as crash:
         raise SearchError(
             "peer-crashed",

@@ -2,8 +2,9 @@
 
     M  rows of the space        n  trials known to the last proposal
 
-The hyper-parameters are refitted at intervals (search/fitting.py), and the proposals between are cheap: whole
-periods from refit to refit are timed, so that the mean is the waiting time of a real search.
+The hyper-parameters are refitted at intervals (search/fitting.py), and the proposals between are
+cheap: whole periods from refit to refit are timed, so that the mean is the waiting time of a real
+search.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.together import Progress, alone
+from fovnet.bench.together import Progress, run_alone
 from fovnet.machine.memory import peak_bytes
 from fovnet.search.look.hyperparameters import milestone
 from fovnet.search.search import Search, propose_slot, training_seed
@@ -30,7 +31,8 @@ MEGABYTE = 1e6
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds per proposal of `method`, over `proposals` in a row, the last of which knows n trials.
+    """Seconds per proposal of `method`, over `proposals` in a row, the last of which knows n
+    trials.
 
     refits   how many of them refitted the hyper-parameters            resumed  seconds of the one before,
         with empty caches
@@ -60,17 +62,17 @@ COLUMNS = tuple(field.name for field in fields(Pace))
 def paces(
     method: str, counts: Sequence[int], seed: int, diverged: float, progress: Progress
 ) -> Iterator[Pace]:
-    """The pace over the paper's space for each number of known trials, each in a fresh process of its own,
-    one after the other."""
+    """The pace over the paper's space for each number of known trials, each in a fresh process of
+    its own, one after the other."""
     for done, trials in enumerate(counts, start=1):
-        pace = alone(measure, method, trials, seed, diverged)
+        pace = run_alone(measure, method, trials, seed, diverged)
         progress(done, len(counts))
         yield pace
 
 
 def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
-    """The pace in this process: trials of random rows first, then the timed proposals, each of which knows
-    the trial of the one before.
+    """The pace in this process: trials of random rows first, then the timed proposals, each of
+    which knows the trial of the one before.
 
     With fewer than PROPOSALS trials all but the first are timed.
     """
@@ -136,8 +138,8 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
 
 
 def timed_at(trials: int) -> int:
-    """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more for whole
-    periods."""
+    """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more
+    for whole periods."""
     refit = trials
     while milestone(refit + 1) <= milestone(trials):
         refit += 1

@@ -1,17 +1,20 @@
 """Searchers of other libraries as contestants, with each library's own defaults.
 
-    d  axes        places  (M, d)  a row as one number per axis: its place on [0, 1], or the number of its
-        level where it is a category
+    d       axes
+    places  (M, d)  a row as one number per axis: its place on [0, 1], or the number of its level
+            where it is a category
 
-Of these libraries only scikit-learn is a dependency of fovnet; each is imported when its contestant is run.
-Ordinals are given to them as numbers between 0 and 1, categories as choices.  A training without a finite
-loss is reported as the library's kind of failure, or not reported where it has none.
+Of these libraries only scikit-learn is a dependency of fovnet; each is imported when its contestant
+is run.  Ordinals are given to them as numbers between 0 and 1, categories as choices.  A training
+without a finite loss is reported as the library's kind of failure, or not reported where it has
+none.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -23,14 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fovnet.bench.deep_kernel import deep_improvement, one_torch_thread
-from fovnet.bench.mean_place import MeanPlace
 from fovnet.bench.nomad import replay_nomad
 from fovnet.bench.replay import Replay, replay_asking, replay_thawing
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
-from fovnet.search.prior import Prior
 from fovnet.search.space import Space, places_of
 
 Floats = NDArray[np.float64]
@@ -40,49 +40,50 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Peer:
-    """A contestant: its distribution on PyPI, the modules it needs, its own first, and its constructor.
+    """A contestant.
 
-    make(space, seed, initial) gives the Searcher; `initial` is used only where the library has no such number
-    of its own.  Of THAWING make(space, seed, R) gives the Thawing; R are the epochs of a full training.  Of
-    TAUGHT make(space, seed, prior) gives the Searcher.  None: it owns its loop
-    distribution  empty: our own
+    distribution  its name on PyPI
+    modules       that it needs, its own first
+    make          make(space, seed, initial) gives the Searcher, which uses `initial` only where the
+                  library has no such number of its own; of THAWING make(space, seed, R) gives the
+                  Thawing for full trainings of R epochs; None: it owns its loop
     """
 
     distribution: str
     modules: tuple[str, ...]
-    make: Callable[[Space, int, Any], Any] | None
+    make: Callable[[Space, int, int], Any] | None
 
     @property
     def version(self) -> str:
         """The installed version of the library, "5.0.0"; empty where it is not installed."""
         try:
-            return version(self.distribution) if self.distribution else ""
+            return version(self.distribution)
         except PackageNotFoundError:
             return ""
 
 
 def refuse_absent(*names: str) -> None:
-    """Raise SearchError "peer-missing", naming all that are not installed, unless the libraries of all these
-    contestants are."""
-    lacking = {name: absent for name in names if (absent := _absent(PEERS[name]))}
+    """Raise SearchError "peer-missing", naming all libraries of these contestants that are not
+    installed."""
+    lacking = [name for name in names if not is_installed(name)]
     if lacking:
         libraries = list(
-            dict.fromkeys(library for absent in lacking.values() for library in absent)
+            dict.fromkeys(library for name in lacking for library in _missing(PEERS[name]))
         )
+        pronoun = "it" if len(lacking) == 1 else "these"
         raise SearchError(
             "peer-missing",
-            f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; try "
-            f"`python -m pip install {' '.join(libraries)}`, or leave "
-            f"{'it' if len(lacking) == 1 else 'these'} out.",
+            f"--method {', '.join(lacking)}: needs {' and '.join(libraries)}, not installed here; "
+            f"try `python -m pip install {' '.join(libraries)}`, or leave {pronoun} out.",
         )
 
 
-def installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
     """Whether all that a contestant needs is installed."""
-    return not _absent(PEERS[name])
+    return not _missing(PEERS[name])
 
 
-def _absent(peer: Peer) -> list[str]:
+def _missing(peer: Peer) -> list[str]:
     """The distributions that a contestant needs and that are not installed."""
     return [
         peer.distribution if module == peer.modules[0] else module
@@ -99,10 +100,9 @@ def replay_peer(
     seed: int,
     cap: int,
     initial: int,
-    prior: Prior | None = None,
 ) -> Replay:
-    """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its library is
-    not installed."""
+    """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its
+    library is not installed."""
     refuse_absent(name)
     make = PEERS[name].make
     if make is None:
@@ -111,18 +111,26 @@ def replay_peer(
         # of experimental features and fits that stopped early: their defaults
         warnings.simplefilter("ignore")
         if name in THAWING:
-            return replay_thawing(
-                table,
-                make(table.space, seed, table.epochs),
-                first_row=first_row,
-                seed=seed,
-                cap=cap,
-            )
-        searcher = make(table.space, seed, prior if name in TAUGHT else initial)
+            thawing = make(table.space, seed, table.epochs)
+            return replay_thawing(table, thawing, first_row=first_row, seed=seed, cap=cap)
+        searcher = make(table.space, seed, initial)
         return replay_asking(table, searcher, first_row=first_row, seed=seed, cap=cap)
 
 
-def plain(space: Space, places: Floats) -> list[float]:
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """torch computes with one thread while the block runs."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def place_values(space: Space, places: Floats) -> list[float]:
     """The places of a row, those on [0, 1] as floats, and the numbers of levels as integers."""
     return [
         float(place) if axis.kind == "ordinal" else int(place)
@@ -131,8 +139,8 @@ def plain(space: Space, places: Floats) -> list[float]:
 
 
 class Optuna:
-    """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was trained is
-    added to the study."""
+    """A sampler of Optuna as a Searcher: its own trial is marked failed, and the row that was
+    trained is added to the study."""
 
     def __init__(
         self, space: Space, sampler: str, seed: int, pruner: str = "NopPruner", **settings: int
@@ -147,13 +155,15 @@ class Optuna:
         )
         distributions = self.optuna.distributions
         self.states = self.optuna.trial.TrialState
-        self.axes = {
-            axis.name: distributions.FloatDistribution(0.0, 1.0)
-            if axis.kind == "ordinal"
-            else distributions.CategoricalDistribution(range(len(axis.levels)))
-            for axis in space.axes
-        }
-        self.space, self.places = space, places_of(space)
+        self.axes = {}
+        for axis in space.axes:
+            if axis.kind == "ordinal":
+                self.axes[axis.name] = distributions.FloatDistribution(0.0, 1.0)
+            else:
+                levels = range(len(axis.levels))
+                self.axes[axis.name] = distributions.CategoricalDistribution(levels)
+        self.space = space
+        self.places = places_of(space)
 
     def ask(self, free: Mask) -> Floats:
         trial = self.study.ask(self.axes)
@@ -161,14 +171,14 @@ class Optuna:
         return self.point(trial)
 
     def tell(self, row: int, loss: float) -> None:
-        known = bool(np.isfinite(loss))
-        made = self.optuna.trial.create_trial(
-            state=self.states.COMPLETE if known else self.states.FAIL,
-            value=loss if known else None,
+        is_scored = bool(np.isfinite(loss))
+        trial = self.optuna.trial.create_trial(
+            state=self.states.COMPLETE if is_scored else self.states.FAIL,
+            value=loss if is_scored else None,
             params=self.params(row),
             distributions=self.axes,
         )
-        self.study.add_trial(made)
+        self.study.add_trial(trial)
 
     def point(self, trial: Any) -> Floats:
         """Where a trial is, (d,)."""
@@ -176,23 +186,26 @@ class Optuna:
 
     def params(self, row: int) -> dict[str, float]:
         """A row as Optuna's values."""
-        return dict(zip(self.axes, plain(self.space, self.places[row]), strict=True))
+        return dict(zip(self.axes, place_values(self.space, self.places[row]), strict=True))
 
 
 class PrunedOptuna:
-    """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial, whose values
-    become those of the row that was trained.  What it has pruned it never goes on with."""
+    """A sampler and a pruner of Optuna as a Thawing: every epoch is reported to its own trial,
+    whose values become those of the row that was trained.  What it has pruned it never goes on
+    with."""
 
     def __init__(
-        self, space: Space, sampler: str, seed: int, full: int, pruner: str, **settings: int
+        self, space: Space, sampler: str, seed: int, epochs: int, pruner: str, **settings: int
     ) -> None:
         self.searcher = Optuna(space, sampler, seed, pruner, **settings)
+        self.states = self.searcher.states
         self.trial: Any = None
-        self.full, self.row, self.states = full, -1, self.searcher.states
+        self.epochs = epochs
+        self.row = -1
 
-    def ask(self, trained: Integers) -> tuple[Floats, int]:
+    def ask(self, epochs: Integers) -> tuple[Floats, int]:
         if self.trial is not None:
-            return np.asarray(self.searcher.places[self.row]), int(trained[self.row]) + 1
+            return np.asarray(self.searcher.places[self.row]), int(epochs[self.row]) + 1
         self.trial = self.searcher.study.ask(self.searcher.axes)
         return self.searcher.point(self.trial), 1
 
@@ -203,7 +216,7 @@ class PrunedOptuna:
             self._close(self.states.FAIL)
             return
         self.trial.report(score, epochs)
-        if epochs == self.full:
+        if epochs == self.epochs:
             self._close(self.states.COMPLETE, score)
         elif self.trial.should_prune():
             self._close(self.states.PRUNED)
@@ -211,9 +224,9 @@ class PrunedOptuna:
     def _move_to(self, row: int) -> None:
         self.row = row
         for name, value in self.searcher.params(row).items():
-            kind = self.searcher.axes[name]
+            distribution = self.searcher.axes[name]
             self.trial.storage.set_trial_param(
-                self.trial._trial_id, name, kind.to_internal_repr(value), kind
+                self.trial._trial_id, name, distribution.to_internal_repr(value), distribution
             )
 
     def _close(self, state: Any, value: float | None = None) -> None:
@@ -222,15 +235,15 @@ class PrunedOptuna:
 
 
 class Dehb:
-    """DEHB, a differential evolution in the brackets of Hyperband, as a Thawing: a category is a part of [0,
-    1]; a vector becomes that of the row that was trained.
+    """DEHB, a differential evolution in the brackets of Hyperband, as a Thawing: a category is a
+    part of [0, 1]; a vector becomes that of the row that was trained.
 
-    DEHB takes a loss without bound for a vector that nobody has trained.  Where a rung has no other, it ends
-    with an IndexError (0.1.2) as it promotes the best; so the first failure of a rung has the largest number
-    for its loss, the last of all that have one.
+    DEHB takes a loss without bound for a vector that nobody has trained.  Where a rung has no
+    other, it ends with an IndexError (0.1.2) as it promotes the best; so the first failure of a
+    rung has the largest number for its loss, the last of all that have one.
     """
 
-    def __init__(self, space: Space, seed: int, full: int) -> None:
+    def __init__(self, space: Space, seed: int, epochs: int) -> None:
         self.categories = np.array(
             [len(axis.levels) if axis.kind == "categorical" else 0 for axis in space.axes]
         )
@@ -240,17 +253,18 @@ class Dehb:
                 f=None,
                 dimensions=len(space.axes),
                 min_fidelity=1,
-                max_fidelity=full,
+                max_fidelity=epochs,
                 n_workers=1,
                 seed=seed,
                 save_freq=None,
                 output_path=folder,
             )
 
-    def ask(self, trained: Integers) -> tuple[Floats, int]:
+    def ask(self, epochs: Integers) -> tuple[Floats, int]:
         self.job = self.dehb.ask()
-        u, levels = self.job["config"], self.categories
-        point = np.where(levels > 0, np.minimum(u * levels, levels - 1) // 1, u)
+        vector = self.job["config"]
+        levels = self.categories
+        point = np.where(levels > 0, np.minimum(vector * levels, levels - 1) // 1, vector)
         return point, max(1, int(self.job["fidelity"] + 0.5))
 
     def tell(self, row: int, epochs: int, score: float) -> None:
@@ -270,20 +284,20 @@ class Hyperopt:
     """hyperopt's tree of Parzen estimators; every trained row is inserted as a finished trial."""
 
     def __init__(self, space: Space, seed: int) -> None:
-        self.hyperopt, self.tpe = import_module("hyperopt"), import_module("hyperopt.tpe")
-        hp = self.hyperopt.hp
-        self.space, self.places, self.rng = space, places_of(space), np.random.default_rng(seed)
+        self.hyperopt = import_module("hyperopt")
+        self.tpe = import_module("hyperopt.tpe")
+        self.space = space
+        self.places = places_of(space)
+        self.rng = np.random.default_rng(seed)
         self.labels = [f"axis-{number}" for number in range(len(space.axes))]
-        self.domain = self.hyperopt.Domain(
-            None,
-            {
-                label: hp.uniform(label, 0.0, 1.0)
-                if axis.kind == "ordinal"
-                else hp.choice(label, list(range(len(axis.levels))))
-                for label, axis in zip(self.labels, space.axes, strict=True)
-            },
-            pass_expr_memo_ctrl=False,
-        )
+        hp = self.hyperopt.hp
+        priors = {}
+        for label, axis in zip(self.labels, space.axes, strict=True):
+            if axis.kind == "ordinal":
+                priors[label] = hp.uniform(label, 0.0, 1.0)
+            else:
+                priors[label] = hp.choice(label, list(range(len(axis.levels))))
+        self.domain = self.hyperopt.Domain(None, priors, pass_expr_memo_ctrl=False)
         self.trials = self.hyperopt.Trials()
 
     def ask(self, free: Mask) -> Floats:
@@ -295,12 +309,14 @@ class Hyperopt:
 
     def tell(self, row: int, loss: float) -> None:
         number = self.trials.new_trial_ids(1)[0]
-        values = zip(self.labels, plain(self.space, self.places[row]), strict=True)
-        vals, idxs = (
-            {label: [value] for label, value in values},
-            {label: [number] for label in self.labels},
-        )
-        misc = {"tid": number, "cmd": self.domain.cmd, "workdir": None, "idxs": idxs, "vals": vals}
+        values = zip(self.labels, place_values(self.space, self.places[row]), strict=True)
+        misc = {
+            "tid": number,
+            "cmd": self.domain.cmd,
+            "workdir": None,
+            "idxs": {label: [number] for label in self.labels},
+            "vals": {label: [value] for label, value in values},
+        }
         result = {"status": "ok", "loss": loss} if np.isfinite(loss) else {"status": "fail"}
         trial = self.trials.new_trial_docs([number], [None], [result], [misc])[0]
         trial["state"] = self.hyperopt.JOB_STATE_DONE
@@ -309,10 +325,10 @@ class Hyperopt:
 
 
 class Surrogate:
-    """Another library's Gaussian process and expected improvement, maximised over the free rows after
-    `initial` random rows.
+    """Another library's Gaussian process and expected improvement, maximised over the free rows
+    after `initial` random rows.
 
-    improvement(X (n, D), y (n,), x (m, D)) gives the acquisition (m,), higher is better
+    improvement  improvement(X (n, D), y (n,), x (m, D)) gives the acquisition (m,), higher is better
     """
 
     def __init__(
@@ -322,27 +338,32 @@ class Surrogate:
         initial: int,
         improvement: Callable[[Floats, Floats, Floats], Floats],
     ) -> None:
-        self.cube, self.places = space.unit_cube, places_of(space)
-        self.rng, self.initial, self.improvement = np.random.default_rng(seed), initial, improvement
-        self.trained, self.rows, self.losses = 0, list[int](), list[float]()
+        self.cube = space.unit_cube
+        self.places = places_of(space)
+        self.rng = np.random.default_rng(seed)
+        self.initial = initial
+        self.improvement = improvement
+        self.trainings = 0
+        self.rows: list[int] = []
+        self.losses: list[float] = []
 
     def ask(self, free: Mask) -> Floats:
         rows = np.flatnonzero(free)
-        if self.trained < self.initial or len(self.rows) < 2:
+        if self.trainings < self.initial or len(self.rows) < 2:
             return np.asarray(self.places[self.rng.choice(rows)])
-        value = self.improvement(self.cube[self.rows], np.array(self.losses), self.cube[rows])
-        return np.asarray(self.places[rows[int(np.argmax(value))]])
+        values = self.improvement(self.cube[self.rows], np.array(self.losses), self.cube[rows])
+        return np.asarray(self.places[rows[int(np.argmax(values))]])
 
     def tell(self, row: int, loss: float) -> None:
-        self.trained += 1
+        self.trainings += 1
         if np.isfinite(loss):
             self.rows.append(row)
             self.losses.append(loss)
 
 
 def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
-    """Expected improvement (m,) under scikit-learn's process: Matérn 5/2, a lengthscale a column, a scale and
-    a noise."""
+    """Expected improvement (m,) under scikit-learn's process: Matérn 5/2, a lengthscale a column, a
+    scale and a noise."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
@@ -355,17 +376,14 @@ def scikit_learn_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
 
 
 def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
-    """Log expected improvement (m,) under BoTorch's process, fitted as its SingleTaskGP fits itself."""
-    torch, models, fit, analytic, likelihoods = map(
-        import_module,
-        (
-            "torch",
-            "botorch.models",
-            "botorch.fit",
-            "botorch.acquisition.analytic",
-            "gpytorch.mlls",
-        ),
-    )
+    """Log expected improvement (m,) under BoTorch's process, fitted as its SingleTaskGP fits
+    itself."""
+    import torch
+
+    models = import_module("botorch.models")
+    fit = import_module("botorch.fit")
+    analytic = import_module("botorch.acquisition.analytic")
+    likelihoods = import_module("gpytorch.mlls")
     with one_torch_thread(), torch.random.fork_rng():
         # a fit that fails is tried again from a random start
         torch.manual_seed(len(y))
@@ -382,30 +400,20 @@ THAWING: Mapping[str, Peer] = {
     "optuna-tpe+hyperband": Peer(
         "optuna",
         ("optuna",),
-        lambda space, seed, full: PrunedOptuna(
-            space, "TPESampler", seed, full, "HyperbandPruner", max_resource=full
+        lambda space, seed, epochs: PrunedOptuna(
+            space, "TPESampler", seed, epochs, "HyperbandPruner", max_resource=epochs
         ),
     ),
     "optuna-tpe+halving": Peer(
         "optuna",
         ("optuna",),
-        lambda space, seed, full: PrunedOptuna(
-            space, "TPESampler", seed, full, "SuccessiveHalvingPruner"
+        lambda space, seed, epochs: PrunedOptuna(
+            space, "TPESampler", seed, epochs, "SuccessiveHalvingPruner"
         ),
     ),
     "dehb": Peer("dehb", ("dehb",), Dehb),
 }
 """Contestants that spend by the epoch."""
-
-TAUGHT: Mapping[str, Peer] = {
-    "mean-place": Peer("", ("numpy",), MeanPlace),
-    "fsbo": Peer(
-        "torch",
-        ("torch",),
-        lambda space, seed, prior: Surrogate(space, seed, 1, deep_improvement(prior)),
-    ),
-}
-"""Contestants that learn from earlier searches."""
 
 PEERS: Mapping[str, Peer] = {
     "scikit-learn-gp": Peer(
@@ -427,6 +435,5 @@ PEERS: Mapping[str, Peer] = {
     ),
     "nomad": Peer("PyNomadBBO", ("PyNomad",), None),
     **THAWING,
-    **TAUGHT,
 }
 """Contestants by the names that `fovnet bench search --method` knows them by."""

@@ -1,5 +1,5 @@
-"""The time of a prediction and of its stages, compared with unpacking the file, the least that any reader has
-to do.
+"""The time of a prediction and of its stages, compared with unpacking the file, the least that any
+reader has to do.
 
     read      the file read, unpacked, checked, brought to RAS; and its checksum          networks
         probabilities of all members
@@ -12,8 +12,8 @@ to do.
               a second
     beside    all the stages once more while other processes compute, in turn with the stages without them
 
-Every engine has a process of its own, so that its peak memory, children included, is measured apart from the
-others'.
+Every engine has a process of its own, so that its peak memory, children included, is measured apart
+from the others'.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from fovnet.bench.neighbours import neighbours
-from fovnet.bench.together import Progress, alone
+from fovnet.bench.together import Progress, run_alone
 from fovnet.decision.answer import answer_facts, table_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.decision.predict import predict
@@ -63,7 +63,8 @@ TOGETHER = 6  # volumes that are answered one after another
 
 @dataclass(frozen=True)
 class PredictingTime:
-    """Medians of the repeats in milliseconds; None where nothing was measured, with the reason in `note`.
+    """Medians of the repeats in milliseconds; None where nothing was measured, with the reason in
+    `note`.
 
     total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
     peak_mb   of the process and its children over all stages; of one stage, including what was allocated
@@ -110,26 +111,27 @@ def predicting_times(
     names: Sequence[str],
     beside: int,
 ) -> Iterator[PredictingTime]:
-    """The times of every file with every engine installed (or those named), on the CPU, also `beside` so many
-    busy processes; a refused file has a note instead."""
+    """The times of every file with every engine installed (or those named), on the CPU, also
+    `beside` so many busy processes; a refused file has a note instead."""
     from fovnet.net.inference.engines import installed
 
     work = [(path, engine) for path in paths for engine in (names or installed())]
     for done, (path, engine) in enumerate(work):
         progress(done, len(work))
         try:
-            # a missing file, or one of no known format, is refused before a process loads the networks
+            # a missing file, or one of no known format, is refused before a process loads the
+            # networks
             reader_of(path)
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        yield alone(measured, path, folder, engine, repeats, beside)
+        yield run_alone(measured, path, folder, engine, repeats, beside)
     progress(len(work), len(work))
 
 
-def simulated(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
-    """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a scanner would
-    store it."""
+def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
+    """`path`, written as a gzipped NIfTI of this shape: the trunk of a simulated person, as a
+    scanner would store it."""
     affine = np.diag([*(mm / n for mm, n in zip(FIELD_MM, shape, strict=True)), 1.0])
     affine[:3, 3] = np.array(MIDDLE_MM) - np.diag(affine)[:3] * (np.array(shape) - 1) / 2
     body = label_volume(sample_person((seed, 0)), Grid(shape, affine))
@@ -187,8 +189,8 @@ def measured(
 def _alternately(
     turn: Callable[[], Turn], repeats: int, beside: int
 ) -> Iterator[tuple[Turn, Turn]]:
-    """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice the same
-    one where there are none."""
+    """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice
+    the same one where there are none."""
     turn()
     for _ in range(repeats):
         quiet = turn()
@@ -223,7 +225,8 @@ def clock(figures: dict[str, float], stage: str) -> Iterator[None]:
 
 @contextmanager
 def peak(figures: dict[str, float], stage: str) -> Iterator[None]:
-    """Measures the peak memory in MB during its block, including children and what was allocated before."""
+    """Measures the peak memory in MB during its block, including children and what was allocated
+    before."""
     give_back_freed_memory()
     forget_peak()
     yield

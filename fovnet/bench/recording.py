@@ -1,8 +1,9 @@
-"""A table of trained networks, recorded: rows of a space drawn at random, each trained once, with its
-learning curves.
+"""A table of trained networks, recorded: rows of a space drawn at random, each trained once, with
+its learning curves.
 
-It is a search by the method "random" over the rows drawn, so that it goes on after a kill and trains several
-at a time. Slices are averaged to a smaller side before: the paper's networks then take seconds where they
+It is a search by the method "random" over the rows drawn, so that it goes on after a kill and
+trains several at a time. Slices are averaged to a smaller side before: the paper's networks then
+take seconds where they
     took minutes.
     table-<twelve characters>/    in the results folder, named after rows, training, slices and side
         pixels.npy                (n, side, side) uint8, of all slices of the pack
@@ -43,8 +44,9 @@ DRAWN = 0  # seed of the draw of rows
 
 @dataclass(frozen=True)
 class Recording:
-    """The trainings of a table: their search, the number of them, where they are recorded, the slices in
-    their pack and the side to which these are averaged, and the weights (M,) of each row's network."""
+    """The trainings of a table: their search, the number of them, where they are recorded, the
+    slices in their pack and the side to which these are averaged, and the weights (M,) of each
+    row's network."""
 
     plan: SearchPlan
     side: int
@@ -53,9 +55,9 @@ class Recording:
     journal: Path
     weights: Floats
 
-    def trained(self, progress: Progress | None = None) -> list[Trial]:
-        """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes on.  Raises
-        SearchError as `go_on`."""
+    def train(self, progress: Progress | None = None) -> list[Trial]:
+        """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes
+        on.  Raises SearchError as `go_on`."""
         from fovnet.net.jobs.trials import forget_recorded
         from fovnet.net.jobs.workers import TrainingPool
 
@@ -75,7 +77,7 @@ class Recording:
                 progress=advance,
             )
 
-    def finished(self) -> list[Trial]:
+    def finished_trials(self) -> list[Trial]:
         """The trials that have ended so far, by slot."""
         return read_trials(self.journal)
 
@@ -91,16 +93,20 @@ class Recording:
         job = self.plan.job(self.journal)
         return replace(job, pixels=pixels, stamp=stamp_of(pixels), process_seconds=True)
 
-    def again(self, count: int, seed: int) -> Recording:
-        """The recording in which the first rows of this one are trained again: with its own seed to the same
-        bits, with another to another end.
+    def repeat(self, count: int, seed: int) -> Recording:
+        """The recording in which the first rows of this one are trained again: with its own seed to
+        the same bits, with another to another end.
 
         Raises SearchError "table-again" if they are not trained yet.
         """
         place = self.journal.with_name(f"again-{count}-seed-{seed}")
         search = self.search
         if seed != search.seed:
-            first = {trial.proposal.row for trial in self.finished() if trial.proposal.slot < count}
+            first = {
+                trial.proposal.row
+                for trial in self.finished_trials()
+                if trial.proposal.slot < count
+            }
             if len(first) < count:
                 wanted = (
                     "all are needed to train them again; first train them once, without --again"
@@ -115,9 +121,9 @@ class Recording:
         return replace(self, search=search, count=count, journal=place)
 
 
-def recording(settings: Settings, pack: Pack, side: int) -> Recording:
-    """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer if these
-    are fewer.
+def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
+    """The recording of as many rows as `search.trials`, drawn among those within the limits; fewer
+    if these are fewer.
 
     Raises ConfigError "table-side", "table-inputs", and as `SearchPlan.prices` does.
     """
@@ -163,30 +169,31 @@ def _refuse_side(settings: Settings, side: int, there: int) -> None:
 
 
 def rows_drawn(known: Prices, count: int) -> NDArray[np.int64]:
-    """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of the
-    draw."""
+    """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of
+    the draw."""
     within = np.flatnonzero(known.fits)
     return np.random.default_rng(DRAWN).choice(within, min(count, len(within)), replace=False)
 
 
 def averaged_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
-    """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings compare
-    its date."""
+    """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings
+    compare its date."""
     if not path.exists():
         replace_with(path, lambda file: np.save(file, averaged(pixels, side)))
     return path
 
 
 def averaged(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """(n, side, side) the means of the squares of (n, h, h), rounded; h is a multiple of the side."""
+    """(n, side, side) the means of the squares of (n, h, h), rounded; h is a multiple of the
+    side."""
     within = pixels.shape[-1] // side
     squares = pixels.reshape(len(pixels), side, within, side, within)
     return np.asarray(np.rint(squares.mean(axis=(2, 4), dtype=np.float32)), dtype=np.uint8)
 
 
 def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
-    """`path`, the npz file of finished trainings that `fovnet.bench.tables.load_table` reads, rows in the
-    order of the slots.
+    """`path`, the npz file of finished trainings that `fovnet.bench.tables.load_table` reads, rows
+    in the order of the slots.
 
     curves, training_curves  (m, E+1) losses after each epoch, nan before the first and after the last;
                              infinite losses stay
@@ -197,8 +204,8 @@ def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
     values   (d,) JSON of the levels of each axis        levels  (d,) their number        status, seeds,
         weights  (m,)
     memory   (m,) predicted bytes                        message, device  (m,)            versions  one JSON
-    Trainings that the machine ended ("error") are left out.  Raises SearchError "table-empty" if no other is
-    there.
+    Trainings that the machine ended ("error") are left out.  Raises SearchError "table-empty" if no
+    other is there.
     """
     kept = [trial for trial in trials if trial.outcome.status != "error"]
     if not kept:
@@ -250,7 +257,8 @@ def _places(axis: Axis, level: NDArray[np.int64]) -> Floats:
 
 
 def _of_an_epoch(trial: Trial, epochs: int) -> float:
-    """Mean seconds of an epoch; of a training without any, as one that lacked memory, those predicted."""
+    """Mean seconds of an epoch; of a training without any, as one that lacked memory, those
+    predicted."""
     measured = trial.outcome.epoch_seconds
     return float(np.mean(measured)) if measured else trial.proposal.predicted_seconds / epochs
 

@@ -1,10 +1,11 @@
-"""A search replayed on a table of recorded trainings: the rows it would have drawn, and when, had it trained
-them itself.
+"""A search replayed on a table of recorded trainings: the rows it would have drawn, and when, had
+it trained them itself.
 
-    n  draws of a run            W  workers            virtual time  the recorded costs, taken in order by W
-        workers
-The method is given exactly the trials of a real search, in the order of the virtual clock, whose predictions
-are the recorded costs.
+    n             draws of a run
+    W             workers
+    virtual time  the recorded costs, taken in order by W workers
+The method is given exactly the trials of a real search, in the order of the virtual clock, whose
+predictions are the recorded costs.
 """
 
 from __future__ import annotations
@@ -42,12 +43,15 @@ class Slot(NamedTuple):
 class Replay:
     """One run, slot by slot, (n,) each.
 
-    rows, loss    the rows trained, and their losses at the end of a full training
-    epochs        of the row's training at the end of the slot;  whole  whether these are all, and it has not
-        diverged
-    drawn, spent  rows begun, and epochs spent in all, by then
-    ends, seconds when it ended in virtual time, and the real seconds its proposal took
-    idle          share of the workers' virtual time that was spent waiting
+    rows     trained
+    loss     their losses at the end of a full training
+    epochs   of the row's training at the end of the slot
+    whole    whether these are all, and the training has not diverged
+    drawn    rows begun by then
+    spent    epochs spent by then in all
+    ends     when it ended in virtual time
+    seconds  the real seconds that its proposal took
+    idle     share of the workers' virtual time that was spent waiting
     """
 
     rows: Integers
@@ -61,8 +65,8 @@ class Replay:
     idle: float = 0.0
 
     def draws_until(self, loss: float) -> int | None:
-        """The number of rows begun until one with a loss this low was trained to the end, None where the run
-        ended before."""
+        """The number of rows begun until one with a loss this low was trained to the end, None
+        where the run ended before."""
         return self._until(self.drawn, loss)
 
     def epochs_until(self, loss: float) -> int | None:
@@ -70,36 +74,45 @@ class Replay:
         return self._until(self.spent, loss)
 
     def time_until(self, loss: float) -> float | None:
-        """The virtual time at which such a training had ended first, None where the run ended before."""
-        found = self.ends[self.meets(loss)]
-        return float(found.min()) if len(found) else None
+        """The virtual time at which such a training had ended first, None where the run ended
+        before."""
+        ends = self.ends[self.meets(loss)]
+        return float(ends.min()) if len(ends) else None
 
     def meets(self, loss: float) -> NDArray[np.bool_]:
         """The slots that have trained a row with a loss this low to the end."""
         return self.whole & (self.loss <= loss)
 
     def _until(self, counts: Integers, loss: float) -> int | None:
-        found = np.flatnonzero(self.meets(loss))
-        return int(counts[found[0]]) if len(found) else None
+        slots = np.flatnonzero(self.meets(loss))
+        return int(counts[slots[0]]) if len(slots) else None
 
 
-def recorded(
+def replay_of(
     table: Table, slots: Sequence[Slot], ends: Floats, seconds: Sequence[float], idle: float = 0.0
 ) -> Replay:
     """The run of these slots; a training costs fewer epochs where it diverges before."""
     rows, begun, epochs = np.array(slots, dtype=np.int64).reshape(-1, 3).T
     lasts = np.minimum(epochs, table.lasts[rows])
-    whole = np.isfinite(table.scores[rows, epochs]) & (epochs == table.epochs)
-    drawn, spent = np.cumsum(begun == 0), np.cumsum(lasts - begun)
-    return Replay(rows, table.loss[rows], lasts, whole, drawn, spent, ends, np.array(seconds), idle)
+    return Replay(
+        rows=rows,
+        loss=table.loss[rows],
+        epochs=lasts,
+        whole=np.isfinite(table.scores[rows, epochs]) & (epochs == table.epochs),
+        drawn=np.cumsum(begun == 0),
+        spent=np.cumsum(lasts - begun),
+        ends=ends,
+        seconds=np.array(seconds),
+        idle=idle,
+    )
 
 
 def in_succession(table: Table, slots: Sequence[Slot], seconds: Sequence[float]) -> Replay:
-    """The run of these slots by one worker, which each cost their epochs' share of the row's full cost."""
-    run = recorded(table, slots, np.zeros(len(slots)), seconds)
-    return replace(
-        run, ends=np.cumsum(np.diff(run.spent, prepend=0) * table.cost[run.rows] / table.epochs)
-    )
+    """The run of these slots by one worker, which each cost their epochs' share of the row's full
+    cost."""
+    run = replay_of(table, slots, np.zeros(len(slots)), seconds)
+    epochs = np.diff(run.spent, prepend=0)
+    return replace(run, ends=np.cumsum(epochs * table.cost[run.rows] / table.epochs))
 
 
 def spent_in(table: Table, slot: Slot) -> int:
@@ -122,12 +135,12 @@ class Searcher(Protocol):
 class Thawing(Protocol):
     """A searcher that spends by the epoch: it may go on with any training that has not ended.
 
-    ask   a point (d,), and up to how many epochs to train the row there; trained (M,) are the epochs each row
-          has
+    ask   a point (d,), and up to how many epochs to train the row there, given the epochs (M,) that
+          each row has
     tell  records the score that the row has after so many epochs, nan where it has diverged
     """
 
-    def ask(self, trained: Integers) -> tuple[Floats, int]: ...
+    def ask(self, epochs: Integers) -> tuple[Floats, int]: ...
 
     def tell(self, row: int, epochs: int, score: float) -> None: ...
 
@@ -149,35 +162,37 @@ def replay(
     prior: Prior | None = None,
     ends_at_best: bool = True,
 ) -> Replay:
-    """The run of a method from a first row, ended when the best row of the table is trained to the end, with
-    `ends_at_best`, or before more than `cap` epochs are spent, without it those of so many full trainings."""
-    size, cap = len(table.space), cap or draws * table.epochs
-    schedule, spend = spending.schedule(method, table.epochs), spending.spend(method, cap)
-    feasible = np.ones(size, dtype=bool)
+    """The run of a method from a first row, ended when the best row of the table is trained to the
+    end, with `ends_at_best`, or before more than `cap` epochs are spent, without it those of so
+    many full trainings."""
+    cap = cap or draws * table.epochs
+    spend = spending.spend(method, cap)
     search = Search(
         table.space,
         method,
         seed,
-        workers,
-        first_row,
-        initial,
-        table.cost,
-        feasible,
-        modelling,
+        workers=workers,
+        start=first_row,
+        initial=initial,
+        predicted_seconds=table.cost,
+        feasible=np.ones(len(table.space), dtype=bool),
+        modelling=modelling,
         lead=lead,
-        schedule=schedule,
+        schedule=spending.schedule(method, table.epochs),
         ranking=ranking,
         prior=prior,
     )
     proposals: list[Proposal] = []
     trials: dict[int, Trial] = {}
-    slots, seconds, spent = list[Slot](), list[float](), 0
+    slots: list[Slot] = []
+    seconds: list[float] = []
+    spent = 0
     while True:
         began = time.perf_counter()
         try:
             proposal = propose_slot(search, proposals, trials, spend)
-        except SearchError as over:
-            if over.code != "space-exhausted":
+        except SearchError as error:
+            if error.code != "space-exhausted":
                 raise
             break
         slot = Slot(proposal.row, proposal.begun, proposal.epochs or table.epochs)
@@ -190,10 +205,10 @@ def replay(
         spent += spent_in(table, slot)
         if ends_at_best and is_best(table, slot):
             break
-    predicted = [proposal.predicted_seconds for proposal in proposals]
-    ends = np.array(search.clock.ends(predicted))
-    busy = sum(predicted) / (workers * float(ends.max()))
-    return recorded(table, slots, ends, seconds, max(0.0, 1.0 - busy))
+    predicted_seconds = [proposal.predicted_seconds for proposal in proposals]
+    ends = np.array(search.clock.ends(predicted_seconds))
+    busy_share = sum(predicted_seconds) / (workers * float(ends.max()))
+    return replay_of(table, slots, ends, seconds, max(0.0, 1.0 - busy_share))
 
 
 def is_best(table: Table, slot: Slot) -> bool:
@@ -215,58 +230,62 @@ def replay_asking(
 ) -> Replay:
     """The run of a Searcher, ended as in `replay`; its seconds are those of ask and tell.
 
-    A point that is no free row becomes the nearest free row, and the row that was trained is passed to
-    `tell`.
+    A point that is no free row becomes the nearest free row, and the row that was trained is passed
+    to `tell`.
     """
-    return replay_thawing(table, _Whole(table, searcher), first_row=first_row, seed=seed, cap=cap)
+    return replay_thawing(
+        table, _WholeTrainings(table, searcher), first_row=first_row, seed=seed, cap=cap
+    )
 
 
-class _Whole:
+class _WholeTrainings:
     """A Searcher, every row of which is trained to the end."""
 
     def __init__(self, table: Table, searcher: Searcher) -> None:
-        self.searcher, self.epochs, self.first = (
-            searcher,
-            table.epochs,
-            np.zeros(len(table.space.axes)),
-        )
-        self.told = False
+        self.searcher = searcher
+        self.epochs = table.epochs
+        self.first_point = np.zeros(len(table.space.axes))
+        self.is_begun = False
 
-    def ask(self, trained: Integers) -> tuple[Floats, int]:
-        return (self.searcher.ask(trained == 0) if self.told else self.first), self.epochs
+    def ask(self, epochs: Integers) -> tuple[Floats, int]:
+        point = self.searcher.ask(epochs == 0) if self.is_begun else self.first_point
+        return point, self.epochs
 
     def tell(self, row: int, epochs: int, score: float) -> None:
-        self.told = True
+        self.is_begun = True
         self.searcher.tell(row, score)
 
 
 def replay_thawing(
     table: Table, searcher: Thawing, *, first_row: int, seed: int, cap: int
 ) -> Replay:
-    """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those of ask and
-    tell.
+    """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those
+    of ask and tell.
 
-    The row trained is the nearest to the point among those with fewer epochs that have not diverged; the
-    epochs it has are not paid again.
+    The row trained is the nearest to the point among those with fewer epochs that have not
+    diverged; the epochs it has are not paid again.
     """
     rng = np.random.default_rng([seed, len(table.space)])
-    places, trained = places_of(table.space), np.zeros(len(table.space), dtype=np.int64)
-    slots, seconds, spent = list[Slot](), list[float](), 0
+    places = places_of(table.space)
+    epochs_of_row = np.zeros(len(table.space), dtype=np.int64)
+    slots: list[Slot] = []
+    seconds: list[float] = []
+    spent = 0
     while True:
         began = time.perf_counter()
-        point, epochs = searcher.ask(trained)
-        free = trained < np.minimum(epochs, table.lasts)
-        if not free.any():
+        point, epochs = searcher.ask(epochs_of_row)
+        free_rows = epochs_of_row < np.minimum(epochs, table.lasts)
+        if not free_rows.any():
             break
-        row = nearest_free(table.space, places, point, free, rng) if slots else first_row
-        slot = Slot(row, int(trained[row]), epochs)
+        row = nearest_free(table.space, places, point, free_rows, rng) if slots else first_row
+        slot = Slot(row, int(epochs_of_row[row]), epochs)
         if spent + epochs - slot.begun > cap:
             break
         searcher.tell(row, epochs, float(table.scores[row, epochs]))
-        trained[row] = min(epochs, int(table.lasts[row]))
-        spent += int(trained[row]) - slot.begun
+        epochs_of_row[row] = min(epochs, int(table.lasts[row]))
+        spent += int(epochs_of_row[row]) - slot.begun
         # the same training, one epoch later
-        if slots and slots[-1][::2] == (row, slot.begun):
+        if slots and slots[-1].row == row and slots[-1].epochs == slot.begun:
             slots[-1] = Slot(row, slots[-1].begun, epochs)
             seconds[-1] += time.perf_counter() - began
         else:

@@ -1,10 +1,11 @@
-"""Whether answers stay right when a volume is changed, and whether what cannot be answered is doubted.
+"""Whether answers stay right when a volume is changed, and whether what cannot be answered is
+doubted.
 
-A volume is changed before it is cut into slices, and then answered as any other: its coils and contrast
-differ, a part of it is missing or dark, noise surrounds it, its header turns it, its slices are in the wrong
-order. Volumes without a body are shown beside them, among them things of kinds that no collection holds:
-NEVER_TRAINED counts these together.  Simulated people have another seed than any collection, so that no
-network was trained on them.
+A volume is changed before it is cut into slices, and then answered as any other: its coils and
+contrast differ, a part of it is missing or dark, noise surrounds it, its header turns it, its
+slices are in the wrong order. Volumes without a body are shown beside them, among them things of
+kinds that no collection holds: NEVER_TRAINED counts these together.  Simulated people have another
+seed than any collection, so that no network was trained on them.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ from fovnet.volume.volume import Volume
 Voxels = NDArray[np.float32]
 COLUMNS = ("change", *shares.COLUMNS)
 NEVER_TRAINED = "things of kinds never trained on"
-"""The row of all of `bodiless.kinds.HELD_OUT`: of how many nothing is doubted, and how many surely show a
-region."""
+"""The row of all of `bodiless.kinds.HELD_OUT`: of how many nothing is doubted, and how many surely
+show a region."""
 SURE, WRONG, SLICES, BORDERS = (
     "nothing doubted",
     "nothing doubted and wrong",
@@ -77,8 +78,8 @@ LEAST = 0.4  # share of the slices that stay when a part is cut away
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """A volume, its axes RAS+, and the regions that it shows, in millimetres; None: no answer about it is
-    right, as it is turned or in disorder."""
+    """A volume, its axes RAS+, and the regions that it shows, in millimetres; None: no answer about
+    it is right, as it is turned or in disorder."""
 
     subject: str
     volume: Volume
@@ -110,8 +111,8 @@ def stranger(seed: int, number: int) -> Labelled:
 
 
 def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Labelled]]:
-    """Readers of the labelled volumes of a collection; one raises VolumeError for a file that cannot be read,
-    and CollectionError "collection-slices" for labels beyond its slices.
+    """Readers of the labelled volumes of a collection; one raises VolumeError for a file that
+    cannot be read, and CollectionError "collection-slices" for labels beyond its slices.
 
     Raises CollectionError as `read_collection`, and "bench-unlabelled" where no volume has labels.
     """
@@ -176,8 +177,8 @@ def cropped(one: Labelled, rng: np.random.Generator) -> Labelled:
 
 
 def darker_to_one_side(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a direction
-    across the body."""
+    """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a
+    direction across the body."""
     angle = rng.uniform(0, 2 * np.pi)
     right, front = (np.linspace(-1.0, 1.0, size) for size in one.volume.voxels.shape[:2])
     along = np.cos(angle) * right[:, None] + np.sin(angle) * front
@@ -204,8 +205,8 @@ def half_dark(one: Labelled, rng: np.random.Generator) -> Labelled:
 
 
 def in_noise(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The volume as a map computed without a mask: where there is no signal, noise, uniform over the
-    window."""
+    """The volume as a map computed without a mask: where there is no signal, noise, uniform over
+    the window."""
     black, white = window(one.volume.voxels)
     air = ndimage.uniform_filter(one.volume.voxels, 3) < black + AIR * (white - black)
     noise = rng.uniform(black, white, one.volume.voxels.shape).astype(np.float32)
@@ -213,13 +214,14 @@ def in_noise(one: Labelled, rng: np.random.Generator) -> Labelled:
 
 
 def upside_down(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The body turned head to feet, as by a header that is wrong by half a turn about the front-back axis."""
+    """The body turned head to feet, as by a header that is wrong by half a turn about the
+    front-back axis."""
     return replace(_with(one, one.volume.voxels[::-1, :, ::-1]), shows=None)
 
 
 def along_another_axis(one: Labelled, rng: np.random.Generator) -> Labelled:
-    """The body lying along the left-right or the front-back axis, as by a header that is wrong by a quarter
-    turn."""
+    """The body lying along the left-right or the front-back axis, as by a header that is wrong by a
+    quarter turn."""
     axes = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
     voxels = one.volume.voxels.transpose(axes)[:, ::-1]  # a swap of two axes is a mirror image
     affine = np.diag([*one.volume.spacing_mm[list(axes)], 1.0])
@@ -261,14 +263,14 @@ def robustness(
     progress: Callable[[int, int], Any] | None = None,
     log: Callable[[str], None] = lambda line: None,
 ) -> list[dict[str, Any]]:
-    """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of these
-    `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.  The same seed
-    gives the same changes.
+    """A row of COLUMNS for each change, or kind of volume without a body, and each of COUNTED; of
+    these `bodiless` each are simulated, and NEVER_TRAINED counts those of kinds held out again.
+    The same seed gives the same changes.
 
-    An answer of which nothing is doubted is wrong if it misses a region of which SHOWN_MM are in the picture,
-    or names one that is not in it; a region decided, if it is not as that has it.  Volumes whose regions are
-    not known count in SURE, WRONG and SHOWN alone.  `log` gets a
-    sentence on each volume that cannot be read, which is left out.
+    An answer of which nothing is doubted is wrong if it misses a region of which SHOWN_MM are in
+    the picture, or names one that is not in it; a region decided, if it is not as that has it.
+    Volumes whose regions are not known count in SURE, WRONG and SHOWN alone.  `log` gets a sentence
+    on each volume that cannot be read, which is left out.
     """
     tally = Tally()
     for number, made in enumerate(volumes):
@@ -293,7 +295,8 @@ def robustness(
 
 
 def without_a_body(each: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
-    """(kind, number, volume): `each` of every one of ODDITIES and of the kinds of things held out."""
+    """(kind, number, volume): `each` of every one of ODDITIES and of the kinds of things held
+    out."""
     for at, kind in enumerate(ODDITIES):
         for number in range(each):
             yield kind, number, oddity(kind, np.random.default_rng([seed, at, number]))
@@ -304,8 +307,8 @@ def without_a_body(each: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
 
 
 def _count(tally: Tally, names: tuple[str, ...], seen: Labelled, ensemble: Ensemble) -> None:
-    """Counts what the ensemble answers on a volume under these names; one that cannot be cut is not answered
-    surely."""
+    """Counts what the ensemble answers on a volume under these names; one that cannot be cut is not
+    answered surely."""
 
     def add(what: str, so: int, of: int = 1) -> None:
         for name in names:
@@ -340,8 +343,8 @@ def _count(tally: Tally, names: tuple[str, ...], seen: Labelled, ensemble: Ensem
 def _wrong(
     made: Sequence[Statement], shows: Sequence[RegionRow], stack: SliceStack
 ) -> tuple[int, int]:
-    """How many of the statements that are sure are wrong, and how many are sure, of regions of which SHOWN_MM
-    are in the picture, or nothing."""
+    """How many of the statements that are sure are wrong, and how many are sure, of regions of
+    which SHOWN_MM are in the picture, or nothing."""
     extents_mm = {row.region: row.last - row.first for row in inside(shows, stack)}
     clear = [
         one for one in made if one.is_sure and not 0 < extents_mm.get(one.region, 0) < SHOWN_MM
@@ -357,8 +360,8 @@ def inside(shows: Sequence[RegionRow], stack: SliceStack) -> list[RegionRow]:
 
 
 def is_right(named: set[str], shows: Sequence[RegionRow] | None, stack: SliceStack) -> bool:
-    """Whether these regions, and no others, are said to be in the picture; either is right of one that hardly
-    is."""
+    """Whether these regions, and no others, are said to be in the picture; either is right of one
+    that hardly is."""
     if shows is None:
         return False
     extents_mm = {row.region: row.last - row.first for row in inside(shows, stack)}
@@ -372,8 +375,8 @@ def is_right(named: set[str], shows: Sequence[RegionRow] | None, stack: SliceSta
 def borders(
     shows: Sequence[RegionRow], stack: SliceStack, vocabulary: Vocabulary
 ) -> Iterator[tuple[str, str, float]]:
-    """The regions below and above each border that has MARGIN_MM of picture on either side, and its height in
-    mm."""
+    """The regions below and above each border that has MARGIN_MM of picture on either side, and its
+    height in mm."""
     low, high = stack.edges_mm[0] + MARGIN_MM, stack.edges_mm[-1] - MARGIN_MM
     chain = sorted(
         (row for row in shows if row.region in vocabulary.chain), key=lambda row: row.first

@@ -15,9 +15,11 @@ RESAMPLES, SEED = 1000, 0
 
 
 def share_of(what: str, people: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """Values of COLUMNS of a count out of the volumes, slices or borders of each person: {subject: (so, of)}.
+    """Values of COLUMNS of a count out of the volumes, slices or borders of each person: {subject:
+    (so, of)}.
 
-    The 95 % interval resamples people, or is Wilson's with as many trials as people where that has no ends.
+    The 95 % interval resamples people, or is Wilson's with as many trials as people where that has
+    no ends.
     """
     counts = np.array([each for each in people.values() if each[1]], dtype=np.int64).reshape(-1, 2)
     so, of = counts.sum(axis=0).tolist()

@@ -2,8 +2,8 @@
 
     B  epochs to spend in all        R  of a full training
 one-epoch: train a sample of rows for one epoch, keep the best few, and train those to the end.
-Source: Egele et al., *Is one epoch all you need for multi-fidelity hyperparameter optimization?* (2023),
-arXiv:2307.15422; the sizes of the sample and of the few are ours.
+Source: Egele et al., *Is one epoch all you need for multi-fidelity hyperparameter optimization?*
+(2023), arXiv:2307.15422; the sizes of the sample and of the few are ours.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ ITS_OWN = Spending()
 
 
 def one_epoch(budget: int) -> Spend:
-    """Begins B/2 rows, or as many as there are, and goes on with the (B - n) // (R - 1) best of these n, the
-    best first; None once they are trained.  The schedule must have the rungs 1 and R."""
+    """Begins B/2 rows, or as many as there are, and goes on with the (B - n) // (R - 1) best of
+    these n, the best first; None once they are trained.  The schedule must have the rungs 1 and
+    R."""
 
     def spend(book: Book) -> Move | None:
         sample = book.rungs.get((0, 0), ())

@@ -1,4 +1,5 @@
-"""A table of recorded trainings: a finite space of which every configuration has been trained already.
+"""A table of recorded trainings: a finite space of which every configuration has been trained
+already.
 
     X       (M, d)  ordinals scaled to [0, 1], or category codes         kinds  (d,)  "ord" or "cat"
     y       (M,)    loss, lower is better; huge or not finite where the training diverged
@@ -33,8 +34,8 @@ OWN = Path(__file__).with_name("recorded") / "fov-600.npz"
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not finite stands
-    for a training that diverged.
+    """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not
+    finite stands for a training that diverged.
 
     curves, rule  losses (M, E+1) epoch by epoch, and which of them is a training's score; None: only the last
                   is known
@@ -61,8 +62,8 @@ class Table:
 
     @cached_property
     def scores(self) -> Floats:
-        """(M, R+1) the score of every training after 0 .. R epochs; nan before the first, and where it has
-        diverged.
+        """(M, R+1) the score of every training after 0 .. R epochs; nan before the first, and where
+        it has diverged.
 
         The last column is the loss itself: recorded curves have fewer digits.
         """
@@ -80,8 +81,8 @@ class Table:
 
 
 def scores_of(curves: Floats, rule: str) -> Floats:
-    """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the last; nan
-    before the first epoch, and from the first on that is not finite."""
+    """(M, E+1) the scores of trainings by the losses of their epochs: the lowest so far, or the
+    last; nan before the first epoch, and from the first on that is not finite."""
     later = np.where(
         np.logical_and.accumulate(np.isfinite(curves[:, 1:]), axis=1), curves[:, 1:], np.nan
     )
@@ -92,8 +93,8 @@ def scores_of(curves: Floats, rule: str) -> Floats:
 def load_table(path: Path) -> Table:
     """The table in an npz file.
 
-    Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value", "table-repeats",
-    "table-curves".
+    Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value",
+    "table-repeats", "table-curves".
     """
     arrays = _arrays(path)
     X, kinds, names, cost = (
@@ -152,8 +153,8 @@ def load_table(path: Path) -> Table:
 
 
 def own_table(path: Path = OWN) -> Path:
-    """The table of trainings that comes with this installation.  Raises SearchError "table-absent" if it has
-    none."""
+    """The table of trainings that comes with this installation.  Raises SearchError "table-absent"
+    if it has none."""
     if not path.is_file():
         made = "`fovnet bench table --config configs/table-600.yaml --out FILE` records one"
         absent = f"{path}: this installation has no recorded trainings"
@@ -201,7 +202,8 @@ def _recorded_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> F
 def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str:
     """The first of the rules by which the losses follow from the curves.
 
-    Float32 curves agree with y in seven digits, float16 ones in three; rows in another order agree in none.
+    Float32 curves agree with y in seven digits, float16 ones in three; rows in another order agree
+    in none.
     """
     if not {"lowest", "last"}.issuperset(rules):
         raise SearchError(

@@ -1,8 +1,9 @@
-"""What a table of recorded trainings teaches about its space: which axes matter, which go together, and where
-trainings diverge or learn nothing.
+"""What a table of recorded trainings teaches about its space: which axes matter, which go together,
+and where trainings diverge or learn nothing.
 
-Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows of the
-table, over every combination of the levels, trained or not; where these are too many, over its rows alone.
+Shares and expected losses are of the model that `fovnet search explain` shows, fitted to all rows
+of the table, over every combination of the levels, trained or not; where these are too many, over
+its rows alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 MOST_ROWS = 100_000
-"""Combinations of levels over which means are taken; the model then takes half a gigabyte with 600 rows."""
+"""Combinations of levels over which means are taken; the model then takes half a gigabyte with 600
+rows."""
 AT_GUESSING = 0.98
 """A training whose loss is above this share of the loss of guessing has learned nothing."""
 COLUMNS = (
@@ -47,15 +49,15 @@ COLUMNS = (
     "learned",
     "best",
 )
-"""Of effects.tsv: axes with their share of the variance and, level by level, the expected loss with its 95 %
-band, the rows, how many of these diverged or learned nothing, the share that learned, and the lowest loss;
-then pairs of axes."""
+"""Of effects.tsv: axes with their share of the variance and, level by level, the expected loss with
+its 95 % band, the rows, how many of these diverged or learned nothing, the share that learned, and
+the lowest loss; then pairs of axes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """The model's effects, and of every row of the table (M,) its levels (M, d) and whether it diverged or
-    learned nothing."""
+    """The model's effects, and of every row of the table (M,) its levels (M, d) and whether it
+    diverged or learned nothing."""
 
     matter: Matter
     levels: Integers
@@ -114,15 +116,15 @@ def lesson(path: Path, table: Table) -> Lesson:
 
 
 def nothing_learned(table: Table) -> Mask:
-    """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that is
-    unknown."""
+    """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that
+    is unknown."""
     guess = np.inf if table.guess is None else table.guess
     return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guess)
 
 
 def _whole(path: Path, table: Table) -> tuple[Space, Integers]:
-    """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M, d) of the
-    rows."""
+    """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M,
+    d) of the rows."""
     arrays = read_npz(path)
     axes, levels = table.space.axes, table.space.rows
     if "values" in arrays:

@@ -1,7 +1,8 @@
-"""The networks of the search space written plainly, with torch's own layers in the order of the paper.
+"""The networks of the search space written plainly, with torch's own layers in the order of the
+paper.
 
-net/family/model.py computes the same function another way, for speed; this one stands for what a user would
-write.
+net/family/model.py computes the same function another way, for speed; this one stands for what a
+user would write.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
     """(n, 1, side, side) float slices to (n, k) scores, with the weights of `like`, one of
     net/family/model.py.
 
-    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row filter and
-    a column filter.
+    Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row
+    filter and a column filter.
     """
     from torch import nn
 

@@ -1,11 +1,10 @@
-"""The experiment of a thesis, repeated on a table of recorded trainings: how many of them each search method
-needs.
+"""The experiment of a thesis, repeated on a table of recorded trainings: how many of them each
+search method needs.
 
-A run begins with a row of its own; the first rows are spread evenly over the table.  Every run is kept in a
-file, so that the same call goes on after a kill.
-Source: Bertrand, *Hyper-parameter optimization in deep learning and transfer learning: applications to
-medical imaging* (2019): 600 networks, and from each of them one run of random search and one of
-Bayesian optimisation.
+A run begins with a row of its own; the first rows are spread evenly over the table.  Every run is
+kept in a file, so that the same call goes on after a kill.  Source: Bertrand, *Hyper-parameter
+optimization in deep learning and transfer learning: applications to medical imaging* (2019): 600
+networks, and from each of them one run of random search and one of Bayesian optimisation.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.peers import PEERS, TAUGHT, THAWING, installed
+from fovnet.bench.peers import PEERS, THAWING, is_installed
 from fovnet.bench.races import (
     GOALS,
     Contest,
@@ -27,21 +26,21 @@ from fovnet.bench.races import (
     entries_of,
     goal_losses,
     good_rows,
-    parsed,
-    run,
+    parse_contestant,
+    run_entry,
     standings,
 )
 from fovnet.bench.replay import Replay
 from fovnet.bench.tables import Table
-from fovnet.bench.together import Progress, each
+from fovnet.bench.together import Progress, run_each
 from fovnet.maths.draws import deviation_of_draws, expected_draws
 from fovnet.records import checksum, digest, read_npz, write_npz
 from fovnet.search.look.view import Modelling
 from fovnet.search.methods import METHODS
 
 SOURCE, THESIS = "Bertrand (2019)", "thesis"
-"""The table of published lines, and the contestant with the thesis's own setting: raw targets, and a model
-from the second draw on."""
+"""The table of published lines, and the contestant with the thesis's own setting: raw targets, and
+a model from the second draw on."""
 STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
 """Contestants besides the methods by themselves, where trainings can be stopped early."""
 COLUMNS = (
@@ -63,8 +62,9 @@ COLUMNS = (
     "full_sd",
     "full_worst",
 )
-"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings: epochs, those
-of a full training as one; a run that misses a goal counts with all that it has drawn, or might have spent.
+"""Of comparison.tsv, a line for each contestant and goal.  draws: rows begun; full_trainings:
+epochs, those of a full training as one; a run that misses a goal counts with all that it has drawn,
+or might have spent.
 *_low, *_high: the 95 % interval of the mean."""
 PACES = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
@@ -92,27 +92,31 @@ PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
 
 
 def contestants(table: Table) -> list[str]:
-    """The names of all that can be compared on a table, without what other tables teach: with learning
-    curves also what stops trainings early."""
+    """The names of all that can be compared on a table, without what other tables teach: with
+    learning curves also what stops trainings early."""
     stopping = table.epochs > 1
     own = [name for name, method in METHODS.items() if stopping or method.spend == "full"]
-    other = TAUGHT.keys() if stopping else {*TAUGHT, *THAWING}
-    peers = [name for name in PEERS if installed(name) and name not in other]
+    peers = [name for name in PEERS if is_installed(name) and (stopping or name not in THAWING)]
     return [THESIS, *own, *(STOPPING if stopping else ()), *peers]
 
 
 def entries(
     path: Path, table: Table, names: Sequence[str], runs: int | None, draws: int | None
 ) -> list[Entry]:
-    """The runs of these contestants; without numbers 100 of each, or one from every row if these are fewer,
-    of as many draws as there are rows.  Raises ConfigError and SearchError as `refuse_spending`."""
+    """The runs of these contestants; without numbers 100 of each, or one from every row if these
+    are fewer, of as many draws as there are rows.  Raises ConfigError and SearchError as
+    `refuse_spending`."""
     size, made = len(table.space), list[Entry]()
     for name in names:
         like = Entry(path, "", 0, draws or size)
         if name == THESIS:
             like, name = replace(like, initial=1, modelling=Modelling(targets="raw")), "gp-ei"
         made += entries_of(
-            like, {path: table}, [parsed(name)], runs or min(100, size), every_row_first=True
+            like,
+            {path: table},
+            [parse_contestant(name)],
+            runs or min(100, size),
+            every_row_first=True,
         )
     return made
 
@@ -120,18 +124,20 @@ def entries(
 def contests(
     made: Sequence[Entry], folder: Path, processes: int = 1, progress: Progress | None = None
 ) -> list[Contest]:
-    """The runs, grouped by contestant; `folder` holds those made so far, and only the others are made."""
-    replays = each(partial(kept, folder, checksum(made[0].table)), made, processes, progress)
+    """The runs, grouped by contestant; `folder` holds those made so far, and only the others are
+    made."""
+    replays = run_each(partial(kept, folder, checksum(made[0].table)), made, processes, progress)
     return contests_of(zip(made, replays, strict=True))
 
 
 def kept(folder: Path, stamp: str, entry: Entry) -> Replay:
-    """The run of an entry on the table with this checksum, read from `folder`, or made and left there."""
+    """The run of an entry on the table with this checksum, read from `folder`, or made and left
+    there."""
     facts = asdict(entry) | {"table": stamp, "setting": entry.setting}
     path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(facts)[:12]}.npz"
     if path.exists():
         return Replay(**read_npz(path))  # type: ignore[arg-type]
-    made = run(entry)
+    made = run_entry(entry)
     write_npz(path, **vars(made))
     return made
 
@@ -170,8 +176,8 @@ def _published() -> Iterator[dict[str, Any]]:
 
 
 def _exact(table: Table) -> Iterator[dict[str, Any]]:
-    """Random search, exactly: until the last draw it trains rows that are not good, for so many epochs on
-    average."""
+    """Random search, exactly: until the last draw it trains rows that are not good, for so many
+    epochs on average."""
     size = len(table.space)
     for goal, loss in goal_losses(table).items():
         bad, good = ~(table.loss <= loss), good_rows(table, loss)
@@ -189,8 +195,8 @@ def _exact(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _nested_loops(table: Table) -> Iterator[dict[str, Any]]:
-    """A grid gone through in nested loops, the first axis outermost, from every row on and from the last to
-    the first."""
+    """A grid gone through in nested loops, the first axis outermost, from every row on and from the
+    last to the first."""
     order = np.lexsort(table.space.rows.T[::-1])
     for goal, loss in goal_losses(table).items():
         good = np.flatnonzero(np.tile(table.loss[order] <= loss, 2))
@@ -209,8 +215,8 @@ def _line(table: Table, method: str, goal: str, good: int) -> dict[str, Any]:
 
 
 def paces(held: Sequence[Contest]) -> list[dict[str, Any]]:
-    """The median and the mean real seconds of a proposal, and those of a run, of each contest: by this
-    computer's clock."""
+    """The median and the mean real seconds of a proposal, and those of a run, of each contest: by
+    this computer's clock."""
     lines = []
     for contest in held:
         seconds = [one.seconds for one in contest.replays]

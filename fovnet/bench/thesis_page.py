@@ -25,7 +25,8 @@ PICTURES = {
 
 
 def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
-    """The page: draws, full trainings, both as shares of chance's, pictures, and what the table teaches."""
+    """The page: draws, full trainings, both as shares of chance's, pictures, and what the table
+    teaches."""
     diverged, nothing, size = (
         int(taught.diverged.sum()),
         int(taught.nothing.sum()),
@@ -87,7 +88,8 @@ def _name(line: Line) -> str:
 
 
 def _cell(mean: str, of: str, line: Line) -> str:
-    """A mean, its standard deviation and the worst where these are known, and how often it was missed."""
+    """A mean, its standard deviation and the worst where these are known, and how often it was
+    missed."""
     deviation, worst = line.get(f"{of}_sd"), line.get(f"{of}_worst")
     spread = "" if deviation is None else f" ± {deviation:.0f} ({worst:.0f})"
     return f"{line[mean]:.1f}{spread}" + (f", {line['misses']} missed" if line["misses"] else "")

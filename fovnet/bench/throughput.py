@@ -1,9 +1,9 @@
-"""The speed of training: fovnet's steps compared with a pipeline as in the MONAI tutorials, alternately, on
-the same slices.
+"""The speed of training: fovnet's steps compared with a pipeline as in the MONAI tutorials,
+alternately, on the same slices.
 
-Each configuration has a process of its own, so that its peak memory is measured apart from the others'; on a
-CPU that peak is the growth of the process over its first steps, on CUDA the allocator's.  Only fovnet's own
-figures need nothing beyond torch and numpy.
+Each configuration has a process of its own, so that its peak memory is measured apart from the
+others'; on a CPU that peak is the growth of the process over its first steps, on CUDA the
+allocator's.  Only fovnet's own figures need nothing beyond torch and numpy.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.bench.together import Progress as Advance
-from fovnet.bench.together import alone
-from fovnet.bench.tutorial import Pipeline, epochs_of, monai_is_here
+from fovnet.bench.together import run_alone
+from fovnet.bench.tutorial import Pipeline, epochs_of, is_monai_installed
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net.cost.predicted import cost_of, training_bytes
@@ -66,14 +66,14 @@ SPREAD: Sequence[tuple[Architecture, int]] = (
     (_net(5, 1, 8, 3, False), 4),
     (_net(5, 3, 8, 5, False), 256),
 )
-"""Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's baseline is the
-tenth."""
+"""Batches of 4 to 256, 4 to 256 filters, kernels of 3 and 5, separable and not; the paper's
+baseline is the tenth."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of one configuration in seconds and bytes, repeats of both pipelines, and loader workers of
-    MONAI's."""
+    """Limits of one configuration in seconds and bytes, repeats of both pipelines, and loader
+    workers of MONAI's."""
 
     seconds: float
     bytes: float
@@ -83,8 +83,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Throughput:
-    """One configuration's figures: medians over the repeats; None where nothing was measured, with the reason
-    in `note`.
+    """One configuration's figures: medians over the repeats; None where nothing was measured, with
+    the reason in `note`.
 
     matrix_share    of the device's rate of one large matrix product, an operation counted as
                     net/cost/predicted.py does
@@ -124,9 +124,9 @@ class Throughput:
 COLUMNS = [field.name for field in fields(Throughput)]
 
 
-def drawn_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for timing,
-    not for learning."""
+def draw_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Slices (n, 128, 128) uint8 of bright ellipses in noise, and one-hot targets (n, CLASSES): for
+    timing, not for learning."""
     rng = np.random.default_rng(0)
     y, x = np.mgrid[-1:1:128j, -1:1:128j]
     slices = np.empty((n, 128, 128), np.uint8)
@@ -146,19 +146,21 @@ def throughputs(
     spread: Sequence[tuple[Architecture, int]],
     progress: Advance,
 ) -> Iterator[Throughput]:
-    """The figures of every configuration, one process after the other; slices are those of an npy file, or
-    `drawn_slices`."""
-    rate = alone(matrix_rate, device)
+    """The figures of every configuration, one process after the other; slices are those of an npy
+    file, or `draw_slices`."""
+    rate = run_alone(matrix_rate, device)
     for done, (net, batch) in enumerate(spread, start=1):
         row = refused(net, batch, rate, bounds)
-        yield row or alone(measure, net, batch, device, bounds, rate, pixels)
+        yield row or run_alone(measure, net, batch, device, bounds, rate, pixels)
         progress(done, len(spread))
 
 
 def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
-    """The row of a configuration that exceeds the bounds, with the reason; None for one that does not.
+    """The row of a configuration that exceeds the bounds, with the reason; None for one that does
+    not.
 
-    Its time is that of the shortest measurement, two steps of both pipelines at half the matrix rate.
+    Its time is that of the shortest measurement, two steps of both pipelines at half the matrix
+    rate.
     """
     cost = cost_of(net)
     seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
@@ -176,8 +178,8 @@ def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throu
 
 
 def matrix_rate(device: str) -> float:
-    """Operations per second of a large matrix product: float32 on one CPU thread, bfloat16 on CUDA; the best
-    of ten."""
+    """Operations per second of a large matrix product: float32 on one CPU thread, bfloat16 on CUDA;
+    the best of ten."""
     import torch
 
     from fovnet.net.training.train import choose_device
@@ -249,8 +251,9 @@ def measure(
 def _with_monai(
     clocks: dict[str, Callable[[], float]], other: Pipeline, repeats: int
 ) -> dict[str, Floats]:
-    """What the clocks say in turn, "theirs" of MONAI's pipeline among them where MONAI is installed."""
-    if not monai_is_here():
+    """What the clocks say in turn, "theirs" of MONAI's pipeline among them where MONAI is
+    installed."""
+    if not is_monai_installed():
         return in_turn(clocks, repeats)
     with epochs_of(other) as theirs:
         theirs()  # starts its workers
@@ -258,7 +261,8 @@ def _with_monai(
 
 
 def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
-    """The figures of a training of so many images a second, on a device of so many operations a second."""
+    """The figures of a training of so many images a second, on a device of so many operations a
+    second."""
     flop = 3 * cost_of(net).forward_flop
     return {
         "images_per_second": speed,
@@ -268,8 +272,8 @@ def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str
 
 
 def _beside(own: Floats, other: Floats | None, images: int) -> dict[str, Any]:
-    """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none where it
-    was not run."""
+    """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none
+    where it was not run."""
     if other is None:
         return {"note": "MONAI is not installed: its pipeline was not run"}
     ratios = other / own
@@ -290,7 +294,8 @@ def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
 
 
 def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
-    """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented images."""
+    """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented
+    images."""
     import torch
 
     from fovnet.net.images.augment import draw
@@ -333,7 +338,7 @@ def _seconds(work: Callable[[], Any], device: torch.device) -> float:
 
 
 def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    slices, targets = drawn_slices(n)
+    slices, targets = draw_slices(n)
     if pixels is not None:
         kept = np.load(pixels, mmap_mode="r", allow_pickle=False)
         slices = np.array(kept[np.sort(np.random.default_rng(0).integers(0, len(kept), n))])

@@ -1,4 +1,5 @@
-"""Seconds by the clock, of several ways in turn: other load on the machine then affects them alike."""
+"""Seconds by the clock, of several ways in turn: other load on the machine then affects them
+alike."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def seconds_of(work: Callable[..., Any], *given: Any) -> float:
+def seconds_of(work: Callable[..., Any], *arguments: Any) -> float:
     """The seconds that a call takes."""
     began = time.perf_counter()
-    work(*given)
+    work(*arguments)
     return time.perf_counter() - began
 
 

@@ -12,28 +12,28 @@ Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 
 
-def each(
+def run_each(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     processes: int = 1,
     progress: Progress | None = None,
 ) -> Iterator[Result]:
-    """The result of every task, in their order whatever the number of processes; `work` is a module-level
-    function."""
+    """The result of every task, in their order whatever the number of processes; `work` is a
+    module-level function."""
     if processes <= 1:
-        yield from _reported(map(work, tasks), len(tasks), progress)
+        yield from _report(map(work, tasks), len(tasks), progress)
         return
     with spawned(processes) as pool:
-        yield from _reported(pool.map(work, tasks), len(tasks), progress)
+        yield from _report(pool.map(work, tasks), len(tasks), progress)
 
 
-def alone(work: Callable[..., Result], *given: Any) -> Result:
+def run_alone(work: Callable[..., Result], *arguments: Any) -> Result:
     """The result of a call in a process of its own, whose memory is then measured apart."""
     with spawned(1) as pool:
-        return pool.submit(work, *given).result()
+        return pool.submit(work, *arguments).result()
 
 
-def _reported(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
+def _report(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
     """The results, each reported to `progress` as (done, total)."""
     for done, result in enumerate(results, start=1):
         if progress:

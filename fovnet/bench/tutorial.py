@@ -1,10 +1,10 @@
-"""Training as in the MONAI tutorials: a cached data set, dictionary transforms, a loader with workers, a
-plain loop.
+"""Training as in the MONAI tutorials: a cached data set, dictionary transforms, a loader with
+workers, a plain loop.
 
-The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation): CacheDataset keeps
-the output of the deterministic transforms, the random ones run for every slice in the loader's workers, and
-the loop reads its loss after every step.  The network is textbook.py's, in float32 and torch's default memory
-layout.
+The pattern is that of Project-MONAI/tutorials (2d_classification, spleen_segmentation):
+CacheDataset keeps the output of the deterministic transforms, the random ones run for every slice
+in the loader's workers, and the loop reads its loss after every step.  The network is
+textbook.py's, in float32 and torch's default memory layout.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from fovnet.net.recipe import Ranges
 
 
-def monai_is_here() -> bool:
+def is_monai_installed() -> bool:
     """Whether MONAI is installed; it is not imported, which takes seconds."""
     return find_spec("monai") is not None
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What is trained, and how: slices (n, h, w) uint8, targets (n, k), and the workers of the loader."""
+    """What is trained, and how: slices (n, h, w) uint8, targets (n, k), and the workers of the
+    loader."""
 
     net: Architecture
     slices: NDArray[np.uint8]
@@ -52,10 +53,11 @@ class Pipeline:
 
 @contextmanager
 def epochs_of(what: Pipeline) -> Iterator[Callable[[], float]]:
-    """While the block runs, what trains an epoch, in which every slice is seen once, and gives its seconds.
+    """While the block runs, what trains an epoch, in which every slice is seen once, and gives its
+    seconds.
 
-    It runs in a process of its own, with one thread, and unaffected by fovnet's other settings of torch and
-    the C library.
+    It runs in a process of its own, with one thread, and unaffected by fovnet's other settings of
+    torch and the C library.
     """
     with spawned(1) as pool:
         pool.submit(_begin, what).result()

@@ -28,7 +28,6 @@ from fovnet._version import __version__
 from fovnet.cli import (
     adapting,
     bench_answers,
-    bench_screening,
     bench_searches,
     bench_speed,
     bench_thesis,
@@ -44,6 +43,7 @@ from fovnet.cli import (
     searching,
     sharding,
 )
+from fovnet.cli.bench_moved import BenchGroup
 from fovnet.cli.screen import err, out
 from fovnet.errors import FovnetError
 from fovnet.unforeseen import is_disk_full, log_of
@@ -68,14 +68,14 @@ app = typer.Typer(
 )
 bench = typer.Typer(
     no_args_is_help=True,
-    help="Benchmarks: searches, trainings, decisions, the simulator, and how reliable answers are.",
+    cls=BenchGroup,
+    help="Benchmarks: searches, trainings, predictions, and how reliable answers are.",
 )
 for verbs in (
     bench_searches.verbs,
     bench_thesis.verbs,
     bench_speed.verbs,
     bench_answers.verbs,
-    bench_screening.verbs,
 ):
     bench.add_typer(verbs)
 for verbs in (
@@ -107,9 +107,9 @@ def version(
         raise typer.Exit
 
 
-def main() -> None:
-    """Run the command line; expected failures give a sentence and status 2, bugs a log file, an apology and
-    status 1.
+def main(command: typer.Typer = app) -> None:
+    """Run the command line, or that of a script; expected failures give a sentence and status 2, bugs a log
+    file, an apology and status 1.
 
     If the reader of the output has ended, it ends quietly: the remaining output goes to the null device.
     """
@@ -119,7 +119,7 @@ def main() -> None:
             # a copy, as rich replaces a broken stdout by the null device
             outputs.register(os.dup(stream), 0)
     try:
-        _run()
+        _run(command)
     except (BrokenPipeError, SystemExit) as fault:
         # of typer or rich
         if not isinstance(fault, BrokenPipeError) and not isinstance(
@@ -134,14 +134,14 @@ def main() -> None:
         sys.exit(UNREAD)
 
 
-def _run() -> None:
-    """Runs the command line and exits; raises only a broken pipe."""
+def _run(command: typer.Typer) -> None:
+    """Runs a command and exits; raises only a broken pipe."""
     for stream in (sys.stdout, sys.stderr):  # file names may not be valid UTF-8
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         with _silent_libraries():
-            status = app(standalone_mode=False)
+            status = command(standalone_mode=False)
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
     except WrongUsage as fault:

@@ -1,4 +1,4 @@
-"""`fovnet bench`: the speed of training, slicing and prediction."""
+"""`fovnet bench`: the speed of training and of prediction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fovnet.cli.options import (
     model_folder,
     table_of,
 )
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import first_notes, number_cells, out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.own_files import is_our_picture
 from fovnet.records import write_tsv
@@ -66,8 +66,8 @@ def bench_train(
         GivenBy(help="A folder of slices made by `fovnet slice`; default: random slices."),
     ] = None,
 ) -> None:
-    """Measure training: images per second compared with a pipeline from the MONAI tutorials, memory, and the
-    time spent in each part of a step."""
+    """Measure training: images per second compared with a pipeline from the MONAI tutorials,
+    memory, and the time spent in each part of a step."""
     from fovnet.bench.figures.throughput import throughput_figure
     from fovnet.bench.throughput import COLUMNS, SPREAD, Bounds, throughputs
     from fovnet.drawing.canvas import save_png
@@ -75,36 +75,26 @@ def bench_train(
 
     if pack:
         load_pack(pack)  # any fault in it raises here, before a process is started
-    workers = (
-        max(1, min(8, (os.cpu_count() or 1) - 1)) if loader_workers is None else loader_workers
-    )
-    bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, workers)
+    if loader_workers is None:
+        loader_workers = max(1, min(8, (os.cpu_count() or 1) - 1))
+    bounds = Bounds(budget_seconds, memory_gb * 1e9, repeats, loader_workers)
+    pixels = pack / "pixels.npy" if pack else None
     with progress_bar("training") as advance:
-        rows = list(
-            throughputs(device, bounds, pack / "pixels.npy" if pack else None, SPREAD, advance)
-        )
+        rows = list(throughputs(device, bounds, pixels, SPREAD, advance))
     write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
-    shown = titled(
-        f"training, median of {repeats}; MONAI with {workers} loader workers",
-        "configuration",
-        "images/s",
-        "ms/step",
-        "matrix rate",
-        "data",
-        "MB (predicted)",
-        "MONAI",
-        "ratio (range)",
+    table = titled(
+        f"training, median of {repeats}; MONAI with {loader_workers} loader workers",
+        *("configuration", "images/s", "ms/step", "matrix rate", "data"),
+        *("MB (predicted)", "MONAI", "ratio (range)"),
     )
     for row in rows:
         if row.images_per_second is None:
-            shown.add_row(row.label, *[""] * 3, row.note)
+            table.add_row(row.label, *[""] * 3, row.note)
             continue
-        ratio = (
-            ""
-            if row.ratio is None
-            else f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
-        )
-        shown.add_row(
+        ratio = ""
+        if row.ratio is not None:
+            ratio = f"{row.ratio:.1f} ({row.ratio_low:.1f}-{row.ratio_high:.1f})"
+        table.add_row(
             row.label,
             f"{row.images_per_second:,.0f}",
             f"{row.ms_per_step:.1f}",
@@ -114,64 +104,13 @@ def bench_train(
             f"{row.monai_images_per_second or 0:,.0f}",
             ratio,
         )
-    show_table(shown)
+    show_table(table)
     for note in sorted(
         {row.note for row in rows if row.note and row.images_per_second is not None}
     ):
         out.print(note)
     save_png(throughput_figure(rows), out_folder / "throughput.png")
     out.print(f"{out_folder / 'throughput.tsv'}")
-
-
-@verbs.command("slice")
-def bench_slice(
-    paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
-    out_file: Annotated[
-        Path, file_out(table_of("fovnet.bench.slicing"), "A TSV file for the times of every file.")
-    ],
-    repeats: Annotated[
-        int, typer.Option(min=1, help="Repeats of each way; medians are reported.")
-    ] = 5,
-) -> None:
-    """Measure slicing: milliseconds per file, compared with MONAI's transforms and with plain unpacking plus
-    one resize."""
-    from fovnet.bench.slicing import COLUMNS, medians, slicing_times
-    from fovnet.volume.sources.discovery import find
-
-    with progress_bar("slicing") as advance:
-        rows = list(slicing_times(find(paths).volumes, repeats, advance))
-    if all(row.ours_ms is None for row in rows):
-        raise VolumeError(
-            "slice-nothing", f"none of {len(rows)} could be cut: {_first_notes(rows)}"
-        )
-    write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(
-        f"slicing, one thread, median of {repeats}",
-        "file",
-        "slices",
-        "ms",
-        "MONAI",
-        "unpacking",
-        "floor",
-        "MONAI / ms",
-        "ms / floor",
-    )
-    for row in rows:
-        if row.ours_ms is not None:
-            times = _known(",.0f", row.ours_ms, row.monai_ms, row.unpack_ms, row.floor_ms)
-            ratios = _known(".2f", row.monai_over_ours, row.over_floor)
-            shown.add_row(Path(row.path).name, str(row.slices), *times, *ratios)
-    middle = medians(rows)
-    ratios = _known(".2f", middle["monai_over_ours"], middle["over_floor"])
-    shown.add_row("median", *[""] * 5, *ratios)
-    show_table(shown)
-    out.print("milliseconds; floor: unpacking and one resize")
-    for row in rows:
-        if row.note:
-            out.print(row.note if row.ours_ms is None else f"{Path(row.path).name}: {row.note}")
-    out.print(f"{out_file}")
-    if any(row.ours_ms is None for row in rows):
-        raise typer.Exit(3)
 
 
 @verbs.command("predict")
@@ -205,9 +144,9 @@ def bench_predict(
         ),
     ] = 0,
 ) -> None:
-    """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every installed
-    engine."""
-    from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulated
+    """Measure prediction: volumes per second, milliseconds of each stage and peak memory, for every
+    installed engine."""
+    from fovnet.bench.predicting import COLUMNS, STAGES, predicting_times, simulate
     from fovnet.net.inference.engines import refuse_unknown
 
     for name in engine or ():
@@ -218,77 +157,53 @@ def bench_predict(
             f"--shape {' '.join(map(str, shape))}: describes the simulated volume, but {paths[0]} is "
             "measured instead; leave out one of the two",
         )
-    with tempfile.TemporaryDirectory() as place, progress_bar("predicting") as advance:
-        files = paths or [simulated(Path(place) / "simulated.nii.gz", shape or (320, 250, 72))]
+    with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
+        files = paths or [simulate(Path(folder) / "simulated.nii.gz", shape or (320, 250, 72))]
         rows = list(
             predicting_times(files, model_folder(model), repeats, advance, engine or (), beside)
         )
-    measured = [row for row in rows if row.total_ms is not None]
-    if not measured:
+    measured_rows = [row for row in rows if row.total_ms is not None]
+    if not measured_rows:
         raise VolumeError(
-            "bench-nothing", f"none of {len(files)} could be answered: {_first_notes(rows)}"
+            "bench-nothing", f"none of {len(files)} could be answered: {first_notes(rows)}"
         )
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    shown = titled(
+    table = titled(
         f"milliseconds per volume on the CPU, median of {repeats}",
-        "file",
-        "voxels",
-        "engine",
-        *STAGES,
-        "all",
-        "gzip and numpy",
-        "volumes / s",
-        "peak MB",
+        *("file", "voxels", "engine", *STAGES),
+        *("all", "gzip and numpy", "volumes / s", "peak MB"),
     )
-    for row in measured:
-        cells = _known(
-            ",.0f", *(getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack"))
-        )
-        shown.add_row(
+    for row in measured_rows:
+        stages_ms = (getattr(row, f"{stage}_ms") for stage in (*STAGES, "total", "unpack"))
+        table.add_row(
             Path(row.path).name,
             row.voxels,
             row.engine,
-            *cells,
+            *number_cells(",.0f", *stages_ms),
             f"{row.volumes_per_second:.2f}",
             f"{row.peak_mb:,.0f}",
         )
-        peaks = _known(",.0f", *(getattr(row, f"{stage}_peak_mb") for stage in STAGES))
-        shown.add_row("", "", "peak MB", *peaks)
-    show_table(shown)
+        peaks_mb = (getattr(row, f"{stage}_peak_mb") for stage in STAGES)
+        table.add_row("", "", "peak MB", *number_cells(",.0f", *peaks_mb))
+    show_table(table)
     if beside:
-        show_table(_beside(measured, beside, repeats))
+        show_table(_neighbours_table(measured_rows, beside, repeats))
     for note in dict.fromkeys(row.note for row in rows if row.note):
         out.print(note)
     out.print(f"{out_file}")
-    if len(measured) < len(rows):
+    if len(measured_rows) < len(rows):
         raise typer.Exit(3)
 
 
-def _beside(rows: Sequence[Any], beside: int, repeats: int) -> Table:
+def _neighbours_table(rows: Sequence[Any], neighbours: int, repeats: int) -> Table:
     """The table of times with and without neighbours."""
-    shown = titled(
-        f"milliseconds per volume, alone and beside {several(beside, 'busy process', 'busy processes')}, "
-        f"alternating, {repeats} times",
-        "file",
-        "engine",
-        "threads",
-        "alone: median",
-        "least",
-        "beside: median",
-        "least",
-        "ratio of medians",
+    processes = several(neighbours, "busy process", "busy processes")
+    table = titled(
+        f"milliseconds per volume, alone and beside {processes}, alternating, {repeats} times",
+        *("file", "engine", "threads", "alone: median", "least"),
+        *("beside: median", "least", "ratio of medians"),
     )
     for row in rows:
-        times = _known(",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms)
-        shown.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")
-    return shown
-
-
-def _known(how: str, *numbers: float | None) -> list[str]:
-    """The numbers in this format, "" where one was not measured."""
-    return ["" if number is None else format(number, how) for number in numbers]
-
-
-def _first_notes(rows: Sequence[Any]) -> str:
-    """The first three distinct reasons why rows could not be measured."""
-    return "; ".join(list(dict.fromkeys(row.note for row in rows if row.note))[:3])
+        times = number_cells(",.0f", row.whole_ms, row.least_ms, row.beside_ms, row.beside_least_ms)
+        table.add_row(Path(row.path).name, row.engine, str(row.threads), *times, f"{row.ratio:.2f}")
+    return table

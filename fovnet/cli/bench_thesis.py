@@ -1,4 +1,5 @@
-"""`fovnet bench thesis`: every search method on one table of recorded trainings, with a page and pictures."""
+"""`fovnet bench thesis`: every search method on one table of recorded trainings, with a page and
+pictures."""
 
 from __future__ import annotations
 
@@ -60,9 +61,9 @@ def bench_thesis(
     ] = None,
     jobs: Workers = 1,
 ) -> None:
-    """Repeat a thesis's experiment on recorded trainings: how much every search method needs until the best
-    network and good ones, compared with the thesis's numbers and with chance, and what the table shows about
-    its space.
+    """Repeat a thesis's experiment on recorded trainings: how much every search method needs until
+    the best network and good ones, compared with the thesis's numbers and with chance, and what the
+    table shows about its space.
 
     If killed, the same command resumes: finished runs are kept in OUT/runs.
     """

@@ -98,6 +98,16 @@ def show_table(table: Table) -> None:
     (out if out.is_terminal else Console(width=120)).print(table)
 
 
+def number_cells(form: str, *numbers: float | None) -> list[str]:
+    """The numbers in this format, "" where one was not measured."""
+    return ["" if number is None else format(number, form) for number in numbers]
+
+
+def first_notes(rows: Iterable[Any]) -> str:
+    """The first three distinct reasons, the `note` of rows, why these could not be measured."""
+    return "; ".join(list(dict.fromkeys(row.note for row in rows if row.note))[:3])
+
+
 def score_text(score: float | None) -> str:
     """A loss with four decimals; "" if a trial has none."""
     return "" if score is None else f"{score:.4f}"

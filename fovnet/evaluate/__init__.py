@@ -10,7 +10,6 @@
     groups        measures of a group of volumes
     borders       between regions: errors in mm, missed, invented
     calibration   whether 80 % is right in 80 %
-    balanced      balanced accuracy, and its resamples
     tallies       the counts of one volume
     paired        the difference of two runs on the same volumes
     gains         what networks gained by being trained further, by region

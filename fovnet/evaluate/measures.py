@@ -14,9 +14,10 @@ values do not vary;
 Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too,
 medians and areas under risk-coverage curves the percentile interval, widened for few subjects; the 95th
 percentile has that of order statistics, which needs more subjects. Where all values are equal, neither is
-estimable. `fovnet bench intervals` measures the coverage of these intervals. That of the expected calibration
-error is too low with few subjects (89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100):
-the statistic is not smooth, and biased upwards in resamples.
+estimable. `workflow/experiments/interval_coverage.py` measures the coverage of these intervals.
+That of the expected calibration error is too low with few subjects (89 % in 200 simulated studies
+of 20 subjects, 91 % of 50, 94 % of 100): the statistic is not smooth, and biased upwards in
+resamples.
 """
 
 from __future__ import annotations

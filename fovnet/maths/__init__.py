@@ -14,7 +14,6 @@ Gaussian processes and searches:
     poll               directions that span the space
     interpolant        through scattered values
     effects            main effects and interactions of a finite table
-    screening          designs of many factors at two levels
     draws              how many random draws find a good row
 Networks in numpy:
     scorers            many small ones, trained at once
@@ -37,6 +36,5 @@ Statistics:
     intervals          of proportions and of clustered observations
     ranking            the area under the curve, clustered
     agreement          between forecasts of the same cases
-    signed_rank        whether paired differences lean to one side, exactly
     betting            whether a mean lies below a limit
 """

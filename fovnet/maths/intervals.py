@@ -5,11 +5,11 @@
 Observations of one cluster are resampled together: neighbouring slices of one body are nearly the same
 observation, and treating 60 of them as 60 independent ones makes an interval about eight times too narrow.
 
-Which interval for what (`fovnet bench intervals` measures the coverage of each): a ratio of sums, and any
-smooth function of sums or area under an ROC curve, gets the bootstrap-t, shares on the arcsine-root scale; a
-quantile, or another function of the weights, the percentile interval, widened for few clusters; a quantile
-far out in a tail, where no resample reaches beyond the sample, that of order statistics. The BCa interval
-serves for comparison: its coverage is lower.
+Which interval for what (`workflow/experiments/interval_coverage.py` measures the coverage of each):
+a ratio of sums, and any smooth function of sums or area under an ROC curve, gets the bootstrap-t,
+shares on the arcsine-root scale; a quantile, or another function of the weights, the percentile
+interval, widened for few clusters; a quantile far out in a tail, where no resample reaches beyond
+the sample, that of order statistics. The BCa interval serves for comparison: its coverage is lower.
 
 Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical Science* 16
 (2001) 101-133, eq. 4; Woodruff, *J. Am. Stat. Assoc.* 47 (1952) 635-646, and Korn & Graubard, *Survey
@@ -185,11 +185,11 @@ def difference_interval(
     widened percentile interval.
 
     totals, statistic, weights  as in `studentised_interval`
-    Each fails where the other does not (`fovnet bench intervals`): for two runs that differ in one body of
-    ten, each way as often, the bootstrap-t names a winner in 12 % of studies of 50 bodies, as resamples of
-    few have standard errors far too small; for runs that differ in all bodies the percentiles cover 92 to 94
-    %.  Both ends are NaN as in `quantile_difference_interval`.
-    """
+    Each fails where the other does not (`workflow/experiments/interval_coverage.py`): for two runs
+    that differ in one body of ten, each way as often, the bootstrap-t names a winner in 12 % of
+    studies of 50 bodies, as resamples of few have standard errors far too small; for runs that
+    differ in all bodies the percentiles cover 92 to 94 %.  Both ends are NaN as in
+    `quantile_difference_interval`."""
     ends = (
         quantile_difference_interval(_resampled(totals, statistic, weights), len(totals)),
         studentised_interval(totals, statistic, weights, share=False),

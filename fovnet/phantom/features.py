@@ -1,5 +1,5 @@
 """The features that the simulator varies, by name, so that each can be left out: `phantom.without` of a
-configuration, `fovnet bench screening`.
+configuration, `workflow/experiments/screening.py`.
 
 Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a
 careful site; without all of ANATOMY, bodies are plain ones; without BODILESS, so is what is no body.  What a

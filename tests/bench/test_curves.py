@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.peers import PEERS, THAWING, replay_peer
 from fovnet.bench.races import Entry, curve, standings
-from fovnet.bench.replay import Replay, Slot, recorded, replay
+from fovnet.bench.replay import Replay, Slot, replay, replay_of
 from fovnet.bench.spending import WAYS, Spending
 from fovnet.bench.tables import Table, load_table
 from fovnet.cli import app
@@ -93,7 +93,7 @@ def test_a_row_whose_curve_diverges_has_diverged_whatever_y_says_and_costs_the_e
 ) -> None:
     """y of row 5 is 99; its sixth epoch is the first without a loss."""
     assert np.isnan(table.loss[5]) and table.lasts[5] == 6 and table.lasts[0] == R
-    run = recorded(
+    run = replay_of(
         table,
         [Slot(0, 0, 1), Slot(5, 0, 3), Slot(5, 3, R), Slot(0, 1, R)],
         np.arange(4.0),
@@ -201,8 +201,8 @@ def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(table: 
     best = int(np.nanargmin(table.loss))
     slots = [Slot(0, 0, R), Slot(best, 0, 1), Slot(1, 0, 1), Slot(best, 1, R)]
     found, missed = (
-        recorded(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4),
-        recorded(table, slots[:3], np.ones(3), [0.1] * 3),
+        replay_of(table, slots, np.array([9.0, 1, 2, 3]), [0.1] * 4),
+        replay_of(table, slots[:3], np.ones(3), [0.1] * 3),
     )
     assert (
         found.draws_until(table.best),

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pytest
 
-from fovnet.bench import deep_kernel, peers
+from fovnet.bench import peers
 from fovnet.bench.peers import PEERS, THAWING, Peer, replay_peer
 from fovnet.bench.replay import replay_asking
 from fovnet.bench.tables import Table
 from fovnet.errors import SearchError
-from fovnet.search.learn.training import Lessons, learn
-from fovnet.search.prior import EarlierSearch
 from fovnet.search.space import Axis, Space, nearest_free, places_of
 
 SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"), "categorical")))
-
-
-def earlier(name: str, rows: list[int]) -> EarlierSearch:
-    """A search that had these rows, the best first."""
-    return EarlierSearch(name, "0" * 64, len(rows), SPACE.rows[rows], np.arange(float(len(rows))))
-
-
-SOURCES = [earlier("one", [7, 2, 11, 0, 5, 1]), earlier("other", [11, 7, 9, 3, 17, 16])]
-PRIOR = learn(SOURCES, SPACE.axes, Lessons(steps=1), 0, checked=False)
 
 
 @pytest.fixture
@@ -41,23 +29,21 @@ def table() -> Table:
 @pytest.fixture(
     params=sorted(name for name, peer in PEERS.items() if peer.make and name not in THAWING)
 )
-def name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def name(request: pytest.FixtureRequest) -> str:
     absent = [module for module in PEERS[request.param].modules if find_spec(module) is None]
     if absent:
         pytest.skip(f"{request.param}: {', '.join(absent)} is not installed")
-    monkeypatch.setattr(deep_kernel, "STEPS", 20)
-    monkeypatch.setattr(deep_kernel, "EPOCHS", 5)
     return str(request.param)
 
 
 def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(table: Table, name: str) -> None:
     """Eighteen draws are all rows, the diverged one among them, unless the best comes before; the same seed
     draws the same."""
-    run = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3, prior=PRIOR)
+    run = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3)
     assert run.rows[0] == 4
     assert len(set(run.rows.tolist())) == len(run.rows)
     assert run.loss[-1] == table.best
-    again = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3, prior=PRIOR)
+    again = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3)
     assert run.rows.tolist() == again.rows.tolist()
 
 
@@ -141,22 +127,3 @@ def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(table:
             and len(set(run.rows.tolist())) == len(run.rows) > 3
             and (np.diff(run.ends) > 0).all()
         )
-
-
-def test_rows_come_in_the_order_of_their_mean_place_and_last_those_that_no_search_had(
-    table: Table,
-) -> None:
-    """Of six: 7 is first and second; 11 third and first, 2 second in one search alone; 9 third, and so on."""
-    table.loss[13] = -1.0  # which no search had
-    same: dict[str, Any] = {"first_row": 4, "cap": 18, "initial": 3, "prior": PRIOR}
-    runs = [replay_peer(table, "mean-place", seed=seed, **same) for seed in range(6)]
-    for run in runs:
-        assert run.rows[[0, 1, 4]].tolist() == [4, 7, 9]
-        assert [set(run.rows[i:][:2].tolist()) for i in (2, 5, 7, 9)] == [
-            {2, 11},
-            {0, 3},
-            {5, 17},
-            {1, 16},
-        ]
-        assert run.rows[-1] == 13
-    assert len({len(run.rows) for run in runs}) > 1

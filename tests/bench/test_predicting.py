@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from fovnet.bench import predicting
 from fovnet.bench.neighbours import neighbours
-from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulated
+from fovnet.bench.predicting import COLUMNS, STAGES, measured, simulate
 from fovnet.cli import app
 from fovnet.decision.ensemble import load
 from fovnet.decision.model import Model
@@ -27,7 +27,7 @@ from fovnet.volume.slices.stack import slice_volume
 
 @pytest.fixture(scope="module")
 def trunk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return simulated(tmp_path_factory.mktemp("volumes") / "trunk.nii.gz", (48, 40, 12))
+    return simulate(tmp_path_factory.mktemp("volumes") / "trunk.nii.gz", (48, 40, 12))
 
 
 def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk: Path) -> None:
@@ -36,7 +36,7 @@ def test_the_simulated_volume_has_the_voxels_asked_for_and_a_body_in_them(trunk:
     lit = (stack.pixels > 40).mean(axis=(1, 2))
     assert ((lit > 0.1) & (lit < 0.8)).all(), lit
     assert (
-        trunk.read_bytes() == simulated(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
+        trunk.read_bytes() == simulate(trunk.with_name("again.nii.gz"), (48, 40, 12)).read_bytes()
     )
 
 

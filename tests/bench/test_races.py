@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fovnet.bench.bounds import bounds
 from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.races import (
     GOALS,
@@ -24,7 +23,7 @@ from fovnet.bench.races import (
     spread_rows,
     standings,
 )
-from fovnet.bench.replay import Replay, Slot, recorded, replay
+from fovnet.bench.replay import Replay, Slot, replay, replay_of
 from fovnet.bench.tables import Table, load_table
 from fovnet.drawing.canvas import png
 from fovnet.errors import ConfigError, SearchError
@@ -52,7 +51,7 @@ def saved(folder: Path, **changes: Any) -> Path:
 
 def ran(table: Table, rows: list[int], ends: list[float]) -> Replay:
     """A run that trained these rows to the end, each in 0.1 s of proposing."""
-    return recorded(
+    return replay_of(
         table, [Slot(row, 0, table.epochs) for row in rows], np.array(ends), [0.1] * len(rows)
     )
 
@@ -243,14 +242,6 @@ def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_
         refuse_methods(["gp-ie"], 1)
     with pytest.raises(ConfigError, match="bench-workers"):
         refuse_methods(["scikit-learn-gp"], 2)
-
-
-def test_bounds_hold_for_the_papers_space() -> None:
-    """The top 1 % are 343 of 34,300: 69 draws for better than even, with or without replacement."""
-    found = {(bound.share, bound.certainty): bound for bound in bounds(34_300)}
-    assert found[0.01, 0.5].good == 343
-    assert (found[0.01, 0.5].with_replacement, found[0.01, 0.5].without_replacement) == (69, 69)
-    assert (found[0.05, 0.95].with_replacement, found[0.05, 0.95].without_replacement) == (59, 59)
 
 
 def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.bench.recording import Recording, averaged, recording, write_table
+from fovnet.bench.recording import Recording, averaged, begin_recording, write_table
 from fovnet.bench.replay import replay
 from fovnet.bench.tables import load_table, scores_of
 from fovnet.config.files import parse
@@ -94,7 +94,7 @@ def settings(
 @pytest.fixture(scope="module")
 def made(pack: Pack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Recording, list[Trial]]:
     """Five networks of a space of 48, trained for two epochs on slices of 16 x 16."""
-    one = recording(settings(tmp_path_factory.mktemp("results")), pack, 16)
+    one = begin_recording(settings(tmp_path_factory.mktemp("results")), pack, 16)
     return one, one.trained()
 
 
@@ -150,10 +150,10 @@ def test_every_training_stands_in_the_table_as_it_went(
 def test_the_rows_are_drawn_among_those_within_the_limits_whatever_the_seed_and_the_workers(
     pack: Pack, tmp_path: Path
 ) -> None:
-    free = recording(settings(tmp_path, trials=40), pack, 16)
+    free = begin_recording(settings(tmp_path, trials=40), pack, 16)
     short = float(np.median(free.search.predicted_seconds))
     some, beside, other = (
-        recording(settings(tmp_path, trials=6, seconds_limit=short, **kind), pack, 16)
+        begin_recording(settings(tmp_path, trials=6, seconds_limit=short, **kind), pack, 16)
         for kind in ({}, {"workers": 3}, {"seed": 2})
     )
     assert some.journal == beside.journal != other.journal
@@ -194,18 +194,18 @@ def test_the_same_seed_gives_the_same_bits_and_another_other_ones_of_the_same_ro
     made: tuple[Recording, list[Trial]],
 ) -> None:
     recorded, trials = made
-    same, other = recorded.again(2, 1), recorded.again(3, 7)
+    same, other = recorded.repeat(2, 1), recorded.repeat(3, 7)
     assert curves_of(same.trained()) == curves_of(trials[:2])
     again = other.trained()
     assert {trial.proposal.row for trial in again} == {trial.proposal.row for trial in trials[:3]}
     before = {trial.proposal.row: trial.outcome.validation_loss for trial in trials}
     assert all(before[trial.proposal.row] != trial.outcome.validation_loss for trial in again)
-    assert len(recorded.finished()) == 5, "what was trained first is as it was"
+    assert len(recorded.finished_trials()) == 5, "what was trained first is as it was"
 
 
 def test_what_was_recorded_is_not_trained_again(made: tuple[Recording, list[Trial]]) -> None:
     recorded, trials = made
-    assert recorded.trained() == trials
+    assert recorded.train() == trials
     assert not list(recorded.journal.glob("networks/*.checkpoint"))
 
 
@@ -223,8 +223,8 @@ def test_what_cannot_be_made_of_small_slices_is_refused(
     plan = settings(tmp_path)
     plan = plan.model_copy(update={"training": plan.training.model_copy(update={"inputs": inputs})})
     with pytest.raises(FovnetError) as refused:
-        recording(plan, pack, side)
+        begin_recording(plan, pack, side)
     assert refused.value.code == code
     with pytest.raises(FovnetError) as refused:
-        recording(settings(tmp_path), pack, 16).again(3, 9)
+        begin_recording(settings(tmp_path), pack, 16).repeat(3, 9)
     assert refused.value.code == "table-again"

@@ -1,5 +1,4 @@
-"""The clock over training: what is measured, what is left out and why, and that the plain loop augments by
-the same law."""
+"""The clock over training: what is measured, what is left out and why."""
 
 from __future__ import annotations
 
@@ -8,22 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from scipy import stats
-from scipy.ndimage import gaussian_filter
 from typer.testing import CliRunner
 
 from fovnet.bench import throughput
 from fovnet.bench.figures.throughput import throughput_figure
-from fovnet.bench.plain import Pair, augmented, compare
 from fovnet.bench.textbook import textbook_network
-from fovnet.bench.throughput import SPREAD, Bounds, Throughput, drawn_slices, refused
+from fovnet.bench.throughput import SPREAD, Bounds, Throughput, draw_slices, refused
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
-from fovnet.net.images.augment import draw
-from fovnet.net.recipe import Ranges
-from fovnet.net.training.train_step import augmented as in_training
 from fovnet.records import read_tsv
 
 TINY = Architecture(5, 1, 2, 3, False, classes=7)
@@ -122,49 +115,10 @@ def test_the_figure_does_without_monai() -> None:
     )
 
 
-def test_drawn_slices_are_black_to_white_bytes() -> None:
-    slices, targets = drawn_slices(3)
+def test_draw_slices_are_black_to_white_bytes() -> None:
+    slices, targets = draw_slices(3)
     assert (slices.shape, slices.dtype, targets.shape) == (
         (3, 128, 128),
         np.uint8,
         (3, throughput.CLASSES),
     )
-
-
-def test_the_difference_is_that_of_pairs() -> None:
-    """Seeds differ by more than the two ways do: the pairs' error is the smaller."""
-    (row,) = compare([Pair("net", seed, seed + 0.1 * (seed % 2), float(seed)) for seed in range(4)])
-    assert row.difference[0] == pytest.approx(0.05)
-    assert row.difference[1] == pytest.approx(0.1 / np.sqrt(12))
-    assert row.plain == (1.5, pytest.approx(np.std([0, 1, 2, 3], ddof=1) / 2))
-
-
-def test_the_plain_loop_augments_by_the_law_of_the_fast_one() -> None:
-    """Centre and second moments of 800 scipy draws beside 3000 of ours."""
-    picture = np.zeros((48, 48))
-    picture[19:27, 14:33] = 1.0
-    picture[26:33, 14:21] = 0.6
-    picture, ranges, rng = (
-        gaussian_filter(picture, 1.5),
-        Ranges(25, 0.1, 0.5, 0.15, 0.02),
-        np.random.default_rng(1),
-    )
-    slice_ = torch.from_numpy((255 * picture).round().astype(np.uint8))[None]
-    plain = np.stack([augmented(slice_[0].numpy() / 255, ranges, rng) for _ in range(800)])
-    draws = draw(3000, ranges, torch.Generator().manual_seed(2))
-    fast = in_training(slice_, torch.zeros(3000, dtype=torch.int64), draws, ranges)[:, 0].numpy()
-    for one, other in zip(_moments(plain), _moments(fast), strict=True):
-        assert stats.ks_2samp(one, other).pvalue > 1e-3
-
-
-def _moments(pictures: np.ndarray) -> list[np.ndarray]:
-    y, x = np.mgrid[:48, :48]
-    bright = np.where(pictures > 0.25, pictures, 0.0)
-    bright /= bright.sum(axis=(1, 2), keepdims=True)
-    cx, cy = (bright * x).sum(axis=(1, 2)), (bright * y).sum(axis=(1, 2))
-    dx, dy = x - cx[:, None, None], y - cy[:, None, None]
-    return [
-        cx,
-        cy,
-        *((bright * product).sum(axis=(1, 2)) for product in (dx * dx, dy * dy, dx * dy)),
-    ]

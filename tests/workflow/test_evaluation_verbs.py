@@ -1,4 +1,4 @@
-"""The verbs around an evaluation, as a user types them: ablate, compare, bench intervals, and what stops
+"""The verbs around an evaluation, as a user types them: ablate, compare, and what stops
 them."""
 
 from __future__ import annotations
@@ -302,13 +302,3 @@ def test_whoever_stops_reading_keeps_what_was_found(
     """`fovnet compare ... | head` writes its tables before it tells of them: here nobody reads at all."""
     shell("bash", "-c", f"fovnet compare '{smoke}' '{smoke}' --out '{tmp_path}' | true")
     assert (tmp_path / "comparison.tsv").stat().st_size > 0
-
-
-def test_bench_intervals_tells_how_often_the_truth_is_held(shell: Shell, tmp_path: Path) -> None:
-    few = ("--studies", "30", "--subjects", "12", "--bootstrap", "200")
-    shown = shell("fovnet", "bench", "intervals", "--out", tmp_path / "held.tsv", *few)
-    rows = read_tsv(tmp_path / "held.tsv")
-    assert {"bootstrap-t", "BCa", "percentile", "every slice a body"} <= {
-        row["method"] for row in rows
-    }
-    assert all(int(row["studies"]) == 30 for row in rows) and "slice error" in shown.stdout

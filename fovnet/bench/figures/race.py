@@ -1,10 +1,11 @@
-"""The figure of a race between search methods: how soon each finds the best row, and how many draws, or with
-learning curves epochs, each goal takes."""
+"""The figure of a race between search methods: how soon each finds the best row, and how many
+draws, or with learning curves epochs, each goal takes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,12 +16,14 @@ from fovnet.bench.races import GOALS, Curve, Standing
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
 
 COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", "#6d4c33")
+STYLES = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
+"""Of more methods than colours the further ones are dashed."""
 
 
 @dataclass(frozen=True, eq=False)
 class RaceView:
-    """One table's part of the figure: the curve (n,) and the standings of each method, and the exact shares
-    (n,) of random search, empty where not draws but epochs are counted."""
+    """One table's part of the figure: the curve (n,) and the standings of each method, and the
+    exact shares (n,) of random search, empty where not draws but epochs are counted."""
 
     name: str
     rows: int
@@ -40,8 +43,9 @@ class RaceView:
 
 
 def race_figure(views: Sequence[RaceView]) -> Figure:
-    """Two charts per table, side by side; random search as run is grey, its exact expectation dashed."""
-    shades = _shades([label(curve) for view in views for curve in view.curves])
+    """Two charts per table, side by side; random search as run is grey, its exact expectation
+    dashed."""
+    shades = _shades([curve.label for view in views for curve in view.curves])
     with house_style():
         entries = list(shades)
         columns = 4
@@ -69,9 +73,12 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
         return figure
 
 
-def label(row: Curve | Standing) -> str:
-    """A method and, in parentheses, its setting; for a method of another library, the library's version."""
-    return f"{row.method} ({row.setting})" if row.setting else row.method
+def stroke_of(number: int) -> dict[str, Any]:
+    """The colour and the style of the line of a method, by its number."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
+    }
 
 
 def _shades(names: Sequence[str]) -> Mapping[str, str]:
@@ -81,8 +88,8 @@ def _shades(names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Step curves: the share of runs that had found the best row after n draws or epochs.  A band ends where
-    all runs have found it."""
+    """Step curves: the share of runs that had found the best row after n draws or epochs.  A band
+    ends where all runs have found it."""
     at = np.arange(view.most + 1)
     if len(view.chance):
         axis.step(
@@ -96,14 +103,21 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
             zorder=3,
         )
     for curve in view.curves:
-        colour = shades[label(curve)]
+        colour = shades[curve.label]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
         share = np.concatenate([[0.0], curve.share])
         drawn = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
         axis.fill_between(
             at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0
         )
-        axis.step(at, share, where="post", color=colour, linewidth=1.6, label=label(curve))
+        axis.step(
+            at,
+            share,
+            where="post",
+            color=colour,
+            linewidth=1.6,
+            label=curve.label,
+        )
     trained = "trained the best row" if view.unit == "epochs" else "found the best row"
     axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -112,8 +126,9 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
 
 
 def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
-    """Mean draws or epochs to every goal with their intervals, one lane per method within the goal's band."""
-    lanes = [label(curve) for curve in view.curves]
+    """Mean draws or epochs to every goal with their intervals, one lane per method within the
+    goal's band."""
+    lanes = [curve.label for curve in view.curves]
     for place, goal in enumerate(GOALS):
         rows = [row for row in view.standings if row.goal == goal]
         if place % 2:
@@ -128,9 +143,20 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
             )
         for row in rows:
             mean, *ends = _interval(view, row)
-            lane = place + 0.7 * ((lanes.index(label(row)) + 0.5) / len(lanes) - 0.5)
-            axis.plot(ends, [lane, lane], color=shades[label(row)], linewidth=1.3)
-            axis.plot([mean], [lane], color=shades[label(row)], marker="o", markersize=3.6)
+            lane = place + 0.7 * ((lanes.index(row.label) + 0.5) / len(lanes) - 0.5)
+            axis.plot(
+                ends,
+                [lane, lane],
+                color=shades[row.label],
+                linewidth=1.3,
+            )
+            axis.plot(
+                [mean],
+                [lane],
+                color=shades[row.label],
+                marker="o",
+                markersize=3.6,
+            )
     ends_and_means = [
         number for row in view.standings for number in _interval(view, row) if np.isfinite(number)
     ]

@@ -28,14 +28,14 @@ RUNS = (
     "epochs",
     "spent",
 )
-"""Columns of runs.tsv: the table's lowest loss and the median of those that converged; of every slot the row,
-its loss at the end of a full training, the epochs to which the slot has trained it, and the epochs spent by
-then in all."""
+"""Columns of runs.tsv: the table's lowest loss and the median of those that converged; of every
+slot the row, its loss at the end of a full training, the epochs to which the slot has trained it,
+and the epochs spent by then in all."""
 
 
 def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:
-    """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png to
-    `folder`."""
+    """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png
+    to `folder`."""
     rows: list[Standing] = []
     views = []
     for path, table in tables.items():

@@ -1,5 +1,5 @@
-"""The pictures of search methods compared on a table of recorded trainings: its losses, two searches draw by
-draw, and the share of the runs that have found the best row."""
+"""The pictures of search methods compared on a table of recorded trainings: its losses, two
+searches draw by draw, and the share of the runs that have found the best row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fovnet.bench.figures.ranks import stroke_of
+from fovnet.bench.figures.race import stroke_of
 from fovnet.bench.races import Contest, chance_curve
 from fovnet.bench.tables import Table
 from fovnet.bench.teaching import nothing_learned
@@ -20,7 +20,8 @@ BINS = 50
 
 
 def losses_figure(table: Table) -> Figure:
-    """A histogram of the losses, the highest in its last bin, how many rows diverged or are at guessing."""
+    """A histogram of the losses, the highest in its last bin, how many rows diverged or are at
+    guessing."""
     loss = table.loss[np.isfinite(table.loss)]
     end = _ceiling(table)
     above = int((loss > end).sum())
@@ -41,8 +42,8 @@ def losses_figure(table: Table) -> Figure:
 
 
 def draws_figure(table: Table, shown: Sequence[Contest]) -> Figure:
-    """The loss of every draw of the first run of each contest, above one another, and the lowest loss so far;
-    each has an axis of its own, as one may need a tenth of the draws of another."""
+    """The loss of every draw of the first run of each contest, above one another, and the lowest
+    loss so far; each has an axis of its own, as one may need a tenth of the draws of another."""
     with house_style():
         height = 0.5 + 2.1 * len(shown)
         figure = Figure(figsize=(7.2, height))
@@ -71,8 +72,8 @@ def _draw_run(axis: Axes, table: Table, contest: Contest) -> None:
 
 
 def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
-    """The share of each contest's runs that have found the best row, against "draws", with the exact share of
-    random search, or against "epochs" in full trainings, on a logarithmic axis."""
+    """The share of each contest's runs that have found the best row, against "draws", with the
+    exact share of random search, or against "epochs" in full trainings, on a logarithmic axis."""
     size = len(table.space)
     each = 1 if unit == "draws" else table.epochs
     with house_style():
@@ -120,6 +121,7 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
 
 
 def _ceiling(table: Table) -> float:
-    """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a fiftieth."""
+    """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a
+    fiftieth."""
     finite = table.loss[np.isfinite(table.loss)]
     return 1.2 * table.guess if table.guess is not None else float(np.quantile(finite, 0.98))

@@ -1,5 +1,5 @@
-"""The figure of a throughput measurement: images per second beside MONAI's pipeline, and where a step's time
-and memory go."""
+"""The figure of a throughput measurement: images per second beside MONAI's pipeline, and where a
+step's time and memory go."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@
     model         the same as layers
     weights       on disk, with their architecture
     mixture       an ensemble as one torch module
-    autoencoder   whose error tells unusual vectors
 
 Behind these doors: `axes` of the space, and `slice_only`, networks without their other inputs.
 """

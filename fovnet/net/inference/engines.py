@@ -147,7 +147,7 @@ def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> 
 
 
 def _fastest(members: Sequence[nn.Module]) -> Engine:
-    """onnx, several times as fast (`fovnet bench engines`); torch where it cannot be made."""
+    """onnx, several times as fast (`workflow/experiments/engines.py`); torch where it cannot be made."""
     with suppress(FovnetError):
         return _made("onnx", members)
     return Torch(members)

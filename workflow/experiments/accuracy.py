@@ -1,0 +1,279 @@
+"""Does fovnet's fast training cost accuracy?  The same networks are trained by a plain loop from
+the same weights with the same budget.
+
+The plain loop is float32 without graphs, and augments slice by slice with scipy's affine_transform
+and numpy's noise, with the distributions documented in net/images/augment.py; nothing of that file
+is used.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.ndimage import affine_transform
+
+from fovnet.bench.textbook import textbook_network
+from fovnet.bench.together import Progress
+from fovnet.cli import main
+from fovnet.cli.options import Given, file_out, table_of
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.net.family.architecture import Architecture
+from fovnet.net.jobs.training_data import labelled_rows
+from fovnet.records import write_tsv
+from fovnet.volume.collection.pack import load_pack
+
+if TYPE_CHECKING:
+    from fovnet.net.recipe import Ranges
+    from fovnet.net.training.train import Data
+
+# degrees, translation, shear, zoom and noise of configs/demo.yaml
+DEMO = (5.0, 0.04, 0.05, 0.08, 0.03)
+CHOSEN: Sequence[tuple[str, Callable[[int], Architecture], int, float]] = (
+    ("5 blocks, 8 filters", lambda k: Architecture(5, 1, 3, 3, False, classes=k), 16, 10**-3),
+    (
+        "4 blocks, 16 filters of 5 × 5",
+        lambda k: Architecture(4, 1, 4, 5, False, classes=k),
+        16,
+        10**-2.5,
+    ),
+    (
+        "4 blocks, 8 filters of 5 × 5, separable",
+        lambda k: Architecture(4, 1, 3, 5, True, classes=k),
+        16,
+        10**-2.5,
+    ),
+)
+"""Networks as in the demo, their batches, and rates at which each learns within 75 steps."""
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Length of each training, and number of validation slices for its loss."""
+
+    epochs: int
+    slices_per_epoch: int
+    validation_slices: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The lowest validation losses of both trainings with one seed."""
+
+    name: str
+    seed: int
+    fast: float
+    plain: float
+
+
+COLUMNS = tuple(field.name for field in fields(Pair))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Means and their standard errors over the seeds; `difference` is that of the pairs, fast less
+    plain."""
+
+    name: str
+    fast: tuple[float, float]
+    plain: tuple[float, float]
+    difference: tuple[float, float]
+
+
+def pairs_of(
+    pixels: NDArray[np.uint8],
+    targets: NDArray[np.float32],
+    train: NDArray[np.int64],
+    validation: NDArray[np.int64],
+    device: str,
+    seeds: int,
+    budget: Budget,
+    progress: Progress | None = None,
+) -> list[Pair]:
+    """The pair of each network of CHOSEN and every seed, trained on as many of the rows as the
+    budget uses."""
+    import torch
+
+    from fovnet.net.recipe import Ranges, Recipe
+    from fovnet.net.training.train import choose_device, place, train_network
+
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    ranges = Ranges(*DEMO)
+    train = np.sort(rng.permutation(train)[: budget.epochs * budget.slices_per_epoch])
+    validation = np.sort(rng.permutation(validation)[: budget.validation_slices])
+    rows = np.concatenate([train, validation])
+    data = place(
+        np.array(pixels[rows]),
+        targets[rows],
+        np.arange(len(train)),
+        np.arange(len(train), len(rows)),
+        choose_device(device),
+    )
+    pairs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, build, batch, rate in CHOSEN:
+            net = build(targets.shape[1])
+            for seed in range(seeds):
+                recipe = Recipe(budget.epochs, budget.slices_per_epoch, ranges)
+                keep = Path(folder) / "net.safetensors"
+                fast = train_network(
+                    net,
+                    learning_rate=rate,
+                    batch=batch,
+                    seed=seed,
+                    data=data,
+                    recipe=recipe,
+                    keep=keep,
+                    facts={},
+                )
+                plain = plain_losses(net, rate, batch, seed, data, ranges, budget)
+                pairs.append(Pair(name, seed, min(fast.validation_loss), min(plain)))
+                if progress:
+                    progress(len(pairs), seeds * len(CHOSEN))
+    return pairs
+
+
+def compare(pairs: Sequence[Pair]) -> list[Comparison]:
+    """A row for each configuration."""
+    rows = []
+    for name in dict.fromkeys(pair.name for pair in pairs):
+        fast, plain = np.array([(pair.fast, pair.plain) for pair in pairs if pair.name == name]).T
+        rows.append(Comparison(name, _mean(fast), _mean(plain), _mean(fast - plain)))
+    return rows
+
+
+def _mean(values: NDArray[np.float64]) -> tuple[float, float]:
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def plain_losses(
+    net: Architecture,
+    rate: float,
+    batch: int,
+    seed: int,
+    data: Data,
+    ranges: Ranges,
+    budget: Budget,
+) -> list[float]:
+    """The validation loss after every epoch of the plain loop."""
+    import torch
+
+    from fovnet.net.family.model import build
+    from fovnet.net.training.train import class_weights
+
+    rng = np.random.default_rng([seed, 1])
+    device = data.device
+    model = textbook_network(net, build(net, torch.Generator().manual_seed(seed))).to(device)
+    optimiser = torch.optim.SGD(model.parameters(), rate, momentum=0.9, nesterov=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 / (1 + 1e-6 * step))
+    weights = class_weights(data.targets[data.train])
+    pixels = data.slices.cpu().numpy()
+    order = np.zeros(0, np.int64)
+    losses = []
+
+    def loss_of(rows: NDArray[np.int64], images: Any) -> Any:
+        scores = model(torch.from_numpy(images).to(device))
+        targets = data.targets[torch.from_numpy(rows).to(device)]
+        return torch.nn.functional.cross_entropy(scores, targets, weight=weights)
+
+    for _ in range(budget.epochs):
+        model.train()
+        while len(order) < budget.slices_per_epoch:
+            order = np.concatenate([order, rng.permutation(data.train.cpu().numpy())])
+        epoch_rows, order = np.split(order, [budget.slices_per_epoch])
+        for rows in np.split(epoch_rows, range(batch, len(epoch_rows), batch)):
+            loss = loss_of(
+                rows, np.stack([augmented(pixels[row] / 255, ranges, rng) for row in rows])[:, None]
+            )
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+        model.eval()
+        with torch.no_grad():
+            rows = data.validation.cpu().numpy()
+            parts = [
+                (part, float(loss_of(part, (pixels[part][:, None] / 255).astype(np.float32))))
+                for part in np.array_split(rows, 8)
+            ]
+        losses.append(sum(len(part) * loss for part, loss in parts) / len(rows))
+    return losses
+
+
+def augmented(
+    image: NDArray[np.float64], ranges: Ranges, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """One slice (h, w) in [0, 1], rotated, sheared, zoomed, shifted and with noise; axes are rows,
+    then columns."""
+    angle, shear = rng.uniform(-1, 1, 2) * [np.deg2rad(ranges.rotation_deg), ranges.shear]
+    zoom = 1 + ranges.zoom * rng.uniform(-1, 1, 2)
+    shift = ranges.translation * rng.uniform(-1, 1, 2) * image.shape
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    sheared_rotation = rotation @ np.array([[1.0, 0.0], [shear, 1.0]])
+    centre = (np.array(image.shape) - 1) / 2
+    matrix = sheared_rotation * zoom
+    offset = centre + sheared_rotation @ shift - matrix @ centre
+    warped = affine_transform(image, matrix, offset, order=1)
+    noisy = warped + rng.uniform(0, ranges.noise) * rng.standard_normal(image.shape)
+    return np.asarray(noisy.clip(0, 1), dtype=np.float32)
+
+
+@app.command()
+def compare_accuracy(
+    pack: Annotated[Path, Given(help="A folder of labelled slices made by `fovnet slice`.")],
+    out_file: Annotated[
+        Path, file_out(table_of(__name__), "A TSV file for the losses of every training.")
+    ],
+    device: Annotated[
+        str, typer.Option(help="auto, cpu or cuda; also for the plain loop.")
+    ] = "auto",
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            help="Number of trainings of each configuration in each way, from the same weights.",
+        ),
+    ] = 5,
+    epochs: Annotated[int, typer.Option(min=1)] = 3,
+    slices_per_epoch: Annotated[int, typer.Option(min=64)] = 800,
+    validation_slices: Annotated[int, typer.Option(min=32)] = 400,
+) -> None:
+    """Check that speed costs no accuracy: compare validation losses with those of a plain float32
+    loop that augments slice by slice."""
+    slices = load_pack(pack)
+    rows = labelled_rows(slices)
+    budget = Budget(epochs, slices_per_epoch, validation_slices)
+    with progress_bar("training") as advance:
+        pairs = pairs_of(
+            slices.pixels,
+            rows.targets,
+            rows.train,
+            rows.validation,
+            device=device,
+            seeds=seeds,
+            budget=budget,
+            progress=advance,
+        )
+    write_tsv(out_file, COLUMNS, [vars(pair) for pair in pairs])
+    table = titled(
+        f"lowest validation loss, mean ± standard error of {seeds} seeds",
+        *("configuration", "fovnet", "plain loop", "difference"),
+    )
+    for row in compare(pairs):
+        means = (row.fast, row.plain, row.difference)
+        table.add_row(row.name, *(f"{mean:.3f} ± {error:.3f}" for mean, error in means))
+    show_table(table)
+    out.print(f"{out_file}")
+
+
+if __name__ == "__main__":
+    main(app)

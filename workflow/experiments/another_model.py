@@ -1,0 +1,356 @@
+"""The search on another model, as an example: an autoencoder that tells interrupted pictures from
+complete ones.
+
+Half of scikit-learn's digits are for training, all complete; of the other halves, one to choose by
+and one to test, a quarter have three rows of pixels blanked, as where a transmission was
+interrupted.  A picture counts as interrupted where its error exceeds a quantile α of the training
+pictures' errors.  What any search of one's own needs is here: a Space, a function that trains a
+Proposal, and `go_on`, which keeps the journal and goes on after a kill. Source: Lakhmiri (2021),
+thesis, chapter 5, where the pictures are transmissions of a rover on Mars.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from fovnet.bench.races import refuse_unknown
+from fovnet.bench.together import run_each
+from fovnet.cli import main
+from fovnet.cli.options import Workers, folder_out, table_of
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.errors import ConfigError
+from fovnet.maths.intervals import cluster_bootstrap
+from fovnet.records import write_tsv
+from fovnet.search.look.view import POLLING, Neighbour
+from fovnet.search.run import go_on
+from fovnet.search.search import Search
+from fovnet.search.space import Axis, Level, Space
+from fovnet.search.trial import Outcome, Proposal, Trial, best
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+EPOCHS = 30
+SPACE = Space(
+    (
+        Axis("layers", (1, 2, 3, 4)),
+        Axis("latent", (2, 4, 8, 16, 32)),
+        Axis("log2_batch", (4, 5, 6, 7, 8)),
+        Axis("activation", ("relu", "sigmoid", "tanh"), "categorical"),
+        Axis("dropout", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)),
+        Axis("optimiser", ("sgd", "adam", "adagrad", "rmsprop"), "categorical"),
+        Axis.of("rate", {"log": {"low": 1e-4, "high": 0.1, "levels": 7}}),
+        Axis("quantile", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)),
+    )
+)
+STARTS: Mapping[str, Mapping[str, Level]] = {
+    "good": {
+        "layers": 2,
+        "latent": 8,
+        "log2_batch": 6,
+        "activation": "relu",
+        "dropout": 0.2,
+        "optimiser": "sgd",
+        "rate": 0.001,
+        "quantile": 0.9,
+    },
+    "bad": {
+        "layers": 4,
+        "latent": 2,
+        "log2_batch": 8,
+        "activation": "tanh",
+        "dropout": 0.5,
+        "optimiser": "sgd",
+        "rate": 0.0001,
+        "quantile": 0.5,
+    },
+}
+OF_THE_SOURCE = (Neighbour("optimiser", "next", (("rate", 0.001),)),)
+"""The thesis's only neighbour by optimiser: the next one, with its usual rate.  All of them, the
+default, is better."""
+FILES = {"another-model.tsv": table_of(__name__)}
+
+app = typer.Typer(add_completion=False)
+
+
+class Pictures(NamedTuple):
+    """(n, 64) in [0, 1], and which are interrupted."""
+
+    pixels: Floats
+    interrupted: Mask
+
+
+@dataclass(frozen=True)
+class Task:
+    """One search: where its journal is, and what is given to it."""
+
+    folder: Path
+    method: str
+    start: str
+    seed: int
+    trials: int
+    of_the_source: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search came to: the score of its first and best trial, 1 - mean F1 on what it chooses
+    by, and on the test pictures F1 of the complete and the interrupted ones, the mean of both and
+    its 95 % interval (bootstrap).
+
+    prevalence  share of interrupted pictures in the test;  without a trial with a score all are nan
+    """
+
+    method: str
+    start: str
+    seed: int
+    trials: int
+    failed: int
+    first: float = math.nan
+    score: float = math.nan
+    complete: float = math.nan
+    interrupted: float = math.nan
+    mean: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    prevalence: float = math.nan
+    slot: int = -1
+    configuration: str = ""
+
+
+COLUMNS = tuple(field.name for field in fields(Result))
+
+
+@lru_cache(maxsize=1)
+def pictures() -> tuple[Pictures, Pictures, Pictures]:
+    """Pictures to train on, to choose by, and to test; always the same."""
+    from sklearn.datasets import load_digits
+
+    pixels = load_digits().data / 16.0
+    rng = np.random.default_rng(5)
+    rows = np.split(rng.permutation(len(pixels)), [len(pixels) // 2, 3 * len(pixels) // 4])
+    training, choosing, test = (pixels[part] for part in rows)
+    complete = Pictures(training, np.zeros(len(training), dtype=bool))
+    return complete, _interrupt_some(choosing, rng), _interrupt_some(test, rng)
+
+
+def _interrupt_some(pixels: Floats, rng: np.random.Generator) -> Pictures:
+    """A quarter of the pictures with three of their eight rows blanked."""
+    interrupted = rng.random(len(pixels)) < 0.25
+    squares = pixels.copy().reshape(-1, 8, 8)
+    for picture in np.flatnonzero(interrupted):
+        first = int(rng.integers(6))
+        squares[picture, first : first + 3] = 0.0
+    return Pictures(squares.reshape(-1, 64), interrupted)
+
+
+def run_search(task: Task) -> Result:
+    """What a search in this process came to, and the test of its best; killed, the same call goes
+    on from the journal."""
+    search = Search(
+        SPACE,
+        task.method,
+        task.seed,
+        workers=1,
+        start=SPACE.row_of(STARTS[task.start]),
+        initial=None,
+        predicted_seconds=predicted_seconds(),
+        feasible=np.ones(len(SPACE), dtype=bool),
+        polling=replace(POLLING, neighbours=OF_THE_SOURCE if task.of_the_source else ()),
+    )
+    with ThreadPoolExecutor(1) as pool:
+
+        def submit(proposal: Proposal) -> Future[Outcome]:
+            return pool.submit(outcome_of, proposal)
+
+        trials = go_on(search, trials=task.trials, journal=task.folder, submit=submit)
+    return test_best(task, trials)
+
+
+def predicted_seconds() -> Floats:
+    """(M,) seconds that each row is thought to take: so much a batch and layer."""
+    layers = SPACE.rows[:, 0] + 1
+    batch = 2.0 ** (SPACE.rows[:, 2] + 4)
+    return np.asarray(EPOCHS * np.ceil(len(pictures()[0].pixels) / batch) * (2 * layers + 3) * 1e-4)
+
+
+def outcome_of(proposal: Proposal) -> Outcome:
+    """The training of a proposal, whose score is 1 - mean F1 on the pictures to choose by."""
+    training, choosing, _ = pictures()
+    began = time.perf_counter()
+    model, losses = _train(proposal)
+    seconds = time.perf_counter() - began
+    verdicts = judge(model, training, choosing, float(proposal.configuration["quantile"]))
+    if verdicts is None:
+        return Outcome(
+            "diverged",
+            tuple(losses),
+            seconds=seconds,
+            device="cpu",
+            message=f"loss {losses[-1]} after epoch {len(losses)}",
+        )
+    score = 1.0 - float(f1_of(confusion(choosing.interrupted, verdicts).sum(axis=0))[-1])
+    return Outcome("completed", tuple(losses), (score,), score, seconds, device="cpu")
+
+
+def _train(proposal: Proposal) -> tuple[Any, list[float]]:
+    """The autoencoder of a proposal, and its losses."""
+    from autoencoder import train_autoencoder
+
+    training, _, _ = pictures()
+    return train_autoencoder(
+        training.pixels, proposal.configuration, epochs=EPOCHS, seed=proposal.seed
+    )
+
+
+def judge(model: Any, training: Pictures, judged: Pictures, quantile: float) -> Mask | None:
+    """(n,) whether a picture's error exceeds the quantile of the training pictures' errors; None if
+    the model has diverged."""
+    import torch
+
+    training_errors, errors = (
+        model.errors(torch.tensor(pixels, dtype=torch.float32))
+        for pixels in (training.pixels, judged.pixels)
+    )
+    if not np.isfinite(training_errors).all():
+        return None
+    return np.asarray(errors > np.quantile(training_errors, quantile))
+
+
+def confusion(interrupted: Mask, verdicts: Mask) -> Floats:
+    """(n, 4) of each picture: rightly told interrupted, wrongly told so, wrongly told complete,
+    rightly told so."""
+    return np.column_stack(
+        [
+            interrupted & verdicts,
+            ~interrupted & verdicts,
+            interrupted & ~verdicts,
+            ~interrupted & ~verdicts,
+        ]
+    ).astype(np.float64)
+
+
+def f1_of(counts: Floats) -> Floats:
+    """(..., 3) F1 of the complete and of the interrupted pictures, and their mean, from sums (...,
+    4) of `confusion`; 0 where none is told rightly."""
+    right, alarms, missed, calm = np.moveaxis(counts, -1, 0)
+
+    def f1(true: Floats) -> Floats:
+        return np.asarray(2 * true / np.maximum(2 * true + alarms + missed, 1.0))
+
+    complete = f1(calm)
+    interrupted = f1(right)
+    return np.stack([complete, interrupted, (complete + interrupted) / 2], axis=-1)
+
+
+def test_best(task: Task, trials: Sequence[Trial]) -> Result:
+    """The best trial, trained again as it was, on the test pictures."""
+    training, _, test = pictures()
+    failed = sum(trial.score is None for trial in trials)
+    best_trial = next(iter(best(trials, 1)), None)
+    if best_trial is None or best_trial.score is None:
+        return Result(task.method, task.start, task.seed, len(trials), failed)
+    proposal = best_trial.proposal
+    model, _ = _train(proposal)
+    verdicts = judge(model, training, test, float(proposal.configuration["quantile"]))
+    assert verdicts is not None  # as it was when it was chosen
+    cells = confusion(test.interrupted, verdicts)
+    complete, interrupted, mean = f1_of(cells.sum(axis=0)).tolist()
+    low, high = cluster_bootstrap(cells, lambda sums: f1_of(sums)[..., -1])
+    return Result(
+        task.method,
+        task.start,
+        task.seed,
+        len(trials),
+        failed,
+        first=next(trial.score for trial in trials if trial.score is not None),
+        score=best_trial.score,
+        complete=complete,
+        interrupted=interrupted,
+        mean=mean,
+        low=float(low),
+        high=float(high),
+        prevalence=float(test.interrupted.mean()),
+        slot=proposal.slot,
+        configuration=" ".join(f"{name}={level}" for name, level in proposal.configuration.items()),
+    )
+
+
+@app.command()
+def search_another_model(
+    out_folder: Annotated[
+        Path, folder_out(FILES, "Where another-model.tsv and the searches' journals are written.")
+    ],
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="One or several search methods; default: a-mads and random."),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Number of trainings per search, about two seconds each.")
+    ] = 60,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Searches per method, with seeds 0, 1, ...")
+    ] = 3,
+    start: Annotated[
+        str, typer.Option(help="The configuration tried first: good, or bad.")
+    ] = "good",
+    thesis: Annotated[
+        bool,
+        typer.Option(
+            "--thesis",
+            help="mads and a-mads: optimisers form a cycle, and a change sets the usual rate of "
+            "the next one.",
+        ),
+    ] = False,
+    processes: Workers = 1,
+) -> None:
+    """Search another model, an autoencoder that tells interrupted digits from complete ones, as an
+    example of a custom space: a journal for each search, which `fovnet search explain` explains."""
+    methods = list(dict.fromkeys(method or ["a-mads", "random"]))
+    refuse_unknown(methods)
+    if start not in STARTS:
+        raise ConfigError(
+            "bench-start", f"--start {start}: unknown; choose among {', '.join(STARTS)}"
+        )
+    variant = "-thesis" if thesis else ""
+    tasks = [
+        Task(out_folder / f"{name}-{start}{variant}-{seed}", name, start, seed, trials, thesis)
+        for name in methods
+        for seed in range(seeds)
+    ]
+    with progress_bar("searching") as advance:
+        results = list(run_each(run_search, tasks, processes, advance))
+    write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(result) for result in results])
+    table = titled(
+        f"{trials} trainings from a {start} start, each search's best by validation",
+        *("method", "validation score", "test F1, complete / interrupted"),
+        *("their mean, at test", "failed"),
+    )
+    for name in methods:
+        rows = [result for result in results if result.method == name]
+        table.add_row(
+            name,
+            "\n".join(f"{row.score:.3f}" for row in rows),
+            "\n".join(f"{row.complete:.2f} / {row.interrupted:.2f}" for row in rows),
+            "\n".join(f"{row.mean:.2f} ({row.low:.2f}-{row.high:.2f})" for row in rows),
+            f"{sum(row.failed for row in rows)}",
+        )
+    show_table(table)
+    share = f"{100 * results[0].prevalence:.0f} % of the test pictures are interrupted"
+    out.print(f"{share}; in brackets the 95 % interval (bootstrap of the pictures)")
+    out.print(f"{out_folder}: another-model.tsv, and a journal for each search")
+
+
+if __name__ == "__main__":
+    main(app)

@@ -1,0 +1,167 @@
+"""fsbo: a Gaussian process that compares points by what a network makes of them, which is trained
+on earlier searches and, at every draw from there anew, on the losses seen.
+
+    n  rows seen          y  goodness of each: 1 the best of them, 0 the worst, between by warped loss
+Source: Wistuba & Grabocka, *Few-shot Bayesian optimization with deep kernel surrogates* (2021),
+arXiv:2101.07667; of what differs, training has a fixed number of steps and a falling rate, and
+fine-tuning 100 epochs, not 500.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.bench.peers import one_torch_thread
+from fovnet.maths.acquisition import log_expected_improvement
+from fovnet.maths.warping import TARGETS
+from fovnet.search.prior import Prior
+from fovnet.search.space import Space
+
+Floats = NDArray[np.float64]
+Part = tuple[Floats, Floats]
+"""Points (n, D) and their goodness (n,)."""
+
+HIDDEN = (32, 32, 32, 32)
+STEPS = 3000
+BATCH = 64
+RATE = 0.001
+EPOCHS = 100
+PATIENCE = 16
+FINE_RATE = 0.001
+JITTERS = tuple(1e-6 * 2**i for i in range(14))  # up to 0.008
+
+
+def deep_improvement(prior: Prior) -> Callable[[Floats, Floats, Floats], Floats]:
+    """Log expected improvement (m,) of points x (m, D), given X (n, D) and their losses y, under
+    the prior's network fine-tuned to these."""
+
+    def improvement(X: Floats, y: Floats, x: Floats) -> Floats:
+        with one_torch_thread():
+            seen = (X, goodness(y))
+            parameters = train(learn_kernel(prior), lambda: seen, EPOCHS, FINE_RATE, PATIENCE)
+            mean, variance = posterior(parameters, seen, x)
+        return log_expected_improvement(-mean, variance, -1.0)
+
+    return improvement
+
+
+def goodness(losses: Floats) -> Floats:
+    """1 for the lowest (n,), 0 for the highest; all 0 where they are equal."""
+    values = TARGETS["half-ranked"](losses).values
+    return np.asarray((values.max() - values) / (np.ptp(values) or 1.0))
+
+
+@lru_cache(maxsize=8)
+def learn_kernel(prior: Prior) -> list[Any]:
+    """The parameters after all steps, each on BATCH rows of an earlier search, by the prior's seed:
+    14 s."""
+    rng = np.random.default_rng(prior.facts["seed"])
+    tasks = [
+        (Space(prior.axes, source.levels).unit_cube, source.losses) for source in prior.sources
+    ]
+
+    def batch() -> Part:
+        x, losses = tasks[int(rng.integers(len(tasks)))]
+        rows = rng.choice(len(x), min(BATCH, len(x)), replace=False)
+        return x[rows], goodness(losses[rows])
+
+    with one_torch_thread():
+        return train(draw_parameters(tasks[0][0].shape[1], rng), batch, STEPS, RATE, STEPS)
+
+
+def draw_parameters(dimensions: int, rng: np.random.Generator) -> list[Any]:
+    """Weights and biases, layer by layer; then the logarithms of lengthscale, signal and noise
+    variance."""
+    import torch
+
+    parts = []
+    for inputs, outputs in pairwise((dimensions, *HIDDEN)):
+        parts += [
+            rng.uniform(-1, 1, (inputs, outputs)) / np.sqrt(inputs),
+            rng.uniform(-1, 1, outputs) / np.sqrt(inputs),
+        ]
+    return [torch.tensor(part) for part in (*parts, np.array([0.0, 0.0, np.log(0.01)]))]
+
+
+def train(
+    start: list[Any], batch: Callable[[], Part], steps: int, rate: float, patience: int
+) -> list[Any]:
+    """The parameters after these steps of Adam, fewer where the cost did not fall for `patience` of
+    them."""
+    import torch
+
+    parts = [part.clone().requires_grad_(True) for part in start]
+    adam = torch.optim.Adam(parts, lr=rate)
+    falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+    best = np.inf
+    steps_since_best = 0
+    for _ in range(steps):
+        adam.zero_grad()
+        cost = negative_log_likelihood(parts, *map(torch.as_tensor, batch()))
+        cost.backward()
+        adam.step()
+        falling.step()
+        steps_since_best = 0 if cost.item() < best else steps_since_best + 1
+        best = min(best, cost.item())
+        if steps_since_best >= patience:
+            break
+    return [part.detach() for part in parts]
+
+
+def negative_log_likelihood(parts: list[Any], x: Any, y: Any) -> Any:
+    """Of goodness y (n,) at x (n, D), a mean over the rows, without its constant."""
+    import torch
+
+    L = _factor(parts, x)
+    white = torch.linalg.solve_triangular(L, y[:, None], upper=False)
+    return (0.5 * (white**2).sum() + L.diagonal().log().sum()) / len(y)
+
+
+def posterior(parts: list[Any], seen: Part, x: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance (m,) of the goodness at x (m, D)."""
+    import torch
+
+    X, y = map(torch.as_tensor, seen)
+    L = _factor(parts, X)
+    cross = _kernel(parts, X, torch.as_tensor(x))
+    white, v = (
+        torch.linalg.solve_triangular(L, column, upper=False) for column in (y[:, None], cross)
+    )
+    variance = (parts[-1][1].exp() - (v**2).sum(dim=0)).clamp(min=0.0)
+    return (v.T @ white)[:, 0].numpy(), variance.numpy()
+
+
+def _factor(parts: list[Any], x: Any) -> Any:
+    """The Cholesky factor of the covariance, with the least of JITTERS that it needs.
+
+    Raises LinAlgError if none is enough.
+    """
+    import torch
+
+    K = _kernel(parts, x, x) + parts[-1][2].exp() * torch.eye(len(x), dtype=x.dtype)
+    for jitter in JITTERS:
+        L, failed = torch.linalg.cholesky_ex(K + jitter * torch.eye(len(x), dtype=x.dtype))
+        if not failed:
+            return L
+    raise np.linalg.LinAlgError(f"{len(x)} rows: their covariance is not positive definite")
+
+
+def _kernel(parts: list[Any], a: Any, b: Any) -> Any:
+    """Matérn 5/2 of what the network makes of points."""
+    a, b = (_features(parts, one) * (-parts[-1][0]).exp() for one in (a, b))
+    r2 = ((a**2).sum(dim=1)[:, None] + (b**2).sum(dim=1) - 2.0 * a @ b.T).clamp(min=0.0)
+    r = (5.0 * r2 + 1e-12).sqrt()
+    return parts[-1][1].exp() * (1.0 + r + 5.0 / 3.0 * r2) * (-r).exp()
+
+
+def _features(parts: list[Any], x: Any) -> Any:
+    for i in range(0, len(parts) - 1, 2):
+        x = x @ parts[i] + parts[i + 1]
+        x = x.relu() if i + 3 < len(parts) else x
+    return x

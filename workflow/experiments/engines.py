@@ -1,0 +1,255 @@
+"""The engines compared: loading time, slices per second, and agreement with torch.
+
+They are timed alternately in one process on the same threads, so that other load on the machine
+affects them alike; the ratio is the median over the repeats.  Only the networks are timed, from
+images to probabilities and features.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+
+from fovnet.bench.throughput import draw_slices
+from fovnet.bench.timing import in_turn, seconds_of
+from fovnet.bench.together import Progress
+from fovnet.cli import main
+from fovnet.cli.options import GivenBy, ModelFolder, file_out, model_folder, table_of
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.errors import CollectionError, ConfigError
+from fovnet.machine.cores import cores
+from fovnet.net.images.inputs import inputs_of
+from fovnet.net.inference.engines import Engine, engine_of, installed
+from fovnet.net.inference.member_outputs import Outputs, answers_in_parts
+from fovnet.records import write_tsv
+from fovnet.volume.collection.pack import Pack, load_pack
+from fovnet.volume.slices.placing import Placing
+from fovnet.words import several
+
+VOLUMES = 1000  # decided on, unless another number is given
+COLUMNS = (
+    "engine",
+    "version",
+    "threads",
+    "load_s",
+    "batch",
+    "slices_per_second",
+    "ratio",
+    "probabilities_off",
+    "features_off",
+    "volumes",
+    "changed",
+)
+
+app = typer.Typer(add_completion=False)
+
+
+class Verdict(NamedTuple):
+    """What is decided of a volume: its status, and region, first and last slice of each span."""
+
+    status: str
+    spans: tuple[tuple[str, int, int], ...]
+
+
+class Changes(NamedTuple):
+    """Of so many volumes decided, how many an engine decides otherwise than torch."""
+
+    volumes: int | None
+    changed: int | None
+
+
+def engine_times(
+    model: Path,
+    pack: Pack | None,
+    batches: Sequence[int],
+    repeats: int,
+    most: int,
+    progress: Progress,
+) -> list[dict[str, Any]]:
+    """One row of COLUMNS per engine and batch, torch first; at most `most` volumes of the pack are
+    decided.
+
+    ratio     of its slices per second to torch's
+    probabilities_off, features_off   the largest difference from torch's, of the features relative to the
+                                      largest of them
+    changed   of `volumes` of the pack, how many have another status or other spans than with torch; both None
+              without a pack
+    Raises CollectionError "bench-no-slices" where none of the pack's volumes has slices.
+    """
+    if pack is not None and not len(pack.pixels):
+        raise CollectionError(
+            "bench-no-slices",
+            f"{pack.folder}: of {len(pack.records)} volumes none has slices; give others, or none",
+        )
+    ensemble = load(model, "cpu")
+    engines = {}
+    load_seconds = {}
+    for name in installed():
+        began = time.perf_counter()
+        engines[name] = engine_of(name, ensemble.members, ensemble.device)
+        load_seconds[name] = time.perf_counter() - began
+    changes = dict.fromkeys(engines, Changes(None, None))
+    if pack:
+        changes = _changes(ensemble, engines, pack, most, progress)
+    rows = []
+    for batch in batches:
+        images = _images(pack, batch, inputs_of(ensemble.members))
+        # also the warm-up
+        outputs = {name: _answers(engine, images) for name, engine in engines.items()}
+        clocks = {
+            name: partial(seconds_of, _answers, engine, images) for name, engine in engines.items()
+        }
+        seconds = in_turn(clocks, repeats)
+        for name, engine in engines.items():
+            probabilities_off, features_off = (
+                float(np.abs(output - torch_output).max())
+                for output, torch_output in zip(outputs[name], outputs["torch"], strict=True)
+            )
+            rows.append(
+                {
+                    "engine": name,
+                    "version": engine.version,
+                    "threads": cores(),
+                    "load_s": load_seconds[name],
+                    "batch": batch,
+                    "slices_per_second": batch / float(np.median(seconds[name])),
+                    "ratio": float(np.median(seconds["torch"] / seconds[name])),
+                    "probabilities_off": probabilities_off,
+                    "features_off": features_off
+                    / max(float(np.abs(outputs["torch"][1]).max()), 1e-9),
+                    **changes[name]._asdict(),
+                }
+            )
+    return rows
+
+
+def _images(pack: Pack | None, batch: int, kinds: Sequence[str]) -> Any:
+    """(batch, c, 128, 128) on the CPU: slices of the pack, evenly spaced, or simulated ones of 400
+    mm, 3 mm apart, as one volume."""
+    import torch
+
+    from fovnet.net.images.inputs import images_of
+
+    cpu = torch.device("cpu")
+    if pack is not None:
+        return images_of(
+            pack.pixels,
+            np.linspace(0, len(pack.pixels) - 1, batch).astype(int),
+            kinds,
+            pack.placing,
+            cpu,
+        )
+    pixels, _ = draw_slices(batch)
+    placing = Placing(
+        np.full(batch, 400.0),
+        np.zeros(batch, dtype=np.int64),
+        np.arange(batch, dtype=np.float64) * 3,
+    )
+    return images_of(pixels, np.arange(batch), kinds, placing, cpu)
+
+
+def _answers(engine: Engine, images: Any) -> Outputs:
+    """The outputs for images, in parts side by side, as prediction computes them."""
+    return answers_in_parts(engine, images, lambda part: part, len(images))
+
+
+def _changes(
+    ensemble: Ensemble, engines: dict[str, Engine], pack: Pack, most: int, progress: Progress
+) -> dict[str, Changes]:
+    """What each engine decides otherwise than torch."""
+    readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
+    places = np.unique(np.linspace(0, len(readable) - 1, most).astype(int)) if readable else []
+    counts = dict.fromkeys(engines, 0)
+    for done, place in enumerate(places, start=1):
+        verdicts = {
+            name: _verdict(replace(ensemble, engine=engine), pack, readable[place])
+            for name, engine in engines.items()
+        }
+        for name in engines:
+            counts[name] += verdicts[name] != verdicts["torch"]
+        progress(done, len(places))
+    return {name: Changes(len(places), count) for name, count in counts.items()}
+
+
+def _verdict(ensemble: Ensemble, pack: Pack, index: int) -> Verdict:
+    """Status and spans of a volume."""
+    record = pack.records[index]
+    stack = pack.stack(index)
+    answer = ensemble.judge.answer(
+        record.volume_id, record.path, ensemble.outputs_on(stack), stack, stack.notes
+    )
+    spans = answer.decision.spans if answer.decision else ()
+    return Verdict(answer.status, tuple((span.region, span.first, span.last) for span in spans))
+
+
+@app.command()
+def compare_engines(
+    out_file: Annotated[Path, file_out(table_of(__name__), "A TSV file for the figures.")],
+    model: ModelFolder = None,
+    slices: Annotated[
+        Path | None,
+        GivenBy(
+            help="A folder of slices made by `fovnet slice`: checks whether its decisions are the "
+            "same."
+        ),
+    ] = None,
+    batch: Annotated[
+        list[int] | None,
+        typer.Option("--batch", min=1, help="Batch size in slices; may be repeated. [32, 128]"),
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Repeats per engine; medians are reported.")
+    ] = 7,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default=False,
+            help="Number of volumes of --slices to decide on, evenly spaced. [1000]",
+        ),
+    ] = None,
+) -> None:
+    """Measure the installed engines: loading time, slices per second compared with torch, and
+    whether they agree."""
+    if most is not None and slices is None:
+        raise ConfigError(
+            "bench-most",
+            f"--most {most}: counts the volumes of --slices to decide on; give those too, or leave "
+            "it out",
+        )
+    pack = load_pack(slices) if slices else None
+    with progress_bar("deciding") as advance:
+        rows = engine_times(
+            model_folder(model), pack, batch or [32, 128], repeats, most or VOLUMES, advance
+        )
+    write_tsv(out_file, COLUMNS, rows)
+    table = titled(
+        f"engines, {several(rows[0]['threads'], 'thread')}, median of {repeats}",
+        *("engine", "loading s", "batch", "slices / s", "/ torch"),
+        *("probabilities off", "features off", "decisions changed"),
+    )
+    for row in rows:
+        table.add_row(
+            f"{row['engine']} {row['version']}",
+            f"{row['load_s']:.2f}",
+            str(row["batch"]),
+            f"{row['slices_per_second']:,.0f}",
+            f"{row['ratio']:.2f}",
+            f"{row['probabilities_off']:.1e}",
+            f"{row['features_off']:.1e}",
+            "" if row["volumes"] is None else f"{row['changed']} of {row['volumes']}",
+        )
+    show_table(table)
+    out.print(f"{out_file}")
+
+
+if __name__ == "__main__":
+    main(app)

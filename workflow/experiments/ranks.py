@@ -1,0 +1,478 @@
+"""Search methods ranked on many tables: mean ranks and regrets by draw, with intervals, and
+critical differences.
+
+    N  tables      R  runs: a table and a seed, of which every method has one      T  draws      k  methods
+The regret of a run at a draw is the distance of its lowest loss so far from the table's best, in
+units of median − best of the table (worst − best in published incumbents).  Tables, not runs, are
+the independent observations: five seeds of a table are nearly one, so intervals resample tables,
+and tests compare means over seeds. Ranks depend on who else competes; regrets do not, so both are
+given.
+
+Sources: Demšar, *J. Machine Learning Research* 7 (2006) 1-30 (Friedman, Nemenyi, the picture);
+Benavoli, Corani & Mangili, *J. Machine Learning Research* 17 (2016) 1-10 (Wilcoxon's test of
+pairs); Holm, *Scand. J.  Stat.* 6 (1979) 65-70.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+from fovnet.cli import main
+from fovnet.cli.options import Given, GivenBy, folder_out, table_of
+from fovnet.cli.screen import out, show_table, titled
+from fovnet.drawing.canvas import save_png
+from fovnet.errors import ConfigError, SearchError
+from fovnet.maths.intervals import cluster_bootstrap
+from fovnet.own_files import begins_with, is_our_picture
+from fovnet.records import read_npz, read_tsv, write_tsv
+from ranks_figures import critical_figure, ranks_figure
+from signed_rank import signed_rank_p
+
+Floats = NDArray[np.float64]
+LEVEL = 0.05
+DIGITS = 8
+"""Regrets that agree in so many decimals are equal, and share their rank."""
+MEANS = 10
+"""Decimals of their means over seeds: two of five values of 8 differ by 2e-9 or not at all, and
+sums by 1e-16."""
+MOMENTS = (5, 10, 25, 50, 100)
+"""Draws at which methods are tested against one another."""
+REPEATS = 4000
+"""Resamples of the tables: with 1,000 the ends of a mean rank of 86 tables are off by up to 0.015,
+with these by 0.005."""
+COLUMNS = ("draw", "method", "rank", "rank_low", "rank_high", "regret", "regret_low", "regret_high")
+PAIRS = ("draw", "method", "other", "p", "p_holm", "ahead", "ahead_low", "ahead_high")
+FILES = {
+    "ranks.tsv": table_of(__name__),
+    "pairs.tsv": partial(begins_with, columns=("draw", "method", "other")),
+    "ranks.png": is_our_picture,
+    "critical.png": is_our_picture,
+}
+NEEDED = ("table", "method", "seed", "setting", "best", "median", "draw", "loss", "epochs")
+
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Regrets (R, T, k) of methods in the same runs, at `draws` (T,); `table` (R,) numbers each
+    run's table."""
+
+    methods: tuple[str, ...]
+    draws: NDArray[np.int64]
+    table: NDArray[np.int64]
+    regret: Floats
+
+    @property
+    def tables(self) -> int:
+        """N."""
+        return int(self.table.max()) + 1
+
+    @cached_property
+    def ranks(self) -> Floats:
+        """(R, T, k) ranks among the methods, 1 the best; equal ones share their mean."""
+        return np.asarray(rankdata(self.regret.round(DIGITS), axis=-1), dtype=np.float64)
+
+    def by_table(self, values: Floats) -> Floats:
+        """(N, ...) means of (R, ...) over the seeds of each table."""
+        return np.stack(
+            [values[self.table == number].mean(axis=0) for number in range(self.tables)]
+        )
+
+    @property
+    def moments(self) -> list[int]:
+        """Those of MOMENTS that the runs reach; their last draw, if they reach none."""
+        return [draw for draw in MOMENTS if draw <= self.draws[-1]] or [int(self.draws[-1])]
+
+    def losses_at(self, draw: int) -> Floats:
+        """(N, k) regrets of the tables at a draw, mean over seeds, free of the rounding errors of
+        sums."""
+        return self.by_table(self.regret[:, self.draws == draw][:, 0].round(DIGITS)).round(MEANS)
+
+
+@dataclass(frozen=True, eq=False)
+class Critical:
+    """Which methods differ at a draw.
+
+    ranks      (k,) mean ranks over blocks
+    overall_p  whether any method differs: Friedman's test of three methods or more, Wilcoxon's of two
+    p          (k, k) of pairs, by Wilcoxon's signed-rank test
+    holm       (k, k) the same after Holm
+    nemenyi    ranks that differ by more do so by Nemenyi's test, which is weaker than that of pairs
+    possible   whether so few blocks could show a difference between two methods at all
+    """
+
+    draw: int
+    methods: tuple[str, ...]
+    blocks: int
+    ranks: Floats
+    overall_p: float
+    p: Floats
+    holm: Floats
+    nemenyi: float
+
+    @property
+    def least(self) -> float:
+        """The lowest p after Holm that so many blocks can reach: Wilcoxon's two-sided one is 2^(1 −
+        N)."""
+        return min(1.0, 0.5 ** (self.blocks - 1) * len(self.methods) * (len(self.methods) - 1) / 2)
+
+    @property
+    def possible(self) -> bool:
+        return self.least < LEVEL
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """Methods without a significant difference among them, each as numbers by rank; none within
+        another, and none at all where no difference could be shown."""
+        order = np.argsort(self.ranks, kind="stable").tolist()
+        groups: list[tuple[int, ...]] = []
+        for first in range(len(order) if self.possible else 0):
+            last = first
+            while last + 1 < len(order) and self._alike(order[first : last + 2]):
+                last += 1
+            group = tuple(order[first : last + 1])
+            if len(group) > 1 and not any(set(group) <= set(other) for other in groups):
+                groups.append(group)
+        return groups
+
+    def _alike(self, members: Sequence[int]) -> bool:
+        if self.overall_p >= LEVEL:
+            return True
+        return all(self.holm[a, b] >= LEVEL for a, b in combinations(members, 2))
+
+    @property
+    def sentence(self) -> str:
+        """What was tested, and why there are no bars if there are none."""
+        test = "Friedman" if len(self.methods) > 2 else "Wilcoxon"
+        tested = (
+            f"{self.blocks} tables, {test} p = {self.overall_p:.2g}, Nemenyi's critical difference "
+            f"{self.nemenyi:.3f}"
+        )
+        if self.possible:
+            return tested
+        return (
+            f"{tested}; no bars: with so few tables a pair's p is {self.least:.2g} at the lowest, above "
+            f"{LEVEL:g}"
+        )
+
+
+def critical(draw: int, methods: Sequence[str], losses: Floats) -> Critical:
+    """The differences between methods by losses (N, k), a row for each block.
+
+    A block in which two methods lose alike says nothing about the two, and leaves their p as it is.
+    """
+    blocks, k = losses.shape
+    pairs = list(combinations(range(k), 2))
+    p = np.ones((k, k))
+    for a, b in pairs:
+        p[a, b] = p[b, a] = signed_rank_p((losses[:, a] - losses[:, b]).round(MEANS))
+    adjusted = np.ones((k, k))
+    for (a, b), value in zip(pairs, holm(np.array([p[pair] for pair in pairs])), strict=True):
+        adjusted[a, b] = adjusted[b, a] = value
+    ranks = np.asarray(rankdata(losses, axis=1)).mean(axis=0)
+    return Critical(
+        draw, tuple(methods), blocks, ranks, _overall_p(losses, p), p, adjusted, nemenyi(k, blocks)
+    )
+
+
+def nemenyi(k: int, blocks: int) -> float:
+    """The difference of mean ranks of k methods that is significant at 0.05 by Nemenyi's test."""
+    return float(
+        studentized_range.ppf(1 - LEVEL, k, np.inf)
+        / np.sqrt(2)
+        * np.sqrt(k * (k + 1) / (6 * blocks))
+    )
+
+
+def holm(p: Floats) -> Floats:
+    """The p values of several tests (m,), adjusted so that all together err in one of twenty."""
+    order = np.argsort(p)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
+
+
+def _overall_p(losses: Floats, pair_p: Floats) -> float:
+    if losses.shape[1] < 3:
+        return float(pair_p[0, -1])
+    if (losses == losses[:, :1]).all():
+        return 1.0
+    return float(friedmanchisquare(*losses.T).pvalue)
+
+
+def lines(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """A line of COLUMNS for every draw and method: means over tables with their 95 % intervals."""
+    ranks, regrets = (
+        _mean(comparison.by_table(values)) for values in (comparison.ranks, comparison.regret)
+    )
+    for place, draw in enumerate(comparison.draws.tolist()):
+        for number, method in enumerate(comparison.methods):
+            cells = [float(end[place, number]) for end in (*ranks, *regrets)]
+            yield dict(zip(COLUMNS, (draw, method, *cells), strict=True))
+
+
+def pairs(comparison: Comparison, tests: Sequence[Critical]) -> Iterator[dict[str, Any]]:
+    """A line of PAIRS for every test and pair; `ahead` is the share of runs in which the first has
+    the lower regret, equal ones counted half, with its interval."""
+    for test in tests:
+        regret = comparison.regret[:, comparison.draws == test.draw][:, 0].round(DIGITS)
+        for a, b in combinations(range(len(test.methods)), 2):
+            wins = (regret[:, a] < regret[:, b]) + 0.5 * (regret[:, a] == regret[:, b])
+            cells = [float(end) for end in _mean(comparison.by_table(wins))]
+            names = (test.draw, test.methods[a], test.methods[b])
+            yield dict(
+                zip(
+                    PAIRS,
+                    (*names, float(test.p[a, b]), float(test.holm[a, b]), *cells),
+                    strict=True,
+                )
+            )
+
+
+def differences(comparison: Comparison) -> list[Critical]:
+    """The differences at each of the moments, tables as blocks."""
+    return [
+        critical(draw, comparison.methods, comparison.losses_at(draw))
+        for draw in comparison.moments
+    ]
+
+
+def _mean(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """The mean of (N, ...) over tables, and the ends of its 95 % interval; nan for a single
+    table."""
+    low, high = cluster_bootstrap(values, lambda sums: sums / len(values), repeats=REPEATS)
+    return values.mean(axis=0), low, high
+
+
+def incumbents(path: Path, methods: Sequence[str] = ()) -> Comparison:
+    """The runs in an npz file of `keys` (R, 3), the space, task and seed of each, and per method
+    the best value by draw (R, T) in [0, 1], 1 the task's optimum; of the methods named, or all.
+
+    Raises SearchError "incumbents-damaged", ConfigError "bench-method".
+    """
+    try:
+        arrays = read_npz(path)
+    except (OSError, ValueError) as fault:
+        raise SearchError(
+            "incumbents-damaged",
+            f"{path}: not a readable npz file ({fault}); give one of incumbents.",
+        ) from None
+    keys = arrays.pop("keys", np.empty((0, 3)))
+    shapes = {
+        name: values.shape
+        for name, values in arrays.items()
+        if values.ndim != 2 or len(values) != len(keys)
+    }
+    if shapes or not len(keys) or len({values.shape for values in arrays.values()}) != 1:
+        wanted = "keys (R, 3) and for each method values (R, T), all of one shape"
+        raise SearchError(
+            "incumbents-damaged",
+            f"{path}: {wanted} are needed; keys are {keys.shape}, others {shapes}; save it again.",
+        )
+    names = _choose(methods, arrays, f"in {path}")
+    values = np.stack([arrays[name].astype(np.float64) for name in names], axis=-1)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise SearchError(
+            "incumbents-damaged",
+            f"{path}: a value is outside 0 to 1; scale each task by its own extremes.",
+        )
+    return Comparison(
+        names,
+        np.arange(values.shape[1]),
+        _numbers([tuple(key[:2]) for key in keys.tolist()]),
+        1 - values,
+    )
+
+
+def _choose(methods: Sequence[str], known_methods: Iterable[str], where: str) -> tuple[str, ...]:
+    """The methods named, or all that are known, each once.  Raises ConfigError "bench-method" for
+    one that is not `where` they are looked for, and as `refuse_one`."""
+    choices = list(dict.fromkeys(known_methods))
+    for name in methods:
+        if name not in choices:
+            raise ConfigError(
+                "bench-method", f"--method {name}: not {where}; choose among {', '.join(choices)}"
+            )
+    names = tuple(dict.fromkeys(methods or choices))
+    refuse_one(names)
+    return names
+
+
+def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Comparison:
+    """The runs that `fovnet bench search` left in these folders, methods with other settings apart;
+    a run that ended goes on with its last value.  Of the methods named, or all.
+
+    Raises SearchError "runs-missing", "runs-damaged", ConfigError "bench-method", "ranks-runs".
+    """
+    regrets_of_run: dict[tuple[str, str], dict[str, Floats]] = {}
+    for folder in folders:
+        for (table, seed, label), regret in _runs_in(folder / "runs.tsv").items():
+            if label in regrets_of_run.setdefault((table, seed), {}):
+                again = (
+                    f"{folder}: {label} with seed {seed} on {table} is in another folder too; give each run "
+                    "once."
+                )
+                raise ConfigError("ranks-runs", again)
+            regrets_of_run[table, seed][label] = regret
+    names = _choose(
+        methods, [label for runs in regrets_of_run.values() for label in runs], "among the runs"
+    )
+    for (table, seed), runs in regrets_of_run.items():
+        if missing := [name for name in names if name not in runs]:
+            lacks = (
+                f"{table}, seed {seed}: no run of {missing[0]}; ranks need every method in every run: run "
+                "it, or name others"
+            )
+            raise ConfigError("ranks-runs", lacks)
+    last = max(len(runs[name]) for runs in regrets_of_run.values() for name in names)
+    regret = np.stack(
+        [
+            np.stack([_continue(runs[name], last) for name in names], axis=-1)
+            for runs in regrets_of_run.values()
+        ]
+    )
+    return Comparison(
+        names, np.arange(1, last + 1), _numbers([table for table, _ in regrets_of_run]), regret
+    )
+
+
+def refuse_one(methods: Sequence[str]) -> None:
+    """Raise ConfigError "ranks-runs" unless there are two methods."""
+    if len(methods) < 2:
+        raise ConfigError(
+            "ranks-runs",
+            f"{', '.join(methods) or 'no method'}: ranks are among methods; give two or more",
+        )
+
+
+def regret_of(losses: Floats, best: float, median: float) -> Floats:
+    """(n,) regrets by draw from the losses drawn: 0 at the table's best, at most 1, which is also
+    that of a training that diverged.  Without the limit a single loss of 1e9 would decide every
+    mean."""
+    lowest = np.minimum.accumulate(np.where(np.isfinite(losses), losses, np.inf))
+    scale = median - best if median > best else 1.0
+    return np.clip((lowest - best) / scale, 0.0, 1.0)
+
+
+def _runs_in(path: Path) -> Mapping[tuple[str, str, str], Floats]:
+    """The regrets of every run (table, seed, method with its setting) in a table of runs."""
+    try:
+        rows = read_tsv(path)
+    except FileNotFoundError:
+        raise SearchError(
+            "runs-missing",
+            f"{path}: does not exist; give folders that `fovnet bench search --out` wrote.",
+        ) from None
+    except ValueError as fault:
+        raise SearchError(
+            "runs-damaged", f"{path}: {fault}; run `fovnet bench search` again."
+        ) from None
+    if not rows or (missing := [name for name in NEEDED if name not in rows[0]]):
+        lacks = f"no column {missing[0]!r}" if rows else "no line"
+        raise SearchError(
+            "runs-damaged",
+            f"{path}: {lacks}; {', '.join(NEEDED)} are needed: run `fovnet bench search` again.",
+        )
+    rows_of_run: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        label = f"{row['method']} ({row['setting']})" if row["setting"] else row["method"]
+        rows_of_run.setdefault((row["table"], row["seed"], label), []).append(row)
+    try:
+        return {run: _regret(path, run_rows) for run, run_rows in rows_of_run.items()}
+    except (TypeError, ValueError) as fault:
+        raise SearchError(
+            "runs-damaged", f"{path}: {fault}; run `fovnet bench search` again."
+        ) from None
+
+
+def _regret(path: Path, rows: Sequence[Mapping[str, str]]) -> Floats:
+    if any(int(row["epochs"]) > 1 for row in rows):
+        curves = (
+            f"{path}: {rows[0]['table']} has learning curves, whose runs are not compared by draws"
+        )
+        raise ConfigError("ranks-runs", f"{curves}; give runs on tables without them")
+    losses = np.array(
+        [float(row["loss"]) for row in sorted(rows, key=lambda row: int(row["draw"]))]
+    )
+    return regret_of(losses, float(rows[0]["best"]), float(rows[0]["median"]))
+
+
+def _continue(values: Floats, length: int) -> Floats:
+    return np.concatenate([values, np.full(length - len(values), values[-1])])
+
+
+def _numbers(names: Sequence[Any]) -> NDArray[np.int64]:
+    """(R,) the number of each name, in the order of their coming."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] for name in names], dtype=np.int64)
+
+
+@app.command()
+def rank(
+    out_folder: Annotated[
+        Path,
+        folder_out(FILES, "Where ranks.tsv, pairs.tsv, ranks.png and critical.png are written."),
+    ],
+    runs: Annotated[
+        list[Path] | None,
+        Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False),
+    ] = None,
+    incumbents_file: Annotated[
+        Path | None,
+        GivenBy(
+            "--incumbents",
+            help="Published runs instead: an npz file with keys and, for each method, the best "
+            "value so far (1 is the best of all).",
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One or several methods with their settings, as in ranks.tsv; default: all."
+        ),
+    ] = None,
+) -> None:
+    """Rank search methods on many tables: mean ranks and regrets by draw, with intervals from
+    resampling tables, and the significance of differences between methods."""
+    if bool(runs) == (incumbents_file is not None):
+        raise ConfigError("ranks-runs", "give either folders of runs or --incumbents FILE")
+    if incumbents_file is None:
+        comparison = replays(runs or (), method or ())
+    else:
+        comparison = incumbents(incumbents_file, method or ())
+    rows = list(lines(comparison))
+    tests = differences(comparison)
+    write_tsv(out_folder / "ranks.tsv", COLUMNS, rows)
+    write_tsv(out_folder / "pairs.tsv", PAIRS, pairs(comparison, tests))
+    save_png(ranks_figure(rows), out_folder / "ranks.png")
+    save_png(critical_figure(tests), out_folder / "critical.png")
+    runs_text = f"{len(comparison.table)} runs on {comparison.tables} tables"
+    headings = [f"{draw}" for draw in comparison.moments]
+    table = titled(f"{runs_text}: mean rank (regret) by draw", "method", *headings)
+    for name in comparison.methods:
+        cell_by_draw = {
+            row["draw"]: f"{row['rank']:.2f} ({row['regret']:.4f})"
+            for row in rows
+            if row["method"] == name
+        }
+        table.add_row(name, *(cell_by_draw[draw] for draw in comparison.moments))
+    show_table(table)
+    for test in tests:
+        out.print(f"at {test.draw}: {test.sentence}")
+    out.print(f"{out_folder}: {', '.join(FILES)}")
+
+
+if __name__ == "__main__":
+    main(app)
