@@ -39,14 +39,20 @@ if TYPE_CHECKING:
     from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
-DRAWN = 0  # seed of the draw of rows
+ROWS_SEED = 0  # of the draw of rows
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The trainings of a table: their search, the number of them, where they are recorded, the
-    slices in their pack and the side to which these are averaged, and the weights (M,) of each
-    row's network."""
+    """The trainings of a table.
+
+    plan     with the pack of slices
+    side     to which the slices are averaged
+    search   whose slots the trainings are
+    count    of the trainings
+    journal  where they are recorded
+    weights  (M,) of each row's network
+    """
 
     plan: SearchPlan
     side: int
@@ -61,10 +67,10 @@ class Recording:
         from fovnet.net.jobs.trials import forget_recorded
         from fovnet.net.jobs.workers import TrainingPool
 
-        def advance(done: float, wanted: int) -> None:
+        def advance(done: float, total: int) -> None:
             forget_recorded(self.journal)
             if progress:
-                progress(int(done), wanted)
+                progress(int(done), total)
 
         self.journal.mkdir(parents=True, exist_ok=True)
         self.plan.data.write(self.journal)
@@ -89,7 +95,7 @@ class Recording:
     def _job(self) -> Job:
         from fovnet.net.jobs.workers import stamp_of
 
-        pixels = averaged_file(self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side)
+        pixels = averages_file(self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side)
         job = self.plan.job(self.journal)
         return replace(job, pixels=pixels, stamp=stamp_of(pixels), process_seconds=True)
 
@@ -99,26 +105,21 @@ class Recording:
 
         Raises SearchError "table-again" if they are not trained yet.
         """
-        place = self.journal.with_name(f"again-{count}-seed-{seed}")
+        journal = self.journal.with_name(f"again-{count}-seed-{seed}")
         search = self.search
         if seed != search.seed:
-            first = {
-                trial.proposal.row
-                for trial in self.finished_trials()
-                if trial.proposal.slot < count
-            }
-            if len(first) < count:
-                wanted = (
-                    "all are needed to train them again; first train them once, without --again"
-                )
+            trials = [trial for trial in self.finished_trials() if trial.proposal.slot < count]
+            rows = {trial.proposal.row for trial in trials}
+            if len(rows) < count:
+                advice = "first train them once, without --again"
                 raise SearchError(
                     "table-again",
-                    f"{self.journal}: {len(first)} of its first {count} rows are trained, but {wanted}",
+                    f"{self.journal}: {len(rows)} of its first {count} rows are trained, but all "
+                    f"are needed to train them again; {advice}",
                 )
-            search = replace(
-                search, seed=seed, feasible=np.isin(np.arange(len(search.space)), list(first))
-            )
-        return replace(self, search=search, count=count, journal=place)
+            is_trained = np.isin(np.arange(len(search.space)), list(rows))
+            search = replace(search, seed=seed, feasible=is_trained)
+        return replace(self, search=search, count=count, journal=journal)
 
 
 def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
@@ -129,105 +130,113 @@ def begin_recording(settings: Settings, pack: Pack, side: int) -> Recording:
     """
     _refuse_side(settings, side, pack.pixels.shape[-1])
     plan = SearchPlan(settings, pack)
-    space, known = plan.space, plan.prices(side)
-    rows = rows_drawn(known, settings.search.trials)
-    # on the search's clock, so that none waits for another
-    every, at_once = np.ones(len(rows), dtype=bool), len(rows)
+    space = plan.space
+    prices = plan.prices(side)
+    rows = draw_rows(prices, settings.search.trials)
     search = Search(
         Space(space.axes, space.rows[rows]),
         "random",
         settings.seed,
-        at_once,
-        0,
-        None,
-        known.seconds[rows],
-        every,
-        memory=known.memory[rows],
+        workers=len(rows),  # on the search's clock, so that none waits for another
+        start=0,
+        initial=None,
+        predicted_seconds=prices.seconds[rows],
+        feasible=np.ones(len(rows), dtype=bool),
+        memory=prices.memory[rows],
         lead=1.0,
     )
-    made = digest(
+    sha256 = digest(
         [search.identity, settings.training.model_dump(), side, *training_fingerprint(pack)]
     )
-    journal = Path(settings.results) / f"table-{made[:12]}" / "rows"
-    return Recording(plan, side, search, len(rows), journal, known.cost.weights[rows])
+    journal = Path(settings.results) / f"table-{sha256[:12]}" / "rows"
+    return Recording(plan, side, search, len(rows), journal, prices.cost.weights[rows])
 
 
-def _refuse_side(settings: Settings, side: int, there: int) -> None:
-    if side > there or there % side:
+def _refuse_side(settings: Settings, side: int, slice_side: int) -> None:
+    if side > slice_side or slice_side % side:
+        divisors = f"{slice_side}, {slice_side // 2}, {slice_side // 4}"
         raise ConfigError(
             "table-side",
-            f"--side {side}: slices of {there} are averaged over squares; give {there}, {there // 2}, "
-            f"{there // 4} or another divisor",
+            f"--side {side}: slices of {slice_side} are averaged over squares; give {divisors} or "
+            "another divisor",
         )
-    if side < there and settings.training.inputs != ["slice"]:
-        shown = ", ".join(settings.training.inputs)
+    if side < slice_side and settings.training.inputs != ["slice"]:
+        inputs = ", ".join(settings.training.inputs)
         raise ConfigError(
             "table-inputs",
-            f"training.inputs: {shown}; with slices of {side} pixels only `slice` is possible: leave out "
-            f"the others, or give --side {there}",
+            f"training.inputs: {inputs}; with slices of {side} pixels only `slice` is possible: "
+            f"leave out the others, or give --side {slice_side}",
         )
 
 
-def rows_drawn(known: Prices, count: int) -> NDArray[np.int64]:
+def draw_rows(prices: Prices, count: int) -> NDArray[np.int64]:
     """(min(count, m),) of the m rows within the limits, drawn without replacement, in the order of
     the draw."""
-    within = np.flatnonzero(known.fits)
-    return np.random.default_rng(DRAWN).choice(within, min(count, len(within)), replace=False)
+    affordable = np.flatnonzero(prices.fits)
+    size = min(count, len(affordable))
+    return np.random.default_rng(ROWS_SEED).choice(affordable, size, replace=False)
 
 
-def averaged_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
+def averages_file(path: Path, pixels: NDArray[np.uint8], side: int) -> Path:
     """`path`, an npy file of slices averaged to this side; one that is there is kept, as trainings
     compare its date."""
     if not path.exists():
-        replace_with(path, lambda file: np.save(file, averaged(pixels, side)))
+        replace_with(path, lambda file: np.save(file, square_means(pixels, side)))
     return path
 
 
-def averaged(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+def square_means(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     """(n, side, side) the means of the squares of (n, h, h), rounded; h is a multiple of the
     side."""
-    within = pixels.shape[-1] // side
-    squares = pixels.reshape(len(pixels), side, within, side, within)
+    width = pixels.shape[-1] // side
+    squares = pixels.reshape(len(pixels), side, width, side, width)
     return np.asarray(np.rint(squares.mean(axis=(2, 4), dtype=np.float32)), dtype=np.uint8)
 
 
-def write_table(path: Path, trials: Sequence[Trial], made: Recording) -> Path:
+def write_table(path: Path, trials: Sequence[Trial], recording: Recording) -> Path:
     """`path`, the npz file of finished trainings that `fovnet.bench.tables.load_table` reads, rows
     in the order of the slots.
 
-    curves, training_curves  (m, E+1) losses after each epoch, nan before the first and after the last;
-                             infinite losses stay
-    y        (m,) the lowest of the epochs (rule "lowest"), nan where none is finite or the training failed
-    epoch_seconds, cost  (m,) mean processor seconds of an epoch, which other work on the machine lengthens
-                         little; of all E
-    guess    the validation loss of guessing
-    values   (d,) JSON of the levels of each axis        levels  (d,) their number        status, seeds,
-        weights  (m,)
-    memory   (m,) predicted bytes                        message, device  (m,)            versions  one JSON
+    curves           (m, E+1) validation losses after each epoch, nan before the first and after the
+                     last; infinite losses stay
+    training_curves  the same of training losses
+    y                (m,) the lowest of the epochs (rule "lowest"), nan where none is finite or the
+                     training failed
+    epoch_seconds    (m,) mean processor seconds of an epoch, which other work on the machine
+                     lengthens little
+    cost             (m,) those of all E epochs
+    guess            the validation loss of guessing
+    values           (d,) JSON of the levels of each axis
+    levels           (d,) the number of these
+    memory           (m,) predicted bytes
+    versions         one JSON
+    status, seeds, weights, message, device  (m,)
     Trainings that the machine ended ("error") are left out.  Raises SearchError "table-empty" if no
     other is there.
     """
-    kept = [trial for trial in trials if trial.outcome.status != "error"]
-    if not kept:
+    trials = [trial for trial in trials if trial.outcome.status != "error"]
+    if not trials:
         raise SearchError(
             "table-empty",
-            f"{made.journal}: no training has finished in it yet; train some before making a table",
+            f"{recording.journal}: no training has finished in it yet; train some before making a "
+            "table",
         )
-    return write_npz(path, **arrays_of(kept, made))
+    return write_npz(path, **arrays_of(trials, recording))
 
 
-def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any]]:
+def arrays_of(trials: Sequence[Trial], recording: Recording) -> dict[str, NDArray[Any]]:
     """The arrays of `write_table`."""
-    space, epochs = made.search.space, made.plan.settings.training.epochs
+    space = recording.search.space
+    epochs = recording.plan.settings.training.epochs
     rows = np.array([trial.proposal.row for trial in trials])
     outcomes = [trial.outcome for trial in trials]
     curves = np.stack([curve(outcome.validation_loss, epochs) for outcome in outcomes])
-    seconds = np.array([_of_an_epoch(trial, epochs) for trial in trials])
+    seconds = np.array([_epoch_seconds(trial, epochs) for trial in trials])
     return {
         "X": np.column_stack(
             [
-                _places(axis, level)
-                for axis, level in zip(space.axes, space.rows[rows].T, strict=True)
+                _places(axis, levels)
+                for axis, levels in zip(space.axes, space.rows[rows].T, strict=True)
             ]
         ),
         "kinds": np.array(["cat" if axis.kind == "categorical" else "ord" for axis in space.axes]),
@@ -240,10 +249,10 @@ def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any
         "training_curves": np.stack([curve(outcome.training_loss, epochs) for outcome in outcomes]),
         "epoch_seconds": seconds,
         "rule": np.array("lowest"),
-        "guess": np.array(made.guess),
+        "guess": np.array(recording.guess),
         "status": np.array([outcome.status for outcome in outcomes]),
-        "weights": made.weights[rows],
-        "memory": np.asarray(made.search.memory)[rows],
+        "weights": recording.weights[rows],
+        "memory": np.asarray(recording.search.memory)[rows],
         "seeds": np.array([trial.proposal.seed for trial in trials], dtype=np.int64),
         "message": np.array([outcome.message for outcome in outcomes]),
         "device": np.array([outcome.device for outcome in outcomes]),
@@ -251,16 +260,16 @@ def arrays_of(trials: Sequence[Trial], made: Recording) -> dict[str, NDArray[Any
     }
 
 
-def _places(axis: Axis, level: NDArray[np.int64]) -> Floats:
+def _places(axis: Axis, levels: NDArray[np.int64]) -> Floats:
     """(m,) places of these levels on [0, 1], or the codes of categories."""
-    return level.astype(np.float64) if axis.kind == "categorical" else axis.columns[level, 0]
+    return levels.astype(np.float64) if axis.kind == "categorical" else axis.columns[levels, 0]
 
 
-def _of_an_epoch(trial: Trial, epochs: int) -> float:
+def _epoch_seconds(trial: Trial, epochs: int) -> float:
     """Mean seconds of an epoch; of a training without any, as one that lacked memory, those
     predicted."""
-    measured = trial.outcome.epoch_seconds
-    return float(np.mean(measured)) if measured else trial.proposal.predicted_seconds / epochs
+    seconds = trial.outcome.epoch_seconds
+    return float(np.mean(seconds)) if seconds else trial.proposal.predicted_seconds / epochs
 
 
 def is_recording(path: Path) -> bool:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fovnet.net.family.architecture import Architecture
 
 
-def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
-    """(n, 1, side, side) float slices to (n, k) scores, with the weights of `like`, one of
+def textbook_network(net: Architecture, source: nn.Module) -> nn.Sequential:
+    """(n, 1, side, side) float slices to (n, k) scores, with the weights of `source`, one of
     net/family/model.py.
 
     Every convolution is followed by its ReLU, every block by max-pooling; a separable one is a row
@@ -26,7 +26,9 @@ def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
     from torch import nn
 
     layers: list[nn.Module] = [nn.BatchNorm2d(1)]
-    channels, s, f = 1, net.kernel, net.filters
+    channels = 1
+    s = net.kernel
+    f = net.filters
     for _ in range(net.blocks):
         for _ in range(net.convolutions):
             shapes = [(1, s), (s, 1)] if net.separable else [(s, s)]
@@ -36,9 +38,9 @@ def textbook_network(net: Architecture, like: nn.Module) -> nn.Sequential:
             layers.append(nn.ReLU())
         layers.append(nn.MaxPool2d(2))
     layers.append(nn.Flatten())
-    for into, out in pairwise([net.pooled_side**2 * f, 4096, 1024, net.classes]):
-        layers += [nn.Linear(into, out), nn.ReLU()]
+    for inputs, outputs in pairwise([net.pooled_side**2 * f, 4096, 1024, net.classes]):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     layers.pop()  # the last layer gives scores
     model = nn.Sequential(*layers)
-    model.load_state_dict(dict(zip(model.state_dict(), like.state_dict().values(), strict=True)))
+    model.load_state_dict(dict(zip(model.state_dict(), source.state_dict().values(), strict=True)))
     return model

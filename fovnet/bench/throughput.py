@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.timing import in_turn, seconds_of
-from fovnet.bench.together import Progress as Advance
+from fovnet.bench.together import Progress as Report
 from fovnet.bench.together import run_alone
 from fovnet.bench.tutorial import Pipeline, epochs_of, is_monai_installed
 from fovnet.machine.allocation import keep_freed_memory
@@ -132,10 +132,9 @@ def draw_slices(n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     slices = np.empty((n, 128, 128), np.uint8)
     # one by one: memory freed before the timing would hide later growth
     for pixels in slices:
-        wide, tall, light = rng.uniform(0.2, 0.9, 3)
-        pixels[:] = np.clip(
-            255 * light * (np.hypot(x / wide, y / tall) < 1) + rng.normal(12, 6, (128, 128)), 0, 255
-        )
+        width, height, brightness = rng.uniform(0.2, 0.9, 3)
+        ellipse = 255 * brightness * (np.hypot(x / width, y / height) < 1)
+        pixels[:] = np.clip(ellipse + rng.normal(12, 6, (128, 128)), 0, 255)
     return slices, np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, n)]
 
 
@@ -144,18 +143,18 @@ def throughputs(
     bounds: Bounds,
     pixels: Path | None,
     spread: Sequence[tuple[Architecture, int]],
-    progress: Advance,
+    progress: Report,
 ) -> Iterator[Throughput]:
     """The figures of every configuration, one process after the other; slices are those of an npy
     file, or `draw_slices`."""
     rate = run_alone(matrix_rate, device)
     for done, (net, batch) in enumerate(spread, start=1):
-        row = refused(net, batch, rate, bounds)
+        row = refuse(net, batch, rate, bounds)
         yield row or run_alone(measure, net, batch, device, bounds, rate, pixels)
         progress(done, len(spread))
 
 
-def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
+def refuse(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throughput | None:
     """The row of a configuration that exceeds the bounds, with the reason; None for one that does
     not.
 
@@ -165,15 +164,11 @@ def refused(net: Architecture, batch: int, rate: float, bounds: Bounds) -> Throu
     cost = cost_of(net)
     seconds = 2 * 2 * (bounds.repeats + 1) * 3 * cost.forward_flop * batch / (rate / 2)
     if training_bytes(cost, batch) > bounds.bytes:
-        return _row(
-            net, batch, note=f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
-        )
+        note = f"left out: predicted to need more than {bounds.bytes / 1e9:g} GB"
+        return _row(net, batch, note=note)
     if seconds > bounds.seconds:
-        return _row(
-            net,
-            batch,
-            note=f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s",
-        )
+        note = f"left out: predicted to take {seconds:.0f} s, more than {bounds.seconds:g} s"
+        return _row(net, batch, note=note)
     return None
 
 
@@ -184,11 +179,12 @@ def matrix_rate(device: str) -> float:
 
     from fovnet.net.training.train import choose_device
 
-    where = choose_device(device)
+    torch_device = choose_device(device)
     torch.set_num_threads(1)
-    n, kind = (8192, torch.bfloat16) if where.type == "cuda" else (1536, torch.float32)
-    a = torch.randn(n, n).to(where, kind)
-    times = [_seconds(lambda: a @ a, where) for _ in range(12)]
+    n = 8192 if torch_device.type == "cuda" else 1536
+    dtype = torch.bfloat16 if torch_device.type == "cuda" else torch.float32
+    matrix = torch.randn(n, n).to(torch_device, dtype)
+    times = [_seconds(lambda: matrix @ matrix, torch_device) for _ in range(12)]
     return 2 * n**3 / min(times[2:])
 
 
@@ -199,43 +195,68 @@ def measure(
     import torch
 
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training.train import _begin, _train_epoch, choose_device, class_weights, place
+    from fovnet.net.training.train import (
+        begin_training,
+        choose_device,
+        class_weights,
+        place,
+        train_epoch,
+    )
 
     torch.set_num_threads(1)
     keep_freed_memory()
-    where, ranges = choose_device(device), Ranges(*RANGES)
+    torch_device = choose_device(device)
+    is_cuda = torch_device.type == "cuda"
+    ranges = Ranges(*RANGES)
     slices, targets = _slices(
         pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING)))
     )
     rows = np.arange(len(slices))
-    data = place(slices, targets, rows, rows[:1], where)
+    data = place(slices, targets, rows, rows[:1], torch_device)
     weights = class_weights(data.targets)
     # loads libraries into memory
-    small = replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap")
-    _train_epoch(_begin(small, RATE, 0, where), data, weights, Recipe(1, 2, ranges), RATE, 2)
-    idle, mine = peak_bytes(), _begin(net, RATE, 0, where)
-
-    def epoch(images: int) -> float:
-        recipe = Recipe(1, images, ranges)
-        return _seconds(lambda: _train_epoch(mine, data, weights, recipe, RATE, batch), where)
-
-    if where.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(where)
-    # on CUDA: to the recording and beyond
-    first = epoch(6 * batch if where.type == "cuda" else 2 * batch)
-    peak = torch.cuda.max_memory_allocated(where) if where.type == "cuda" else peak_bytes() - idle
-    step = epoch(batch) if first < bounds.seconds / 4 else first / 2
-    images = _epoch_length(step, batch, len(slices), bounds)
-    clocks: dict[str, Callable[[], float]] = {
-        "own": partial(epoch, images),
-        "handling": partial(_handling, mine, data, Recipe(1, images, ranges), batch),
-    }
-    other = Pipeline(
-        net, slices[:images], targets[:images], batch, RATE, ranges, bounds.loader_workers, device
+    small = begin_training(
+        replace(net, blocks=5, convolutions=1, log2_filters=2, head="gap"), RATE, 0, torch_device
     )
-    turns = _with_monai(clocks, other, bounds.repeats)
+    train_epoch(small, data, weights, Recipe(1, 2, ranges), RATE, 2)
+    idle_bytes = peak_bytes()
+    training = begin_training(net, RATE, 0, torch_device)
+
+    def epoch_seconds(images: int) -> float:
+        recipe = Recipe(1, images, ranges)
+        return _seconds(
+            lambda: train_epoch(training, data, weights, recipe, RATE, batch), torch_device
+        )
+
+    if is_cuda:
+        torch.cuda.reset_peak_memory_stats(torch_device)
+    # on CUDA: to the recording and beyond
+    first_seconds = epoch_seconds(6 * batch if is_cuda else 2 * batch)
+    if is_cuda:
+        peak = torch.cuda.max_memory_allocated(torch_device)
+        device_text = torch.cuda.get_device_name(torch_device)
+    else:
+        peak = peak_bytes() - idle_bytes
+        device_text = f"CPU, one thread of {os.cpu_count()} cores"
+    is_quick = first_seconds < bounds.seconds / 4
+    step_seconds = epoch_seconds(batch) if is_quick else first_seconds / 2
+    images = _epoch_length(step_seconds, batch, len(slices), bounds)
+    clocks: dict[str, Callable[[], float]] = {
+        "own": partial(epoch_seconds, images),
+        "handling": partial(_handling, training, data, Recipe(1, images, ranges), batch),
+    }
+    pipeline = Pipeline(
+        net,
+        slices[:images],
+        targets[:images],
+        batch,
+        rate=RATE,
+        ranges=ranges,
+        workers=bounds.loader_workers,
+        device=device,
+    )
+    turns = _turns_with_monai(clocks, pipeline, bounds.repeats)
     own = turns["own"]
-    name = torch.cuda.get_device_name(where) if where.type == "cuda" else None
     return _row(
         net,
         batch,
@@ -243,21 +264,20 @@ def measure(
         **_speed(net, batch, rate, float(np.median(images / own))),
         handling_share=float(np.median(turns["handling"]) / np.median(own)),
         peak_mb=peak / 1e6,
-        device=name or f"CPU, one thread of {os.cpu_count()} cores",
-        **_beside(own, turns.get("theirs"), images),
+        device=device_text,
+        **_compare_with_monai(own, turns.get("monai"), images),
     )
 
 
-def _with_monai(
-    clocks: dict[str, Callable[[], float]], other: Pipeline, repeats: int
+def _turns_with_monai(
+    clocks: dict[str, Callable[[], float]], pipeline: Pipeline, repeats: int
 ) -> dict[str, Floats]:
-    """What the clocks say in turn, "theirs" of MONAI's pipeline among them where MONAI is
-    installed."""
+    """What the clocks say in turn, "monai" of MONAI's pipeline among them where it is installed."""
     if not is_monai_installed():
         return in_turn(clocks, repeats)
-    with epochs_of(other) as theirs:
-        theirs()  # starts its workers
-        return in_turn(clocks | {"theirs": theirs}, repeats)
+    with epochs_of(pipeline) as monai_epoch:
+        monai_epoch()  # starts its workers
+        return in_turn(clocks | {"monai": monai_epoch}, repeats)
 
 
 def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str, float]:
@@ -271,29 +291,29 @@ def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str
     }
 
 
-def _beside(own: Floats, other: Floats | None, images: int) -> dict[str, Any]:
+def _compare_with_monai(own: Floats, monai: Floats | None, images: int) -> dict[str, Any]:
     """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none
     where it was not run."""
-    if other is None:
+    if monai is None:
         return {"note": "MONAI is not installed: its pipeline was not run"}
-    ratios = other / own
+    ratios = monai / own
     return {
-        "monai_images_per_second": float(images / np.median(other)),
+        "monai_images_per_second": float(images / np.median(monai)),
         "ratio": float(np.median(ratios)),
         "ratio_low": float(ratios.min()),
         "ratio_high": float(ratios.max()),
     }
 
 
-def _epoch_length(step: float, batch: int, most: int, bounds: Bounds) -> int:
+def _epoch_length(step_seconds: float, batch: int, most: int, bounds: Bounds) -> int:
     """Images of an epoch, in whole batches, so that all epochs of both pipelines take about
     `bounds.seconds`."""
-    one = 2 * step / batch + LOADING / max(1, bounds.loader_workers)
-    images = min(most, bounds.seconds / (bounds.repeats + 1) / one)
+    seconds_per_image = 2 * step_seconds / batch + LOADING / max(1, bounds.loader_workers)
+    images = min(most, bounds.seconds / (bounds.repeats + 1) / seconds_per_image)
     return batch * max(2, int(images // batch))
 
 
-def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
+def _handling(training: Progress, data: Data, recipe: Recipe, batch: int) -> float:
     """Seconds of an epoch's data handling alone: order, random draws, and every batch of augmented
     images."""
     import torch
@@ -301,27 +321,26 @@ def _handling(mine: Progress, data: Data, recipe: Recipe, batch: int) -> float:
     from fovnet.net.images.augment import draw
     from fovnet.net.training.train import shuffled
 
-    train_step = mine.train_step
+    train_step = training.train_step
     assert train_step is not None
 
     def prepare(work: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
-        draws = draw(recipe.slices_per_epoch, recipe.ranges, mine.generator).to(data.device)
-        batches = shuffled(data.train, recipe.slices_per_epoch, batch, mine.generator)
-        for rows, drawn in zip(batches, torch.split(draws, batch), strict=True):
-            work(rows, drawn)
+        draws = draw(recipe.slices_per_epoch, recipe.ranges, training.generator).to(data.device)
+        batches = shuffled(data.train, recipe.slices_per_epoch, batch, training.generator)
+        for rows, batch_draws in zip(batches, torch.split(draws, batch), strict=True):
+            work(rows, batch_draws)
 
     if data.device.type != "cuda":
         return _seconds(lambda: prepare(train_step.images), data.device)
-    rows, drawn = (
-        data.train[:batch].clone(),
-        torch.zeros(batch, draw(1, recipe.ranges, mine.generator).shape[1], device=data.device),
-    )
-    train_step.images(rows, drawn)
+    rows = data.train[:batch].clone()
+    width = draw(1, recipe.ranges, training.generator).shape[1]
+    batch_draws = torch.zeros(batch, width, device=data.device)
+    train_step.images(rows, batch_draws)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     # kernels launched one by one would take longer than in a step's graph
     with torch.cuda.graph(graph):
-        train_step.images(rows, drawn)
+        train_step.images(rows, batch_draws)
     return _seconds(lambda: prepare(lambda *_: graph.replay()), data.device)
 
 
@@ -329,23 +348,24 @@ def _seconds(work: Callable[[], Any], device: torch.device) -> float:
     """The seconds of a call, and of what it leaves to a GPU."""
     import torch
 
-    def whole() -> None:
+    def finish_work() -> None:
         work()
         if device.type == "cuda":
             torch.cuda.synchronize()
 
-    return seconds_of(whole)
+    return seconds_of(finish_work)
 
 
 def _slices(pixels: Path | None, n: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     slices, targets = draw_slices(n)
     if pixels is not None:
-        kept = np.load(pixels, mmap_mode="r", allow_pickle=False)
-        slices = np.array(kept[np.sort(np.random.default_rng(0).integers(0, len(kept), n))])
+        pack_slices = np.load(pixels, mmap_mode="r", allow_pickle=False)
+        rows = np.sort(np.random.default_rng(0).integers(0, len(pack_slices), n))
+        slices = np.array(pack_slices[rows])
     return slices, targets
 
 
-def _row(net: Architecture, batch: int, **more: Any) -> Throughput:
+def _row(net: Architecture, batch: int, **figures: Any) -> Throughput:
     predicted = float(training_bytes(cost_of(net), batch)) / 1e6
     return Throughput(
         net.blocks,
@@ -356,5 +376,5 @@ def _row(net: Architecture, batch: int, **more: Any) -> Throughput:
         batch,
         net.weights,
         predicted,
-        **more,
+        **figures,
     )

@@ -52,7 +52,7 @@ class Pipeline:
 
 
 @contextmanager
-def epochs_of(what: Pipeline) -> Iterator[Callable[[], float]]:
+def epochs_of(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
     """While the block runs, what trains an epoch, in which every slice is seen once, and gives its
     seconds.
 
@@ -60,7 +60,7 @@ def epochs_of(what: Pipeline) -> Iterator[Callable[[], float]]:
     torch and the C library.
     """
     with spawned(1) as pool:
-        pool.submit(_begin, what).result()
+        pool.submit(_begin, pipeline).result()
         yield lambda: pool.submit(_epoch).result()
 
 
@@ -72,7 +72,7 @@ def _epoch() -> float:
     return _EPOCHS[-1]()
 
 
-def _begin(what: Pipeline) -> None:
+def _begin(pipeline: Pipeline) -> None:
     """Makes the network, and the loader that feeds it."""
     import torch
 
@@ -80,11 +80,13 @@ def _begin(what: Pipeline) -> None:
     from fovnet.net.training.train import choose_device, class_weights
 
     torch.set_num_threads(1)
-    device = choose_device(what.device)
-    weights = class_weights(torch.from_numpy(what.targets)).to(device)
-    model = textbook_network(what.net, build(what.net, torch.Generator().manual_seed(0))).to(device)
-    loader = _loader(what, device)
-    optimiser = torch.optim.SGD(model.parameters(), what.rate, momentum=0.9, nesterov=True)
+    device = choose_device(pipeline.device)
+    weights = class_weights(torch.from_numpy(pipeline.targets)).to(device)
+    model = textbook_network(
+        pipeline.net, build(pipeline.net, torch.Generator().manual_seed(0))
+    ).to(device)
+    loader = _loader(pipeline, device)
+    optimiser = torch.optim.SGD(model.parameters(), pipeline.rate, momentum=0.9, nesterov=True)
 
     def epoch() -> None:
         model.train()
@@ -100,7 +102,7 @@ def _begin(what: Pipeline) -> None:
     _EPOCHS.append(partial(seconds_of, epoch))
 
 
-def _loader(what: Pipeline, device: device) -> Any:
+def _loader(pipeline: Pipeline, device: device) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MONAI 1.6 warns of its own deprecated imports
         from monai.data.dataloader import DataLoader
@@ -110,7 +112,8 @@ def _loader(what: Pipeline, device: device) -> Any:
         from monai.transforms.spatial.dictionary import RandAffined
         from monai.transforms.utility.dictionary import EnsureTyped
 
-        side, ranges = what.slices.shape[-1], what.ranges
+        side = pipeline.slices.shape[-1]
+        ranges = pipeline.ranges
         chain = Compose(
             [
                 EnsureTyped(keys=["image", "label"]),
@@ -130,13 +133,13 @@ def _loader(what: Pipeline, device: device) -> Any:
         )
         samples = [
             {"image": pixels[None], "label": target}
-            for pixels, target in zip(what.slices, what.targets, strict=True)
+            for pixels, target in zip(pipeline.slices, pipeline.targets, strict=True)
         ]
         return DataLoader(
             CacheDataset(samples, chain, progress=False),
-            batch_size=what.batch,
+            batch_size=pipeline.batch,
             shuffle=True,
-            num_workers=what.workers,
-            persistent_workers=what.workers > 0,
+            num_workers=pipeline.workers,
+            persistent_workers=pipeline.workers > 0,
             pin_memory=device.type == "cuda",
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.bench.recording import Recording, averaged, begin_recording, write_table
+from fovnet.bench.recording import Recording, begin_recording, square_means, write_table
 from fovnet.bench.replay import replay
 from fovnet.bench.tables import load_table, scores_of
 from fovnet.config.files import parse
@@ -111,8 +111,8 @@ def test_a_slice_is_averaged_over_squares() -> None:
         ]
         for n in range(2)
     ]
-    assert np.abs(averaged(pixels, 3) - np.array(oracle)).max() <= 0.5
-    assert averaged(pixels, 12).tolist() == pixels.tolist()
+    assert np.abs(square_means(pixels, 3) - np.array(oracle)).max() <= 0.5
+    assert square_means(pixels, 12).tolist() == pixels.tolist()
 
 
 def test_every_training_stands_in_the_table_as_it_went(

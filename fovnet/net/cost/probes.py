@@ -85,11 +85,11 @@ class Bench:
     ) -> tuple[Callable[[int], float], Callable[[], float]]:
         """Two functions for a fresh network: the seconds of a number of steps, and those of one validation of
         32 slices."""
-        progress = training._begin(net, RATE, 0, self._data.device)
+        progress = training.begin_training(net, RATE, 0, self._data.device)
 
         def train(steps: int) -> None:
             recipe = Recipe(1, steps * batch, self._ranges, precision=self._precision)
-            training._train_epoch(progress, self._data, self._weights, recipe, RATE, batch)
+            training.train_epoch(progress, self._data, self._weights, recipe, RATE, batch)
 
         def validate() -> None:
             training.validation_loss(progress.model, self._data, self._weights, self._precision)

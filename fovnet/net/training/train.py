@@ -214,7 +214,7 @@ def train_network(
     progress, before, trace = None, 0.0, ""
     try:
         classes = facts.get("classes", ())
-        progress = _begin(
+        progress = begin_training(
             net,
             learning_rate,
             seed,
@@ -323,7 +323,7 @@ class _Epochs:
                 * ends.rate_factor(progress.validation_loss)
                 * self.recipe.cooled(len(progress.validation_loss))
             )
-            _train_epoch(progress, data, weights, self.recipe, rate, self.batch)
+            train_epoch(progress, data, weights, self.recipe, rate, self.batch)
             with _kept(progress, self.recipe):
                 progress.validation_loss.append(
                     validation_loss(progress.model, data, weights, self.recipe.precision)
@@ -369,7 +369,7 @@ def peak_memory(device: torch.device) -> int:
     return int(torch.cuda.max_memory_allocated(device)) if device.type == "cuda" else 0
 
 
-def _begin(
+def begin_training(
     net: Architecture,
     learning_rate: float,
     seed: int,
@@ -434,7 +434,7 @@ def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
             theirs.copy_(held)
 
 
-def _train_epoch(
+def train_epoch(
     progress: Progress,
     data: Data,
     weights: Tensor,

@@ -18,7 +18,7 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.images.augment import DRAWS
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.progress import Progress
-from fovnet.net.training.train import Data, _begin, _train_epoch, class_weights, place
+from fovnet.net.training.train import Data, begin_training, class_weights, place, train_epoch
 from fovnet.net.training.train_step import WARM_UP, TrainStep, _Replay, augmented
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
@@ -75,14 +75,14 @@ def recordings(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
 
 def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = False) -> Progress:
     """A small network after two epochs of batches of 8."""
-    progress, weights = _begin(SMALL, 0.03, 5, device), class_weights(data.targets)
+    progress, weights = begin_training(SMALL, 0.03, 5, device), class_weights(data.targets)
     progress.train_step = TrainStep(
         progress.model, progress.optimiser, data, weights, recipe.ranges, 8
     )
     if replayed:
         progress.train_step._replay = _Replay(progress.optimiser, 8, device)
     for _ in range(2):
-        _train_epoch(progress, data, weights, recipe, 0.03, 8)
+        train_epoch(progress, data, weights, recipe, 0.03, 8)
     return progress
 
 
