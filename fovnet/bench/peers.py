@@ -391,9 +391,8 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
         fit.fit_gpytorch_mll(likelihoods.ExactMarginalLogLikelihood(model.likelihood, model))
         expected = analytic.LogExpectedImprovement(model, best_f=float(y.min()), maximize=False)
         with torch.no_grad():
-            return np.concatenate(
-                [expected(part[:, None]).numpy() for part in torch.tensor(x).split(1024)]
-            )
+            parts = torch.split(torch.tensor(x), 1024)
+            return np.concatenate([expected(part[:, None]).numpy() for part in parts])
 
 
 THAWING: Mapping[str, Peer] = {

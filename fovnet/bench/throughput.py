@@ -233,7 +233,7 @@ def measure(
     # on CUDA: to the recording and beyond
     first_seconds = epoch_seconds(6 * batch if is_cuda else 2 * batch)
     if is_cuda:
-        peak = torch.cuda.max_memory_allocated(torch_device)
+        peak = float(torch.cuda.max_memory_allocated(torch_device))
         device_text = torch.cuda.get_device_name(torch_device)
     else:
         peak = peak_bytes() - idle_bytes

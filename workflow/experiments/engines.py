@@ -166,7 +166,9 @@ def _changes(
 ) -> dict[str, Changes]:
     """What each engine decides otherwise than torch."""
     readable = [index for index, record in enumerate(pack.records) if record.status == "ok"]
-    places = np.unique(np.linspace(0, len(readable) - 1, most).astype(int)) if readable else []
+    places: list[int] = []
+    if readable:
+        places = np.unique(np.linspace(0, len(readable) - 1, most).astype(int)).tolist()
     counts = dict.fromkeys(engines, 0)
     for done, place in enumerate(places, start=1):
         verdicts = {

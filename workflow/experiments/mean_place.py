@@ -29,7 +29,9 @@ class MeanPlace:
             ):
                 if levels in row_of:
                     shares[row_of[levels]].append(share)
-        means = [np.mean(row_shares).round(12) if row_shares else np.inf for row_shares in shares]
+        means = np.array(
+            [np.mean(row_shares).round(12) if row_shares else np.inf for row_shares in shares]
+        )
         self.order = np.lexsort((rng.random(len(space)), means))
 
     def ask(self, free: NDArray[np.bool_]) -> Floats:

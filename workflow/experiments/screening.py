@@ -167,7 +167,7 @@ def _runs(
             replace(study, workers=1),
             f"run-{row + 1:03d}",
             study.seed + row // 2,
-            frozenset().union(*(factors[number] for number in np.flatnonzero(X[row] > 0))),
+            frozenset().union(*(factors[number] for number in np.flatnonzero(X[row] > 0).tolist())),
             folders,
         )
         for row in range(len(X))

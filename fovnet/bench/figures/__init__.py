@@ -2,7 +2,6 @@
 
 race        how soon each method finds the best row
 standings   a race as tables and as a figure
-ranks       methods on many tables, and critical differences
 thesis      two searches draw by draw on one table
 throughput  images per second, and where a step's time goes
 """
