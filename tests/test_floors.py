@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from fovnet.cli.verbs import VERBS, Verb
+
 PACKAGE = Path(__file__).parents[1] / "fovnet"
 FLOORS = {
     "regions": 0,
@@ -393,10 +395,11 @@ def test_every_way_to_print_or_exit_is_seen(line: str) -> None:
 
 def test_what_needs_no_torch_costs_no_torch() -> None:
     """torch takes more than a second to import: help, proposals, prices and reports do without it, one after
-    the other."""
+    the other, and the verbs' modules, each imported before its verb knows whether it needs torch."""
     names = (
         "fovnet",
         "fovnet.cli",
+        *sorted({Verb(name).module for name in VERBS}),
         "fovnet.search.journal",
         "fovnet.report.content.page",
         "fovnet.net.cost.prices",

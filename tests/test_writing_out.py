@@ -21,6 +21,7 @@ from fovnet import cli
 from fovnet.cli import app
 from fovnet.cli.options import path_of_word, table_of
 from fovnet.cli.screen import Console
+from fovnet.cli.verbs import VERBS, Verb
 from fovnet.errors import ConfigError
 from fovnet.net.cost.prices import HEADER
 from fovnet.records import replace_with, unwritable, write_json, write_tsv
@@ -32,7 +33,7 @@ def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any,
         if "--out" in option.opts:
             yield " ".join(words), command, option
     for name, below in getattr(command, "commands", {}).items():
-        yield from verbs(below, (*words, name))
+        yield from verbs(below.load() if isinstance(below, Verb) else below, (*words, name))
 
 
 def paths(of: Typer) -> Iterator[tuple[str, str, Any]]:
@@ -46,7 +47,12 @@ def paths(of: Typer) -> Iterator[tuple[str, str, Any]]:
         yield from paths(group.typer_instance)
 
 
-WRITING, PATHS = list(verbs(get_command(app))), list(paths(app))
+WRITING = list(verbs(get_command(app)))
+PATHS = [
+    path
+    for module in dict.fromkeys(Verb(name).module for name in VERBS)
+    for path in paths(import_module(module).verbs)
+]
 
 
 def test_they_are_many() -> None:

@@ -25,26 +25,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy is read: see fovnet.mac
 import typer
 
 from fovnet._version import __version__
-from fovnet.cli import (
-    adapting,
-    bench_answers,
-    bench_searches,
-    bench_speed,
-    bench_thesis,
-    collecting,
-    deciding,
-    evaluating,
-    exporting,
-    labelling,
-    node,
-    planning,
-    predicting,
-    preparing,
-    searching,
-    sharding,
-)
-from fovnet.cli.bench_moved import BenchGroup
 from fovnet.cli.screen import err, out
+from fovnet.cli.verbs import CommandLine
 from fovnet.errors import FovnetError
 from fovnet.unforeseen import is_disk_full, log_of
 
@@ -57,6 +39,7 @@ UNREAD = 141  # likewise 128 + SIGPIPE
 GRACE_S = 10.0  # seconds that workers have to end after Ctrl-C
 
 app = typer.Typer(
+    cls=CommandLine,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -66,36 +49,6 @@ app = typer.Typer(
     "done, except for what was refused or is missing; 130 stopped by Ctrl-C; 141 the reader of the "
     "output ended first.",
 )
-bench = typer.Typer(
-    no_args_is_help=True,
-    cls=BenchGroup,
-    help="Benchmarks: searches, trainings, predictions, and how reliable answers are.",
-)
-for verbs in (
-    bench_searches.verbs,
-    bench_thesis.verbs,
-    bench_speed.verbs,
-    bench_answers.verbs,
-):
-    bench.add_typer(verbs)
-for verbs in (
-    planning.verbs,
-    preparing.verbs,
-    searching.verbs,
-    deciding.verbs,
-    evaluating.verbs,
-    predicting.verbs,
-    adapting.verbs,
-    labelling.verbs,
-    node.verbs,
-):
-    app.add_typer(verbs)
-app.add_typer(collecting.collect, name="collect")
-app.add_typer(bench, name="bench")
-app.add_typer(searching.searching, name="search")
-app.add_typer(searching.slot, name="slot")
-app.add_typer(sharding.shard, name="shard")
-app.add_typer(exporting.export, name="export")
 
 
 @app.callback(invoke_without_command=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from fovnet.acts.opening import opened
+from fovnet.acts.run import Run
 from fovnet.cli.options import GivenBy, ModelFolder, Workers, folder_out, model_folder, table_of
 from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
 from fovnet.errors import ConfigError
+from fovnet.evaluate.gains import HEADLINES, Gain
 from fovnet.own_files import is_our_json
 from fovnet.words import several
-
-if TYPE_CHECKING:
-    from fovnet.evaluate.gains import Gain
 
 verbs = typer.Typer()
 WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_our_json}
@@ -53,9 +53,37 @@ def adapt(
     nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
     where it was; with more labels and the same --out, the simulated people are used again.
     """
-    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted, settings_for
-    from fovnet.acts.opening import opened
-    from fovnet.acts.run import Run
+    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted
+
+    run = _run_of(config, labels, out_folder, model, seed)
+    # of a configuration the workflow holds the results
+    adaptation = adapted(run, workers=workers, progress=progress_bar, hold=config is None)
+    _show_gains(USERS, adaptation.users)
+    _show_gains(SIMULATED_PEOPLE, adaptation.simulated)
+    for sentence in adaptation.lacking:
+        out.print(f"{sentence}.")
+    paths = f"{adaptation.ensemble}  {adaptation.table}"
+    if not adaptation.share:
+        out.print(f"the networks as they were are kept: {adaptation.why}. {paths}")
+        return
+    volumes = several(adaptation.volumes, "volume")
+    subjects = several(adaptation.subjects, "subject")
+    out.print(f"{adaptation.certainty}.")
+    out.print(
+        f"adapted to {volumes} of {subjects}, {adaptation.share:.0%} of the new weights: {paths}"
+    )
+
+
+def _run_of(
+    config: Path | None,
+    labels: Path | None,
+    out_folder: Path | None,
+    model: Path | None,
+    seed: int,
+) -> Run:
+    """The run that is configured, or made of labels, results and networks.  Raises ConfigError if both or
+    neither are given."""
+    from fovnet.acts.adapt import settings_for
 
     if config is not None:
         if labels or out_folder or model:
@@ -64,45 +92,28 @@ def adapt(
                 f"--config {config}: names labels, results and networks itself; leave --labels, --out and "
                 "--model out",
             )
-        run: Run = opened(config)
-    elif labels is None or out_folder is None:
+        return opened(config)
+    if labels is None or out_folder is None:
         raise ConfigError(
             "adapt-what",
             "both --labels TABLES and --out FOLDER are wanted, or --config FILE instead",
         )
-    else:
-        run = Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
-    # of a configuration the workflow holds the results
-    made = adapted(run, workers=workers, progress=progress_bar, hold=config is None)
-    for on, found in ((USERS, made.users), (SIMULATED_PEOPLE, made.simulated)):
-        _show(on, found)
-    for sentence in made.lacking:
-        out.print(f"{sentence}.")
-    learned = f"{several(made.volumes, 'volume')} of {several(made.subjects, 'subject')}"
-    if made.share:
-        out.print(f"{made.certainty}.")
-        out.print(
-            f"adapted to {learned}, {made.share:.0%} of the new weights: {made.ensemble}  {made.table}"
-        )
-    else:
-        out.print(f"the networks as they were are kept: {made.why}. {made.ensemble}  {made.table}")
+    return Run(labels, settings_for(labels, out_folder, model_folder(model), seed))
 
 
-def _show(on: str, found: Sequence[Gain]) -> None:
+def _show_gains(volumes: str, gains: Sequence[Gain]) -> None:
     """A table of the measures in HEADLINES; `gains.tsv` has those by region and by kind of picture, too."""
-    from fovnet.evaluate.gains import HEADLINES
-
-    rows = titled(on, "", "before", "after", "percentage points (95 % interval)", "of")
-    for one in found:
-        if one.measure in HEADLINES and not one.region and not one.kind:
-            change = one.difference
-            rows.add_row(
-                one.measure.replace("_", " "),
-                value_text(one.measure, change.first),
-                value_text(one.measure, change.second),
-                difference_text(change),
-                f"{one.of_before:,}"
-                + ("" if one.of_before == one.of_after else f", {one.of_after:,}"),
-            )
-    if rows.row_count:
-        show_table(rows)
+    table = titled(volumes, "", "before", "after", "percentage points (95 % interval)", "of")
+    for gain in gains:
+        if gain.measure not in HEADLINES or gain.region or gain.kind:
+            continue
+        denominators = dict.fromkeys((gain.of_before, gain.of_after))
+        table.add_row(
+            gain.measure.replace("_", " "),
+            value_text(gain.measure, gain.difference.first),
+            value_text(gain.measure, gain.difference.second),
+            difference_text(gain.difference),
+            ", ".join(f"{denominator:,}" for denominator in denominators),
+        )
+    if table.row_count:
+        show_table(table)

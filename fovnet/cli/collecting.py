@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fovnet.cli.options import FolderOut, Given, GivenBy, Include, kinds_included
 from fovnet.cli.screen import MANY_HEADERS, out, progress_of_many
 from fovnet.errors import CollectionError
+from fovnet.volume.adapters.bids import gather_bids
+from fovnet.volume.adapters.chaos import gather_chaos
+from fovnet.volume.adapters.dicom import gather_dicom
+from fovnet.volume.adapters.gathered import Gathered, write_tables
+from fovnet.volume.adapters.ixi import gather_ixi
+from fovnet.volume.adapters.masked import gather_masked
+from fovnet.volume.adapters.spider import gather_spider
+from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
 from fovnet.words import several
 
-if TYPE_CHECKING:
-    from fovnet.volume.adapters.gathered import Gathered
-
+verbs = typer.Typer()
 collect = typer.Typer(
     no_args_is_help=True,
     help=(
@@ -22,9 +28,10 @@ collect = typer.Typer(
         "Status 3 if a volume, table or sidecar could not be read; aside.tsv names each."
     ),
 )
+verbs.add_typer(collect, name="collect")
 
 
-def _folder_there(tree: Path) -> Path:
+def _existing_folder(tree: Path) -> Path:
     """`tree`.  Raises CollectionError "collect-missing" if it is not a folder."""
     if not tree.is_dir():
         raise CollectionError(
@@ -33,7 +40,7 @@ def _folder_there(tree: Path) -> Path:
     return tree
 
 
-Tree = Annotated[Path, Given(callback=_folder_there, help="The top folder of the tree.")]
+Tree = Annotated[Path, Given(callback=_existing_folder, help="The top folder of the tree.")]
 Tables = Annotated[
     Path,
     FolderOut(
@@ -47,9 +54,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Overwrite existing tab
 def collect_bids(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
     """The anatomical MR images of a BIDS data set (sub-01/anat/sub-01_T1w.nii.gz, ...), with facts from their
     sidecars; unlabelled."""
-    from fovnet.volume.adapters.bids import gather_bids
-
-    _collected(gather_bids(tree), tree, out_folder, replace)
+    _write_collection(gather_bids(tree), tree, out_folder, replace)
 
 
 @collect.command("dicom")
@@ -60,11 +65,9 @@ def collect_dicom(
     replace: Replace = False,
 ) -> None:
     """Every MR series of a DICOM tree, with its scanner and plane; unlabelled, subjects as hashes."""
-    from fovnet.volume.adapters.dicom import gather_dicom
-
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
         gathered = gather_dicom(tree, kinds_included(include), advance)
-    _collected(gathered, tree, out_folder, replace)
+    _write_collection(gathered, tree, out_folder, replace)
 
 
 @collect.command("organs")
@@ -82,59 +85,45 @@ def collect_organs(
     TotalSegmentator's names, or numbered masks in segmentations.nii.gz with --labels. An organ cut off by the
     edge of the volume gives no limit; if masks leave a slice undecided, the volume gets no rows.
     """
-    from fovnet.volume.adapters.masked import gather_masked
-
-    _collected(gather_masked(tree, labels), tree, out_folder, replace)
+    _write_collection(gather_masked(tree, labels), tree, out_folder, replace)
 
 
 @collect.command("totalsegmentator")
 def collect_totalsegmentator(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
     """The TotalSegmentator MRI data set as published (s0001/mri.nii.gz with s0001/segmentations, ...),
     labelled by its organs."""
-    from fovnet.volume.adapters.totalsegmentator import gather_totalsegmentator
-
-    _collected(gather_totalsegmentator(tree), tree, out_folder, replace)
+    _write_collection(gather_totalsegmentator(tree), tree, out_folder, replace)
 
 
 @collect.command("spider")
 def collect_spider(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
     """SPIDER as published: lumbar spines (images/1_t1.mha, ..., overview.csv)."""
-    from fovnet.volume.adapters.spider import gather_spider
-
-    _collected(gather_spider(tree), tree, out_folder, replace)
+    _write_collection(gather_spider(tree), tree, out_folder, replace)
 
 
 @collect.command("chaos")
 def collect_chaos(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
     """CHAOS as published: the MR series (Train_Sets/MR/1/T1DUAL/DICOM_anon/InPhase, ...); unlabelled."""
-    from fovnet.volume.adapters.chaos import gather_chaos
-
-    _collected(gather_chaos(tree), tree, out_folder, replace)
+    _write_collection(gather_chaos(tree), tree, out_folder, replace)
 
 
 @collect.command("ixi")
 def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> None:
     """IXI as published: heads (IXI002-Guys-0828-T1.nii.gz, ...)."""
-    from fovnet.volume.adapters.ixi import gather_ixi
-
-    _collected(gather_ixi(tree), tree, out_folder, replace)
+    _write_collection(gather_ixi(tree), tree, out_folder, replace)
 
 
-def _collected(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
+def _write_collection(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
     """Writes the tables and prints a summary of them; status 3 if anything was set aside as broken."""
-    from fovnet.volume.adapters.gathered import write_tables
-
-    table = write_tables(folder, gathered, tree, replace=replace)
-    subjects, labelled = (
-        len({row.subject_id for row in gathered.volumes}),
-        len({row.volume_id for row in gathered.regions}),
-    )
+    volumes_table = write_tables(folder, gathered, tree, replace=replace)
+    volumes = several(len(gathered.volumes), "volume")
+    subjects = several(len({row.subject_id for row in gathered.volumes}), "subject")
+    labelled_volumes = len({row.volume_id for row in gathered.regions})
     aside = (
         f"{len(gathered.aside)} set aside or not labelled, {gathered.broken} of them broken: "
         f"{folder / 'aside.tsv'}"
     )
-    made = f"{several(len(gathered.volumes), 'volume')} of {several(subjects, 'subject')}, {labelled} labelled"
-    out.print(f"{made}: {table}; {aside}")
+    out.print(f"{volumes} of {subjects}, {labelled_volumes} labelled: {volumes_table}; {aside}")
     for note in gathered.notes:
         out.print(f"note: {note.path}: {note.reason}")
     if gathered.broken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,19 +20,24 @@ from fovnet.cli.options import (
     table_of,
 )
 from fovnet.cli.screen import err, out
+from fovnet.config.regions import vocabulary
+from fovnet.decision.shipped import ship
 from fovnet.errors import ConfigError, FovnetError
+from fovnet.regions import Vocabulary
+from fovnet.report.exports.answers import StoredAnswer, read_answers
+from fovnet.report.exports.bids import write_bids
+from fovnet.report.exports.copies import refuse_beside_sources, write_copies
+from fovnet.report.exports.headers import VERDICTS, compare, write_headers
 from fovnet.results import Results
 from fovnet.words import several
 
-if TYPE_CHECKING:
-    from fovnet.regions import Vocabulary
-    from fovnet.report.exports.answers import StoredAnswer
-
+verbs = typer.Typer()
 export = typer.Typer(
     no_args_is_help=True,
     help="Export the answers of `predict` (DICOM SR, BIDS, relabelled copies, a table of headers) or the "
     "networks.",
 )
+verbs.add_typer(export, name="export")
 
 EXPECTED = {
     "export-no-images": "not from DICOM",
@@ -59,17 +64,10 @@ def export_sr(
     series description tells what is not sure: (partly), (uncertain), (extents unsure). Reports name the
     patient, as their sources do; what is not valid in a source's header is left out, and named.
     """
-    from fovnet.report.exports.copies import refuse_beside_sources
-    from fovnet.report.exports.structured import write_report
+    from fovnet.report.exports.structured import write_report  # imports highdicom
 
     refuse_beside_sources(answers, folder)
-    _exported(
-        answers,
-        "SR",
-        lambda answer, words, tell: write_report(answer, words, folder, tell),
-        folder,
-        regions,
-    )
+    _export(answers, "SR", write_report, folder, regions)
 
 
 @export.command("copies")
@@ -88,16 +86,8 @@ def export_copies(
     names together leave Body Part Examined empty, and each has an item in Anatomic Region Sequence. Copies
     have new UIDs and keep the original attributes.
     """
-    from fovnet.report.exports.copies import refuse_beside_sources, write_copies
-
     refuse_beside_sources(answers, folder)
-    _exported(
-        answers,
-        "copies",
-        lambda answer, words, tell: write_copies(answer, words, folder, tell),
-        folder,
-        regions,
-    )
+    _export(answers, "copies", write_copies, folder, regions)
 
 
 @export.command("bids")
@@ -112,19 +102,15 @@ def export_bids(
     A volume without a BIDS name becomes a subject of its own. Refused volumes are written too; the exit
     status is still 0.
     """
-    from fovnet.config.regions import vocabulary
-    from fovnet.report.exports.answers import read_answers
-    from fovnet.report.exports.bids import write_bids
-
     _refuse_in_answers(answers, folder)
-    words = vocabulary(regions)
-    stored = read_answers(answers, words)
-    written = write_bids(stored, words, folder)
-    refused = sum(one.status == "refused" for one in stored)
-    out.print(
-        f"{several(len(written) - 1, 'sidecar')}{f', {refused} of refused volumes' if refused else ''}: "
-        f"{folder}"
-    )
+    region_vocabulary = vocabulary(regions)
+    stored_answers = read_answers(answers, region_vocabulary)
+    paths = write_bids(stored_answers, region_vocabulary, folder)
+    sidecars = several(len(paths) - 1, "sidecar")
+    refused = sum(answer.status == "refused" for answer in stored_answers)
+    if refused:
+        sidecars += f", {refused} of refused volumes"
+    out.print(f"{sidecars}: {folder}")
 
 
 @export.command("headers")
@@ -151,24 +137,20 @@ def export_headers(
     A header is called wrong only if a sure answer contradicts it; where the answer is unsure, the header is
     taken to be right.
     """
-    from fovnet.config.regions import vocabulary
-    from fovnet.report.exports.answers import read_answers
-    from fovnet.report.exports.headers import VERDICTS, compare, write_headers
-
-    words = vocabulary(regions)
-    stored = read_answers(answers, words)
-    compared = compare(stored, words)
-    counts = Counter(one.verdict for one in compared)
-    counts["refused"] = sum(one.status == "refused" for one in stored)
-    counts["not from DICOM"] = len(stored) - len(compared) - counts["refused"]
-    gone = [one.gone for one in compared if one.gone]
-    if gone:
-        err.print(gone[0])
+    region_vocabulary = vocabulary(regions)
+    stored_answers = read_answers(answers, region_vocabulary)
+    comparisons = compare(stored_answers, region_vocabulary)
+    counts = Counter(comparison.verdict for comparison in comparisons)
+    counts["refused"] = sum(answer.status == "refused" for answer in stored_answers)
+    counts["not from DICOM"] = len(stored_answers) - len(comparisons) - counts["refused"]
+    faults = [comparison.gone for comparison in comparisons if comparison.gone]
+    if faults:
+        err.print(faults[0])
     verdicts = ", ".join(
         f"{counts[verdict]} {verdict}" for verdict in (*VERDICTS, "refused", "not from DICOM")
     )
-    out.print(f"{verdicts}: {write_headers(compared, table, words)}")
-    if gone:
+    out.print(f"{verdicts}: {write_headers(comparisons, table, region_vocabulary)}")
+    if faults:
         raise typer.Exit(3)
 
 
@@ -181,7 +163,7 @@ def export_bundle(
 
     MONAI's bundle commands need `pip install fire` too.
     """
-    from fovnet.decision.bundle import write_bundle
+    from fovnet.decision.bundle import write_bundle  # imports torch
 
     out.print(f"MONAI Bundle: {write_bundle(model_folder(model), folder)}")
 
@@ -195,43 +177,40 @@ def export_shipped(
 ) -> None:
     """The ensemble that comes with the package, from a finished run: at most 15 MB, with its card and
     checksums, without names of people."""
-    from fovnet.decision.shipped import ship
-
-    made = ship(Results(results), folder)
-    out.print(f"{made.members} members, {made.bytes / 1e6:.2f} MB: {made.folder}")
+    shipment = ship(Results(results), folder)
+    out.print(f"{shipment.members} members, {shipment.bytes / 1e6:.2f} MB: {shipment.folder}")
 
 
-def _exported(
+def _export(
     answers: Path,
     what: str,
-    write: Callable[[StoredAnswer, Vocabulary, Callable[[str], None]], Any],
+    write: Callable[[StoredAnswer, Vocabulary, Path, Callable[[str], None]], Any],
     folder: Path,
     regions: str,
 ) -> None:
     """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed,
     and the status is 3.  What was left out of those that can be is told once, with the number of volumes."""
-    from fovnet.config.regions import vocabulary
-    from fovnet.report.exports.answers import read_answers
-
     _refuse_in_answers(answers, folder)
-    words = vocabulary(regions)
-    left = Counter[str]()
+    region_vocabulary = vocabulary(regions)
+    failures = Counter[str]()
     notes = Counter[str]()
-    stored = read_answers(answers, words)
-    for one in stored:
+    stored_answers = read_answers(answers, region_vocabulary)
+    for answer in stored_answers:
         try:
-            write(one, words, lambda note: notes.update([note]))
+            write(answer, region_vocabulary, folder, lambda note: notes.update([note]))
         except FovnetError as fault:
-            left[EXPECTED.get(fault.code, "named above")] += 1
+            failures[EXPECTED.get(fault.code, "named above")] += 1
             if fault.code not in EXPECTED:
                 err.print(f"no {what}: {fault.sentence} [{fault.code}]")
     for note, count in notes.most_common():
         err.print(f"{several(count, 'volume')} {note}")
-    written = len(stored) - left.total()
-    reasons = ", ".join(f"{count} {reason}" for reason, count in left.most_common())
-    where = f"{folder if written else 'nothing written'}{reasons and f' ({reasons})'}"
-    out.print(f"{written} of {several(len(stored), 'volume')}: {where}")
-    if left:
+    exports = len(stored_answers) - failures.total()
+    place = str(folder) if exports else "nothing written"
+    if failures:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in failures.most_common())
+        place += f" ({reasons})"
+    out.print(f"{exports} of {several(len(stored_answers), 'volume')}: {place}")
+    if failures:
         raise typer.Exit(3)
 
 

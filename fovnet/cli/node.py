@@ -20,11 +20,16 @@ from fovnet.cli.options import (
     model_folder,
 )
 from fovnet.cli.screen import err
+from fovnet.decision.ensemble import load
 from fovnet.errors import ConfigError
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.node.peers import allowed, caller_of, peer_of, title_of
+from fovnet.node.places import held
+from fovnet.node.tls import calling, listening
 
 verbs = typer.Typer()
 
-KEPT = (
+DURABILITY = (
     "Stopped by Ctrl-C, SIGTERM or SIGKILL, the same command goes on where it was: an instance that was "
     "acknowledged is kept, and no series is answered twice. Instances that come after the answer are "
     "answered with the earlier ones, as a new version.\n\n"
@@ -33,72 +38,81 @@ KEPT = (
 )
 """What the help of `node` ends with."""
 
+Folder = Annotated[Path, FolderOut("--out", help="Where all is kept: the queue, answers, reports.")]
+Title = Annotated[str, typer.Option(help="The AE title of this node.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")]
+Address = Annotated[
+    str, typer.Option(help="The address it listens on; without, all of this machine.")
+]
+Peer = Annotated[
+    str, typer.Option(help="AE@HOST:PORT that reports are sent to; without, kept for --give-up.")
+]
+Callers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        help="AE@NETWORK that may call, '*' for any title: SCANNER@10.1.2.3, '*@10.1.0.0/16'; may be "
+        "repeated. Without, this machine alone. --to may always call.",
+        show_default=False,
+    ),
+]
+Rest = Annotated[
+    float, typer.Option(min=0.1, help="Seconds without an instance until a series is whole.")
+]
+LongestRest = Annotated[
+    float, typer.Option(min=1, help="Seconds after which it is answered anyway.")
+]
+KeepHours = Annotated[float, typer.Option(min=0, help="Hours that pixels stay after the answer.")]
+GiveUpHours = Annotated[
+    float,
+    typer.Option(min=0.01, help="Hours after which a report that was not delivered is removed."),
+]
+ReserveGib = Annotated[
+    float,
+    typer.Option(min=0, help="GiB of the disk left free; below, instances are refused (A700)."),
+]
+LargestGib = Annotated[float, typer.Option(min=0.001, help="GiB of one instance, at most.")]
+Associations = Annotated[int, typer.Option(min=1, help="Associations at once.")]
+IdleSeconds = Annotated[float, typer.Option(min=1, help="Seconds that a caller may be silent.")]
+PagePort = Annotated[
+    int, typer.Option(help="Port of the page on 127.0.0.1; 0: any free one, -1: none.")
+]
+Certificate = Annotated[Path | None, GivenBy(help="Certificate (PEM): the node speaks TLS alone.")]
+Key = Annotated[Path | None, GivenBy(help="Its key, where the certificate's file has none.")]
+Authorities = Annotated[
+    Path | None, GivenBy(help="Authorities (PEM) that must have signed the callers' certificates.")
+]
+TlsToPeer = Annotated[bool, typer.Option("--to-tls", help="Speak TLS with --to, too.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Include = Annotated[str, typer.Option(help=INCLUDE_HELP)]
+Engine = Annotated[str, typer.Option(help=ENGINE_HELP)]
 
-@verbs.command(epilog=KEPT)
+
+@verbs.command(epilog=DURABILITY)
 def node(
-    out_folder: Annotated[
-        Path, FolderOut("--out", help="Where all is kept: the queue, answers, reports.")
-    ],
-    aet: Annotated[str, typer.Option(help="The AE title of this node.")] = "FOVNET",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free port.")
-    ] = 11112,
-    bind: Annotated[
-        str, typer.Option(help="The address it listens on; without, all of this machine.")
-    ] = "",
-    to: Annotated[
-        str,
-        typer.Option(help="AE@HOST:PORT that reports are sent to; without, kept for --give-up."),
-    ] = "",
-    callers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            help="AE@NETWORK that may call, '*' for any title: SCANNER@10.1.2.3, '*@10.1.0.0/16'; may be "
-            "repeated. Without, this machine alone. --to may always call.",
-            show_default=False,
-        ),
-    ] = None,
-    rest: Annotated[
-        float, typer.Option(min=0.1, help="Seconds without an instance until a series is whole.")
-    ] = 30,
-    longest: Annotated[
-        float, typer.Option(min=1, help="Seconds after which it is answered anyway.")
-    ] = 900,
-    keep: Annotated[
-        float, typer.Option(min=0, help="Hours that pixels stay after the answer.")
-    ] = 24,
-    give_up: Annotated[
-        float,
-        typer.Option(
-            min=0.01, help="Hours after which a report that was not delivered is removed."
-        ),
-    ] = 168,
-    reserve: Annotated[
-        float,
-        typer.Option(min=0, help="GiB of the disk left free; below, instances are refused (A700)."),
-    ] = 2,
-    largest: Annotated[float, typer.Option(min=0.001, help="GiB of one instance, at most.")] = 1,
-    associations: Annotated[int, typer.Option(min=1, help="Associations at once.")] = 16,
-    idle: Annotated[float, typer.Option(min=1, help="Seconds that a caller may be silent.")] = 60,
-    page: Annotated[
-        int, typer.Option(help="Port of the page on 127.0.0.1; 0: any free one, -1: none.")
-    ] = 11180,
-    tls_cert: Annotated[
-        Path | None, GivenBy(help="Certificate (PEM): the node speaks TLS alone.")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, GivenBy(help="Its key, where the certificate's file has none.")
-    ] = None,
-    tls_ca: Annotated[
-        Path | None,
-        GivenBy(help="Authorities (PEM) that must have signed the callers' certificates."),
-    ] = None,
-    to_tls: Annotated[bool, typer.Option("--to-tls", help="Speak TLS with --to, too.")] = False,
+    out_folder: Folder,
+    aet: Title = "FOVNET",
+    port: Port = 11112,
+    bind: Address = "",
+    to: Peer = "",
+    callers: Callers = None,
+    rest: Rest = 30,
+    longest: LongestRest = 900,
+    keep: KeepHours = 24,
+    give_up: GiveUpHours = 168,
+    reserve: ReserveGib = 2,
+    largest: LargestGib = 1,
+    associations: Associations = 16,
+    idle: IdleSeconds = 60,
+    page: PagePort = 11180,
+    tls_cert: Certificate = None,
+    tls_key: Key = None,
+    tls_ca: Authorities = None,
+    to_tls: TlsToPeer = False,
     model: ModelFolder = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    include: Annotated[str, typer.Option(help=INCLUDE_HELP)] = "",
-    engine: Annotated[str, typer.Option(help=ENGINE_HELP)] = "auto",
+    device: Device = "auto",
+    include: Include = "",
+    engine: Engine = "auto",
 ) -> None:
     """A DICOM node: MR series that arrive by C-STORE are answered as `predict` does, and the structured
     reports are sent on."""
@@ -107,42 +121,37 @@ def node(
             "node-library",
             "pynetdicom, which speaks DICOM, is not installed; pip install 'fovnet[node]' gets it",
         )
-    from fovnet.decision.ensemble import load
-    from fovnet.machine.allocation import keep_freed_memory
+    # import torch, or pynetdicom
     from fovnet.node.answering import Answering
     from fovnet.node.door import Limits
     from fovnet.node.node import Node, Settings
     from fovnet.node.outbox import Pauses
-    from fovnet.node.peers import allowed, caller_of, peer_of, title_of
-    from fovnet.node.places import held
-    from fovnet.node.tls import calling, listening
 
     peer = peer_of(to) if to else None
     settings = Settings(
         title_of(aet),
         port,
-        allowed([caller_of(one) for one in callers or ()], peer),
+        allowed([caller_of(caller) for caller in callers or ()], peer),
         peer,
-        bind,
-        None if page < 0 else page,
-        rest,
-        longest,
-        keep,
-        Limits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
-        listening(tls_cert, tls_key, tls_ca),
-        calling(tls_cert, tls_key, tls_ca) if to_tls else None,
-        Pauses(give_up_s=3600 * give_up),
+        host=bind,
+        page=None if page < 0 else page,
+        rest_s=rest,
+        longest_s=longest,
+        keep_h=keep,
+        limits=Limits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
+        tls_in=listening(tls_cert, tls_key, tls_ca),
+        tls_out=calling(tls_cert, tls_key, tls_ca) if to_tls else None,
+        pauses=Pauses(give_up_s=3600 * give_up),
     )
     keep_freed_memory()
     with held(out_folder) as places:
         networks = load(model_folder(model), device, engine=engine)
-        at_work = Node(
-            places, Answering(places, networks, tuple(kinds_included(include))), settings, _say
-        )
+        answering = Answering(places, networks, tuple(kinds_included(include)))
+        dicom_node = Node(places, answering, settings, _log)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: at_work.stopped.set())
-        at_work.run()
+            signal.signal(number, lambda *_: dicom_node.stopped.set())
+        dicom_node.run()
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     err.print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}")

@@ -11,9 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from fovnet.decision.shipped import shipped_folder
 from fovnet.errors import ConfigError
 from fovnet.own_files import refuse_foreign
 from fovnet.records import header_of, unwritable
+from fovnet.volume.dicom.triage import INCLUDABLE
 from fovnet.words import did_you_mean
 
 
@@ -29,51 +31,55 @@ def path_of_word(text: str) -> Path:
     return Path(text)
 
 
-def _to_write(path: Path | None, folder: bool, named: str = "--out ") -> Path | None:
-    """The path given as `--out`.  Raises ConfigError "out-unwritable", before any work is done, if it cannot
-    be written."""
-    if path is not None and (why := unwritable(path, folder=folder)):
+def _refuse_unwritable(path: Path | None, kind: str, option: str = "--out ") -> None:
+    """Raises ConfigError "out-unwritable", before any work is done, if this "file" or "folder" cannot be
+    written.
+
+    option  as the message names it; "" for an argument
+    """
+    if path is not None and (reason := unwritable(path, folder=kind == "folder")):
         raise ConfigError(
-            "out-unwritable",
-            f"{named}{path}: {why}; give a {'folder' if folder else 'file'} that can be written",
+            "out-unwritable", f"{option}{path}: {reason}; give a {kind} that can be written"
         )
+
+
+def _writable_folder(path: Path | None) -> Path | None:
+    """The folder that is an option.  Raises as `_refuse_unwritable`."""
+    _refuse_unwritable(path, "folder")
     return path
 
 
-def _folder_to_write(path: Path | None) -> Path | None:
-    return _to_write(path, folder=True)
-
-
 def folder_to_fill(path: Path) -> Path:
-    """As `_to_write`, for a folder that is an argument."""
-    _to_write(path, folder=True, named="")
+    """The folder that is an argument.  Raises as `_refuse_unwritable`."""
+    _refuse_unwritable(path, "folder", option="")
     return path
 
 
 def file_out(
     is_own: Callable[[Path], bool],
     help_text: str,
-    wanted: str = "a table of this command's own columns",
+    own_kind: str = "a table of this command's own columns",
 ) -> Any:
     """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the
-    verb writes, `wanted` in words.
+    verb writes.
 
+    own_kind  that kind in words
     The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration,
     another table.
     """
 
-    def tried(path: Path | None) -> Path | None:
-        _to_write(path, folder=False)
-        if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (as _to_write)
+    def check(path: Path | None) -> Path | None:
+        _refuse_unwritable(path, "file")
+        if path is not None and os.path.isfile(path) and path.stat().st_size and not is_own(path):  # noqa: PTH113  (pathlib raises for a path that cannot be asked about)
             raise ConfigError(
                 "out-other-file",
-                f"--out {path}: exists, is {_seen(path)}, where {wanted} is wanted, and would be "
+                f"--out {path}: exists, is {_content(path)}, where {own_kind} is wanted, and would be "
                 "overwritten; give another name, or remove it",
             )
         return path
 
     return typer.Option(
-        "--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text
+        "--out", callback=check, parser=path_of_word, metavar="PATH", help=help_text
     )
 
 
@@ -84,25 +90,24 @@ def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> A
     The option raises ConfigError "out-foreign" if a file of one of these names is of another kind.
     """
 
-    def tried(path: Path | None) -> Path | None:
-        _to_write(path, folder=True)
+    def check(path: Path | None) -> Path | None:
+        _refuse_unwritable(path, "folder")
         if path is not None:
             for name, is_own in files.items():
                 refuse_foreign(path / name, is_own)
         return path
 
     return typer.Option(
-        "--out", callback=tried, parser=path_of_word, metavar="PATH", help=help_text
+        "--out", callback=check, parser=path_of_word, metavar="PATH", help=help_text
     )
 
 
-def _seen(path: Path) -> str:
+def _content(path: Path) -> str:
+    """What a file is, in words."""
     columns = header_of(path)
-    return (
-        f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
-        if len(columns) > 1
-        else "not a table"
-    )
+    if len(columns) <= 1:
+        return "not a table"
+    return f"a table of {len(columns)} columns, the first {columns[0][:40]!r}"
 
 
 def table_of(module: str) -> Callable[[Path], bool]:
@@ -111,7 +116,7 @@ def table_of(module: str) -> Callable[[Path], bool]:
     return lambda path: header_of(path) == list(import_module(module).COLUMNS)
 
 
-FolderOut = partial(typer.Option, callback=_folder_to_write, parser=path_of_word, metavar="PATH")
+FolderOut = partial(typer.Option, callback=_writable_folder, parser=path_of_word, metavar="PATH")
 # for input paths
 Given, GivenBy = (
     partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option)
@@ -175,27 +180,21 @@ def model_folder(model: Path | None) -> Path:
 
     Raises ModelError if that one is needed and the package has none.
     """
-    from fovnet.decision.shipped import shipped_folder
-
-    return (
-        shipped_folder()
-        if model is None or (str(model) == "shipped" and not model.exists())
-        else model
-    )
+    if model is None or (str(model) == "shipped" and not model.exists()):
+        return shipped_folder()
+    return model
 
 
 def kinds_included(kinds: str) -> list[str]:
     """The kinds of DICOM series named in `--include`.  Raises ConfigError for an unknown kind."""
-    from fovnet.volume.dicom.triage import INCLUDABLE
-
-    named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
-    unknown = [kind for kind in named if kind not in INCLUDABLE]
-    if unknown:
-        hint = did_you_mean(unknown[0], INCLUDABLE)
-        kinds_known = f"{hint} The" if hint else "the"
-        raise ConfigError(
-            "include-unknown",
-            f"--include {unknown[0]}: no such kind of series; {kinds_known} kinds are "
-            f"{', '.join(INCLUDABLE)}",
-        )
-    return named
+    names = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    for name in names:
+        if name not in INCLUDABLE:
+            hint = did_you_mean(name, INCLUDABLE)
+            article = f"{hint} The" if hint else "the"
+            raise ConfigError(
+                "include-unknown",
+                f"--include {name}: no such kind of series; {article} kinds are "
+                f"{', '.join(INCLUDABLE)}",
+            )
+    return names

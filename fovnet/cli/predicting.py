@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -27,18 +27,28 @@ from fovnet.cli.options import (
     model_folder,
 )
 from fovnet.cli.screen import MANY_HEADERS, err, out, progress_bar, progress_of_many
-from fovnet.records import BLANKED
+from fovnet.decision import answers_table
+from fovnet.decision.answer import COLUMNS, TABLE
+from fovnet.decision.answers_table import TableRows
+from fovnet.decision.checks.check import Check
+from fovnet.decision.earlier_answers import earlier_rows
+from fovnet.decision.ensemble import Ensemble, load
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.own_files import answered_before
+from fovnet.records import BLANKED, write_tsv
+from fovnet.report.content.doubt_words import CODES
 from fovnet.report.pages import covering, predictions
+from fovnet.volume.sources.discovery import (
+    Found,
+    PassedOver,
+    count_endings,
+    find,
+    name_volumes,
+)
+from fovnet.volume.sources.source import Source
 from fovnet.words import several
 
-if TYPE_CHECKING:
-    from fovnet.decision.answers_table import TableRows
-    from fovnet.decision.ensemble import Ensemble
-    from fovnet.volume.sources.discovery import Found
-    from fovnet.volume.sources.source import Source
-
 verbs = typer.Typer()
-
 
 PATHS_AND_ANSWERS = (
     "Give volumes as files, folders, trees or zip archives. If one of these holds several volumes, "
@@ -78,139 +88,140 @@ def predict(
 ) -> None:
     """Predict which regions new volumes show; one broken file never stops the rest, and a killed run resumes
     with the same command."""
-    from fovnet.decision.ensemble import load
-    from fovnet.machine.allocation import keep_freed_memory
-    from fovnet.volume.sources.discovery import find
-
     keep_freed_memory()
-    networks, wanted = load(model_folder(model), device, engine=engine), kinds_included(include)
+    networks = load(model_folder(model), device, engine=engine)
+    kinds = kinds_included(include)
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
-        found = find(paths, wanted, show_ids=show_ids, progress=advance)
-    named = _named(found.sources)
+        discovery = find(paths, kinds, show_ids=show_ids, progress=advance)
+    sources = _source_by_id(discovery.sources)
     with predictions.claimed(out_folder) as refuse_gone:
-        shows_faces = faces_drawn(out_folder, named, faces)
-        drawn = {"pictures": pictures, "pages": pages, "faces": shows_faces}
-        predictions.write_found(out_folder, found.series, show_ids=show_ids)
-        show_found(out_folder, found, wanted)
-        rows = answered(
-            out_folder, named, networks, workers, [volume_id for volume_id, _ in named], **drawn
+        shows_faces = decide_faces(out_folder, sources, faces)
+        predictions.write_found(out_folder, discovery.series, show_ids=show_ids)
+        show_discovery(out_folder, discovery, kinds)
+        volumes = answer_volumes(
+            out_folder,
+            sources,
+            networks,
+            workers,
+            all_ids=sources,
+            pictures=pictures,
+            pages=pages,
+            faces=shows_faces,
         )
-        volumes = [rows[volume_id] for volume_id, _ in named]
-        table = [row for one in volumes for row in one.spans]
+        span_rows = [row for volume in volumes for row in volume.spans]
         refuse_gone()
-        said = _write_answers(out_folder, volumes, networks)
-        _write_spans(out_folder, table)
+        by_region = _write_answers(out_folder, volumes, networks)
+        _write_spans(out_folder, span_rows)
         if pages:
             predictions.write_index_of(
-                out_folder, volumes, networks.vocabulary, found.series, wanted
+                out_folder, volumes, networks.vocabulary, discovery.series, kinds
             )
-    refused, unread = show_failures(table, found.series)
-    conclude(out_folder, len(named), refused, unread, said, pages)
+    refused, unread = show_failures(span_rows, discovery.series)
+    conclude(out_folder, len(sources), refused, unread, by_region, pages)
 
 
-def answered(
+def answer_volumes(
     folder: Path,
-    named: list[tuple[str, Source]],
+    sources: Mapping[str, Source],
     networks: Ensemble,
     workers: int,
-    others_than: Collection[str] | None,
-    **drawn: bool,
-) -> dict[str, TableRows]:
-    """The rows of these volumes by volume_id: of earlier answers that are still valid, and of those computed
-    now, which are written; prints how many there are of each.
+    *,
+    all_ids: Collection[str] | None,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
+) -> list[TableRows]:
+    """The rows of these volumes, {volume_id: source}, in their order: of earlier answers that are still
+    valid, and of those computed now, which are written; prints how many there are of each.
 
-    others_than  as `named` of `predictions.withdraw`
+    all_ids  as `named` of `predictions.withdraw`
     """
-    from fovnet.decision.predict import predict as predicted
+    from fovnet.decision.predict import predict as predicted  # imports torch
 
-    rows = _kept(folder, named, networks.identity, **drawn)
-    fresh = [(volume_id, source) for volume_id, source in named if volume_id not in rows]
-    _show_replaced(folder, fresh)
-    _withdraw(folder, rows, others_than, tables=bool(fresh), **drawn)
+    rows = _earlier_rows(
+        folder, sources, networks.identity, pictures=pictures, pages=pages, faces=faces
+    )
+    unanswered = {
+        volume_id: source for volume_id, source in sources.items() if volume_id not in rows
+    }
+    _show_replaced(folder, unanswered)
+    removed = predictions.withdraw(
+        folder, rows, all_ids, tables=bool(unanswered), pictures=pictures, pages=pages, faces=faces
+    )
+    if removed:
+        err.print(
+            f"{folder}: {several(removed, 'picture or page', 'pictures and pages')} of earlier runs removed, "
+            "which may show faces"
+        )
     with progress_bar("predicting", "volumes") as advance:
-        advance(len(rows), len(named))
-        for one in predicted(fresh, networks, workers):
-            rows[one.answer.volume_id] = predictions.write(
+        advance(len(rows), len(sources))
+        for prediction in predicted(list(unanswered.items()), networks, workers):
+            rows[prediction.answer.volume_id] = predictions.write(
                 folder,
-                one,
+                prediction,
                 networks.vocabulary,
                 networks.identity,
                 networks.computed_by,
                 model_name=networks.name,
-                **drawn,
+                pictures=pictures,
+                pages=pages,
+                faces=faces,
             )
-            advance(len(rows), len(named))
-    return rows
+            advance(len(rows), len(sources))
+    return [rows[volume_id] for volume_id in sources]
 
 
 @verbs.command()
 def codes() -> None:
     """List all values of `code` in spans.tsv, as a tab-separated table: code, status, meaning, what to try,
     and which answers on regions become unsure."""
-    from fovnet.decision.checks.check import Check
-    from fovnet.report.content.doubt_words import CODES
-
     typer.echo("code\tstatus\tmeaning\tto_try\tconcerns")
-    for one in CODES.values():
-        concerns = one.concerns.words if isinstance(one, Check) else ""
-        status = (
-            one.concerns.status if isinstance(one, Check) and one.status != "ok" else one.status
-        )
-        typer.echo(f"{one.code}\t{status}\t{one.words}: {one.meaning}\t{one.to_try}\t{concerns}")
-
-
-def _withdraw(
-    folder: Path, kept: Collection[str], named: Collection[str] | None, **wanted: bool
-) -> None:
-    """As `predictions.withdraw`; prints how many pictures and pages were removed."""
-    gone = predictions.withdraw(folder, kept, named, **wanted)
-    if gone:
-        err.print(
-            f"{folder}: {several(gone, 'picture or page', 'pictures and pages')} of earlier runs removed, "
-            "which may show faces"
+    for code in CODES.values():
+        status = code.status
+        concerns = ""
+        if isinstance(code, Check):
+            concerns = code.concerns.words
+            if status != "ok":
+                status = code.concerns.status
+        typer.echo(
+            f"{code.code}\t{status}\t{code.words}: {code.meaning}\t{code.to_try}\t{concerns}"
         )
 
 
-def _named(sources: list[Source]) -> list[tuple[str, Source]]:
-    """(volume_id, source) of each volume, sorted by path: equal names are numbered in this order, whatever
-    that of the arguments is."""
-    from fovnet.volume.sources.discovery import name_volumes
-
-    ordered = sorted(sources, key=lambda source: source.path)
-    return list(zip(name_volumes([source.path for source in ordered]), ordered, strict=True))
+def _source_by_id(sources: list[Source]) -> dict[str, Source]:
+    """{volume_id: source}, sorted by path: equal names are numbered in this order, whatever that of the
+    arguments is."""
+    by_path = sorted(sources, key=lambda source: source.path)
+    return dict(zip(name_volumes([source.path for source in by_path]), by_path, strict=True))
 
 
-def _kept(
+def _earlier_rows(
     folder: Path,
-    named: list[tuple[str, Source]],
+    sources: Mapping[str, Source],
     identity: str,
     *,
     pictures: bool,
     pages: bool,
     faces: bool,
 ) -> dict[str, TableRows]:
-    """The rows of volumes whose earlier answers are still valid, by volume_id; prints how many there are."""
-    from fovnet.decision.earlier_answers import earlier_rows
-
-    found = {}
-    for volume_id, source in named:
-        beside = predictions.beside(volume_id, pictures, pages)
-        found[volume_id] = earlier_rows(
-            folder, volume_id, source, identity, further_files=beside, faces=faces
-        )
-    kept = {volume_id: rows for volume_id, rows in found.items() if rows is not None}
-    if kept:
-        err.print(
-            f"kept from an earlier run: the answers on {len(kept):,} of {several(len(named), 'volume')}"
-        )
-    return kept
+    """{volume_id: rows} of the volumes whose earlier answers are still valid; prints how many there are."""
+    rows_by_id = {}
+    for volume_id, source in sources.items():
+        files = predictions.beside(volume_id, pictures, pages)
+        rows = earlier_rows(folder, volume_id, source, identity, further_files=files, faces=faces)
+        if rows is not None:
+            rows_by_id[volume_id] = rows
+    if rows_by_id:
+        volumes = several(len(sources), "volume")
+        err.print(f"kept from an earlier run: the answers on {len(rows_by_id):,} of {volumes}")
+    return rows_by_id
 
 
-def faces_drawn(folder: Path, named: list[tuple[str, Source]], told: bool | None) -> bool:
+def decide_faces(folder: Path, volume_ids: Collection[str], option: bool | None) -> bool:
     """As `covering.shows_faces`; prints where faces stay covered, as a run that goes on without its option
     would uncover them."""
-    shows = covering.shows_faces(folder, [volume_id for volume_id, _ in named], told)
-    if told is None and not shows:
+    shows = covering.shows_faces(folder, volume_ids, option)
+    if option is None and not shows:
         message = (
             "faces are covered, as an earlier run was told with --no-faces; --faces shows them"
         )
@@ -218,82 +229,85 @@ def faces_drawn(folder: Path, named: list[tuple[str, Source]], told: bool | None
     return shows
 
 
-def _show_replaced(folder: Path, fresh: list[tuple[str, Source]]) -> None:
+def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
-    from fovnet.own_files import answered_before
-
-    before = {volume_id: answered_before(folder, volume_id) for volume_id, _ in fresh}
-    other = [
-        volume_id for volume_id, source in fresh if before[volume_id] not in ("", str(source.path))
-    ]
-    if other:
-        message = (
-            f"earlier answers on other files of the same names are replaced ({len(other):,}: "
-            f"{', '.join(other[:3])}"
-        )
+    replaced_ids = []
+    for volume_id, source in sources.items():
+        answered_path = answered_before(folder, volume_id)
+        if answered_path not in ("", str(source.path)):
+            replaced_ids.append(volume_id)
+    if replaced_ids:
+        names = ", ".join([*replaced_ids[:3], *(["..."] if replaced_ids[3:] else [])])
         err.print(
-            f"{message}{', ...' if other[3:] else ''}); to keep them, give each batch its own folder"
+            f"earlier answers on other files of the same names are replaced ({len(replaced_ids):,}: {names}); "
+            "to keep them, give each batch its own folder"
         )
 
 
-def show_found(folder: Path, found: Found, included: list[str]) -> None:
+def show_discovery(folder: Path, discovery: Found, included_kinds: list[str]) -> None:
     """Prints what else was found: DICOM series, and files that were skipped, except those in the output
     folder."""
-    _show_series(folder, found.series, included)
-    whole = Path(os.path.abspath(folder))  # noqa: PTH100  (links are not resolved)
-    absolute = {path: Path(os.path.abspath(path)) for path in found.passed}  # noqa: PTH100
-    _show_passed([path for path in found.passed if not absolute[path].is_relative_to(whole)])
+    _show_series(folder, discovery.series, included_kinds)
+    # abspath: links are not resolved
+    out_folder = Path(os.path.abspath(folder))  # noqa: PTH100
+    show_skipped(
+        path
+        for path in discovery.passed
+        if not Path(os.path.abspath(path)).is_relative_to(out_folder)  # noqa: PTH100
+    )
 
 
-def _show_passed(passed: list[Path]) -> None:
+def show_skipped(paths: Iterable[Path]) -> None:
     """Prints how many files are not volumes, by file extension, as an image may have an unknown one; how many
     linked folders were not entered, as they may lead anywhere; and what is hidden and may be a volume."""
-    from fovnet.volume.sources.discovery import PassedOver, count_endings
-
-    parts = PassedOver.of(passed)
-    hidden, linked, files = parts.hidden, parts.linked, parts.files
-    if hidden:
-        number = several(len(hidden), "hidden file or folder", "hidden files or folders")
+    skipped = PassedOver.of(paths)
+    if skipped.hidden:
+        number = several(len(skipped.hidden), "hidden file or folder", "hidden files or folders")
         err.print(
-            f"{number} skipped ({hidden[0]}{', ...' if hidden[1:] else ''}) that may be or hold volumes: "
-            "name them themselves"
+            f"{number} skipped ({_first(skipped.hidden)}) that may be or hold volumes: name them themselves"
         )
-    if linked:
-        err.print(
-            f"{several(len(linked), 'linked folder')} skipped ({linked[0]}{', ...' if linked[1:] else ''}): "
-            "name the folders themselves"
-        )
+    if skipped.linked:
+        number = several(len(skipped.linked), "linked folder")
+        err.print(f"{number} skipped ({_first(skipped.linked)}): name the folders themselves")
+    files = skipped.files
     if files:
-        first = f"the first {files[0]}" if files[1:] else str(files[0])
-        number, counted = count_endings(files).split(": ", 1)
-        err.print(f"{number} skipped, not volumes by name or content: {counted}; {first}")
-    for (kind, remedy), paths in parts.unread_images.items():
-        err.print(f"of these {len(paths):,}: {kind}. {remedy}")
+        example = f"the first {files[0]}" if files[1:] else str(files[0])
+        number, endings = count_endings(files).split(": ", 1)
+        err.print(f"{number} skipped, not volumes by name or content: {endings}; {example}")
+    for (kind, remedy), images in skipped.unread_images.items():
+        err.print(f"of these {len(images):,}: {kind}. {remedy}")
+
+
+def _first(paths: Sequence[Path]) -> str:
+    return f"{paths[0]}, ..." if paths[1:] else str(paths[0])
 
 
 def conclude(
-    folder: Path, volumes: int, refused: int, unread: int, said: bool, pages: bool
+    folder: Path, volumes: int, refused: int, unread: int, by_region: bool, pages: bool
 ) -> None:
     """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of
-    the answers; status 3 unless all were read."""
-    from fovnet.decision.answer import TABLE
-    from fovnet.decision.answers_table import TABLE as ANSWERS
+    the answers; status 3 unless all were read.
 
-    inside = f", {several(unread, 'object')} in archives could not be read" if unread else ""
-    answers = f"{folder / ANSWERS}, " if said else ""
-    index = f", {folder / predictions.INDEX}" if pages else ""
-    out.print(
-        f"{several(volumes, 'volume')}, {refused} refused{inside}: {answers}{folder / TABLE}{index}"
-    )
+    by_region  whether there are answers region by region, and so answers.tsv
+    """
+    counts = f"{several(volumes, 'volume')}, {refused} refused"
+    if unread:
+        counts += f", {several(unread, 'object')} in archives could not be read"
+    paths = [folder / TABLE]
+    if by_region:
+        paths.insert(0, folder / answers_table.TABLE)
+    if pages:
+        paths.append(folder / predictions.INDEX)
+    out.print(f"{counts}: {', '.join(map(str, paths))}")
     if refused or unread:
         raise typer.Exit(3)
 
 
 def show_failures(
-    table: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
+    span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int]:
     """The numbers of `predictions.failures`; prints the reason of each."""
-    refused, unread = predictions.failures(table, series)
+    refused, unread = predictions.failures(span_rows, series)
     for row in refused:
         message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(message.translate(BLANKED))
@@ -302,30 +316,31 @@ def show_failures(
     return len(refused), len(unread)
 
 
-def _show_series(folder: Path, series: list[dict[str, Any]], included: list[str]) -> None:
+def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: list[str]) -> None:
     """Prints how many DICOM series were found, and how many of them are not read."""
     if not series:
         return
-    unread = sum(row["kind"] == "unreadable" for row in series)
-    aside = Counter(
-        row["kind"] for row in series if row["kind"] not in ("volume", "unreadable", *included)
-    )
-    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(aside.items()))
-    details = (f", of which set aside: {counted}" if aside else "") + (
-        f"; {several(unread, 'object')} could not be read" if unread else ""
-    )
+    counts = Counter(row["kind"] for row in series)
+    unread = counts.pop("unreadable", 0)
+    sentence = f"{len(series) - unread} DICOM series found"
+    for kind in ("volume", *included_kinds):
+        counts.pop(kind, None)
+    if counts:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+        sentence += f", of which set aside: {kinds}"
+    if unread:
+        sentence += f"; {several(unread, 'object')} could not be read"
     copies = sum(row.get("copies", 0) for row in series)
-    details += f"; {several(copies, 'image')} left out as duplicates" if copies else ""
-    out.print(f"{len(series) - unread} DICOM series found{details}: {folder / 'found.tsv'}")
+    if copies:
+        sentence += f"; {several(copies, 'image')} left out as duplicates"
+    out.print(f"{sentence}: {folder / 'found.tsv'}")
 
 
 def _write_answers(folder: Path, volumes: list[TableRows], networks: Ensemble) -> bool:
     """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region, prints so
     instead."""
-    from fovnet.decision.answers_table import write_answers
-
     if networks.rule.by_region:
-        write_answers(folder, networks.vocabulary.classes[:-1], volumes)
+        answers_table.write_answers(folder, networks.vocabulary.classes[:-1], volumes)
     else:
         err.print(
             "these networks were tuned by an earlier fovnet and give no answers by region; run `fovnet "
@@ -336,23 +351,22 @@ def _write_answers(folder: Path, volumes: list[TableRows], networks: Ensemble) -
 
 def _write_spans(folder: Path, rows: list[dict[str, Any]]) -> None:
     """Writes spans.tsv; prints the rows too, up to 200, if stdout is a terminal."""
-    from fovnet.decision.answer import COLUMNS, TABLE
-    from fovnet.records import write_tsv
-
     write_tsv(folder / TABLE, COLUMNS, rows, keep_same=True)
+    if not os.isatty(1):
+        return
     table = Table("volume", "status", "region", "from mm", "to mm", "confidence", "message")
     for row in rows[:200]:
-        numbers = [
-            "" if row.get(key) is None else f"{row[key]:.0f}" for key in ("from_mm", "to_mm")
-        ]
-        sure = "" if row.get("confidence") is None else f"{row['confidence']:.2f}"
         table.add_row(
             row["volume_id"],
             row["status"],
             row.get("region") or "",
-            *numbers,
-            sure,
+            _text(row.get("from_mm"), ".0f"),
+            _text(row.get("to_mm"), ".0f"),
+            _text(row.get("confidence"), ".2f"),
             row["message"][:90],
         )
-    if os.isatty(1):
-        out.print(table)
+    out.print(table)
+
+
+def _text(value: float | None, digits: str) -> str:
+    return "" if value is None else format(value, digits)

@@ -19,22 +19,43 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError
+from fovnet.phantom.collection import simulate_collection, unlisted
+from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
+from fovnet.records import read_tsv
+from fovnet.regions import DEFAULT
+from fovnet.volume.collection.tables import names_a_file, region_named
 from fovnet.words import several
 
 verbs = typer.Typer()
+CollectionFolder = Annotated[
+    Path,
+    typer.Argument(
+        callback=folder_to_fill,
+        parser=path_of_word,
+        metavar="FOLDER",
+        help="Where volumes.tsv, regions.tsv and volumes/ are written.",
+    ),
+]
+Scanner = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Image everybody on one scanner, drawn by this seed: three sequences with contrasts, a coil and "
+        "noise of its own, such as an archive of one site has.",
+    ),
+]
+SubjectId = Annotated[
+    str,
+    typer.Option(
+        help="The subject_id of its person; default: the file name. Other subjects in the "
+        "folder are kept."
+    ),
+]
 
 
 @verbs.command()
 def phantom(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            callback=folder_to_fill,
-            parser=path_of_word,
-            metavar="FOLDER",
-            help="Where volumes.tsv, regions.tsv and volumes/ are written.",
-        ),
-    ],
+    folder: CollectionFolder,
     subjects: Annotated[int | None, typer.Option(min=1, help="Else 8.")] = None,
     volumes: Annotated[
         int | None, typer.Option(min=1, help="Volumes of each subject; default: 3.")
@@ -55,21 +76,8 @@ def phantom(
     count: Annotated[
         int | None, typer.Option(min=1, help="Number of volumes to simulate from it; default: 20.")
     ] = None,
-    scanner: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Image everybody on one scanner, drawn by this seed: three sequences with contrasts, a coil and "
-            "noise of its own, such as an archive of one site has.",
-        ),
-    ] = None,
-    subject: Annotated[
-        str,
-        typer.Option(
-            help="The subject_id of its person; default: the file name. Other subjects in the "
-            "folder are kept."
-        ),
-    ] = "",
+    scanner: Scanner = None,
+    subject: SubjectId = "",
 ) -> None:
     """Simulate a labelled collection of MRI volumes of whole bodies and body parts, or of your own
     segmentation.
@@ -79,8 +87,6 @@ def phantom(
     --regions has columns region, from_mm and to_mm. Each segmentation is one subject: for several, run the
     command once for each, with the same folder.
     """
-    from fovnet.phantom.collection import simulate_collection, unlisted
-
     if labels is not None:
         if subjects or volumes or workers > 1 or scanner is not None:
             raise ConfigError(
@@ -88,55 +94,81 @@ def phantom(
                 f"--from {labels}: is one subject, scanned in one process; set the number of volumes with "
                 "--count, and leave out --subjects, --volumes, --workers and --scanner",
             )
-        _phantom_of_labels(
-            folder, labels, tissues, regions, subject, count or 20, seed, without or []
+        _simulate_labels(
+            folder,
+            labels,
+            tissues,
+            regions,
+            subject,
+            count=count or 20,
+            seed=seed,
+            without=without or [],
         )
         return
     if tissues is not None or regions is not None or subject or count:
-        option = tissues or regions or (f"--subject {subject}" if subject else f"--count {count}")
+        words = f"--subject {subject}" if subject else f"--count {count}"
+        option = tissues or regions or words
         raise ConfigError(
             "phantom-from",
             f"{option}: describes a segmentation, but none is given; name it with --from, or leave out "
             f"{option}",
         )
-    people, each = subjects or 8, volumes or 3
+    _simulate_people(
+        folder,
+        subjects or 8,
+        volumes or 3,
+        seed=seed,
+        workers=workers,
+        without=without or [],
+        scanner=scanner,
+    )
+
+
+def _simulate_people(
+    folder: Path,
+    subjects: int,
+    volumes_per_subject: int,
+    *,
+    seed: int,
+    workers: int,
+    without: list[str],
+    scanner: int | None,
+) -> None:
+    """Makes the collection in `folder` of simulated people alone."""
     with progress_bar("simulating") as advance:
         table = simulate_collection(
             folder,
-            subjects=people,
-            volumes_per_subject=each,
+            subjects=subjects,
+            volumes_per_subject=volumes_per_subject,
             seed=seed,
             workers=workers,
-            without=without or [],
+            without=without,
             scanner=scanner,
             progress=advance,
         )
-    others = unlisted(table)
-    if others:
+    unlisted_volumes = unlisted(table)
+    if unlisted_volumes:
         err.print(
-            f"{folder}: {several(others, 'volume')} of an earlier simulation, no longer in the tables, "
-            "remain in its folder volumes"
+            f"{folder}: {several(unlisted_volumes, 'volume')} of an earlier simulation, no longer in the "
+            "tables, remain in its folder volumes"
         )
-    out.print(f"{several(people * each, 'volume')} of {several(people, 'subject')}: {table}")
+    volumes = several(subjects * volumes_per_subject, "volume")
+    out.print(f"{volumes} of {several(subjects, 'subject')}: {table}")
 
 
-def _phantom_of_labels(
+def _simulate_labels(
     folder: Path,
     labels: Path,
     tissues: Path | None,
     regions: Path | None,
     subject: str,
+    *,
     count: int,
     seed: int,
     without: list[str],
 ) -> None:
     """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of the same
     subject."""
-    from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
-    from fovnet.records import read_tsv
-    from fovnet.regions import DEFAULT
-    from fovnet.volume.collection.tables import names_a_file, region_named
-
     if subject and not names_a_file(subject):
         raise ConfigError(
             "phantom-subject",
@@ -151,24 +183,21 @@ def _phantom_of_labels(
             f"--from {labels}: also give --tissues, a TSV of the tissue of each label (label, tissue)",
         )
     with progress_bar("simulating") as advance:
-        given = read_labels(labels, tissues, regions, subject)
-        earlier = made_of(folder, given.name)
+        segmentation = read_labels(labels, tissues, regions, subject)
+        replaced_volumes = made_of(folder, segmentation.name)
         table = simulate_labels(
-            given, folder, count=count, seed=seed, without=without, progress=advance
+            segmentation, folder, count=count, seed=seed, without=without, progress=advance
         )
-    people = len({row["subject_id"] for row in read_tsv(table)})
-    place = (
-        f", in the place of {earlier} that {given.name} had (--subject: another name)"
-        if earlier
-        else ""
-    )
-    out.print(
-        f"{several(count, 'volume')} of {labels}{place}: {table}, which has {several(people, 'subject')}"
-    )
-    own = sorted({region for region, _, _ in given.spans if region_named(region, DEFAULT) is None})
-    if own:
+    volumes = f"{several(count, 'volume')} of {labels}"
+    if replaced_volumes:
+        volumes += f", in the place of {replaced_volumes} that {segmentation.name} had (--subject: another name)"
+    subjects = len({row["subject_id"] for row in read_tsv(table)})
+    out.print(f"{volumes}: {table}, which has {several(subjects, 'subject')}")
+    region_names = {region for region, _, _ in segmentation.spans}
+    foreign_names = sorted(name for name in region_names if region_named(name, DEFAULT) is None)
+    if foreign_names:
         out.print(
-            f"{', '.join(own)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "
+            f"{', '.join(foreign_names)}: not among fovnet's own regions ({', '.join(DEFAULT.classes)}); set "
             "`regions:` in the configuration to a file that has them"
         )
 
@@ -191,9 +220,8 @@ def slice_(
     for record in refused:
         reason = record.message.removeprefix(f"{record.volume_id}: ")
         err.print(f"refused {record.volume_id}: {reason} [{record.code}]")
-    read = several(len(pack.records) - len(refused), "volume")
-    out.print(
-        f"{several(len(pack.pixels), 'slice')} of {read}, {len(refused)} refused: {run.results.slices}"
-    )
+    slices = several(len(pack.pixels), "slice")
+    volumes = several(len(pack.records) - len(refused), "volume")
+    out.print(f"{slices} of {volumes}, {len(refused)} refused: {run.results.slices}")
     if refused:
         raise typer.Exit(3)

@@ -30,16 +30,13 @@ if TYPE_CHECKING:
     from fovnet.net.training.progress import Progress as TrainingProgress
 
 MANY_HEADERS = 1000  # of DICOM: a thousand are read in three seconds
-OBEYED = (
-    *range(0x20),
-    *range(0x7F, 0xA0),
-    0x061C,
-    0x200E,
-    0x200F,
-    *range(0x2028, 0x202F),
+# fmt: off
+CONTROLS = (
+    *range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F),
     *range(0x2066, 0x206A),
 )
-UNSHOWN = {code: "\N{REPLACEMENT CHARACTER}" for code in OBEYED if chr(code) not in "\n\t"}
+# fmt: on
+REPLACEMENTS = {code: "\N{REPLACEMENT CHARACTER}" for code in CONTROLS if chr(code) not in "\n\t"}
 """Replacements of control characters: escapes, changes of writing direction, line ends; file names may
 contain them."""
 
@@ -48,13 +45,13 @@ class Console(Terminal):
     """A terminal or a file to which text is written literally, in cells of tables too: file names may contain
     [brackets], :colons: and control characters."""
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**how, markup=False, highlight=False, emoji=False)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, markup=False, highlight=False, emoji=False)
 
-    def render_str(self, text: str, **how: Any) -> Text:
+    def render_str(self, text: str, **options: Any) -> Text:
         """As rich, with control characters replaced already here, so that cell widths are computed from the
         text shown."""
-        return super().render_str(text.translate(UNSHOWN), **how)
+        return super().render_str(text.translate(REPLACEMENTS), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -62,23 +59,23 @@ class Console(Terminal):
         """As rich, with control characters replaced; rich's own control segments, which move bars, pass
         unchanged."""
         for segment in super().render(renderable, options):
-            yield (
-                segment
-                if segment.control
-                else Segment(segment.text.translate(UNSHOWN), segment.style)
-            )
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(segment.text.translate(REPLACEMENTS), segment.style)
 
-    def print(self, *objects: Any, **how: Any) -> None:
+    def print(self, *objects: Any, **options: Any) -> None:
         """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a broken
         pipe."""
         try:
-            super().print(*objects, **how)
+            super().print(*objects, **options)
         except OSError as fault:
             if not self.stderr or isinstance(fault, BrokenPipeError):
                 raise
 
 
-out, err = Console(soft_wrap=True), Console(stderr=True, soft_wrap=True)
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
 
 
 def titled(title: str, *headings: str) -> Table:
@@ -120,28 +117,28 @@ def value_text(measure: str, value: float | None) -> str:
     return f"{value:.1f} mm" if _is_length(measure) else f"{value:.1%}"
 
 
-def measure_text(one: Measure | None) -> str:
+def measure_text(measure: Measure | None) -> str:
     """A measure, its denominator and, if it has one, its interval, as text."""
-    if one is None or one.value is None:
+    if measure is None or measure.value is None:
         return ""
-    text = f"{value_text(one.name, one.value)} of {one.denominator:,}"
-    return (
-        text
-        if one.low is None
-        else f"{text} ({value_text(one.name, one.low)} to {value_text(one.name, one.high)})"
-    )
+    name = measure.name
+    text = f"{value_text(name, measure.value)} of {measure.denominator:,}"
+    if measure.low is None:
+        return text
+    return f"{text} ({value_text(name, measure.low)} to {value_text(name, measure.high)})"
 
 
-def difference_text(one: Difference | None) -> str:
+def difference_text(difference: Difference | None) -> str:
     """A difference and its interval as text, in percentage points or millimetres."""
-    if one is None:
+    if difference is None:
         return ""
-    if one.low is None or one.high is None:
-        return one.interval
-    scale, unit = (1.0, " mm") if _is_length(one.measure) else (100.0, "")
-    return (
-        f"{one.difference * scale:+.1f} ({one.low * scale:+.1f} to {one.high * scale:+.1f}){unit}"
-    )
+    low = difference.low
+    high = difference.high
+    if low is None or high is None:
+        return difference.interval
+    scale, unit = (1.0, " mm") if _is_length(difference.measure) else (100.0, "")
+    change = difference.difference
+    return f"{change * scale:+.1f} ({low * scale:+.1f} to {high * scale:+.1f}){unit}"
 
 
 def _is_length(measure: str) -> bool:
@@ -156,17 +153,16 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
     total)."""
     pace = Pace(unit)
     if not err.is_terminal:
-        yield _tenths(what, pace)
+        yield _log_of_tenths(what, pace)
         return
-    named, rate = TextColumn(what, markup=False), TextColumn("{task.description}", markup=False)
     columns = (
         SpinnerColumn(),
-        named,
+        TextColumn(what, markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        rate,
+        TextColumn("{task.description}", markup=False),  # the rate
     )
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
@@ -201,42 +197,45 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
 
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
         done = len(training.validation_loss)
-        each = training.seconds / done
+        epoch_seconds = training.seconds / done
         losses = (
             f"loss {training.training_loss[-1]:.3f}, validation {training.validation_loss[-1]:.3f}"
         )
-        return f"{losses}, {slices_per_epoch / each:,.0f} slices/s, {each * (epochs - done):,.0f} s left"
+        seconds_left = epoch_seconds * (epochs - done)
+        rate = slices_per_epoch / epoch_seconds
+        return f"{losses}, {rate:,.0f} slices/s, {seconds_left:,.0f} s left"
 
     if not err.is_terminal:
-        yield lambda done, epochs: err.print(
-            f"epoch {len(done.validation_loss)} of {epochs}: {epoch_text(done, epochs)}"
+        yield lambda training, epochs: err.print(
+            f"epoch {len(training.validation_loss)} of {epochs}: {epoch_text(training, epochs)}"
         )
         return
-    what = TextColumn("{task.description}", markup=False)
     columns = (
         SpinnerColumn(),
         TextColumn("epochs"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        what,
+        TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("", total=None)
-        yield lambda done, epochs: progress.update(
+        yield lambda training, epochs: progress.update(
             task,
-            completed=len(done.validation_loss),
+            completed=len(training.validation_loss),
             total=epochs,
-            description=epoch_text(done, epochs),
+            description=epoch_text(training, epochs),
         )
 
 
-def _tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
+def _log_of_tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
+    """The callback (done, total) that logs a line at every tenth, and every minute as `pace` says."""
     last_tenth = -1
 
     def advance(done: int, total: int) -> None:
         nonlocal last_tenth
-        tenth, pace_text = 10 * done // max(total, 1), pace.progress_text(done, total)
+        tenth = 10 * done // max(total, 1)
+        pace_text = pace.progress_text(done, total)
         if tenth > last_tenth or pace.minute_passed():
             last_tenth = tenth
             err.print(f"{what}: {done} of {total}{pace_text and ', '}{pace_text}")

@@ -14,12 +14,12 @@ from pathlib import Path
 import nibabel
 import numpy as np
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from fovnet.acts import shards
 from fovnet.cli import app
 from fovnet.cli.options import OF_A_STEP
+from fovnet.cli.verbs import Verb
 from fovnet.config.prediction import Prediction
 from fovnet.decision.ensemble import load
 from fovnet.decision.folder import save_rule
@@ -271,11 +271,11 @@ OTHER = {
 """Of each setting of the whole two values as options; of the model two folders are made."""
 
 
-def words_of(command: str, *path: str) -> set[str]:
-    command_line = get_command(app)
-    for name in (command, *path):
-        command_line = command_line.commands[name]
-    return {parameter.name for parameter in command_line.params} - {"help"}
+def words_of(verb: str, *path: str) -> set[str]:
+    command = Verb(verb).load()
+    for name in path:
+        command = command.commands[name]
+    return {parameter.name for parameter in command.params} - {"help"}
 
 
 def test_every_option_of_predict_is_of_a_step_or_a_setting_of_the_whole() -> None:

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from fovnet.cli.predicting import _show_passed
+from fovnet.cli.predicting import show_skipped
 from fovnet.errors import VolumeError
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.source import read
@@ -62,7 +62,7 @@ def test_a_folder_of_such_files_alone_says_so_and_beside_a_volume_it_is_told(
     made.nifti(tmp_path / "body.nii.gz", made.body())
     found = find([tmp_path])
     assert found.volumes == [tmp_path / "body.nii.gz"]
-    _show_passed(found.passed)
+    show_skipped(found.passed)
     assert kind in (told := capsys.readouterr().err) and converter in told
 
 
@@ -341,7 +341,7 @@ def test_a_folder_without_a_volume_says_what_is_there(
     made.nifti(tmp_path / "in" / "body.nii.gz", made.body())
     found = find([tmp_path / "in"])
     assert found.volumes == [tmp_path / "in" / "body.nii.gz"]
-    _show_passed(found.passed)
+    show_skipped(found.passed)
     told = capsys.readouterr().err
     assert ("hidden" in told) == ("hidden" in words)
     assert "skipped" in told
@@ -361,7 +361,7 @@ def test_a_folder_without_a_volume_says_what_is_there(
 def test_what_programs_hide_is_not_told(tmp_path: Path, made, name: str, capsys) -> None:
     filled(tmp_path, {name: b"x"})
     made.nifti(tmp_path / "body.nii.gz", made.body())
-    _show_passed(find([tmp_path]).passed)
+    show_skipped(find([tmp_path]).passed)
     assert capsys.readouterr().err == ""
 
 

@@ -1,0 +1,239 @@
+"""`fovnet check`: whether a configuration is valid, and what its collections lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from fovnet.acts.opening import opened
+from fovnet.cli.options import ConfigFile
+from fovnet.cli.screen import err, out
+from fovnet.config.models import Settings
+from fovnet.decision.confidence_bar import fewest_people
+from fovnet.errors import ConfigError
+from fovnet.net.jobs.search_plan import (
+    count_fitting,
+    search_prior,
+    search_space,
+    start_configuration,
+)
+from fovnet.net.training.warm_start import warm_start_ensemble
+from fovnet.regions import DEFAULT, Vocabulary
+from fovnet.search.space import Space
+from fovnet.volume.collection.preflight import (
+    between,
+    between_labelled,
+    empty_splits,
+    gaps,
+    is_inner,
+    missing_files,
+    people,
+    unlabelled,
+    unlearned,
+)
+from fovnet.volume.collection.split import shares
+from fovnet.volume.collection.tables import (
+    Collection,
+    nearest_name,
+    read_collection,
+    refuse_shared_names,
+)
+from fovnet.words import several
+from fovnet.workflow import lesson_files, prior_files
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def check(config: ConfigFile) -> None:
+    """Check a configuration: whether it is valid, what it will do, and what its collections lack; status 3 if
+    they lack something."""
+    run = opened(config)
+    settings = run.settings
+    vocabulary = run.vocabulary
+    space = search_space(settings)
+    start_row = space.row_of(start_configuration(settings))
+    fitting = count_fitting(settings)
+    prior_sentence = _prior_in_words(settings, space)
+    folders = {name: Path(folder) for name, folder in settings.collections.items()}
+    tables = {
+        name: _tables_in(config, name, folder, vocabulary) for name, folder in folders.items()
+    }
+    collections = {name: table for name, table in tables.items() if table}
+    refuse_shared_names(collections)
+    faults = [
+        f"collection {name}: {folders[name] / 'volumes.tsv'} does not exist yet"
+        for name, table in tables.items()
+        if table is None
+    ]
+    faults += _faults_of_collections(settings, collections, vocabulary)
+    faults += _faults_of_simulated(settings, vocabulary)
+    validity = "valid, but see below" if faults else "valid"
+    exhaustive = ", all of which will be tried" if fitting <= settings.search.trials else ""
+    out.print(
+        f"{config}: {validity}.  {len(space):,} configurations, "
+        f"{fitting:,} within the limits{exhaustive}, starting at row {start_row:,}; classes "
+        f"{', '.join(vocabulary.classes)}; results in {settings.results}"
+    )
+    if warm_start := warm_start_ensemble(settings):
+        out.print(_warm_start_in_words(settings, *warm_start))
+    if prior_sentence:
+        out.print(prior_sentence)
+    for name, collection in collections.items():
+        out.print(f"collection {name}: {_counts_in_words(collection)}")
+    if settings.phantom.subjects:
+        out.print(_simulation_in_words(settings, beside_collections=bool(tables)))
+    for sentence in _label_gaps(settings, collections, vocabulary):
+        out.print(sentence)
+    _show_too_few_subjects(settings, collections)
+    for sentence in faults:
+        err.print(sentence)
+    if faults:
+        raise typer.Exit(3)
+
+
+def _faults_of_collections(
+    settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
+) -> list[str]:
+    """A sentence for each thing that the collections lack: files, people in a split, labels."""
+    faults = missing_files(collections)
+    # simulated subjects fill every split, with labels of every region
+    if collections and not settings.phantom.subjects:
+        faults += empty_splits(collections, seed=settings.seed, fractions=settings.prepare.split)
+        faults += between_labelled(collections, vocabulary)
+    return faults
+
+
+def _faults_of_simulated(settings: Settings, vocabulary: Vocabulary) -> list[str]:
+    """A sentence for each thing that the simulated people lack, if there are any: a split, a name for their
+    labels."""
+    subjects = settings.phantom.subjects
+    if not subjects:
+        return []
+    faults = []
+    if 0 in shares(subjects, fractions=settings.prepare.split):
+        faults.append(f"phantom.subjects: {subjects} leave a split empty; give at least 8")
+    if names := [name for name in DEFAULT.classes if name not in vocabulary.classes]:
+        faults.append(
+            f"phantom.subjects: simulated people are labelled {', '.join(names)} too, which "
+            f"{settings.regions} does not have; subjects: 0 leaves them out"
+        )
+    return faults
+
+
+def _label_gaps(
+    settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
+) -> Iterator[str]:
+    """A sentence on each gap in the labels: regions without any, or none in a split, and missing rows between
+    two regions, perhaps typing errors."""
+    # simulated subjects fill every split, with labels of every region
+    if collections and not settings.phantom.subjects:
+        inner_names = []
+        outer_names = []
+        for name in unlabelled(collections, vocabulary):
+            if name in between(collections, vocabulary):
+                continue
+            names = inner_names if is_inner(collections, vocabulary, name) else outer_names
+            names.append(name)
+        if outer_names:
+            yield (
+                f"no volume is labelled with {', '.join(outer_names)}: it is never learned and never predicted"
+            )
+        if inner_names:
+            yield (
+                f"no volume is labelled with {', '.join(inner_names)}: it is never learned, but still predicted, "
+                "for about one slice, in a volume that shows the regions below and above it"
+            )
+        yield from unlearned(
+            collections, vocabulary, seed=settings.seed, fractions=settings.prepare.split
+        )
+    if label_gaps := gaps(collections, vocabulary):
+        volume_id, below, above, first, last = label_gaps[0]
+        yield (
+            f"{several(len(label_gaps), 'stretch', 'stretches')} without a row between two regions, the first "
+            f"{first:g} to {last:g} in {volume_id}, between {below} and {above}: these count as none, which "
+            "is never decided between regions; is a row missing?"
+        )
+
+
+def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collection]) -> None:
+    """Prints a warning if the validation split has too few subjects to guarantee the stated error at all."""
+    fractions = settings.prepare.split
+    stated_error = settings.decision.stated_error
+    subjects = people(collections, seed=settings.seed, fractions=fractions)["validation"]
+    if settings.phantom.subjects:
+        subjects += shares(settings.phantom.subjects, fractions=fractions)[1]
+    needed = fewest_people(stated_error, settings.decision.at_risk)
+    if 0 < subjects < needed:
+        out.print(
+            f"{several(subjects, 'validation subject')}: too few to promise that at most {stated_error:.3g} "
+            f"of the slices are wrong in sure answers ({needed} are needed); the bar will only keep the error "
+            "on these subjects within that"
+        )
+
+
+def _warm_start_in_words(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
+    """A sentence on the ensemble whose networks are trained further, with both slice spacings if they
+    differ."""
+    trained_mm = facts["prepare"]["target_spacing_mm"]
+    configured_mm = settings.prepare.target_spacing_mm
+    sentence = f"{len(facts['members'])} networks of {folder} are trained further"
+    if trained_mm == configured_mm:
+        return sentence
+    return (
+        f"{sentence}; they know slices {trained_mm:g} mm apart, here {configured_mm:g} mm: "
+        f"prepare.target_spacing_mm: {trained_mm:g} matches their training"
+    )
+
+
+def _prior_in_words(settings: Settings, space: Space) -> str:
+    """A sentence on the earlier searches that this one begins with; empty without.  Raises ConfigError as
+    `prior_files` and `lesson_files`, SearchError as `read_prior`."""
+    files = prior_files(settings)
+    lessons = lesson_files(settings)
+    prior = search_prior(settings, space) if files and Path(files[0]).exists() else None
+    if prior is not None:
+        sources = ", ".join(
+            f"{source.name} ({several(source.scored, 'configuration')})" for source in prior.sources
+        )
+        return f"the search begins with a prior from earlier searches, {files[0]}: {sources}"
+    if lessons:
+        searches = ", ".join(settings.search.learn_from)
+        return f"search.learn_from: `fovnet search learn` will learn from {searches}"
+    return ""
+
+
+def _tables_in(config: Path, name: str, folder: Path, vocabulary: Vocabulary) -> Collection | None:
+    """A collection's tables; None if there are none yet.  Raises CollectionError with every fault in them,
+    ConfigError for a folder that does not exist."""
+    if not folder.exists():
+        remedy = nearest_name(folder, folder=True)
+        remedy = remedy or f"name the folder of your collection in {config}"
+        raise ConfigError(
+            "collection-missing",
+            f"{config}: collections.{name}: {folder}: no such folder; {remedy}",
+        )
+    if folder.is_dir() and not (folder / "volumes.tsv").exists():
+        return None
+    return read_collection(folder, vocabulary)
+
+
+def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str:
+    """How many subjects a run simulates; beside collections also that it trains on both, and the setting
+    that prevents this."""
+    subjects = several(settings.phantom.subjects, "simulated subject")
+    sentence = f"phantom: {subjects}, {settings.phantom.volumes_per_subject} volumes each"
+    if not beside_collections:
+        return sentence
+    return f"{sentence}, which are trained on together with the collections; phantom.subjects: 0 leaves them out"
+
+
+def _counts_in_words(collection: Collection) -> str:
+    subjects = {row.subject_id for row in collection.volumes}
+    return (
+        f"{several(len(collection.volumes), 'volume')} of {several(len(subjects), 'subject')}, "
+        f"{len(collection.regions):,} labelled"
+    )

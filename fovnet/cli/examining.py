@@ -1,0 +1,193 @@
+"""`fovnet examine`: the answers of `predict` beside the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fovnet.cli.options import FolderOut, Given, GivenBy
+from fovnet.cli.screen import measure_text, out, show_table, titled
+from fovnet.config.regions import vocabulary
+from fovnet.errors import ConfigError
+from fovnet.evaluate.answers import (
+    Matching,
+    cases_of_answers,
+    refuse_other_regions,
+    volume_outcomes,
+)
+from fovnet.evaluate.cases import Case
+from fovnet.evaluate.evaluation import Evaluation, evaluate
+from fovnet.evaluate.matching import CONTENT, NAME, PATH_END
+from fovnet.evaluate.writing import write_evaluation
+from fovnet.regions import Vocabulary
+from fovnet.volume.collection.tables import read_collection
+from fovnet.words import several
+
+verbs = typer.Typer()
+
+EXAMINED = (
+    ("slice_error", "raw"),
+    ("slice_error", "decided"),
+    ("slice_error_not_dark", "decided"),
+    ("balanced_accuracy", "decided"),
+    ("presence_f1_weighted", "decided"),
+    ("exact_set", "decided"),
+    ("border_abs_median_mm", "decided"),
+    ("border_within_10_mm", "decided"),
+    ("border_interval_holds", "decided"),
+    ("statements_decided", ""),
+    ("statements_wrong", ""),
+    ("yes_wrong", ""),
+    ("no_wrong", ""),
+    ("surely_found", ""),
+)
+"""The measures that `examine` prints, those of statements where answers are given region by region; the
+tables have all."""
+
+MEASURES = (
+    "Volumes are matched by path, else by the content of their files, else by the end of their paths, else "
+    "by a volume_id that is not one of several (T1, T1-2); all but the first are named.\n\n"
+    "Measures: slice_error is the share of slices given a "
+    "wrong region, raw by the networks alone, decided in the answer; a slice with a spine is judged by the "
+    "spine alone; "
+    "slice_error_any_label also counts false labels beside a spine; slice_error_not_dark leaves out slices "
+    "without signal. "
+    "presence_f1_weighted is the F1 of "
+    "naming the regions of a volume, weighted by how many volumes show each; exact_set the share of volumes "
+    "with exactly the right "
+    "regions. far_confusion_slices and far_confusion_volumes count those given a region not adjacent to the "
+    "true one.\n\n"
+    "If labels name only the spine, the regions it crosses do not count as errors.\n\n"
+    "For answers by region: statements_decided is the share that are yes or no, statements_wrong the share "
+    "of these that are wrong, yes_wrong and no_wrong the same for each kind, and surely_found the share of "
+    "the regions shown that have a yes."
+)
+"""What the help of `examine` ends with."""
+
+OTHERWISE = {
+    CONTENT: "matched by content, a copy of the labelled file at another path",
+    PATH_END: "matched by the end of the path, as in an archive that was moved; the files were not compared",
+    NAME: "matched by name alone, answered from another file than the labelled one, perhaps another "
+    "person's; look whether they belong together",
+}
+
+
+@verbs.command(epilog=MEASURES)
+def examine(
+    answers: Annotated[Path, Given(help="A folder that `predict --out` wrote.")],
+    truth: Annotated[
+        Path, GivenBy(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")
+    ],
+    out_folder: Annotated[
+        Path,
+        FolderOut(
+            "--out", help="Where evaluation.json, rates.tsv, volumes.tsv, borders.tsv are written."
+        ),
+    ],
+    regions: Annotated[
+        str, typer.Option(help="The regions the ensemble knows: default, or a YAML file.")
+    ] = "default",
+    bootstrap: Annotated[
+        int, typer.Option(min=100, help="Bootstrap resamples of the subjects.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Compare the answers of `predict` with a labelled collection; status 3 if labelled volumes have no
+    answer."""
+    _refuse_in_inputs(out_folder, truth, answers)
+    region_vocabulary = vocabulary(regions)
+    refuse_other_regions(answers, region_vocabulary)
+    matching = Matching.of(answers, read_collection(truth, region_vocabulary))
+    cases, unanswered, unlabelled = cases_of_answers(matching, region_vocabulary)
+    evaluation = evaluate(cases, region_vocabulary, bootstrap=bootstrap, seed=seed)
+    # written before anything is printed, since a closed pipe ends the command
+    paths = write_evaluation(
+        out_folder, evaluation, settings={"regions": regions, "bootstrap": bootstrap}
+    )
+    _show_unmatched(unanswered, unlabelled)
+    _show_matched_otherwise(matching)
+    _show_volumes(cases, region_vocabulary)
+    _show_rates(evaluation)
+    out.print("  ".join(map(str, paths)))
+    if unanswered:
+        raise typer.Exit(3)
+
+
+def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
+    """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be written
+    among the answers."""
+    labels = truth.parent if truth.suffix == ".tsv" else truth
+    for what, folder in (("labels", labels), ("answers", answers)):
+        if out_folder.resolve() == folder.resolve():
+            raise ConfigError(
+                "out-in-inputs",
+                f"--out {out_folder}: holds the {what}, which would be overwritten or mixed up; give "
+                "another folder",
+            )
+
+
+def _show_unmatched(unanswered: Sequence[str], unlabelled: Sequence[str]) -> None:
+    """Prints labelled volumes without an answer, and answers without a labelled volume."""
+    if unanswered:
+        volumes = several(len(unanswered), "labelled volume")
+        out.print(
+            f"{volumes} without an answer (set aside, not given, or only one of the same name on another "
+            f"file): {', '.join(unanswered)}"
+        )
+    if unlabelled:
+        answers = several(len(unlabelled), "answer")
+        out.print(f"{answers} for no labelled volume: {', '.join(unlabelled)}")
+
+
+def _show_matched_otherwise(matching: Matching) -> None:
+    """Prints the volumes that are not matched by path: those by content by name, others with both paths."""
+    for kind, sentence in OTHERWISE.items():
+        matches = [match for match in matching.matches if match.by == kind]
+        if not matches:
+            continue
+        if kind == CONTENT:
+            names = ", ".join(match.volume_id for match in matches)
+        else:
+            names = "; ".join(match.paths for match in matches)
+        out.print(f"{several(len(matches), 'volume')} {sentence}: {names}")
+
+
+def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
+    """Prints a row for each volume: what it shows, what was predicted, how many slices are right."""
+    table = titled(
+        f"{len(cases)} labelled volumes; slices as predict cuts them, not every one",
+        "volume",
+        "status",
+        "truth",
+        "predicted",
+        "slices right",
+        "wrong, but empty",
+    )
+    for row in volume_outcomes(cases, region_vocabulary):
+        table.add_row(
+            row["volume_id"],
+            row["status"],
+            row["truth"],
+            row["predicted"],
+            f"{row['right']}/{row['slices']}" if row["slices"] else "",
+            str(row["wrong_empty"] or ""),
+        )
+    show_table(table)
+
+
+def _show_rates(evaluation: Evaluation) -> None:
+    """Prints the measures in EXAMINED, of all volumes and of those answered without a doubt."""
+    table = titled("with 95 % intervals over subjects", "measure", "all read", "without a doubt")
+    for name, stage in EXAMINED:
+        region = "regions" if name.startswith("border") else ""
+        measures = [
+            group.find(name, stage, region) if group else None
+            for group in (evaluation.everything, evaluation.answered)
+        ]
+        if stage or measures[0] is not None:
+            words = " ".join(filter(None, [name.replace("_", " "), stage]))
+            table.add_row(words, *map(measure_text, measures))
+    show_table(table)

@@ -1,0 +1,235 @@
+"""What networks cost before any is trained: the prediction, and the measurement of the device behind it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fovnet.acts.opening import opened
+from fovnet.cli.options import ConfigFile, GivenBy, file_out
+from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.config.models import Settings
+from fovnet.config.regions import vocabulary
+from fovnet.maths.intervals import wilson_interval
+from fovnet.net.cost.calibration import (
+    LARGEST_BYTES,
+    Calibration,
+    candidates,
+    read_calibration,
+    with_trials,
+    write_calibration,
+)
+from fovnet.net.cost.calibration import calibrate as measured_calibration
+from fovnet.net.cost.columns import Columns, columns_of_space
+from fovnet.net.cost.prices import Prices, is_table, quantiles, search_seconds, table
+from fovnet.net.jobs.run import journal_of_same_training
+from fovnet.net.jobs.search_plan import (
+    probing_bench,
+    search_prices,
+    search_space,
+    start_configuration,
+    timings_of_same_training,
+)
+from fovnet.records import header_of, write_tsv
+from fovnet.report.content.wording import duration
+from fovnet.results import Results
+
+verbs = typer.Typer()
+SIDE = 128  # of the slices, in pixels
+
+
+def _is_of_prices(path: Path) -> bool:
+    return is_table(header_of(path))
+
+
+@verbs.command()
+def cost(
+    config: ConfigFile,
+    out_file: Annotated[
+        Path | None,
+        file_out(_is_of_prices, "A TSV file: weights, operations, memory, seconds of every row."),
+    ] = None,
+) -> None:
+    """Predict the cost of every configuration of the space before any is trained: weights, operations,
+    memory, seconds."""
+    settings = opened(config).settings
+    prices = search_prices(settings)
+    if out_file is not None:
+        write_tsv(out_file, *table(prices))
+    _show_limits(prices, settings)
+    prices.refuse_where_nothing_fits()
+    _show_quantiles(prices)
+    _show_start(prices, settings)
+    trials = settings.search.trials
+    workers = settings.search.workers
+    out.print(
+        f"{trials} trials, {workers} at a time: about {duration(search_seconds(prices, trials, workers))}, "
+        "if they are a fair sample of those that fit."
+    )
+    if out_file is not None:
+        out.print(f"{out_file}")
+
+
+def _show_limits(prices: Prices, settings: Settings) -> None:
+    """Prints how many configurations are within each limit, and within all."""
+    limit_gb = settings.search.memory_limit_gb
+    limit_s = settings.search.seconds_limit
+    counts = [f"{prices.small.sum():,} need no more than {limit_gb:g} GB"]
+    if limit_s is not None:
+        counts.append(f"{prices.short.sum():,} take no longer than {duration(limit_s)}")
+    out.print(
+        f"{len(prices.space):,} configurations: {', '.join(counts)}; {prices.fits.sum():,} fit."
+    )
+
+
+def _show_quantiles(prices: Prices) -> None:
+    """Prints the quantiles of each cost, of the configurations that fit."""
+    rows = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
+    for name, values in quantiles(prices).items():
+        rows.add_row(name, *map(_number_text, values))
+    show_table(rows)
+
+
+def _number_text(value: float) -> str:
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _show_start(prices: Prices, settings: Settings) -> None:
+    """Prints the costs of the configuration that a search begins with."""
+    row = prices.space.row_of(start_configuration(settings))
+    figures = (
+        f"{prices.cost.weights[row]:,.0f} weights, {prices.cost.forward_flop[row] / 1e6:,.0f} million "
+        f"operations per slice, {prices.memory[row] / 1e6:,.0f} MB, "
+        f"{duration(float(prices.seconds[row]))}"
+    )
+    verdict = "" if prices.fits[row] else "; it does not fit"
+    out.print(f"The start, row {row:,}: {figures}{verdict}.")
+
+
+@verbs.command()
+def calibrate(
+    config: ConfigFile,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure again, even if there is a calibration.")
+    ] = False,
+    trials_of: Annotated[
+        Path | None,
+        GivenBy(
+            "--from",
+            help="A results folder whose finished trials, with the same training, are used in the fit.",
+        ),
+    ] = None,
+    check: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Train this many other networks briefly, and compare with the predictions."
+        ),
+    ] = 0,
+    side: Annotated[
+        int,
+        typer.Option(min=1, help="Side of the slices in pixels; 32 if only for `bench table`."),
+    ] = SIDE,
+) -> None:
+    """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
+    existing one is kept."""
+    settings = opened(config).settings
+    path = Results(Path(settings.results)).calibration
+    if trials_of is not None:
+        # raises, before a minute of measuring, if there is no such search
+        journal_of_same_training(settings, trials_of)
+    provenance: dict[str, Any] = {"settings": settings.training.model_dump(), "seed": settings.seed}
+    if again or not path.exists():
+        write_calibration(path, _calibration(settings, side), **provenance)
+    elif trials_of is None:
+        out.print(
+            "existing calibration kept, because its predictions order the clock of a search; --again "
+            "measures again"
+        )
+    if settings.search.speed != "measure":
+        out.print(
+            "the search uses the numbers given in search.speed; set `speed: measure` to use these "
+            "measurements"
+        )
+    calibration = read_calibration(path)
+    if trials_of is not None:
+        timings = timings_of_same_training(settings, trials_of, calibration.name)
+        calibration = with_trials(calibration, timings)
+        write_calibration(path, calibration, **provenance)
+    out.print(f"{_calibration_in_words(calibration)}: {path}")
+    if check:
+        _check_predictions(settings, calibration, check, path.with_name("calibration-check.tsv"))
+
+
+def _calibration_in_words(calibration: Calibration) -> str:
+    """The device's numbers, and how well they fit what was measured."""
+    numbers = ", ".join(
+        f"{name.replace('_', ' ')} {value:.4g}"
+        for name, value in asdict(calibration.device).items()
+    )
+    within = (abs(calibration.misfits - 1) <= 0.25).sum()
+    return (
+        f"{calibration.name}: {numbers}; {len(calibration.probes)} networks and {calibration.trials} trials "
+        f"fitted, {within} of the networks within 25 %"
+    )
+
+
+def _candidates(settings: Settings, side: int) -> Columns:
+    """The networks of the configured space that may be timed."""
+    columns = columns_of_space(
+        search_space(settings),
+        classes=len(vocabulary(settings.regions).classes),
+        head=settings.training.head,
+        inputs=settings.training.inputs,
+        side=side,
+    )
+    return candidates(columns)
+
+
+def _calibration(settings: Settings, side: int) -> Calibration:
+    """The calibration of the device, from short trainings of networks of the configured space."""
+    from fovnet.net.training.train import device_name  # imports torch
+
+    networks = _candidates(settings, side)
+    bench = probing_bench(settings, side)
+    with progress_bar("timing") as advance:
+        return measured_calibration(
+            networks,
+            bench.probe,
+            device_name(bench.device),
+            now=bench.now,
+            progress=advance,
+            largest_bytes=min(LARGEST_BYTES, settings.search.memory_limit_gb * 1e9),
+        )
+
+
+def _check_predictions(
+    settings: Settings, calibration: Calibration, count: int, path: Path
+) -> None:
+    """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
+    of all."""
+    from fovnet.net.cost.calibration_check import WITHIN, HeldOut, held_out, measured
+
+    networks = held_out(_candidates(settings, SIDE), calibration, count, settings.seed)
+    bench = probing_bench(settings)
+    comparisons: list[HeldOut] = []
+    with progress_bar("checking") as advance:
+        for comparison in measured(networks, calibration, bench, bench.peak_bytes):
+            comparisons.append(comparison)
+            # after each: one takes minutes
+            write_tsv(path, list(HeldOut.__dataclass_fields__), map(vars, comparisons))
+            advance(len(comparisons), len(networks))
+    for quantity, tolerance in WITHIN.items():
+        verdicts = [comparison.is_within(quantity) for comparison in comparisons]
+        is_within = [verdict for verdict in verdicts if verdict is not None]
+        if not is_within:
+            out.print(f"{quantity}: cannot be measured here")
+            continue
+        low, high = wilson_interval(sum(is_within), len(is_within))
+        out.print(
+            f"{quantity}: {sum(is_within)}/{len(is_within)} within {tolerance:.0%} of the measurement "
+            f"({low:.0%}-{high:.0%})"
+        )
+    out.print(f"{path}")

@@ -1,0 +1,99 @@
+"""`fovnet train`: a single network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fovnet.acts.opening import opened
+from fovnet.cli.options import ConfigFile, FolderOut
+from fovnet.cli.screen import epoch_bar, err, out
+from fovnet.drawing.canvas import save_png
+from fovnet.net.jobs.run import pack_to_train_on
+from fovnet.net.jobs.search_plan import SearchPlan, changed_start
+from fovnet.net.jobs.single_training import SingleTraining
+from fovnet.report.content.wording import settings as settings_in_words
+from fovnet.report.figures.learning import learning_figure
+from fovnet.search.trial import Outcome
+from fovnet.words import several
+
+verbs = typer.Typer()
+
+
+@verbs.command()
+def train(
+    config: ConfigFile,
+    out_folder: Annotated[
+        Path, FolderOut("--out", help="Where the network, trial.json and curve.png are written.")
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="axis=level, may be repeated; default: search.start."),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Else training.epochs.")] = None,
+    training_seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            min=0,
+            max=2**64 - 1,
+            help="Seed of the training; a trial's own seed repeats that trial.",
+        ),
+    ] = None,
+) -> None:
+    """Train one configuration; status 3 if it does not complete. If killed, the same command resumes."""
+    from fovnet.net.training.train import choose_device  # imports torch
+
+    settings = opened(config).settings
+    configuration = changed_start(settings, changes or [])
+    choose_device(settings.training.device)
+    pack = pack_to_train_on(settings, config)
+    training = SearchPlan(settings, pack).single(configuration, out_folder, epochs, training_seed)
+    replaced = training.replaces()
+    if replaced is not None:
+        err.print(
+            f"{out_folder}: replaces the network of another training ({settings_in_words(replaced)})"
+        )
+    if training.recorded() is None:
+        epochs_in_words = several(training.job.recipe.epochs, "epoch")
+        slices = several(settings.training.slices_per_epoch, "slice")
+        scored_slices = several(len(training.scored_on), "slice")
+        err.print(
+            f"{settings_in_words(configuration)}: {epochs_in_words} of {slices}, validated on {scored_slices}"
+        )
+    with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
+        outcome = training.outcome(show_epoch)
+    _draw_training(training, outcome)
+    _show_outcome(outcome)
+    files = sorted(path for path in out_folder.iterdir() if path.is_file())
+    out.print(f"{out_folder}: {', '.join(path.name for path in files)}")
+    if outcome.status != "completed":
+        raise typer.Exit(3)
+
+
+def _show_outcome(outcome: Outcome) -> None:
+    """Prints how a training ended."""
+    sentence = f"{outcome.status} after {several(len(outcome.validation_loss), 'epoch')}"
+    if outcome.score is not None:
+        sentence += f", validation loss {outcome.score:.4f} at best"
+    if outcome.message:
+        sentence += f": {outcome.message}"
+    out.print(sentence)
+
+
+def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
+    """Writes curve.png beside the record of the training."""
+    ending = (
+        f"{outcome.status.replace('_', ' ')} after {len(outcome.validation_loss)} epochs, "
+        f"{outcome.seconds:.0f} s on {outcome.device}"
+    )
+    figure = learning_figure(
+        outcome.training_loss,
+        outcome.validation_loss,
+        training.guess,
+        settings_in_words(training.configuration),
+        ending,
+    )
+    save_png(figure, training.folder / "curve.png")

@@ -1,0 +1,58 @@
+"""The verbs of the command line are listed from one table, and imported one by one."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from typer.main import get_group
+from typer.testing import CliRunner
+
+from fovnet import cli
+from fovnet.cli import app
+from fovnet.cli.verbs import VERBS, Verb
+
+MODULES = sorted({module for module, _ in VERBS.values()})
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_is_listed_with_the_first_paragraph_of_its_help(name: str) -> None:
+    _, first_paragraph = VERBS[name]
+    assert inspect.cleandoc(Verb(name).load().help).split("\n\n")[0] == first_paragraph
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_verbs_of_a_module_are_those_listed_for_it(module: str) -> None:
+    verbs = get_group(import_module(f"fovnet.cli.{module}").verbs)
+    assert verbs.commands.keys() == {name for name, (stem, _) in VERBS.items() if stem == module}
+
+
+def test_no_module_with_verbs_is_forgotten() -> None:
+    """Those of `bench` are in its own group."""
+    files = Path(cli.__file__).parent.glob("*.py")
+    with_verbs = {path.stem for path in files if "\nverbs = typer.Typer(" in path.read_text()}
+    assert {stem for stem in with_verbs if not stem.startswith("bench_")} == set(MODULES)
+
+
+def test_the_list_of_verbs_imports_none_of_them() -> None:
+    """Nor the acts, the settings or numpy's larger relatives: `fovnet --help` takes half a second less."""
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom fovnet.cli import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "print(*sys.modules)"
+    )
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=900
+    )
+    modules = set(completed.stdout.split())
+    assert not modules & {f"fovnet.cli.{module}" for module in MODULES}
+    assert not modules & {"fovnet.acts", "fovnet.net", "scipy", "nibabel", "pydantic"}
+
+
+def test_a_mistyped_verb_is_told_with_the_nearest() -> None:
+    answer = CliRunner().invoke(app, ["serach"])
+    assert answer.exit_code == 2 and "Did you mean 'search'" in answer.output
