@@ -17,7 +17,7 @@ from fovnet.errors import ConfigError, FovnetError, SearchError
 from fovnet.net.jobs.search_plan import search_prior, search_space
 from fovnet.own_files import is_our_prior
 from fovnet.search.prior import read_prior
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.trial import Outcome
 
@@ -67,10 +67,10 @@ def journal(folder: Path, trials: int = 9, slope: float = 1.0) -> str:
         )
         return future
 
-    go_on(
+    run_search(
         Search(space, "random", 1, 1, 0, 3, every, every > 0),
         trials=trials,
-        journal=folder,
+        folder=folder,
         submit=submit,
     )
     return str(folder)

@@ -27,7 +27,7 @@ from fovnet.net.jobs.search_plan import SearchPlan
 from fovnet.net.jobs.training_data import row_frequencies, training_fingerprint
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
-from fovnet.search.run import Progress, go_on
+from fovnet.search.run import Progress, run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Trial
@@ -63,7 +63,7 @@ class Recording:
 
     def train(self, progress: Progress | None = None) -> list[Trial]:
         """The trials of all rows, by slot, `search.workers` at a time; killed, the same call goes
-        on.  Raises SearchError as `go_on`."""
+        on.  Raises SearchError as `run_search`."""
         from fovnet.net.jobs.trials import forget_recorded
         from fovnet.net.jobs.workers import TrainingPool
 
@@ -75,10 +75,10 @@ class Recording:
         self.journal.mkdir(parents=True, exist_ok=True)
         self.plan.data.write(self.journal)
         with TrainingPool(self._job(), self.plan.settings.search.workers) as pool:
-            return go_on(
+            return run_search(
                 self.search,
                 trials=self.count,
-                journal=self.journal,
+                folder=self.journal,
                 submit=pool.submit,
                 progress=advance,
             )

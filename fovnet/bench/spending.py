@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from fovnet.search.methods import METHODS
-from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend, best_of
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, Spend, best_of
 from fovnet.search.spend.schedule import Kind, Schedule
 from fovnet.search.spend.spends import SPENDS
 
@@ -55,12 +55,14 @@ def one_epoch(budget: int) -> Spend:
     these n, the best first; None once they are trained.  The schedule must have the rungs 1 and
     R."""
 
-    def spend(book: Book) -> Move | None:
-        sample = book.rungs.get((0, 0), ())
-        if book.free and len(sample) < budget / 2:
+    def spend(ledger: Ledger) -> Move | None:
+        sample = ledger.rungs.get((0, 0), ())
+        if ledger.any_free and len(sample) < budget / 2:
             return Begin(0, 0)
-        few = (budget - len(sample)) // (book.schedule.epochs - 1)
-        best = [entry for entry in best_of(sample)[:few] if entry.slot not in book.gone_on]
-        return GoOn(best[0].slot, 0, book.schedule.last) if best else None
+        few = (budget - len(sample)) // (ledger.schedule.epochs - 1)
+        best = [
+            entry for entry in best_of(sample)[:few] if entry.slot not in ledger.continued_slots
+        ]
+        return GoOn(best[0].slot, 0, ledger.schedule.last) if best else None
 
     return spend

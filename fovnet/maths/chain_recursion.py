@@ -62,31 +62,35 @@ class Runs(Protocol):
     """The runs of a model, reduced by `add` over one of their ends.  Arrays are (s + 1,), over edges; -inf
     where no run ends or begins."""
 
-    def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """The runs of rung r that end at each edge, over all b: (last, onward), given the log-weights of the
+    def sum_to_ends(
+        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
+    ) -> tuple[Floats, Floats]:
+        """The runs of a rung that end at each edge, over all b: (last, onward), given the log-weights of the
         paths up to b."""
 
-    def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """The runs of rung r that begin at each edge, over all e: (first, inner), given the log-weights of
+    def sum_from_begins(
+        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+    ) -> tuple[Floats, Floats]:
+        """The runs of a rung that begin at each edge, over all e: (first, inner), given the log-weights of
         the paths from e on."""
 
-    def onto(
-        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    def runs_to(
+        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
     ) -> tuple[Floats, Floats]:
-        """(e,) the runs of rung r from every b < e to e, not reduced: (first, inner) log-weights.  `onward`:
+        """(e,) the runs of a rung from every b < e to e, not reduced: (first, inner) log-weights.  `onward`:
         another rung follows."""
 
 
-class Weighed(Runs, Protocol):
+class WeighedRuns(Runs, Protocol):
     """Runs whose weights are also available one by one."""
 
-    def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
-        """(m,) log-weights of the runs of rung r from b[i] to e[i] > b[i]: one at an end of the path, and an
+    def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+        """(m,) log-weights of the runs of a rung from b[i] to e[i] > b[i]: one at an end of the path, and an
         inner one that leads onward."""
 
 
 @dataclass(frozen=True)
-class Ahead:
+class ForwardPass:
     """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below at an
     edge, or end with it there.
 
@@ -120,88 +124,121 @@ class Crossings:
 
     def posterior(self) -> Floats:
         """Probability (s, n + 1) of each rung, and last of no rung, at each slice."""
-        begins, borders, ends = np.exp(self.begins), np.exp(self.borders), np.exp(self.ends)
-        change = begins - ends
+        borders = np.exp(self.borders)
+        # of the probability of a rung, from one slice to the next
+        change = np.exp(self.begins) - np.exp(self.ends)
         change[1:] += borders
         change[:-1] -= borders
-        on = np.clip(np.cumsum(change, axis=1)[:, :-1].T, 0.0, 1.0)
-        return np.column_stack([on, np.clip(1.0 - on.sum(axis=1), 0.0, 1.0)])
+        on_rung = np.clip(np.cumsum(change, axis=1)[:, :-1].T, 0.0, 1.0)
+        return np.column_stack([on_rung, np.clip(1.0 - on_rung.sum(axis=1), 0.0, 1.0)])
 
 
-def ahead(runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None) -> Ahead:
+def forward_pass(
+    runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None
+) -> ForwardPass:
     """The forward pass, from feet to head; `between` restricts it to paths with this first and last rung."""
     lowest, highest = between or (0, evidence.rungs - 1)
-    nothing = np.full(len(evidence.below), -np.inf)
-    inner, lasts = [nothing] * (lowest + 1), [nothing] * lowest
+    no_path = np.full(len(evidence.below), -np.inf)
+    inner = [no_path] * (lowest + 1)
+    lasts = [no_path] * lowest
     total = evidence.below[-1] if between is None else -np.inf
-    for r in range(lowest, highest + 1):
-        first = evidence.below if between is None or r == lowest else nothing
-        last, onward = runs.ahead(r, first, inner[r], add)
+    for rung in range(lowest, highest + 1):
+        first = evidence.below if between is None or rung == lowest else no_path
+        last, onward = runs.sum_to_ends(rung, first, inner[rung], add)
         lasts.append(last)
         inner.append(onward - evidence.toll)
-        if between is None or r == highest:
-            total = add(total, gathered(last + evidence.above, add))
-    return Ahead(np.array(inner[:-1]), np.array(lasts), float(total))
+        if between is None or rung == highest:
+            total = add(total, reduce_by(add, last + evidence.above))
+    return ForwardPass(np.array(inner[:-1]), np.array(lasts), float(total))
 
 
 def crossings(runs: Runs, evidence: Evidence, add: np.ufunc) -> Crossings:
     """Forward and backward pass: where paths begin, step up and end."""
-    up = ahead(runs, evidence, add)
-    n, nothing = evidence.rungs, np.full(len(evidence.below), -np.inf)
+    forward = forward_pass(runs, evidence, add)
+    n = evidence.rungs
+    no_path = np.full(len(evidence.below), -np.inf)
     begins: list[Floats] = []
     borders: list[Floats] = []
-    onward = [nothing]
-    for r in range(n - 1, -1, -1):
-        first, inner = runs.back(r, evidence.above, onward[0], add)
-        begins.insert(0, evidence.below + first - up.total)
-        if r:
-            borders.insert(0, up.inner[r] + inner - up.total)
+    onward = [no_path]
+    for rung in range(n - 1, -1, -1):
+        first, inner = runs.sum_from_begins(rung, evidence.above, onward[0], add)
+        begins.insert(0, evidence.below + first - forward.total)
+        if rung:
+            borders.insert(0, forward.inner[rung] + inner - forward.total)
         onward.insert(0, inner - evidence.toll)
     return Crossings(
-        np.array(begins),
-        np.array(borders).reshape(n - 1, len(nothing)),
-        up.last + evidence.above - up.total,
-        float(evidence.below[-1] - up.total),
-        up.total,
-        up.inner,
-        np.array(onward[1:]),
+        begins=np.array(begins),
+        borders=np.array(borders).reshape(n - 1, len(no_path)),
+        ends=forward.last + evidence.above - forward.total,
+        never=float(evidence.below[-1] - forward.total),
+        total=forward.total,
+        inner=forward.inner,
+        onward=np.array(onward[1:]),
     )
 
 
 def presence(
-    runs: Weighed, evidence: Evidence, crossed: Crossings, seen_mm: Floats, least_mm: float
+    run_weights: WeighedRuns,
+    cumulative_evidence: Evidence,
+    log_crossings: Crossings,
+    counted_mm_below_edge: Floats,
+    least_run_mm: float,
 ) -> Floats:
-    """Probability (n,) that a path is on each rung along least_mm or more.
+    """Probability (n,) that a path is on each rung along least_run_mm or more.
 
-    crossed  of the same runs, with np.logaddexp
-    seen_mm  (s + 1, n) how much of each rung's slices counts, below every edge; it never falls
-    The runs that are too short are few, as a slice is rarely much thinner than least_mm: their probability is
-    taken from that of all runs, one length in slices after the other.
+    log_crossings          of the same runs, with np.logaddexp
+    counted_mm_below_edge  (s + 1, n) how much of each rung's s slices counts below each of the s + 1 edges;
+                           it never falls
+    The runs that are too short are few, as a slice is rarely much thinner than least_run_mm: their
+    probability is taken from that of all runs, one length in slices after the other.
     """
-    entered = np.exp(crossed.begins).sum(axis=1)
-    entered[1:] += np.exp(crossed.borders).sum(axis=1)
-    short = [
-        _short(runs, evidence, crossed, r, seen_mm[:, r], least_mm) for r in range(len(entered))
+    entry_probability = np.exp(log_crossings.begins).sum(axis=1)
+    entry_probability[1:] += np.exp(log_crossings.borders).sum(axis=1)
+    too_short_probability = [
+        _too_short_probability(
+            run_weights,
+            cumulative_evidence,
+            log_crossings,
+            rung,
+            counted_mm_below_edge[:, rung],
+            least_run_mm,
+        )
+        for rung in range(len(entry_probability))
     ]
-    return np.asarray(np.clip(entered - short, 0.0, 1.0))
+    return np.asarray(np.clip(entry_probability - too_short_probability, 0.0, 1.0))
 
 
-def _short(
-    runs: Weighed, evidence: Evidence, crossed: Crossings, r: int, seen_mm: Floats, least_mm: float
+def _too_short_probability(
+    run_weights: WeighedRuns,
+    cumulative_evidence: Evidence,
+    log_crossings: Crossings,
+    rung: int,
+    counted_mm_below_edge: Floats,
+    least_run_mm: float,
 ) -> float:
-    """Probability that a path is on rung r, along less than least_mm."""
-    total, edges = 0.0, len(seen_mm)
-    for slices in range(1, edges):
-        b = np.flatnonzero(seen_mm[slices:] - seen_mm[:-slices] < least_mm - ROUNDING_MM)
+    """Probability that a path is on a rung along less than least_run_mm; counted_mm_below_edge (s + 1,)."""
+    probability = 0.0
+    for slices in range(1, len(counted_mm_below_edge)):
+        run_mm = counted_mm_below_edge[slices:] - counted_mm_below_edge[:-slices]
+        b = np.flatnonzero(run_mm < least_run_mm - ROUNDING_MM)
         if not len(b):
             break
         e = b + slices
-        cut, whole = runs.kinds(r, b, e)
-        first, inner = evidence.below[b], crossed.inner[r, b]
-        last, onward = evidence.above[e], crossed.onward[r, e]
-        outer = [first + cut + last, first + cut + onward, inner + cut + last]
-        total += float(np.exp(np.stack([*outer, inner + whole + onward]) - crossed.total).sum())
-    return total
+        cut, whole = run_weights.weights(rung, b, e)
+        first = cumulative_evidence.below[b]
+        inner = log_crossings.inner[rung, b]
+        last = cumulative_evidence.above[e]
+        onward = log_crossings.onward[rung, e]
+        log_weights = np.stack(
+            [
+                first + cut + last,
+                first + cut + onward,
+                inner + cut + last,
+                inner + whole + onward,
+            ]
+        )
+        probability += float(np.exp(log_weights - log_crossings.total).sum())
+    return probability
 
 
 def best(
@@ -212,27 +249,31 @@ def best(
 
     between  only paths with this first and last rung; -inf and no rung if there are too few slices for them
     """
-    up = ahead(runs, evidence, np.maximum, between)
+    forward = forward_pass(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)
-    ending = up.last + evidence.above
+    ends = forward.last + evidence.above
+    on_no_rung = evidence.below[-1] if between is None else -np.inf
     if between is not None:
-        ending[: between[1]] = -np.inf
-    r, e = (int(at) for at in np.unravel_index(int(ending.argmax()), ending.shape))
-    if not ending[r, e] > (evidence.below[-1] if between is None else -np.inf):
-        return states, float(evidence.below[-1] if between is None else -np.inf)
+        ends[: between[1]] = -np.inf
+    rung, e = (int(index) for index in np.unravel_index(int(ends.argmax()), ends.shape))
+    if not ends[rung, e] > on_no_rung:
+        return states, float(on_no_rung)
     states[e:] = evidence.rungs + 1
-    nothing, onward = np.full(len(evidence.below), -np.inf), False
+    no_path = np.full(len(evidence.below), -np.inf)
+    onward = False
     while True:
-        below = evidence.below if between is None or r == between[0] else nothing
-        first, inner = runs.onto(r, e, below, up.inner[r], onward)
+        below = evidence.below if between is None or rung == between[0] else no_path
+        first, inner = runs.runs_to(rung, e, below, forward.inner[rung], onward)
         b = int(np.maximum(first, inner).argmax())
-        states[b:e] = r + 1
+        states[b:e] = rung + 1
         if not inner[b] > first[b]:
-            return states, up.total
-        r, e, onward = r - 1, b, True
+            return states, forward.total
+        rung -= 1
+        e = b
+        onward = True
 
 
-def gathered(values: Floats, add: np.ufunc, axis: int | None = None) -> Floats:
+def reduce_by(add: np.ufunc, values: Floats, axis: int | None = None) -> Floats:
     """`add` over an axis, or over everything; for sums as log Σ exp, three times as fast as
     np.logaddexp.reduce."""
     if add is np.maximum:

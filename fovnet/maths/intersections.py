@@ -22,51 +22,60 @@ from numpy.typing import NDArray
 
 from fovnet.maths import chain_recursion
 from fovnet.maths.chain_recursion import Evidence, Floats
-from fovnet.maths.plain_runs import Plain
+from fovnet.maths.plain_runs import PlainRuns
 
 Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Crossing:
+class RunsBetweenCrossings:
     """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where paths begin,
     end, and step up."""
 
-    plain: Plain
+    plain: PlainRuns
     begins: Marks
     ends: Marks
     leaves: Marks
 
-    def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Runs`."""
-        ended, _ = self.plain.ahead(r, _only(first, self.begins[r]), inner, add)
-        return _only(ended, self.ends[r]), _only(ended, self.leaves[r])
-
-    def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Runs`."""
-        begun, _ = self.plain.back(r, _only(last, self.ends[r]), _only(onward, self.leaves[r]), add)
-        return _only(begun, self.begins[r]), begun
-
-    def onto(
-        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    def sum_to_ends(
+        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        return self.plain.onto(r, e, _only(first, self.begins[r]), inner, onward)
+        sums, _ = self.plain.sum_to_ends(rung, _masked(first, self.begins[rung]), inner, add)
+        return _masked(sums, self.ends[rung]), _masked(sums, self.leaves[rung])
+
+    def sum_from_begins(
+        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+    ) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Runs`."""
+        last = _masked(last, self.ends[rung])
+        onward = _masked(onward, self.leaves[rung])
+        sums, _ = self.plain.sum_from_begins(rung, last, onward, add)
+        return _masked(sums, self.begins[rung]), sums
+
+    def runs_to(
+        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Runs`."""
+        return self.plain.runs_to(rung, e, _masked(first, self.begins[rung]), inner, onward)
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
     """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n + 1 above),
     and its log-weight."""
     evidence = Evidence.of(fits, beside, toll)
-    over, none = fits - beside[:, None], np.zeros((1, len(beside) - 1), dtype=bool)
-    begins = np.vstack(
-        [np.ones((1, fits.shape[1]), bool), _rises(over), np.zeros((1, fits.shape[1]), bool)]
-    ).T
-    ends = np.vstack(
-        [np.zeros((1, fits.shape[1]), bool), _rises(-over), np.ones((1, fits.shape[1]), bool)]
-    ).T
-    leaves = np.pad(np.vstack([_rises(np.diff(fits, axis=1)).T, none]), ((0, 0), (1, 1)))
-    return chain_recursion.best(Crossing(Plain(evidence.sums), begins, ends, leaves), evidence)
+    rungs = fits.shape[1]
+    gap = fits - beside[:, None]
+    everywhere = np.ones((1, rungs), dtype=bool)
+    nowhere = np.zeros((1, rungs), dtype=bool)
+    runs = RunsBetweenCrossings(
+        PlainRuns(evidence.sums),
+        begins=np.vstack([everywhere, _rises(gap), nowhere]).T,
+        ends=np.vstack([nowhere, _rises(-gap), everywhere]).T,
+        # nothing lies above the last rung
+        leaves=np.pad(_rises(np.diff(fits, axis=1)).T, ((0, 1), (1, 1))),
+    )
+    return chain_recursion.best(runs, evidence)
 
 
 def _rises(gap: Floats) -> Marks:
@@ -74,5 +83,5 @@ def _rises(gap: Floats) -> Marks:
     return np.asarray((gap[:-1] <= 0) & (gap[1:] >= 0))
 
 
-def _only(values: Floats, marks: Marks) -> Floats:
+def _masked(values: Floats, marks: Marks) -> Floats:
     return np.where(marks, values, -np.inf)

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from fovnet.maths import chain_recursion
-from fovnet.maths.chain_recursion import Crossings, Edges, Evidence, Floats, Rungs, gathered
-from fovnet.maths.plain_runs import Plain
+from fovnet.maths.chain_recursion import Crossings, Edges, Evidence, Floats, Rungs, reduce_by
+from fovnet.maths.plain_runs import PlainRuns
 
 States = NDArray[np.int64]
 
@@ -70,8 +70,8 @@ class Height:
 class Ladder:
     """The paths of a volume; symbols as in the module docstring.  Only known heights need `edges_mm`.
 
-    between  only paths with this first and last rung, counted from 0
-    known    (s,) states of a good path, which saves searching for one
+    between    only paths with this first and last rung, counted from 0
+    good_path  (s,) states of a path of high weight, which saves searching for one
     """
 
     fits: Floats
@@ -85,8 +85,8 @@ class Ladder:
         return Evidence.of(self.fits, self.beside, self.toll)
 
     @property
-    def _plain(self) -> Plain:
-        return Plain(self._evidence.sums)
+    def _plain(self) -> PlainRuns:
+        return PlainRuns(self._evidence.sums)
 
     def best(self, between: Rungs | None = None) -> tuple[States, float]:
         """States (s,) of the path of largest log-weight (0 below, 1..n the rungs, n + 1 above), and that
@@ -94,71 +94,87 @@ class Ladder:
 
         Of paths `between`, for unknown heights only, there are none with fewer slices than rungs.
         """
-        plain, evidence = self._plain, self._evidence
+        plain = self._plain
+        evidence = self._evidence
         if not self.heights:
             return chain_recursion.best(plain, evidence, between)
-        known = self.worth(chain_recursion.best(plain, evidence)[0])
+        path_weight = self.path_weight(chain_recursion.best(plain, evidence)[0])
         bounds = chain_recursion.crossings(plain, evidence, np.maximum)
-        least = known - bounds.total - ROUNDING * max(1.0, abs(known))
-        return chain_recursion.best(self._high(_Likely.above(bounds, least, -least)), evidence)
+        least = path_weight - bounds.total - ROUNDING * max(1.0, abs(path_weight))
+        likely = _LikelyEvents.above(bounds, least, -least)
+        return chain_recursion.best(self._runs_between(likely), evidence)
 
-    def crossings(self, known: States | None = None) -> Crossings:
+    def crossings(self, good_path: States | None = None) -> Crossings:
         """Where paths begin, step up and end, over all paths, each weighted by the exponential of its
         log-weight."""
-        return chain_recursion.crossings(self._runs(known), self._evidence, np.logaddexp)
+        return chain_recursion.crossings(self._runs(good_path), self._evidence, np.logaddexp)
 
-    def presence(self, seen_mm: Floats, least_mm: float, known: States | None = None) -> Floats:
-        """Probability (n,) of each rung along least_mm or more, over all paths; `seen_mm` (s + 1, n) as in
-        `chain_recursion.presence`."""
-        runs = self._runs(known)
-        crossed = chain_recursion.crossings(runs, self._evidence, np.logaddexp)
-        return chain_recursion.presence(runs, self._evidence, crossed, seen_mm, least_mm)
+    def presence(
+        self, counted_mm_below_edge: Floats, least_run_mm: float, good_path: States | None = None
+    ) -> Floats:
+        """Probability (n,) of each rung along least_run_mm or more, over all paths; counted_mm_below_edge
+        (s + 1, n) as in `chain_recursion.presence`."""
+        runs = self._runs(good_path)
+        log_crossings = chain_recursion.crossings(runs, self._evidence, np.logaddexp)
+        return chain_recursion.presence(
+            runs, self._evidence, log_crossings, counted_mm_below_edge, least_run_mm
+        )
 
-    def log_weight(self, between: Rungs | None = None, known: States | None = None) -> float:
+    def log_weight(self, between: Rungs | None = None, good_path: States | None = None) -> float:
         """Log-weight of all paths.
 
-        With known heights, runs that are negligible beside the best path, or `known`, are left out: if that
-        path is not `between`, this is a lower bound.
+        With known heights, runs that are negligible beside the best path, or `good_path`, are left out: if
+        that path is not `between`, this is a lower bound.
         """
-        return chain_recursion.ahead(self._runs(known), self._evidence, np.logaddexp, between).total
+        return chain_recursion.forward_pass(
+            self._runs(good_path), self._evidence, np.logaddexp, between
+        ).total
 
-    def worth(self, states: States) -> float:
+    def path_weight(self, states: States) -> float:
         """The log-weight of one path: its evidence, minus its tolls, plus that of its known heights."""
-        evidence, edges_mm = self._evidence, self._edges_mm
-        ends = np.flatnonzero(np.diff(states)) + 1
-        begins, ends = np.concatenate([[0], ends]), np.concatenate([ends, [len(states)]])
-        on = [
+        evidence = self._evidence
+        edges_mm = self._edges_mm
+        changes = np.flatnonzero(np.diff(states)) + 1
+        begins = np.concatenate([[0], changes])
+        ends = np.concatenate([changes, [len(states)]])
+        runs = [
             (int(states[b]) - 1, b, e)
             for b, e in zip(begins, ends, strict=True)
             if 1 <= states[b] <= evidence.rungs
         ]
-        if not on:
+        if not runs:
             return float(evidence.below[-1])
-        total = evidence.below[on[0][1]] + evidence.above[on[-1][2]] - evidence.toll * (len(on) - 1)
-        for place, (r, b, e) in enumerate(on):
-            total += evidence.sums[e, r] - evidence.sums[b, r]
-            if (height := self.heights[r]) is not None:
-                mm = edges_mm[e] - edges_mm[b]
-                total += float(height.whole(mm) if 0 < place < len(on) - 1 else height.cut(mm))
+        _, first_edge, _ = runs[0]
+        _, _, last_edge = runs[-1]
+        tolls = evidence.toll * (len(runs) - 1)
+        total = evidence.below[first_edge] + evidence.above[last_edge] - tolls
+        for number, (rung, b, e) in enumerate(runs):
+            total += evidence.sums[e, rung] - evidence.sums[b, rung]
+            if (height := self.heights[rung]) is not None:
+                run_mm = edges_mm[e] - edges_mm[b]
+                is_whole = 0 < number < len(runs) - 1
+                total += float(height.whole(run_mm) if is_whole else height.cut(run_mm))
         return float(total)
 
-    def _runs(self, known: States | None) -> Plain | _High:
+    def _runs(self, good_path: States | None) -> PlainRuns | _RunsOfKnownHeight:
         """The runs without which a sum over all paths loses at most SLIGHT of itself."""
         if not self.heights:
             return self._plain
         bounds = chain_recursion.crossings(self._plain, self._evidence, np.logaddexp)
+        path = self.best()[0] if good_path is None else good_path
         # log-weight of one path, where all plain ones weigh 1
-        sure = self.worth(self.best()[0] if known is None else known) - bounds.total
+        path_weight = self.path_weight(path) - bounds.total
         events = np.sort(
             np.concatenate([bounds.begins.ravel(), bounds.borders.ravel(), bounds.ends.ravel()])
         )
-        slight = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(sure))
+        negligible = np.searchsorted(np.cumsum(np.exp(events)), 0.5 * SLIGHT * np.exp(path_weight))
+        least = float(events[min(negligible, len(events) - 1)])
         # a rung's runs, either kind, weigh no more than 1 together
-        off = np.log(4.0 * len(self.heights) / SLIGHT) - sure
-        return self._high(_Likely.above(bounds, float(events[min(slight, len(events) - 1)]), off))
+        slack = np.log(4.0 * len(self.heights) / SLIGHT) - path_weight
+        return self._runs_between(_LikelyEvents.above(bounds, least, slack))
 
-    def _high(self, likely: _Likely) -> _High:
-        return _High(self._plain, self._edges_mm, self.heights, likely)
+    def _runs_between(self, likely: _LikelyEvents) -> _RunsOfKnownHeight:
+        return _RunsOfKnownHeight(self._plain, self._edges_mm, self.heights, likely)
 
     @property
     def _edges_mm(self) -> Floats:
@@ -166,10 +182,14 @@ class Ladder:
 
 
 @dataclass(frozen=True)
-class _Likely:
-    """Edges at which an event is not negligible, one array per rung: a path begins, a rung is entered from
-    the one below, a path ends, a rung is left for the next; `outer`: a path ends or the rung is left.
-    `slack`: the largest height cost of a run that is kept."""
+class _LikelyEvents:
+    """Edges at which an event is not negligible, one array per rung.
+
+    begins  a path begins                       enters  a rung is entered from the one below
+    ends    a path ends                         leaves  a rung is left for the next
+    outer   a path ends or the rung is left
+    slack   the largest height cost of a run that is kept
+    """
 
     begins: Sequence[Edges]
     enters: Sequence[Edges]
@@ -179,106 +199,114 @@ class _Likely:
     slack: float
 
     @classmethod
-    def above(cls, bounds: Crossings, least: float, slack: float) -> _Likely:
+    def above(cls, bounds: Crossings, least: float, slack: float) -> _LikelyEvents:
         """The events whose bound is at least `least`."""
         never = np.full((1, bounds.begins.shape[1]), -np.inf)
-        enters, leaves = np.vstack([never, bounds.borders]), np.vstack([bounds.borders, never])
+        leaves = np.vstack([bounds.borders, never])
 
-        def likely(rows: Floats) -> list[Edges]:
+        def likely_edges(rows: Floats) -> list[Edges]:
             return [np.flatnonzero(row >= least) for row in rows]
 
-        outer = np.maximum(bounds.ends, leaves)
         return cls(
-            likely(bounds.begins),
-            likely(enters),
-            likely(bounds.ends),
-            likely(leaves),
-            likely(outer),
-            max(0.0, slack),
+            begins=likely_edges(bounds.begins),
+            enters=likely_edges(np.vstack([never, bounds.borders])),
+            ends=likely_edges(bounds.ends),
+            leaves=likely_edges(leaves),
+            outer=likely_edges(np.maximum(bounds.ends, leaves)),
+            slack=max(0.0, slack),
         )
 
 
 @dataclass(frozen=True)
-class _High:
+class _RunsOfKnownHeight:
     """Runs between likely events, with the log-evidence of their heights."""
 
-    plain: Plain
+    plain: PlainRuns
     edges_mm: Floats
     heights: Sequence[Height | None]
-    likely: _Likely
+    likely: _LikelyEvents
 
-    def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Runs`."""
-        if self.heights[r] is None:
-            return self.plain.ahead(r, first, inner, add)
-        last, onward = (np.full(len(self.edges_mm), -np.inf) for _ in range(2))
-        for b, e, worth in self._blocks(r, self.likely.begins[r], self.likely.outer[r]):
-            ended = gathered(first[b, None] + worth, add, axis=0)
-            last[e], onward[e] = add(last[e], ended), add(onward[e], ended)
-        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.ends[r]):
-            last[e] = add(last[e], gathered(inner[b, None] + worth, add, axis=0))
-        for b, e, worth in self._blocks(
-            r, self.likely.enters[r], self.likely.leaves[r], whole=True
-        ):
-            onward[e] = add(onward[e], gathered(inner[b, None] + worth, add, axis=0))
-        return last, onward
-
-    def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Runs`."""
-        if self.heights[r] is None:
-            return self.plain.back(r, last, onward, add)
-        first, inner = (np.full(len(self.edges_mm), -np.inf) for _ in range(2))
-        ended = add(last, onward)
-        for b, e, worth in self._blocks(r, self.likely.begins[r], self.likely.outer[r]):
-            first[b] = gathered(worth + ended[e], add, axis=1)
-        for b, e, worth in self._blocks(r, self.likely.enters[r], self.likely.ends[r]):
-            inner[b] = gathered(worth + last[e], add, axis=1)
-        for b, e, worth in self._blocks(
-            r, self.likely.enters[r], self.likely.leaves[r], whole=True
-        ):
-            inner[b] = add(inner[b], gathered(worth + onward[e], add, axis=1))
-        return first, inner
-
-    def onto(
-        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    def sum_to_ends(
+        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        first, inner = self.plain.onto(r, e, first, inner, onward)
-        height, mm = self.heights[r], self.edges_mm[e] - self.edges_mm[:e]
+        if self.heights[rung] is None:
+            return self.plain.sum_to_ends(rung, first, inner, add)
+        begins = self.likely.begins[rung]
+        enters = self.likely.enters[rung]
+        last = np.full(len(self.edges_mm), -np.inf)
+        onward = np.full(len(self.edges_mm), -np.inf)
+        for b, e, weights in self._blocks(rung, begins, self.likely.outer[rung]):
+            sums = reduce_by(add, first[b, None] + weights, axis=0)
+            last[e] = add(last[e], sums)
+            onward[e] = add(onward[e], sums)
+        for b, e, weights in self._blocks(rung, enters, self.likely.ends[rung]):
+            last[e] = add(last[e], reduce_by(add, inner[b, None] + weights, axis=0))
+        for b, e, weights in self._blocks(rung, enters, self.likely.leaves[rung], whole=True):
+            onward[e] = add(onward[e], reduce_by(add, inner[b, None] + weights, axis=0))
+        return last, onward
+
+    def sum_from_begins(
+        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+    ) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Runs`."""
+        if self.heights[rung] is None:
+            return self.plain.sum_from_begins(rung, last, onward, add)
+        begins = self.likely.begins[rung]
+        enters = self.likely.enters[rung]
+        first = np.full(len(self.edges_mm), -np.inf)
+        inner = np.full(len(self.edges_mm), -np.inf)
+        outer = add(last, onward)
+        for b, e, weights in self._blocks(rung, begins, self.likely.outer[rung]):
+            first[b] = reduce_by(add, weights + outer[e], axis=1)
+        for b, e, weights in self._blocks(rung, enters, self.likely.ends[rung]):
+            inner[b] = reduce_by(add, weights + last[e], axis=1)
+        for b, e, weights in self._blocks(rung, enters, self.likely.leaves[rung], whole=True):
+            inner[b] = add(inner[b], reduce_by(add, weights + onward[e], axis=1))
+        return first, inner
+
+    def runs_to(
+        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Runs`."""
+        first, inner = self.plain.runs_to(rung, e, first, inner, onward)
+        height = self.heights[rung]
         if height is None:
             return first, inner
-        return first + height.cut(mm), inner + (height.whole(mm) if onward else height.cut(mm))
+        run_mm = self.edges_mm[e] - self.edges_mm[:e]
+        cut = height.cut(run_mm)
+        return first + cut, inner + (height.whole(run_mm) if onward else cut)
 
-    def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Weighed`."""
-        worth, _ = self.plain.kinds(r, b, e)
-        height, mm = self.heights[r], self.edges_mm[e] - self.edges_mm[b]
+    def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+        """See `chain_recursion.WeighedRuns`."""
+        run_weights, _ = self.plain.weights(rung, b, e)
+        height = self.heights[rung]
         if height is None:
-            return worth, worth
-        return worth + height.cut(mm), worth + height.whole(mm)
+            return run_weights, run_weights
+        run_mm = self.edges_mm[e] - self.edges_mm[b]
+        return run_weights + height.cut(run_mm), run_weights + height.whole(run_mm)
 
     def _blocks(
-        self, r: int, begins: Edges, ends: Edges, whole: bool = False
+        self, rung: int, begins: Edges, ends: Edges, whole: bool = False
     ) -> Iterator[tuple[Edges, Edges, Floats]]:
-        """(b, e, log-weights (b, e)) of the runs of rung r between these edges, seen whole or not, BLOCK
+        """(b, e, log-weights (b, e)) of the runs of a rung between these edges, seen whole or not, BLOCK
         beginnings at a time.
 
         Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x standard
         deviations off the mean.
         """
-        height = self.heights[r]
+        height = self.heights[rung]
         assert height is not None
         off_mm = max(height.sd_mm, LEAST_MM) * np.sqrt(2.0 * self.likely.slack) + LEAST_MM
-        sums, at_mm = self.plain.sums[:, r], self.edges_mm
-        for at in range(0, len(begins), BLOCK):
-            b = begins[at : at + BLOCK]
-            lowest = at_mm[b[0]] + (height.mean_mm - off_mm if whole else 0.0)
-            e = ends[
-                slice(
-                    *np.searchsorted(at_mm[ends], [lowest, at_mm[b[-1]] + height.mean_mm + off_mm])
-                )
-            ]
+        shortest_mm = height.mean_mm - off_mm if whole else 0.0
+        log_evidence = height.whole if whole else height.cut
+        sums = self.plain.sums[:, rung]
+        edges_mm = self.edges_mm
+        for number in range(0, len(begins), BLOCK):
+            b = begins[number : number + BLOCK]
+            range_mm = [edges_mm[b[0]] + shortest_mm, edges_mm[b[-1]] + height.mean_mm + off_mm]
+            e = ends[slice(*np.searchsorted(edges_mm[ends], range_mm))]
             if len(e):
-                mm = at_mm[e] - at_mm[b, None]
-                worth = sums[e] - sums[b, None] + (height.whole(mm) if whole else height.cut(mm))
-                yield b, e, np.where(b[:, None] < e, worth, -np.inf)
+                run_mm = edges_mm[e] - edges_mm[b, None]
+                weights = sums[e] - sums[b, None] + log_evidence(run_mm)
+                yield b, e, np.where(b[:, None] < e, weights, -np.inf)

@@ -14,33 +14,37 @@ from fovnet.maths.chain_recursion import Edges, Floats
 
 
 @dataclass(frozen=True)
-class Plain:
+class PlainRuns:
     """Runs weighted by the evidence of their slices, whatever their height and kind."""
 
     sums: Floats
 
-    def ahead(self, r: int, first: Floats, inner: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Runs`."""
-        sums = self.sums[:, r]
-        begun = add.accumulate(add(first, inner)[:-1] - sums[:-1])
-        ended = np.concatenate([[-np.inf], sums[1:] + begun])
-        return ended, ended
-
-    def back(self, r: int, last: Floats, onward: Floats, add: np.ufunc) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Runs`."""
-        sums = self.sums[:, r]
-        ending = add.accumulate((add(last, onward)[1:] + sums[1:])[::-1])[::-1]
-        begun = np.concatenate([ending - sums[:-1], [-np.inf]])
-        return begun, begun
-
-    def onto(
-        self, r: int, e: int, first: Floats, inner: Floats, onward: bool
+    def sum_to_ends(
+        self, rung: int, first: Floats, inner: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        worth = self.sums[e, r] - self.sums[:e, r]
-        return first[:e] + worth, inner[:e] + worth
+        sums = self.sums[:, rung]
+        begins = add.accumulate(add(first, inner)[:-1] - sums[:-1])
+        ends = np.concatenate([[-np.inf], sums[1:] + begins])
+        return ends, ends
 
-    def kinds(self, r: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
-        """See `chain_recursion.Weighed`."""
-        worth = self.sums[e, r] - self.sums[b, r]
-        return worth, worth
+    def sum_from_begins(
+        self, rung: int, last: Floats, onward: Floats, add: np.ufunc
+    ) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Runs`."""
+        sums = self.sums[:, rung]
+        ends = add.accumulate((add(last, onward)[1:] + sums[1:])[::-1])[::-1]
+        begins = np.concatenate([ends - sums[:-1], [-np.inf]])
+        return begins, begins
+
+    def runs_to(
+        self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
+    ) -> tuple[Floats, Floats]:
+        """See `chain_recursion.Runs`."""
+        run_weights = self.sums[e, rung] - self.sums[:e, rung]
+        return first[:e] + run_weights, inner[:e] + run_weights
+
+    def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
+        """See `chain_recursion.WeighedRuns`."""
+        run_weights = self.sums[e, rung] - self.sums[b, rung]
+        return run_weights, run_weights

@@ -18,10 +18,18 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 LEAD = 0.15
 """The default: several workers then take at most about a sixth more trials than one (`fovnet bench search
 --workers 4`)."""
+
+
+class SlotsInSight(NamedTuple):
+    """The slots that a slot has seen finished, and those it knows as pending, each ascending."""
+
+    seen: tuple[int, ...]
+    pending: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -36,17 +44,18 @@ class Clock:
     initial: int
     lead: float
 
-    def sees(self, predicted_seconds: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """(seen, pending) of slot t, each ascending, given the predicted seconds of slots 0..t-1.
+    def sight(self, predicted_seconds: Sequence[float]) -> SlotsInSight:
+        """What slot t has seen, given the predicted seconds of slots 0..t-1.
 
         A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums are then
         exact, so that two workers free at the same time are so on every machine, whatever the order of
         addition.
         """
         ends, now = self._run(predicted_seconds)
-        seen = tuple(slot for slot, end in enumerate(ends) if end <= now)
-        pending = tuple(slot for slot, end in enumerate(ends) if end > now)
-        return seen, pending
+        return SlotsInSight(
+            seen=tuple(slot for slot, end in enumerate(ends) if end <= now),
+            pending=tuple(slot for slot, end in enumerate(ends) if end > now),
+        )
 
     def ends(self, predicted_seconds: Sequence[float]) -> tuple[float, ...]:
         """The virtual time in seconds at which each slot ends."""
@@ -54,10 +63,10 @@ class Clock:
 
     def _run(self, predicted_seconds: Sequence[float]) -> tuple[list[int], int]:
         """(end of each slot, start of the next one), in virtual microseconds."""
-        # all_ended[k]: when slots 0..k-1 are finished
-        free_at, ends, all_ended = [0] * self.workers, [], [0]
+        free_at = [0] * self.workers  # a heap: its head is the first worker free
+        ends: list[int] = []
+        all_ended = [0]  # all_ended[k]: when slots 0..k-1 are finished
         for slot, seconds in enumerate(predicted_seconds):
-            # free_at is a heap: its head is the first worker free
             start = max(free_at[0], all_ended[self._awaited(slot)])
             end = start + max(1, round(seconds * 1e6))
             heapq.heapreplace(free_at, end)

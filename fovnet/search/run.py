@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, owned, read_header, slot_path
@@ -24,17 +25,17 @@ RETRIES = 2
 """How often a training is repeated after a failure of the machine, not of the configuration."""
 
 
-def go_on(
+def run_search(
     search: Search,
     *,
     trials: int,
-    journal: Path,
+    folder: Path,
     submit: Submit,
     stop_below_regret: float | None = None,
     progress: Progress | None = None,
 ) -> list[Trial]:
     """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the
-    space has no more feasible rows, or little is left to gain.
+    space has no more feasible rows, or little is left to gain.  The journal is in `folder`.
 
     The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the
     score, once enough scores are known (`too_little_gain`); the header notes either.  Like the number of
@@ -47,30 +48,49 @@ def go_on(
     with more keeps them.  Raises SearchError for another search's journal, a locked one, or a slot that
     contradicts the search.
     """
-    with owned(journal, search) as book:
-        return Run(book, submit, trials, stop_below_regret, progress).to_the_end()
+    with owned(folder, search) as journal:
+        return SearchRun(journal, submit, trials, stop_below_regret, progress).run()
+
+
+class Attempt(NamedTuple):
+    """A training in progress: its proposal, and the messages of its failed attempts."""
+
+    proposal: Proposal
+    retries: tuple[str, ...] = ()
 
 
 @dataclass
-class Run:
-    """A running search: `proposals` made, `finished` trials by slot, and trainings in progress (`flying`,
-    with their failed attempts)."""
+class SearchRun:
+    """A running search.
 
-    book: Journal
+    proposals      made so far
+    trial_by_slot  the finished trials
+    in_training    the trainings in progress
+    """
+
+    journal: Journal
     submit: Submit
     trials: int
     stop_below_regret: float | None
     progress: Progress | None
     proposals: list[Proposal] = field(default_factory=list)
-    finished: dict[int, Trial] = field(default_factory=dict)
-    flying: dict[Future[Outcome], tuple[Proposal, tuple[str, ...]]] = field(default_factory=dict)
+    trial_by_slot: dict[int, Trial] = field(default_factory=dict)
+    in_training: dict[Future[Outcome], Attempt] = field(default_factory=dict)
 
-    def to_the_end(self) -> list[Trial]:
+    @property
+    def search(self) -> Search:
+        """The search of the journal."""
+        return self.journal.search
+
+    def run(self) -> list[Trial]:
         """All trials, by slot."""
-        header = self.book.folder / "search.json"
-        before = read_header(self.book.folder).get("trials", 0) if header.exists() else 0
-        most, notes = max(before, self.trials), self._notes()
-        self.book.write_header(most, self.trials, self._rows_run_out(), notes)
+        header_path = self.journal.folder / "search.json"
+        most_trials = self.trials
+        if header_path.exists():
+            earlier_trials = read_header(self.journal.folder).get("trials", 0)
+            most_trials = max(earlier_trials, self.trials)
+        notes = self._notes()
+        self.journal.write_header(most_trials, self.trials, self._slots_of_all_rows(), notes)
         # the first training may take long
         self._report_progress()
         try:
@@ -79,26 +99,27 @@ class Run:
                 ending = self._fill(len(self.proposals))
             if ending:
                 notes.append(ending)
-                self.book.write_header(most, self.trials, len(self.proposals), notes)
+                self.journal.write_header(most_trials, self.trials, len(self.proposals), notes)
             self._wait_for(range(len(self.proposals)))
         finally:
-            for future in self.flying:
+            for future in self.in_training:
                 # trainings not yet started are not needed
                 future.cancel()
-        return [self.finished[proposal.slot] for proposal in self.proposals]
+        return [self.trial_by_slot[proposal.slot] for proposal in self.proposals]
 
-    def _rows_run_out(self) -> int | None:
+    def _slots_of_all_rows(self) -> int | None:
         """The number of rows if each is trained to its end, and there are fewer than trials requested; else
         None."""
         # no row is begun twice
-        rows = int(self.book.search.feasible.sum())
-        return rows if self.book.search.schedule.kind == "full" and rows < self.trials else None
+        rows = int(self.search.feasible.sum())
+        return rows if self.search.schedule.kind == "full" and rows < self.trials else None
 
     def _is_spent(self) -> bool:
         """Whether no slot is left to propose."""
-        slots = self._rows_run_out()
-        within = self.book.search.schedule.within_budget(self.proposals, self.trials)
-        return not within or (slots is not None and len(self.proposals) >= slots)
+        if not self.search.schedule.within_budget(self.proposals, self.trials):
+            return True
+        slots = self._slots_of_all_rows()
+        return slots is not None and len(self.proposals) >= slots
 
     def _fill(self, slot: int) -> str | None:
         """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished,
@@ -107,26 +128,24 @@ class Run:
         Returns the sentence with which the search ends before this slot, if too little is left to gain, or
         nothing to train; else None.
         """
-        recorded = self.book.read(slot)
-        if recorded is not None:
-            self._refuse_contradiction(recorded.proposal)
-            if (ending := self._too_little_gain(recorded.proposal)) is None:
-                self.proposals.append(recorded.proposal)
-                self._finish(recorded)
+        trial = self.journal.read(slot)
+        if trial is not None:
+            self._refuse_contradiction(trial.proposal)
+            if (ending := self._too_little_gain(trial.proposal)) is None:
+                self.proposals.append(trial.proposal)
+                self._finish(trial)
             return ending
-        seen, _ = self.book.search.clock.sees(
-            [proposal.predicted_seconds for proposal in self.proposals]
-        )
-        self._wait_for(seen)
+        seconds = [proposal.predicted_seconds for proposal in self.proposals]
+        self._wait_for(self.search.clock.sight(seconds).seen)
         try:
-            proposal = propose_slot(self.book.search, self.proposals, self.finished)
+            proposal = propose_slot(self.search, self.proposals, self.trial_by_slot)
         except SearchError as fault:
             if fault.code != "space-exhausted":
                 raise
             return f"The search ends after {several(slot, 'slot')}: {fault.sentence}"
         if (ending := self._too_little_gain(proposal)) is None:
             self.proposals.append(proposal)
-            self.flying[self.submit(proposal)] = proposal, ()
+            self.in_training[self.submit(proposal)] = Attempt(proposal)
         return ending
 
     def _too_little_gain(self, proposal: Proposal) -> str | None:
@@ -134,51 +153,49 @@ class Run:
             return None
         # those of a recorded proposal may be in training again
         self._wait_for(proposal.seen)
-        return too_little_gain(self.book.search, proposal, self.finished, self.stop_below_regret)
+        return too_little_gain(self.search, proposal, self.trial_by_slot, self.stop_below_regret)
 
     def _wait_for(self, slots: Collection[int]) -> None:
         """Returns when all these slots are finished; other outcomes that arrive meanwhile are recorded at
         once."""
-        while any(slot not in self.finished for slot in slots):
-            landed, _ = wait(self.flying, return_when=FIRST_COMPLETED)
-            faults = [fault for future in landed if (fault := self._landed(future)) is not None]
+        while any(slot not in self.trial_by_slot for slot in slots):
+            futures, _ = wait(self.in_training, return_when=FIRST_COMPLETED)
+            # all that are finished are recorded before an exception ends the search
+            faults: list[SearchError | OSError] = []
+            for future in futures:
+                try:
+                    self._record(future)
+                except (SearchError, OSError) as fault:
+                    faults.append(fault)
             if faults:
                 raise faults[0]
 
-    def _landed(self, future: Future[Outcome]) -> SearchError | OSError | None:
-        """As `_land`; an exception that ends the search is returned, so that other finished outcomes are
-        recorded first."""
-        try:
-            self._land(future)
-        except (SearchError, OSError) as fault:
-            return fault
-        return None
-
-    def _land(self, future: Future[Outcome]) -> None:
+    def _record(self, future: Future[Outcome]) -> None:
         """Records the outcome, or, after a failure of the machine, submits the same proposal again."""
-        proposal, retries = self.flying.pop(future)
+        proposal, retries = self.in_training.pop(future)
         outcome = outcome_of(future)
         if outcome.status == "error" and len(retries) < RETRIES:
-            self.flying[self.submit(proposal)] = proposal, (*retries, outcome.message)
+            retries = (*retries, outcome.message)
+            self.in_training[self.submit(proposal)] = Attempt(proposal, retries)
             return
         trial = Trial(proposal, outcome, retries)
-        self.book.write(trial)
+        self.journal.write(trial)
         self._finish(trial)
 
     def _finish(self, trial: Trial) -> None:
-        self.finished[trial.proposal.slot] = trial
+        self.trial_by_slot[trial.proposal.slot] = trial
         self._report_progress()
 
     def _report_progress(self) -> None:
         if self.progress:
-            proposals = (trial.proposal for trial in self.finished.values())
-            self.progress(self.book.search.schedule.full_trainings(proposals), self.trials)
+            proposals = (trial.proposal for trial in self.trial_by_slot.values())
+            self.progress(self.search.schedule.full_trainings(proposals), self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
         """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have
         made for the next slot."""
-        if not is_possible(self.book.search, self.proposals, proposal):
-            path = slot_path(self.book.folder, len(self.proposals))
+        if not is_possible(self.search, self.proposals, proposal):
+            path = slot_path(self.journal.folder, len(self.proposals))
             raise SearchError(
                 "slot-contradiction",
                 f"{path}: not the trial that this search has in this slot; remove it to repeat the slot.",
@@ -187,7 +204,8 @@ class Run:
     def _notes(self) -> list[str]:
         """Notes for the header: a start that was moved, a search that ends early for lack of feasible
         rows."""
-        notes, slots = start_notes(self.book.search), self._rows_run_out()
+        notes = start_notes(self.search)
+        slots = self._slots_of_all_rows()
         if slots is not None:
             notes.append(
                 f"{self.trials} trials were asked for; the search ends after {slots}: no other configuration "
@@ -200,12 +218,10 @@ def start_notes(search: Search) -> list[str]:
     """A sentence if the start had to be moved; else empty."""
     if search.first_row == search.start:
         return []
-    wanted, used = (
-        search.space.configuration(search.start),
-        search.space.configuration(search.first_row),
-    )
+    start = search.space.configuration(search.start)
+    nearest = search.space.configuration(search.first_row)
     return [
-        f"The start {wanted} is not feasible; the search starts at the nearest configuration that is, {used}."
+        f"The start {start} is not feasible; the search starts at the nearest configuration that is, {nearest}."
     ]
 
 

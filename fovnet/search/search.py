@@ -4,9 +4,9 @@ search repeats its path."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.records import digest
-from fovnet.search.clock import LEAD, Clock
+from fovnet.search.clock import LEAD, Clock, SlotsInSight
 from fovnet.search.look.mesh import refuse_neighbours
 from fovnet.search.look.uniform import few
 from fovnet.search.look.view import (
@@ -31,10 +31,10 @@ from fovnet.search.look.view import (
 from fovnet.search.methods import FIRST_SLOTS, METHODS, POLLING_METHODS
 from fovnet.search.prior import Prior
 from fovnet.search.space import Space
-from fovnet.search.spend.book import Begin, Book, GoOn, Move, Spend
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, Spend
 from fovnet.search.spend.schedule import FULL, Schedule
 from fovnet.search.spend.spends import SPENDS
-from fovnet.search.trial import Forecast, Proposal, Trial
+from fovnet.search.trial import Proposal, Trial
 from fovnet.words import several
 
 
@@ -180,159 +180,179 @@ def training_seed(seed: int, slot: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(slot,)).generate_state(1)[0])
 
 
+class Sight(NamedTuple):
+    """What a slot knows of the earlier ones: the trials of those it has seen finished, by slot; and the slots
+    that it has seen and those still running, as by the virtual clock."""
+
+    trials: tuple[Trial, ...]
+    slots: SlotsInSight
+
+    @property
+    def score_by_slot(self) -> dict[int, float | None]:
+        """The score of each seen slot, None if it failed."""
+        return {trial.proposal.slot: trial.score for trial in self.trials}
+
+
 def propose_slot(
     search: Search,
     earlier: Sequence[Proposal],
-    trials: Mapping[int, Trial],
-    spend: Spend | None = None,
+    trial_by_slot: Mapping[int, Trial],
+    spending_policy: Spend | None = None,
 ) -> Proposal:
     """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that
     t has seen.
 
-    Other trials in `trials` are ignored; `spend` is that of the schedule's name unless another is given.
+    Other trials are ignored; spending_policy is that of the schedule's name unless another is given.
     Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
     """
-    slot = len(earlier)
-    seen, pending = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
-    # the same objects in every tuple: 1,000 slots have seen half a million
-    seen = tuple(earlier[i].slot for i in seen)
-    known = tuple(trials[i] for i in seen)
-    free = search.feasible.copy()
-    free[[proposal.row for proposal in earlier]] = False
-    scores = {trial.proposal.slot: trial.score for trial in known}
-    book = Book.of(search.schedule, earlier, scores, free=bool(free.any()))
-    move = (spend or SPENDS[search.schedule.kind])(book)
-    if move is None:
-        all_tried = f"every feasible configuration, {begun(earlier)} in all, has been tried"
-        remedy = "ask for fewer trials, or give search.space more levels or larger limits"
-        raise SearchError("space-exhausted", f"{all_tried}; {remedy}.")
-    if isinstance(move, GoOn):
-        return proposal_for(search, earlier, (seen, pending), move, earlier[move.slot].row)
-    stopped = {one.row: one.slot for one in move.stopped}
-    free[list(stopped)] = True
-    row, forecast, step = (
-        _looked(search, earlier, (known, pending), free) if slot else Choice(search.first_row)
+    sight = _sight(search, earlier, trial_by_slot)
+    is_free_row = search.feasible.copy()  # (M,): never begun
+    is_free_row[[proposal.row for proposal in earlier]] = False
+    ledger = Ledger.of(
+        search.schedule, earlier, sight.score_by_slot, any_free=bool(is_free_row.any())
     )
-    chosen = GoOn(stopped[row], move.bracket, move.rung) if row in stopped else move
-    return proposal_for(search, earlier, (seen, pending), chosen, row, forecast, step)
+    next_move = (spending_policy or SPENDS[search.schedule.kind])(ledger)
+    if next_move is None:
+        raise SearchError(
+            "space-exhausted",
+            f"every feasible configuration, {rows_begun(earlier)} in all, has been tried; ask for fewer "
+            "trials, or give search.space more levels or larger limits.",
+        )
+    if isinstance(next_move, GoOn):
+        choice = Choice(earlier[next_move.slot].row)
+        return proposal_for(search, earlier, sight.slots, next_move, choice)
+    if not earlier:
+        return proposal_for(search, earlier, sight.slots, next_move, Choice(search.first_row))
+    slot_of_stopped_row = {entry.row: entry.slot for entry in next_move.stopped}
+    is_free_row[list(slot_of_stopped_row)] = True
+    choice = _choose_row(search, earlier, sight, is_free_row)
+    if choice.row in slot_of_stopped_row:
+        stopped_slot = slot_of_stopped_row[choice.row]
+        next_move = GoOn(stopped_slot, next_move.bracket, next_move.rung)
+    return proposal_for(search, earlier, sight.slots, next_move, choice)
 
 
-def _looked(
-    search: Search,
-    earlier: Sequence[Proposal],
-    sees: tuple[tuple[Trial, ...], tuple[int, ...]],
-    free: NDArray[np.bool_],
+def _sight(
+    search: Search, earlier: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
+) -> Sight:
+    """What the next slot knows.  Raises KeyError with a slot that it must have seen and that has no trial."""
+    seen, pending = search.clock.sight([proposal.predicted_seconds for proposal in earlier])
+    # the same objects in every tuple: 1,000 slots have seen half a million
+    seen = tuple(earlier[slot].slot for slot in seen)
+    trials = tuple(trial_by_slot[slot] for slot in seen)
+    return Sight(trials, SlotsInSight(seen, pending))
+
+
+def _choose_row(
+    search: Search, earlier: Sequence[Proposal], sight: Sight, is_free_row: NDArray[np.bool_]
 ) -> Choice:
-    """The choice of the method's Look among the free rows."""
-    (known, pending), slot = sees, len(earlier)
-    scored = {trial.proposal.row for trial in known}
-    running = tuple(row for i in pending if (row := earlier[i].row) not in scored)
+    """The choice of the method's Look among the free rows (M,)."""
+    seen_rows = {trial.proposal.row for trial in sight.trials}
+    pending_rows = [earlier[slot].row for slot in sight.slots.pending]
+    slot = len(earlier)
     view = View(
         search.space,
-        known,
-        running,
-        free,
-        slot,
-        search.seed,
-        search.first_slots,
-        search.predicted_seconds,
-        search.memory,
-        search.modelling,
-        search.candidates,
-        slot - begun(earlier),
-        () if search.schedule.kind == "full" else search.schedule.rungs,
-        search.polling,
-        search.ranking,
-        search.prior,
+        trials=sight.trials,
+        pending=tuple(row for row in pending_rows if row not in seen_rows),
+        free=is_free_row,
+        slot=slot,
+        seed=search.seed,
+        initial=search.first_slots,
+        predicted_seconds=search.predicted_seconds,
+        memory=search.memory,
+        modelling=search.modelling,
+        candidates=search.candidates,
+        continued=slot - rows_begun(earlier),
+        rungs=() if search.schedule.kind == "full" else search.schedule.rungs,
+        polling=search.polling,
+        ranking=search.ranking,
+        prior=search.prior,
     )
     # the same bits on every number of cores, and no competition with running trainings
     with one_thread():
         return METHODS[search.method].look(view)
 
 
-def begun(earlier: Sequence[Proposal]) -> int:
+def rows_begun(earlier: Sequence[Proposal]) -> int:
     """How many rows these proposals begin."""
     return sum(proposal.continues is None for proposal in earlier)
 
 
 def proposal_for(
-    search: Search,
-    earlier: Sequence[Proposal],
-    sees: tuple[tuple[int, ...], tuple[int, ...]],
-    move: Move,
-    row: int,
-    forecast: Forecast | None = None,
-    step: str = "",
+    search: Search, earlier: Sequence[Proposal], slots: SlotsInSight, move: Move, choice: Choice
 ) -> Proposal:
-    """The proposal of a move: all that follows from it, the row, and what the slot has seen and not."""
-    slot, schedule, configuration = len(earlier), search.schedule, search.space.configuration(row)
-    before = earlier[move.slot] if isinstance(move, GoOn) else None
-    seed = before.seed if before else training_seed(search.seed, slot)
-    if schedule.kind == "full":
-        return Proposal(
-            slot, row, configuration, seed, *sees, seconds_for(search, row), forecast, step=step
-        )
-    done = 0 if before is None or schedule.restarts else int(before.epochs or 0)
-    epochs = schedule.rungs[move.rung]
-    seconds = seconds_for(search, row, epochs, done)
-    continues = None if before is None else before.slot
-    place = move.bracket, move.rung
-    return Proposal(
+    """The proposal of a move: all that follows from it, the choice of a row, and what the slot has seen and
+    not."""
+    slot = len(earlier)
+    schedule = search.schedule
+    continued = earlier[move.slot] if isinstance(move, GoOn) else None
+    proposal = Proposal(
         slot,
-        row,
-        configuration,
-        seed,
-        *sees,
-        seconds,
-        forecast,
-        epochs,
-        continues,
-        done,
-        *place,
-        step,
+        choice.row,
+        search.space.configuration(choice.row),
+        seed=training_seed(search.seed, slot) if continued is None else continued.seed,
+        seen=slots.seen,
+        pending=slots.pending,
+        predicted_seconds=seconds_for(search, choice.row),
+        forecast=choice.forecast,
+        step=choice.step,
+    )
+    if schedule.kind == "full":
+        return proposal
+    epochs = schedule.rungs[move.rung]
+    begun = 0 if continued is None or schedule.restarts else int(continued.epochs or 0)
+    return replace(
+        proposal,
+        predicted_seconds=seconds_for(search, choice.row, epochs, begun),
+        epochs=epochs,
+        continues=None if continued is None else continued.slot,
+        begun=begun,
+        bracket=move.bracket,
+        rung=move.rung,
     )
 
 
-def seconds_for(search: Search, row: int, epochs: int | None = None, done: int = 0) -> float:
-    """The predicted seconds of a row's training from the epochs already `done` to `epochs`; None: of all of
+def seconds_for(search: Search, row: int, epochs: int | None = None, begun: int = 0) -> float:
+    """The predicted seconds of a row's training from the epochs already `begun` to `epochs`; None: of all of
     it."""
-    whole = float(search.predicted_seconds[row])
-    return whole if epochs is None else whole * (epochs - done) / search.schedule.epochs
+    all_seconds = float(search.predicted_seconds[row])
+    if epochs is None:
+        return all_seconds
+    return all_seconds * (epochs - begun) / search.schedule.epochs
 
 
-def is_possible(search: Search, earlier: Sequence[Proposal], made: Proposal) -> bool:
+def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal) -> bool:
     """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it
     is not asked."""
-    schedule, sees = (
-        search.schedule,
-        search.clock.sees([proposal.predicted_seconds for proposal in earlier]),
-    )
-    if (made.seen, made.pending) != sees or not (
-        0 <= made.row < len(search.space) and search.feasible[made.row]
-    ):
+    schedule = search.schedule
+    slots = search.clock.sight([before.predicted_seconds for before in earlier])
+    if (proposal.seen, proposal.pending) != slots:
         return False
-    if not (
-        0 <= made.rung <= schedule.last and 0 <= made.bracket <= schedule.newest_possible(earlier)
-    ):
+    if not (0 <= proposal.row < len(search.space) and search.feasible[proposal.row]):
         return False
-    if made.continues is None:
-        move: Move = Begin(made.bracket, made.rung)
-        possible = all(proposal.row != made.row for proposal in earlier)
+    if not 0 <= proposal.rung <= schedule.last:
+        return False
+    if not 0 <= proposal.bracket <= schedule.newest_possible(earlier):
+        return False
+    if proposal.continues is None:
+        if any(before.row == proposal.row for before in earlier):
+            return False
+        move: Move = Begin(proposal.bracket, proposal.rung)
     else:
-        move = GoOn(made.continues, made.bracket, made.rung)
-        possible = made.continues in made.seen and _may_follow(
-            earlier, earlier[made.continues], made
-        )
-    return (
-        possible
-        and proposal_for(search, earlier, sees, move, made.row, made.forecast, made.step) == made
-    )
+        if proposal.continues not in proposal.seen:
+            return False
+        if not _may_follow(earlier, earlier[proposal.continues], proposal):
+            return False
+        move = GoOn(proposal.continues, proposal.bracket, proposal.rung)
+    choice = Choice(proposal.row, proposal.forecast, proposal.step)
+    return proposal_for(search, earlier, slots, move, choice) == proposal
 
 
-def _may_follow(earlier: Sequence[Proposal], before: Proposal, made: Proposal) -> bool:
+def _may_follow(earlier: Sequence[Proposal], continued: Proposal, proposal: Proposal) -> bool:
     """Whether a proposal may go on with one of its row on a lower rung, with which no other does."""
-    only = all(proposal.continues != before.slot for proposal in earlier)
-    return only and before.row == made.row and before.rung < made.rung
+    if any(before.continues == continued.slot for before in earlier):
+        return False
+    return continued.row == proposal.row and continued.rung < proposal.rung
 
 
 ENOUGH_SCORES = 4
@@ -345,20 +365,19 @@ left to gain; with this minimum 1 does.
 
 
 def too_little_gain(
-    search: Search, proposal: Proposal, trials: Mapping[int, Trial], bound: float | None
+    search: Search, proposal: Proposal, trial_by_slot: Mapping[int, Trial], bound: float | None
 ) -> str | None:
     """The sentence with which a search ends before `proposal`, if the expected regret of its forecast is
     below `bound`; else None.
 
-    `trials` must include those that the proposal has seen; with fewer than ENOUGH_SCORES scores per axis
+    trial_by_slot must include those that the proposal has seen; with fewer than ENOUGH_SCORES scores per axis
     among these no search ends.
     """
     regret = None if proposal.forecast is None else proposal.forecast.expected_regret
     if bound is None or regret is None or regret >= bound:
         return None
-    if sum(trials[slot].score is not None for slot in proposal.seen) < ENOUGH_SCORES * len(
-        search.space.axes
-    ):
+    scores = sum(trial_by_slot[slot].score is not None for slot in proposal.seen)
+    if scores < ENOUGH_SCORES * len(search.space.axes):
         return None
     return (
         f"The search ends after {several(proposal.slot, 'trial')}: no more than {regret:g} of the score is "

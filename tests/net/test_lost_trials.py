@@ -21,7 +21,7 @@ from fovnet.net.jobs.workers import Job, TrainingPool
 from fovnet.net.paths import weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Space
 from fovnet.search.spend.envelope import Envelope
@@ -135,7 +135,7 @@ def until_the_disk_is_full(job_: Job, journal: Path) -> None:
             return future
 
         with pytest.raises(SearchError, match="no space left on the disk") as stopped:
-            go_on(search(), trials=40, journal=journal, submit=submit)
+            run_search(search(), trials=40, folder=journal, submit=submit)
     assert stopped.value.code == "disk-full" and limited and killed
 
 
@@ -148,7 +148,7 @@ def with_room_again(job_: Job, journal: Path) -> list[Trial]:
             workers_of(pool)
             return future
 
-        return go_on(search(), trials=40, journal=journal, submit=submit)
+        return run_search(search(), trials=40, folder=journal, submit=submit)
 
 
 def test_forty_trials_with_planted_faults(slices: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from fovnet.search.learn.training import Lessons, learn, unusable
 from fovnet.search.look.guard import misranked
 from fovnet.search.look.view import Ranking
 from fovnet.search.prior import FACTS, EarlierSearch, _metadata, prior_of, read_prior, write_prior
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.space import Space
 from fovnet.search.trial import Outcome
 from tests.search.test_methods import path, search_of
@@ -205,7 +205,7 @@ def finished(folder, losses, trials=12, **changes):
             Outcome("completed", score=loss) if np.isfinite(loss) else Outcome("diverged")
         )
 
-    return go_on(search, trials=trials, journal=folder, submit=submit)
+    return run_search(search, trials=trials, folder=folder, submit=submit)
 
 
 def test_a_journal_gives_its_scored_rows_from_the_best_and_counts_others(tmp_path):
@@ -272,10 +272,10 @@ def test_a_taught_search_killed_at_any_slot_goes_on_to_the_same_bytes(prior, tmp
     losses = loss_of(CENTRES[4], 9)
 
     def run(folder, trials):
-        go_on(
+        run_search(
             taught(prior),
             trials=trials,
-            journal=folder,
+            folder=folder,
             submit=lambda one: landed(scored(losses)(one)),
         )
 

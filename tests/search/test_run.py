@@ -19,7 +19,7 @@ from fovnet.errors import SearchError
 from fovnet.search.jobs.proposals import request_of
 from fovnet.search.journal import owned, read_trials, replay
 from fovnet.search.methods import METHODS
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.search import ENOUGH_SCORES, Search
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import Schedule
@@ -68,10 +68,10 @@ def search(journal, submit=at_once, **changes):
         "predicted_seconds": SECONDS,
         "feasible": np.ones(len(SPACE), dtype=bool),
     }
-    return go_on(
+    return run_search(
         Search(SPACE, start=start, **{**plan, **changes}),
         trials=trials,
-        journal=journal,
+        folder=journal,
         submit=submit,
         **running,
     )
@@ -415,8 +415,8 @@ def test_scores_that_are_alike_by_chance_end_no_search(tmp_path):
             np.ones(len(space)),
             np.ones(len(space), dtype=bool),
         )
-        trials = go_on(
-            whole, trials=20, journal=tmp_path / str(seed), submit=guessing, stop_below_regret=0.01
+        trials = run_search(
+            whole, trials=20, folder=tmp_path / str(seed), submit=guessing, stop_below_regret=0.01
         )
         assert len(trials) >= 12 and min(trial.score for trial in trials) < 1.0
 

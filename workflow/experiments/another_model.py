@@ -5,7 +5,7 @@ Half of scikit-learn's digits are for training, all complete; of the other halve
 and one to test, a quarter have three rows of pixels blanked, as where a transmission was
 interrupted.  A picture counts as interrupted where its error exceeds a quantile α of the training
 pictures' errors.  What any search of one's own needs is here: a Space, a function that trains a
-Proposal, and `go_on`, which keeps the journal and goes on after a kill. Source: Lakhmiri (2021),
+Proposal, and `run_search`, which keeps the journal and goes on after a kill. Source: Lakhmiri (2021),
 thesis, chapter 5, where the pictures are transmissions of a rover on Mars.
 """
 
@@ -33,7 +33,7 @@ from fovnet.errors import ConfigError
 from fovnet.maths.intervals import cluster_bootstrap
 from fovnet.records import write_tsv
 from fovnet.search.look.view import POLLING, Neighbour
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Axis, Level, Space
 from fovnet.search.trial import Outcome, Proposal, Trial, best
@@ -174,7 +174,7 @@ def run_search(task: Task) -> Result:
         def submit(proposal: Proposal) -> Future[Outcome]:
             return pool.submit(outcome_of, proposal)
 
-        trials = go_on(search, trials=task.trials, journal=task.folder, submit=submit)
+        trials = run_search(search, trials=task.trials, folder=task.folder, submit=submit)
     return test_best(task, trials)
 
 

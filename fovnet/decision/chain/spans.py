@@ -128,7 +128,7 @@ def decide(
     if turned is not None:
         edges_from_head_mm = -chain.edges_mm[::-1]
         reversed_chain = outline(turned, -z_mm[::-1], vocabulary, rule, edges_from_head_mm).chain
-    flipped_gain = reversed_chain.ladder.log_weight() - chain.ladder.log_weight(known=states)
+    flipped_gain = reversed_chain.ladder.log_weight() - chain.ladder.log_weight(good_path=states)
     order_trust = _order_trust(misfit, volume_roughness, rule)
     # upside down is improbable beforehand
     trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - flipped_gain))

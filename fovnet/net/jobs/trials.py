@@ -11,9 +11,9 @@ from fovnet.net.jobs.workers import Job, TrainingPool
 from fovnet.net.paths import forget, weights_of
 from fovnet.search.jobs.steps import finish, on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
-from fovnet.search.run import Submit, go_on
+from fovnet.search.run import Submit, run_search
 from fovnet.search.search import Search
-from fovnet.search.spend.book import Book
+from fovnet.search.spend.ledger import Ledger
 from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome, Proposal, Trial
 
@@ -30,17 +30,17 @@ def search_networks(
     """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are
     written to `journal`."""
     with TrainingPool(job, search.workers) as pool:
-        made = go_on(
+        finished_trials = run_search(
             search,
             trials=trials,
-            journal=journal,
+            folder=journal,
             submit=_submit(pool, job, journal, search),
             stop_below_regret=stop_below_regret,
             progress=progress,
         )
     _forget_done(job, journal, search)
     forget_recorded(journal)
-    return made
+    return finished_trials
 
 
 def train_slot(job: Job, journal: Path, slot: int) -> Trial:
@@ -89,8 +89,9 @@ def _forget_done(job: Job, journal: Path, search: Search) -> None:
     except SearchError:
         return
     scores = {trial.proposal.slot: trial.score for trial in trials}
-    book = Book.of(search.schedule, (trial.proposal for trial in trials), scores, free=True)
-    _forget(job.weights, journal, needed=may_go_on(book, search.workers))
+    proposals = (trial.proposal for trial in trials)
+    ledger = Ledger.of(search.schedule, proposals, scores, any_free=True)
+    _forget(job.weights, journal, needed=may_go_on(ledger, search.workers))
     for trial in trials:
         if trial.proposal.continues is not None and trial.outcome.status != "error":
             weights_of(job.weights, trial.proposal.continues).unlink(missing_ok=True)

@@ -103,9 +103,8 @@ def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
     """
     seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
     clock = _clock(folder)
-    seen, _ = clock.sees(seconds)
-    before = set(clock.sees(seconds[:-1])[0])
-    return tuple(earlier for earlier in seen if earlier not in before)
+    awaited = set(clock.sight(seconds[:-1]).seen)
+    return tuple(earlier for earlier in clock.sight(seconds).seen if earlier not in awaited)
 
 
 def _clock(folder: Path) -> Clock:

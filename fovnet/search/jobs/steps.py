@@ -70,7 +70,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     """The proposal of `slot`, or the sentence with which the search ends before it; also written to the
     journal.
 
-    The search ends as in `go_on`: if no row is free, or the expected regret is below `stop_below_regret`.
+    The search ends as in `run_search`: if no row is free, or the expected regret is below `stop_below_regret`.
 
     Raises SearchError if a slot that it must see is missing or is not the one proposed, or the search ended
     before.
@@ -82,7 +82,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
             "search-ended",
             f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.",
         )
-    seen, _ = search.clock.sees([proposal.predicted_seconds for proposal in earlier])
+    seen, _ = search.clock.sight([proposal.predicted_seconds for proposal in earlier])
     trials = {before: _finished(folder, earlier[before]) for before in seen}
     decided = _decide(search, earlier, trials)
     if isinstance(decided, Proposal):

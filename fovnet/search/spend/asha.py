@@ -8,21 +8,21 @@ Source: Li et al., *A system for massively parallel hyperparameter tuning* (2020
 
 from __future__ import annotations
 
-from fovnet.search.spend.book import Begin, Book, GoOn, Move, best_of
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, best_of
 
 
-def asha(book: Book) -> Move | None:
+def asha(ledger: Ledger) -> Move | None:
     """Goes on with a slot among the best |H| // η of the H seen on its rung, failures counted, the highest
     rung first; else begins another row; without one, goes on with the best that is stopped on the highest
     rung."""
-    schedule = book.schedule
+    schedule = ledger.schedule
     for rung in reversed(range(schedule.last)):
-        seen = [entry for entry in book.rungs.get((0, rung), ()) if entry.seen]
-        for entry in best_of(seen)[: len(seen) // schedule.eta]:
-            if entry.slot not in book.gone_on:
+        entries = [entry for entry in ledger.rungs.get((0, rung), ()) if entry.is_seen]
+        for entry in best_of(entries)[: len(entries) // schedule.eta]:
+            if entry.slot not in ledger.continued_slots:
                 return GoOn(entry.slot, 0, rung + 1)
-    if book.free:
+    if ledger.any_free:
         return Begin(0, 0)
-    highest = max((entry.rung for entry in book.paused), default=0)
-    leading = best_of(entry for entry in book.paused if entry.rung == highest)
-    return GoOn(leading[0].slot, 0, highest + 1) if leading else None
+    highest = max((entry.rung for entry in ledger.paused_entries), default=0)
+    leaders = best_of(entry for entry in ledger.paused_entries if entry.rung == highest)
+    return GoOn(leaders[0].slot, 0, highest + 1) if leaders else None

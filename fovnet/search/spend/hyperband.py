@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fovnet.search.spend.book import Begin, Book, Entry, GoOn, Move, best_of
+from fovnet.search.spend.ledger import Begin, GoOn, Ledger, LedgerEntry, Move, best_of
 from fovnet.search.spend.schedule import Schedule
 
 
-def hyperband(book: Book) -> Move | None:
+def hyperband(ledger: Ledger) -> Move | None:
     """Goes on in the oldest bracket where a rung is complete, the most trained first; else begins in the
     oldest one that is not full.
 
@@ -21,69 +21,68 @@ def hyperband(book: Book) -> Move | None:
     score, go on to rung i.  Where nothing is left to begin, a rung does not wait for those still running, and
     a bracket that begins too low to take up what others stopped is passed over.
     """
-    for bracket in range(book.newest + book.schedule.last + 2):
-        move = _beginning(book, bracket) or next(_promotions(book, bracket, waits=True), None)
+    for bracket in range(ledger.newest_bracket + ledger.schedule.last + 2):
+        move = _begin_in(ledger, bracket) or next(_promotions(ledger, bracket, waits=True), None)
         if move is not None:
             return move
-    return next(
-        (
-            move
-            for bracket in range(book.newest + 1)
-            for move in _promotions(book, bracket, waits=False)
-        ),
-        None,
-    )
+    for bracket in range(ledger.newest_bracket + 1):
+        for promotion in _promotions(ledger, bracket, waits=False):
+            return promotion
+    return None
 
 
-def _reusable(book: Book, bracket: int, rung: int) -> list[Entry]:
+def _reusable_entries(ledger: Ledger, bracket: int, rung: int) -> list[LedgerEntry]:
     """The slots stopped below this rung in older, closed brackets: a bracket may continue them where it
     begins.  Older ones must have no further move, as they have when it is this bracket's turn.
 
     With a model that proposes many good rows at once, of which one is trained to the end, a search that lost
     the others for good missed the best of 1,000 rows in ten runs of twenty; with this it never did.
     """
-    if not book.schedule.reuse:
+    if not ledger.schedule.reuse:
         return []
-    running = {entry.bracket for entry in book.entries if not entry.seen}
+    open_brackets = {entry.bracket for entry in ledger.entries if not entry.is_seen}
     return [
-        one
-        for one in book.paused
-        if one.rung < rung and one.bracket < bracket and one.bracket not in running
+        entry
+        for entry in ledger.paused_entries
+        if entry.rung < rung and entry.bracket < bracket and entry.bracket not in open_brackets
     ]
 
 
-def _beginning(book: Book, bracket: int) -> Begin | None:
+def _begin_in(ledger: Ledger, bracket: int) -> Begin | None:
     """To begin in a bracket, if it is not full, and a row is left to begin or to take up."""
-    first, size = _first_rung(book.schedule, bracket), book.schedule.members(bracket)
-    if len(book.rungs.get((bracket, first), ())) >= size:
+    first_rung = _first_rung(ledger.schedule, bracket)
+    if len(ledger.rungs.get((bracket, first_rung), ())) >= ledger.schedule.members(bracket):
         return None
-    stopped = _reusable(book, bracket, first)
-    return Begin(bracket, first, stopped) if book.free or stopped else None
+    stopped_entries = _reusable_entries(ledger, bracket, first_rung)
+    if not ledger.any_free and not stopped_entries:
+        return None
+    return Begin(bracket, first_rung, stopped_entries)
 
 
-def _promotions(book: Book, bracket: int, *, waits: bool) -> Iterator[GoOn]:
+def _promotions(ledger: Ledger, bracket: int, *, waits: bool) -> Iterator[GoOn]:
     """Who goes on in a bracket that is full, the most trained first."""
-    for rung in reversed(_complete(book, bracket, waits)):
-        for entry in best_of(book.rungs[bracket, rung])[: promoted(book.schedule, bracket, rung)]:
-            if entry.slot not in book.gone_on:
+    for rung in reversed(_complete_rungs(ledger, bracket, waits)):
+        count = promotions_from(ledger.schedule, bracket, rung)
+        for entry in best_of(ledger.rungs[bracket, rung])[:count]:
+            if entry.slot not in ledger.continued_slots:
                 yield GoOn(entry.slot, bracket, rung + 1)
 
 
-def _complete(book: Book, bracket: int, waits: bool) -> list[int]:
+def _complete_rungs(ledger: Ledger, bracket: int, waits: bool) -> list[int]:
     """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`, all
     seen."""
-    complete: list[int] = []
-    wanted = 1  # of the first rung whatever has begun: it is full
-    for rung in range(_first_rung(book.schedule, bracket), book.schedule.last):
-        members = book.rungs.get((bracket, rung), ())
-        if len(members) < wanted or (waits and not all(entry.seen for entry in members)):
+    rungs: list[int] = []
+    size = 1  # of the first rung whatever has begun: it is full
+    for rung in range(_first_rung(ledger.schedule, bracket), ledger.schedule.last):
+        members = ledger.rungs.get((bracket, rung), ())
+        if len(members) < size or (waits and not all(entry.is_seen for entry in members)):
             break
-        complete.append(rung)
-        wanted = max(1, min(promoted(book.schedule, bracket, rung), len(best_of(members))))
-    return complete
+        rungs.append(rung)
+        size = max(1, min(promotions_from(ledger.schedule, bracket, rung), len(best_of(members))))
+    return rungs
 
 
-def promoted(schedule: Schedule, bracket: int, rung: int) -> int:
+def promotions_from(schedule: Schedule, bracket: int, rung: int) -> int:
     """How many of a rung, at most, go on from it in a bracket: n_0 // η^i to its rung i."""
     share: int = schedule.eta ** (rung - _first_rung(schedule, bracket) + 1)
     return schedule.members(bracket) // share

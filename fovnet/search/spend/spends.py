@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from fovnet.search.spend.asha import asha
-from fovnet.search.spend.book import Begin, Book, Move, Spend, best_of
-from fovnet.search.spend.hyperband import hyperband, promoted
+from fovnet.search.spend.hyperband import hyperband, promotions_from
+from fovnet.search.spend.ledger import Begin, Ledger, Move, Spend, best_of
 from fovnet.search.spend.schedule import Kind
 
 
-def full(book: Book) -> Move | None:
+def full(ledger: Ledger) -> Move | None:
     """Every training to its last epoch: begins another configuration, as long as a row is left."""
-    return Begin(0, book.schedule.last) if book.free else None
+    return Begin(0, ledger.schedule.last) if ledger.any_free else None
 
 
 SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
@@ -23,17 +23,20 @@ epochs again, with them at most 0.3 %, and keeps up to 15 instead of 6 (random a
 slots)."""
 
 
-def may_go_on(book: Book, workers: int) -> Collection[int]:
+def may_go_on(ledger: Ledger, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
     Of asha the best ⌈n/η⌉ + W + SPARE of the n on a rung; of hyperband those among the best of their rung so
     far, and with reuse all.  Any other that goes on after all is trained from its first epoch, to the same
     result.
     """
-    schedule, slots = book.schedule, set[int]()
-    for (bracket, rung), members in book.rungs.items():
-        places = -(-len(members) // schedule.eta) + workers + SPARE
+    schedule = ledger.schedule
+    slots: set[int] = set()
+    for (bracket, rung), members in ledger.rungs.items():
+        count = -(-len(members) // schedule.eta) + workers + SPARE
         if schedule.kind == "hyperband":
-            places = len(members) if schedule.reuse else promoted(schedule, bracket, rung)
-        slots |= {one.slot for one in best_of(members)[:places]}
-    return {one.slot for one in book.paused if one.slot in slots}
+            count = len(members)
+            if not schedule.reuse:
+                count = promotions_from(schedule, bracket, rung)
+        slots |= {entry.slot for entry in best_of(members)[:count]}
+    return {entry.slot for entry in ledger.paused_entries if entry.slot in slots}

@@ -17,7 +17,7 @@ from fovnet.search.journal import Journal, read_trials
 from fovnet.search.look.gaussian import believe
 from fovnet.search.look.view import Modelling, View
 from fovnet.search.methods import METHODS
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.search import Search, propose_slot
 from fovnet.search.space import Axis, Space
 from fovnet.search.trial import Forecast, Outcome, Trial
@@ -429,7 +429,7 @@ def test_the_time_left_is_that_of_the_rows_that_are_left(tmp_path, asked):
         return future
 
     with pytest.raises(KeyboardInterrupt):
-        go_on(search, trials=asked, journal=tmp_path, submit=submit)
+        run_search(search, trials=asked, folder=tmp_path, submit=submit)
     noted = request_of(tmp_path, 6)
     assert (noted.trials, noted.ends_after, len(noted.notes)) == (
         asked,

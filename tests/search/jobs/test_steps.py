@@ -24,7 +24,7 @@ from fovnet.search.jobs.proposals import (
 )
 from fovnet.search.jobs.steps import begin, finish, gather, on_record, propose
 from fovnet.search.journal import locked, read_search, replay
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Space
 from fovnet.search.spend.schedule import FULL, Kind, Schedule
@@ -100,7 +100,7 @@ def test_slots_as_jobs_in_any_order_are_the_search_in_one_process(
     tmp_path: Path, method: str, trials: int, workers: int
 ) -> None:
     search = searched(method, workers)
-    whole = go_on(search, trials=trials, journal=tmp_path / "whole", submit=train)
+    whole = run_search(search, trials=trials, folder=tmp_path / "whole", submit=train)
     for order in range(2):
         jobs = run_as_jobs(tmp_path / str(order), search, trials, np.random.default_rng(order))
         # nan, where a training diverged, equals nothing but its name
@@ -119,7 +119,7 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
 ) -> None:
     """And more trials asked for later go on from there."""
     search = searched(method, 3, schedule=Schedule(kind, 9, 3))
-    whole = go_on(search, trials=6, journal=tmp_path / "whole", submit=train)
+    whole = run_search(search, trials=6, folder=tmp_path / "whole", submit=train)
     assert any(trial.proposal.continues is not None for trial in whole)
     for order in range(2):
         jobs = run_as_jobs(tmp_path / str(order), search, 6, np.random.default_rng(order))
@@ -130,7 +130,7 @@ def test_under_a_schedule_too_jobs_in_any_order_are_the_search_in_one_process(
     # its proposals have the epochs of so many
     assert request_of(tmp_path / "1", len(whole)).trials == 6
     more = run_as_jobs(tmp_path / "1", search, 8, np.random.default_rng(0))
-    assert repr(more) == repr(go_on(search, trials=8, journal=tmp_path / "whole", submit=train))
+    assert repr(more) == repr(run_search(search, trials=8, folder=tmp_path / "whole", submit=train))
     longer = replace(search, predicted_seconds=search.predicted_seconds * 1.01)
     with pytest.raises(SearchError, match="journal-of-another-search"):
         begin(longer, tmp_path / "1", "slices")
@@ -145,7 +145,9 @@ def test_under_a_schedule_too_a_space_used_up_ends_it_with_a_sentence(
 ) -> None:
     search = searched(workers=1, fit=7, schedule=Schedule(kind, 9, 3))
     trials = run_as_jobs(tmp_path / "jobs", search, 99, np.random.default_rng(0))
-    assert repr(trials) == repr(go_on(search, trials=99, journal=tmp_path / "whole", submit=train))
+    assert repr(trials) == repr(
+        run_search(search, trials=99, folder=tmp_path / "whole", submit=train)
+    )
     assert {trial.proposal.row for trial in trials} == set(range(7))
     last = json.loads((tmp_path / "jobs" / f"proposal-{len(trials):04d}.json").read_text())
     assert f"ends after {len(trials)} trials: every feasible" in last["ends"]
@@ -169,14 +171,14 @@ def test_it_ends_where_the_search_in_one_process_ends_when_little_is_left_to_gai
     tmp_path: Path,
 ) -> None:
     search = searched("gp-ei", workers=2)
-    whole = go_on(search, trials=30, journal=tmp_path / "whole", submit=train)
+    whole = run_search(search, trials=30, folder=tmp_path / "whole", submit=train)
     bound = float(
         np.median(
             [trial.proposal.forecast.expected_regret for trial in whole if trial.proposal.forecast]
         )
     )
-    stopped = go_on(
-        search, trials=30, journal=tmp_path / "stopped", submit=train, stop_below_regret=bound
+    stopped = run_search(
+        search, trials=30, folder=tmp_path / "stopped", submit=train, stop_below_regret=bound
     )
     jobs = run_as_jobs(tmp_path / "jobs", search, 30, np.random.default_rng(0), stop=bound)
     assert 4 < len(stopped) < 30 and repr(jobs) == repr(stopped)
@@ -248,7 +250,7 @@ def test_the_record_of_an_earlier_proposal_is_not_the_slots(tmp_path: Path) -> N
         True,
         False,
     ]
-    go_on(searched(), trials=2, journal=tmp_path / "whole", submit=train)
+    run_search(searched(), trials=2, folder=tmp_path / "whole", submit=train)
     assert [on_record(tmp_path / "whole", slot) for slot in range(3)] == [True, True, False]
 
 
@@ -275,7 +277,7 @@ def test_what_is_missing_or_belongs_elsewhere_is_refused_by_name(tmp_path: Path)
     assert code(propose, tmp_path, 3) == "slot-damaged"
     (tmp_path / "slot-0001.json").unlink()
     assert code(gather, tmp_path, 4) == "slot-unfinished"
-    go_on(searched(), trials=2, journal=tmp_path / "whole", submit=train)
+    run_search(searched(), trials=2, folder=tmp_path / "whole", submit=train)
     assert code(propose, tmp_path / "whole", 2) == "journal-header"
 
 

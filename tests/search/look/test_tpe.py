@@ -15,7 +15,7 @@ from fovnet.search.journal import read_search, replay
 from fovnet.search.look.tpe import CANDIDATES, parzen, split
 from fovnet.search.look.uniform import uniform
 from fovnet.search.look.view import View
-from fovnet.search.run import go_on
+from fovnet.search.run import run_search
 from fovnet.search.space import BASELINE, Space, paper_space, places_of
 from fovnet.search.trial import Outcome, Proposal, Trial
 from tests.search.test_methods import path, search_of, smooth_loss
@@ -172,10 +172,10 @@ def test_a_journal_says_that_all_were_candidates_and_no_other_search_goes_on_wit
 
     usual, every = search_of(GRID, "tpe"), replace(search_of(GRID, "tpe"), candidates="all")
     assert "candidates" not in usual.identity
-    trials = go_on(every, trials=9, journal=tmp_path, submit=submit)
+    trials = run_search(every, trials=9, folder=tmp_path, submit=submit)
     assert read_search(tmp_path).candidates == "all" and replay(tmp_path, 8) == trials[8].proposal
     with pytest.raises(SearchError, match="its search has candidates = all"):
-        go_on(usual, trials=9, journal=tmp_path, submit=submit)
+        run_search(usual, trials=9, folder=tmp_path, submit=submit)
 
 
 def test_rows_that_will_hardly_fit_are_not_proposed():

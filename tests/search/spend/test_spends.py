@@ -9,7 +9,7 @@ from hypothesis.strategies import booleans, integers, sampled_from
 
 from fovnet.search.search import Search
 from fovnet.search.space import Space
-from fovnet.search.spend.book import Book
+from fovnet.search.spend.ledger import Ledger
 from fovnet.search.spend.schedule import FULL, Schedule, own_epochs
 from fovnet.search.spend.spends import may_go_on
 from fovnet.search.trial import Outcome
@@ -250,7 +250,7 @@ def kept_at(trials, slot, schedule, workers):
     """The checkpoints kept when this slot begins."""
     proposals = [trial.proposal for trial in trials[:slot]]
     scores = {seen: trials[seen].score for seen in trials[slot].proposal.seen}
-    return set(may_go_on(Book.of(schedule, proposals, scores, free=True), workers))
+    return set(may_go_on(Ledger.of(schedule, proposals, scores, any_free=True), workers))
 
 
 @pytest.mark.parametrize("workers", [1, 4])

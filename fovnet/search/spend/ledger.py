@@ -15,7 +15,7 @@ from fovnet.search.trial import Proposal
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or was not
     seen."""
 
@@ -24,7 +24,7 @@ class Entry:
     bracket: int
     rung: int
     continues: int | None
-    seen: bool
+    is_seen: bool
     score: float | None
 
 
@@ -36,7 +36,7 @@ class Begin(NamedTuple):
 
     bracket: int
     rung: int
-    stopped: Sequence[Entry] = ()
+    stopped: Sequence[LedgerEntry] = ()
 
 
 class GoOn(NamedTuple):
@@ -48,72 +48,73 @@ class GoOn(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Book:
+class Ledger:
     """The earlier slots, in their order, and whether any row is left that was never begun."""
 
     schedule: Schedule
-    entries: tuple[Entry, ...]
-    free: bool
+    entries: tuple[LedgerEntry, ...]
+    any_free: bool
 
     @classmethod
     def of(
         cls,
         schedule: Schedule,
         earlier: Iterable[Proposal],
-        scores: Mapping[int, float | None],
+        score_by_slot: Mapping[int, float | None],
         *,
-        free: bool,
-    ) -> Book:
-        """The book of all earlier proposals; `scores` has those of the seen slots."""
+        any_free: bool,
+    ) -> Ledger:
+        """The ledger of all earlier proposals; score_by_slot has the seen slots."""
         entries = (
-            Entry(
-                one.slot,
-                one.row,
-                one.bracket,
-                one.rung,
-                one.continues,
-                one.slot in scores,
-                scores.get(one.slot),
+            LedgerEntry(
+                proposal.slot,
+                proposal.row,
+                proposal.bracket,
+                proposal.rung,
+                proposal.continues,
+                is_seen=proposal.slot in score_by_slot,
+                score=score_by_slot.get(proposal.slot),
             )
-            for one in earlier
+            for proposal in earlier
         )
-        return cls(schedule, tuple(entries), free)
+        return cls(schedule, tuple(entries), any_free)
 
     @cached_property
-    def gone_on(self) -> frozenset[int]:
+    def continued_slots(self) -> frozenset[int]:
         """The slots that another continues."""
         return frozenset(entry.continues for entry in self.entries if entry.continues is not None)
 
     @cached_property
-    def rungs(self) -> Mapping[tuple[int, int], Sequence[Entry]]:
+    def rungs(self) -> Mapping[tuple[int, int], Sequence[LedgerEntry]]:
         """The slots of each (bracket, rung), in their order."""
-        sorted_in: dict[tuple[int, int], list[Entry]] = {}
+        entries_by_rung: dict[tuple[int, int], list[LedgerEntry]] = {}
         for entry in self.entries:
-            sorted_in.setdefault((entry.bracket, entry.rung), []).append(entry)
-        return sorted_in
+            entries_by_rung.setdefault((entry.bracket, entry.rung), []).append(entry)
+        return entries_by_rung
 
     @property
-    def newest(self) -> int:
+    def newest_bracket(self) -> int:
         """The newest bracket, -1 before the first slot."""
         return max((entry.bracket for entry in self.entries), default=-1)
 
     @cached_property
-    def paused(self) -> Sequence[Entry]:
+    def paused_entries(self) -> Sequence[LedgerEntry]:
         """Seen and scored slots below the last rung with which nothing goes on."""
-        last, gone_on = self.schedule.last, self.gone_on
         return [
-            one
-            for one in self.entries
-            if one.score is not None and one.rung < last and one.slot not in gone_on
+            entry
+            for entry in self.entries
+            if entry.score is not None
+            and entry.rung < self.schedule.last
+            and entry.slot not in self.continued_slots
         ]
 
 
 Move = Begin | GoOn
-Spend = Callable[[Book], Move | None]
+Spend = Callable[[Ledger], Move | None]
 """How much to spend on the next slot; None where nothing is left to do.  A pure function."""
 
 
-def best_of(entries: Iterable[Entry]) -> list[Entry]:
-    """The scored ones, best first, ties by slot."""
+def best_of(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+    """The entries with a score, best first, ties by slot."""
     scored = [(entry.score, entry.slot, entry) for entry in entries if entry.score is not None]
-    return [entry for *_, entry in sorted(scored, key=lambda each: each[:2])]
+    return [entry for *_, entry in sorted(scored, key=lambda triple: triple[:2])]
