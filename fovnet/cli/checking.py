@@ -131,8 +131,8 @@ def _label_gaps(
     two regions, perhaps typing errors."""
     # simulated subjects fill every split, with labels of every region
     if collections and not settings.phantom.subjects:
-        inner_names = []
-        outer_names = []
+        inner_names: list[str] = []
+        outer_names: list[str] = []
         for name in unlabelled(collections, vocabulary):
             if name in between(collections, vocabulary):
                 continue
