@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from fovnet.errors import ConfigError
-from fovnet.machine.locks import take
+from fovnet.machine.locks import take_lock
 from fovnet.records import checksum
 
 SHIPPED_NETWORKS = Path(__file__).parent / "decision" / "shipped"
@@ -31,7 +31,7 @@ class Results:
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = (self.folder / "run.lock").open("a")
         try:
-            take(lock)
+            take_lock(lock)
         except BlockingIOError:
             lock.close()
             raise ConfigError(

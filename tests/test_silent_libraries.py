@@ -29,12 +29,12 @@ def library(job):
 COMMAND = """
 import sys
 from fovnet.cli import app, main
-from fovnet.machine.parallel import in_order
+from fovnet.machine.parallel import run_in_order
 from library import library
 
 @app.command()
 def odd(workers: int) -> None:
-    print([float(one) for one in in_order(library, [1, 2, 3], workers, lambda job: job)])
+    print([float(one) for one in run_in_order(library, [1, 2, 3], workers, lambda job: job)])
 
 if __name__ == "__main__":
     sys.argv = ["fovnet", "odd", sys.argv[1]]

@@ -42,7 +42,7 @@ from fovnet.decision.scores import with_turned_and_brightened
 from fovnet.evaluate.guards import SIMULATED, training_marks
 from fovnet.evaluate.reading import case_of
 from fovnet.evaluate.tallies import Tally, tally
-from fovnet.maths.softmax_regression import Layer, refitted, scores
+from fovnet.maths.softmax_regression import Layer, refit, scores
 from fovnet.net.inference.last_layer import hidden, last_layer, with_last_layer
 from fovnet.net.jobs.training_data import training_fingerprint
 from fovnet.net.training.train import choose_device
@@ -179,7 +179,7 @@ class Adaptation:
             ]
         )
         return [
-            refitted(
+            refit(
                 given[chosen].astype(float),
                 np.concatenate([kept, said[others]]),
                 weights,

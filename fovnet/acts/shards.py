@@ -21,7 +21,7 @@ from fovnet._version import __version__
 from fovnet.acts.changed_sources import changed_since_answered
 from fovnet.decision.answers_table import TableRows
 from fovnet.errors import ConfigError
-from fovnet.machine.locks import take, together
+from fovnet.machine.locks import share_folder, take_lock
 from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text
 from fovnet.report.pages import covering, predictions
@@ -152,10 +152,10 @@ def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claimed`.
     """
     read_list(folder, number)  # before a folder is made
-    with together(folder):
+    with share_folder(folder):
         predictions.refuse_others(folder)
         with shard_list(folder, number).open("r+", encoding="utf-8") as own:
-            take(own, wait=True)
+            take_lock(own, wait=True)
             yield [(one.volume_id, source_of(Path(one.path))) for one in read_list(folder, number)]
 
 

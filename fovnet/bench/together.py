@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from fovnet.machine.parallel import spawned
+from fovnet.machine.parallel import process_pool
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -23,13 +23,13 @@ def run_each(
     if processes <= 1:
         yield from _report(map(work, tasks), len(tasks), progress)
         return
-    with spawned(processes) as pool:
+    with process_pool(processes) as pool:
         yield from _report(pool.map(work, tasks), len(tasks), progress)
 
 
 def run_alone(work: Callable[..., Result], *arguments: Any) -> Result:
     """The result of a call in a process of its own, whose memory is then measured apart."""
-    with spawned(1) as pool:
+    with process_pool(1) as pool:
         return pool.submit(work, *arguments).result()
 
 

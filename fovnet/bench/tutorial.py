@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fovnet.bench.textbook import textbook_network
 from fovnet.bench.timing import seconds_of
-from fovnet.machine.parallel import spawned
+from fovnet.machine.parallel import process_pool
 
 if TYPE_CHECKING:
     from torch import device
@@ -59,7 +59,7 @@ def epochs_of(pipeline: Pipeline) -> Iterator[Callable[[], float]]:
     It runs in a process of its own, with one thread, and unaffected by fovnet's other settings of
     torch and the C library.
     """
-    with spawned(1) as pool:
+    with process_pool(1) as pool:
         pool.submit(_begin, pipeline).result()
         yield lambda: pool.submit(_epoch).result()
 

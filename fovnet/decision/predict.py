@@ -13,7 +13,7 @@ from pathlib import Path
 from fovnet.decision.answer import AnsweredVolume, refusal
 from fovnet.decision.ensemble import Ensemble
 from fovnet.errors import FovnetError, VolumeError
-from fovnet.machine.parallel import Admission, in_order
+from fovnet.machine.parallel import Admission, run_in_order
 from fovnet.net.faults import is_starved
 from fovnet.unforeseen import internal
 from fovnet.volume.slices.stack import SliceStack, Slicing, slice_volume
@@ -49,7 +49,7 @@ def predict(
     sources = [source for _, source in named]
     read = partial(_read, slicing=Slicing(**ensemble.prepare))
     if workers > 1:
-        volumes = in_order(
+        volumes = run_in_order(
             read, sources, workers, _refuse_crash, size=bytes_to_read, budget=BUDGET_BYTES
         )
     else:
@@ -76,7 +76,7 @@ def _read_ahead(read: partial[ReadVolume], sources: Sequence[Source]) -> Iterato
     reader = ThreadPoolExecutor(1)
     try:
         while True:
-            pending += [reader.submit(read, source) for source in door.admitted()]
+            pending += [reader.submit(read, source) for source in door.admit()]
             if not pending:
                 return
             volume = pending.popleft().result()

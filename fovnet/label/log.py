@@ -18,7 +18,7 @@ from typing import Any
 
 from fovnet._version import __version__
 from fovnet.errors import CollectionError
-from fovnet.machine.locks import release, take
+from fovnet.machine.locks import release_lock, take_lock
 from fovnet.own_files import LABEL_LOG
 
 NAME = LABEL_LOG
@@ -46,12 +46,12 @@ class Log:
     def held(self) -> Iterator[None]:
         """No other process or thread writes while the block runs."""
         with self._threads:
-            take(self._file, wait=True)
+            take_lock(self._file, wait=True)
             try:
                 self._drop_unfinished()
                 yield
             finally:
-                release(self._file)
+                release_lock(self._file)
 
     def news(self) -> list[dict[str, Any]]:
         """The actions that were written since this was last asked, by whichever process; within `held`."""

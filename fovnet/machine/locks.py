@@ -15,51 +15,52 @@ from pathlib import Path
 from typing import IO
 
 
-def take(opened: IO[str] | int, *, shared: bool = False, wait: bool = False) -> None:
+def take_lock(file: IO[str] | int, *, shared: bool = False, wait: bool = False) -> None:
     """Acquire the lock of an open file, or of a folder's descriptor, for this process: exclusive or shared.
 
     wait  until it is free; otherwise raises BlockingIOError if another process holds it
     """
+    operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    if not wait:
+        operation |= fcntl.LOCK_NB
     try:
-        fcntl.flock(
-            opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
-        )
+        fcntl.flock(file, operation)
     except BlockingIOError:
         raise
     except OSError:
         pass
 
 
-def release(opened: IO[str] | int) -> None:
+def release_lock(file: IO[str] | int) -> None:
     """Give back the lock of a file that stays open."""
-    with suppress(OSError):  # as in `take`: a file system without locks
-        fcntl.flock(opened, fcntl.LOCK_UN)
+    with suppress(OSError):  # as in `take_lock`: a file system without locks
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def alone(folder: Path, *, wait: bool = False) -> int:
+def lock_folder(folder: Path, *, wait: bool = False) -> int:
     """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it releases the
     lock.
 
-    wait, and raises BlockingIOError, as `take`.
+    wait, and raises BlockingIOError, as `take_lock`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    place = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        take(place, wait=wait)
+        take_lock(descriptor, wait=wait)
     except BlockingIOError:
-        os.close(place)
+        os.close(descriptor)
         raise
-    return place
+    return descriptor
 
 
 @contextmanager
-def together(folder: Path) -> Iterator[None]:
-    """While the block runs, the shared lock of a folder, created if missing: whoever wants it `alone` waits
-    or is refused.  Waits for one who has it alone."""
+def share_folder(folder: Path) -> Iterator[None]:
+    """While the block runs, the shared lock of a folder, created if missing: a `lock_folder` waits or is
+    refused.  Waits for one who has it alone."""
     folder.mkdir(parents=True, exist_ok=True)
-    place = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        take(place, shared=True, wait=True)
+        take_lock(descriptor, shared=True, wait=True)
         yield
     finally:
-        os.close(place)
+        os.close(descriptor)

@@ -12,25 +12,25 @@ def peak_bytes() -> float:
 
     On Linux getrusage includes the parent from which a process was forked; /proc does not.
     """
-    if peak := _told("VmHWM:"):
+    if peak := _status_bytes("VmHWM:"):
         return peak
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
-        1.0 if sys.platform == "darwin" else 1024.0
-    )
+    unit_bytes = 1.0 if sys.platform == "darwin" else 1024.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes
 
 
 def resident_bytes() -> float:
     """This process's memory now, bytes; its peak where /proc does not tell."""
-    return _told("VmRSS:") or peak_bytes()
+    return _status_bytes("VmRSS:") or peak_bytes()
 
 
-def _told(name: str) -> float:
+def _status_bytes(name: str) -> float:
     """A line of /proc in bytes; 0 where there is none."""
     status = Path("/proc/self/status")
-    lines = (
-        status.read_text(encoding="ascii", errors="replace").splitlines() if status.exists() else ()
-    )
-    return next((1024.0 * int(line.split()[1]) for line in lines if line.startswith(name)), 0.0)
+    if status.exists():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith(name):
+                return 1024.0 * int(line.split()[1])
+    return 0.0
 
 
 def forget_peak() -> bool:

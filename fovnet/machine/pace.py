@@ -22,37 +22,43 @@ class Pace:
     """
 
     def __init__(self, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._unit, self._clock = unit, clock
-        self._line = clock()
-        self._seen: deque[tuple[float, int]] = deque()
+        self._unit = unit
+        self._clock = clock
+        self._line_s = clock()  # when the last line was due
+        self._counts: deque[tuple[float, int]] = deque()  # (second, items done)
 
     def progress_text(self, done: int, total: int) -> str:
         """ "2.5 volumes/s, 4 min left"; empty before the second count, or without a unit."""
-        now = self._clock()
-        self._seen.append((now, done))
-        while len(self._seen) > 2 and self._seen[1][0] <= now - WINDOW_S:
-            self._seen.popleft()
-        began, before = self._seen[0]
-        passed = now - began
-        if not self._unit or done <= before or passed <= 0:
+        now_s = self._clock()
+        self._counts.append((now_s, done))
+        while len(self._counts) > 2 and self._counts[1][0] <= now_s - WINDOW_S:
+            self._counts.popleft()
+        first_s, first_done = self._counts[0]
+        seconds = now_s - first_s
+        if not self._unit or done <= first_done or seconds <= 0:
             return ""
-        rate = (done - before) / passed
-        return f"{_few(rate)} {self._unit}/s, {_time((total - done) / rate)} left"
+        rate = (done - first_done) / seconds
+        return f"{_rate_text(rate)} {self._unit}/s, {_time_text((total - done) / rate)} left"
 
     def minute_passed(self) -> bool:
         """Whether a minute has passed since this was last true."""
-        now = self._seen[-1][0] if self._seen else self._line
-        if not self._unit or now - self._line < LINE_S:
+        now_s = self._counts[-1][0] if self._counts else self._line_s
+        if not self._unit or now_s - self._line_s < LINE_S:
             return False
-        self._line = now
+        self._line_s = now_s
         return True
 
 
-def _few(rate: float) -> str:
-    return f"{rate:.0f}" if rate >= 10 else f"{rate:.1f}" if rate >= 1 else f"{rate:.2f}"
+def _rate_text(rate: float) -> str:
+    """Two digits or more."""
+    if rate >= 10:
+        return f"{rate:.0f}"
+    return f"{rate:.1f}" if rate >= 1 else f"{rate:.2f}"
 
 
-def _time(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

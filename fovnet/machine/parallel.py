@@ -27,11 +27,11 @@ Result = TypeVar("Result")
 READ_AHEAD = 4  # jobs under way per worker: enough to keep all busy while one slow volume is read
 
 
-def in_order(
+def run_in_order(
     work: Callable[[Job], Result],
     jobs: Iterable[Job],
     workers: int,
-    crashed: Callable[[Job], Result],
+    result_of_crash: Callable[[Job], Result],
     *,
     size: Callable[[Job], int] | None = None,
     budget: int = 0,
@@ -45,32 +45,33 @@ def in_order(
 
     A process that dies (memory, a crash in a C library) breaks its pool: the jobs under way are then repeated
     one by one, each in a new process, and for a job that kills its process again the result is
-    `crashed(job)`. Raises ConfigError "processes-none" if no process can be started at all: that is no job's
+    `result_of_crash(job)`. Raises ConfigError "processes-none" if no process can be started at all: that is no job's
     fault.
     """
     if workers <= 1:
         yield from map(work, jobs)
         return
-    remaining = Admission(iter(jobs), READ_AHEAD * workers, size, budget)
+    admission = Admission(iter(jobs), READ_AHEAD * workers, size, budget)
     _refuse_to_begin_without_processes()
     while True:
         waiting: deque[tuple[Job, Future[Result]]] = deque()
         try:
-            with spawned(workers) as pool:
+            with process_pool(workers) as pool:
                 while True:
-                    for job in remaining.admitted():
-                        waiting.append((job, _submitted(pool, work, job)))
+                    for job in admission.admit():
+                        waiting.append((job, _submit(pool, work, job)))
                     if not waiting:
                         return
-                    result = waiting[0][1].result()
+                    _, future = waiting[0]
+                    result = future.result()
                     waiting.popleft()
-                    remaining.leave()
+                    admission.leave()
                     yield result
         except BrokenProcessPool:
             pass  # the pool is broken; the waiting jobs are repeated one by one
         for job, _ in waiting:
-            result = _alone(work, job, crashed)
-            remaining.leave()
+            result = _run_in_own_process(work, job, result_of_crash)
+            admission.leave()
             yield result
 
 
@@ -78,22 +79,25 @@ class Admission(Generic[Job]):
     """Admits jobs in their order, within the limits of number and size.
 
     >>> door = Admission(iter([3, 4, 9, 1]), most=3, size=lambda job: job, budget=8)
-    >>> list(door.admitted())                   # 3 + 4 fit, 9 more would not
+    >>> list(door.admit())                   # 3 + 4 fit, 9 more would not
     [3, 4]
-    >>> door.leave(), list(door.admitted())     # 4 + 9 do not fit
+    >>> door.leave(), list(door.admit())     # 4 + 9 do not fit
     (None, [])
-    >>> door.leave(), list(door.admitted())     # too large for the budget, and alone
+    >>> door.leave(), list(door.admit())     # too large for the budget, and alone
     (None, [9])
     """
 
     def __init__(
         self, jobs: Iterator[Job], most: int, size: Callable[[Job], int] | None, budget: int
     ) -> None:
-        self._jobs, self._most, self._size, self._budget = jobs, most, size, budget
-        self._inside: deque[int] = deque()
+        self._jobs = jobs
+        self._most = most
+        self._size = size
+        self._budget = budget
+        self._inside: deque[int] = deque()  # the sizes of the jobs under way
         self._next: tuple[Job, int] | None = None
 
-    def admitted(self) -> Iterator[Job]:
+    def admit(self) -> Iterator[Job]:
         """The jobs that may be started now."""
         while len(self._inside) < self._most:
             if self._next is None:
@@ -117,7 +121,7 @@ def _refuse_to_begin_without_processes() -> None:
     """Raises ConfigError if no process can be started; takes 0.1 s.  One cause: each process imports the main
     script again, and a script without a `__main__` guard starts its work there."""
     try:
-        with spawned(1) as pool:
+        with process_pool(1) as pool:
             pool.submit(int).result()
     except BrokenProcessPool:
         raise ConfigError(
@@ -127,29 +131,29 @@ def _refuse_to_begin_without_processes() -> None:
         ) from None
 
 
-def _submitted(
-    pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job
-) -> Future[Result]:
+def _submit(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:
     """The job's future; an already failed one if the pool is broken, so that no job is lost between two
     pools."""
     try:
         return pool.submit(work, job)
     except BrokenProcessPool as fault:
-        failed: Future[Result] = Future()
-        failed.set_exception(fault)
-        return failed
+        future: Future[Result] = Future()
+        future.set_exception(fault)
+        return future
 
 
-def _alone(work: Callable[[Job], Result], job: Job, crashed: Callable[[Job], Result]) -> Result:
-    with spawned(1) as pool:
+def _run_in_own_process(
+    work: Callable[[Job], Result], job: Job, result_of_crash: Callable[[Job], Result]
+) -> Result:
+    with process_pool(1) as pool:
         try:
             return pool.submit(work, job).result()
         except BrokenProcessPool:
-            return crashed(job)
+            return result_of_crash(job)
 
 
 @contextmanager
-def spawned(workers: int) -> Iterator[ProcessPoolExecutor]:
+def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of processes that do not outlive the block, nor this process, however it ends.
 
     If the block is left early, jobs not yet started are cancelled and those under way end; by Ctrl-C they are
@@ -162,21 +166,24 @@ def spawned(workers: int) -> Iterator[ProcessPoolExecutor]:
         initializer=_serve,
         initargs=(os.getpid(), logging.root.manager.disable),
     )
-    others = set(multiprocessing.active_children())
+    other_processes = set(multiprocessing.active_children())
     try:
         yield pool
     except KeyboardInterrupt:
-        for process in set(multiprocessing.active_children()) - others:
+        for process in set(multiprocessing.active_children()) - other_processes:
             process.terminate()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _serve(parent: int, unlogged: int) -> None:
-    """Initialises a worker: it ends with `parent`, logs as little (nothing up to the level `unlogged`), and
-    ignores Ctrl-C, which a terminal sends to all processes (each would print a traceback)."""
-    logging.disable(unlogged)
+def _serve(parent: int, silent_level: int) -> None:
+    """Initialises a worker.
+
+    It ends with `parent`, and logs as little (nothing up to `silent_level`).  It ignores Ctrl-C, which a
+    terminal sends to all processes: each would print a traceback.
+    """
+    logging.disable(silent_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(parent)
 

@@ -62,7 +62,7 @@ def _even(votes: Floats32) -> Floats32:
     return np.asarray(votes / np.sqrt(about + QUIET)[..., None], np.float32)
 
 
-def moved(kept: NDArray[Number], move: Move) -> NDArray[Number]:
+def move_histograms(kept: NDArray[Number], move: Move) -> NDArray[Number]:
     """The histograms (..., rows, columns, BINS) of the moved pictures, from those of the original ones."""
     transposed, rows, columns = move
     if transposed:

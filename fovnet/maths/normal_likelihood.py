@@ -33,7 +33,7 @@ def negative_log_likelihood(outputs: Floats, y: Floats) -> tuple[Floats, Floats]
     return loss, np.stack([gap / variance, of_variance], axis=-1) / len(y)
 
 
-def mixed(mean: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:
+def mixture_moments(mean: Floats, variance: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Mean and variance (n,) of the mixture of normal distributions (M, n) by shares (M,) that sum to 1."""
     middle = share @ mean
     return middle, share @ (variance + (mean - middle) ** 2)

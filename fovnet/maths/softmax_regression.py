@@ -25,7 +25,7 @@ def scores(features: Floats, layer: Layer) -> Floats:
     return np.asarray(features @ layer[0].T + layer[1], dtype=np.float64)
 
 
-def refitted(
+def refit(
     features: Floats,
     targets: Floats,
     weights: Floats,

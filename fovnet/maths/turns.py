@@ -35,7 +35,7 @@ RUNS = ("feet to head", "head to feet", "front to back", "back to front", "side 
 """Directions of the body in which the third axis of a grid may run."""
 
 
-def unhanded(view: View) -> View:
+def without_sides(view: View) -> View:
     """The view with left to right and right to left taken as one."""
     rows, columns = ((axis, 1 if axis == ACROSS else sign) for axis, sign in view)
     return rows, columns
@@ -43,7 +43,7 @@ def unhanded(view: View) -> View:
 
 VIEWS: tuple[View, ...] = tuple(
     dict.fromkeys(
-        unhanded(((rows, a), (columns, b)))
+        without_sides(((rows, a), (columns, b)))
         for rows, columns in permutations(range(3), 2)
         for a, b in product((1, -1), repeat=2)
     )
@@ -51,7 +51,7 @@ VIEWS: tuple[View, ...] = tuple(
 """The 16 distinguishable views."""
 
 
-def laid(view: View, move: Move) -> View:
+def move_view(view: View, move: Move) -> View:
     """The view of a picture after a move."""
     transposed, *reversed_ = move
     axes = view[::-1] if transposed else view
@@ -62,7 +62,7 @@ def laid(view: View, move: Move) -> View:
     return rows, columns
 
 
-def shown_by(turn: tuple[Axis, ...]) -> tuple[int, ...]:
+def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
     """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of the
     body."""
 
@@ -70,7 +70,9 @@ def shown_by(turn: tuple[Axis, ...]) -> tuple[int, ...]:
         body, sign = turn[axis[0]]
         return body, sign * axis[1]
 
-    return tuple(VIEWS.index(unhanded((along(rows), along(columns)))) for rows, columns in PLANES)
+    return tuple(
+        VIEWS.index(without_sides((along(rows), along(columns)))) for rows, columns in PLANES
+    )
 
 
 def _runs(turn: tuple[Axis, ...]) -> int:
@@ -85,7 +87,7 @@ _ALL = [
     for signs in product((1, -1), repeat=3)
 ]
 # of orientations that look alike, the first
-_FIRST = {shown_by(turn): _runs(turn) for turn in reversed(_ALL)}
+_FIRST = {views_of_planes(turn): _runs(turn) for turn in reversed(_ALL)}
 
 TURNS: NDArray[np.int64] = np.array(list(reversed(_FIRST)))
 """(24, 3) the view of each plane, for every distinguishable turn; the first is the identity."""
@@ -98,7 +100,7 @@ SOURCES: tuple[tuple[int, int], ...] = tuple(
         (plane, at)
         for plane, whole in enumerate(PLANES)
         for at, move in enumerate(MOVES)
-        if unhanded(laid(whole, move)) == view
+        if without_sides(move_view(whole, move)) == view
     )
     for view in VIEWS
 )

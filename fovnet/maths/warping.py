@@ -66,7 +66,7 @@ def half_ranked(scores: Floats) -> Target:
     return _standardised(scores, warped, 2 * half if distances else None)
 
 
-def ranked(scores: Floats) -> Target:
+def rank_normal(scores: Floats) -> Target:
     """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.  Ties share
     a rank."""
     return _standardised(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), None)
@@ -104,6 +104,6 @@ def _standardised(scores: Floats, warped: Floats, scale: float | None) -> Target
 
 TARGETS: Mapping[str, Callable[[Floats], Target]] = {
     "half-ranked": half_ranked,
-    "ranked": ranked,
+    "ranked": rank_normal,
     "raw": raw,
 }

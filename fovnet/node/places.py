@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fovnet.errors import ConfigError
-from fovnet.machine.locks import alone
+from fovnet.machine.locks import lock_folder
 from fovnet.records import is_stamped, read_json, write_json
 
 STAMP = "node.json"
@@ -114,7 +114,7 @@ def held(folder: Path) -> Iterator[Places]:
             f"--out {folder}: is not empty, and was not filled by a node; give a folder of its own",
         )
     try:
-        lock = alone(folder)
+        lock = lock_folder(folder)
     except BlockingIOError as taken:
         raise ConfigError(
             "out-busy",

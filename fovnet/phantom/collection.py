@@ -18,8 +18,8 @@ from nibabel.orientations import apply_orientation, inv_ornt_aff
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
-from fovnet.machine.locks import alone
-from fovnet.machine.parallel import in_order
+from fovnet.machine.locks import lock_folder
+from fovnet.machine.parallel import run_in_order
 from fovnet.machine.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
@@ -135,7 +135,7 @@ def simulate_collection(
             "regions.tsv",
         ):  # a killed run leaves no rows of overwritten volumes
             (out / table).unlink(missing_ok=True)
-        for rows, more_regions in in_order(of_subject, range(1, subjects + 1), workers, _died):
+        for rows, more_regions in run_in_order(of_subject, range(1, subjects + 1), workers, _died):
             volumes += rows
             regions += more_regions
             if progress is not None:
@@ -167,7 +167,7 @@ def only_writer(out: Path) -> Iterator[None]:
     Raises CollectionError "phantom-held" if another simulation holds it.
     """
     try:
-        place = alone(out)
+        place = lock_folder(out)
     except BlockingIOError:
         raise CollectionError(
             "phantom-held",

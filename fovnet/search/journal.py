@@ -20,7 +20,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from fovnet.errors import SearchError
-from fovnet.machine.locks import take
+from fovnet.machine.locks import take_lock
 from fovnet.records import read_json, read_npz, write_json, write_npz
 from fovnet.results import JOBS
 from fovnet.search.look.view import POLLING, RANKING, Modelling, Polling, Ranking
@@ -80,18 +80,18 @@ class Journal:
 
 
 @contextmanager
-def owned(folder: Path, search: Search) -> Iterator[Journal]:
+def own_journal(folder: Path, search: Search) -> Iterator[Journal]:
     """The journal of `search` in `folder`, new or resumed, and locked while the block runs.
 
     Raises SearchError if another process has the lock ("journal-owned") or it is another search's
     ("journal-of-another-search").
     """
-    with locked(folder):
-        yield opened(folder, search)
+    with lock_journal(folder):
+        yield open_journal(folder, search)
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_journal(folder: Path) -> Iterator[None]:
     """Locks the folder, created if missing, while the block runs.  Raises SearchError "journal-owned" if
     another process has the lock.
 
@@ -101,7 +101,7 @@ def locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as lock:
         try:
-            take(lock)
+            take_lock(lock)
         except BlockingIOError as taken:
             raise SearchError(
                 "journal-owned",
@@ -111,7 +111,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def opened(folder: Path, search: Search) -> Journal:
+def open_journal(folder: Path, search: Search) -> Journal:
     """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError if it is
     another search's."""
     begun = (folder / "search.json").exists()

@@ -97,7 +97,7 @@ def prior_of(
         "sources": [one.facts for one in sources],
         **facts,
     }
-    return parsed(save(tensors, {FACTS: json.dumps(told)}))
+    return parse_prior(save(tensors, {FACTS: json.dumps(told)}))
 
 
 def write_prior(prior: Prior, path: Path) -> Path:
@@ -111,7 +111,7 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
     Raises SearchError "prior-missing", "prior-damaged", or "prior-space" where it is of other axes.
     """
     try:
-        prior = parsed(path.read_bytes())
+        prior = parse_prior(path.read_bytes())
     except FileNotFoundError:
         makes = f"`fovnet search learn JOURNAL... --config CONFIG --out {path}` makes it"
         raise SearchError(
@@ -128,7 +128,7 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
     return prior
 
 
-def parsed(data: bytes) -> Prior:
+def parse_prior(data: bytes) -> Prior:
     """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError
     for anything else."""
     tensors = load(data)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fovnet.errors import SearchError
-from fovnet.search.journal import Journal, owned, read_header, slot_path
+from fovnet.search.journal import Journal, own_journal, read_header, slot_path
 from fovnet.search.search import Search, is_possible, propose_slot, too_little_gain
 from fovnet.search.trial import Outcome, Proposal, Trial
 from fovnet.words import several
@@ -48,7 +48,7 @@ def run_search(
     with more keeps them.  Raises SearchError for another search's journal, a locked one, or a slot that
     contradicts the search.
     """
-    with owned(folder, search) as journal:
+    with own_journal(folder, search) as journal:
         return SearchRun(journal, submit, trials, stop_below_regret, progress).run()
 
 

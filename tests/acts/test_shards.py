@@ -25,7 +25,7 @@ from fovnet.decision.ensemble import load
 from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
 from fovnet.errors import ConfigError, ModelError
-from fovnet.machine.locks import alone
+from fovnet.machine.locks import lock_folder
 from fovnet.records import read_json
 from fovnet.report.pages.covering import MARK
 from fovnet.volume.sources.shard_settings import IN_ANSWERS, NAMES, ShardSettings
@@ -245,7 +245,7 @@ def test_a_killed_shard_goes_on_and_no_other_process_has_it_meanwhile(
         assert running.is_alive() and time.monotonic() < until
         time.sleep(0.01)
     with pytest.raises(BlockingIOError):
-        alone(out)
+        lock_folder(out)
     waiting.start()
     kept = {path: path.stat().st_mtime_ns for path in out.glob("*.json")}
     running.kill()

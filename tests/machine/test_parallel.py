@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis.strategies import data, integers, lists
 
 from fovnet.machine import parallel
-from fovnet.machine.parallel import READ_AHEAD, Admission, in_order
+from fovnet.machine.parallel import READ_AHEAD, Admission, run_in_order
 from fovnet.volume.sources.memory import BYTES_PER_VOXEL, LEAST_BYTES, bytes_to_read
 from fovnet.volume.sources.source import source_of
 
@@ -32,7 +32,7 @@ def test_the_door_keeps_order_and_both_bounds_and_never_closes_for_good(sizes, m
     door = Admission(iter(enumerate(sizes)), most, lambda job: job[1], budget)
     inside, seen = [], []
     while True:
-        new = list(door.admitted())
+        new = list(door.admit())
         inside, seen = inside + new, seen + new
         assert len(inside) <= most
         assert len(inside) == 1 or sum(size for _, size in inside) <= budget
@@ -53,7 +53,7 @@ def test_large_jobs_go_through_one_by_one_and_results_keep_their_order():
             yield number
 
     for done, result in enumerate(
-        in_order(abs, jobs(), 2, abs, size=lambda job: 10, budget=15), start=1
+        run_in_order(abs, jobs(), 2, abs, size=lambda job: 10, budget=15), start=1
     ):
         assert result == 13 - done
         ahead.append(len(drawn) - done)
@@ -88,8 +88,8 @@ def test_a_script_without_a_guard_is_told_so_and_no_job_is_blamed(tmp_path: Path
     """Each process reads the script again, and asks for processes itself."""
     script = tmp_path / "script.py"
     script.write_text(
-        "from fovnet.machine.parallel import in_order\nfrom fovnet.errors import ConfigError\n"
-        "try:\n    print(list(in_order(abs, [-1, -2], 2, lambda job: 'blamed')))\n"
+        "from fovnet.machine.parallel import run_in_order\nfrom fovnet.errors import ConfigError\n"
+        "try:\n    print(list(run_in_order(abs, [-1, -2], 2, lambda job: 'blamed')))\n"
         "except ConfigError as fault:\n    print(fault.code)\n"
     )
     done = subprocess.run(
@@ -102,10 +102,10 @@ def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
     """Killed with SIGKILL, it has no chance to end them itself."""
     script = tmp_path / "script.py"
     script.write_text(
-        "import os, time\nfrom fovnet.machine.parallel import in_order\n"
+        "import os, time\nfrom fovnet.machine.parallel import run_in_order\n"
         "def work(job):\n    return os.getpid()\n"
         "if __name__ == '__main__':\n"
-        "    for pid in in_order(work, range(1000), 2, abs):\n        print(pid, flush=True)\n        "
+        "    for pid in run_in_order(work, range(1000), 2, abs):\n        print(pid, flush=True)\n        "
         "time.sleep(0.2)\n"
     )
     with subprocess.Popen(
@@ -123,11 +123,11 @@ def test_processes_end_with_the_one_that_began_them(tmp_path: Path):
 def test_ctrl_c_ends_jobs_under_way_at_once(tmp_path: Path):
     script = tmp_path / "script.py"
     script.write_text(
-        "import signal, time\nfrom pathlib import Path\nfrom fovnet.machine.parallel import spawned\n"
+        "import signal, time\nfrom pathlib import Path\nfrom fovnet.machine.parallel import process_pool\n"
         "def work(path):\n    path.touch()\n    time.sleep(3600)\n"
         # whatever started the tests may have it ignored, as a shell does for what runs in the background
         "if __name__ == '__main__':\n    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "    with spawned(1) as pool:\n"
+        "    with process_pool(1) as pool:\n"
         f"        pool.submit(work, Path({str(tmp_path / 'begun')!r})).result()\n"
     )
     with subprocess.Popen(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fovnet.maths.gradients import BINS, CELL, QUIET, histograms, moved
+from fovnet.maths.gradients import BINS, CELL, QUIET, histograms, move_histograms
 from fovnet.maths.turns import MOVES
 
 
@@ -50,7 +50,7 @@ def test_those_of_a_moved_picture_are_those_of_the_picture_moved(seed, move):
     laid = laid[:, :: -1 if rows else 1, :: -1 if columns else 1]
     np.testing.assert_allclose(
         histograms(np.ascontiguousarray(laid)),
-        moved(histograms(pictures), move),
+        move_histograms(histograms(pictures), move),
         rtol=1e-4,
         atol=1e-5,
     )

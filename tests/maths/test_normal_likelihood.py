@@ -5,7 +5,12 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from fovnet.maths.normal_likelihood import LEAST_VARIANCE, mixed, moments, negative_log_likelihood
+from fovnet.maths.normal_likelihood import (
+    LEAST_VARIANCE,
+    mixture_moments,
+    moments,
+    negative_log_likelihood,
+)
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.scorers import Layers, forward
 
@@ -69,7 +74,7 @@ def test_networks_find_a_curve_and_where_its_noise_is():
     noise = np.where(x[:, 0] < 0.5, 0.15, 0.6)
     layers = fitted(x, np.sin(4.0 * x[:, 0]) + noise * rng.standard_normal(400))
     at = np.array([0.15, 0.3, 0.7, 0.85])
-    mean, variance = mixed(*moments(forward(layers, at[:, None])[-1]), np.full(5, 0.2))
+    mean, variance = mixture_moments(*moments(forward(layers, at[:, None])[-1]), np.full(5, 0.2))
     assert mean == pytest.approx(np.sin(4.0 * at), abs=0.25)
     assert np.sqrt(variance[:2]).max() < 0.25 and np.sqrt(variance[2:]).min() > 0.45
 
@@ -80,8 +85,8 @@ def test_the_mixture_has_the_moments_of_draws_from_it():
     share = np.array([0.5, 0.3, 0.2])
     member = rng.choice(3, 200_000, p=share)
     draws = mean[member] + np.sqrt(variance[member]) * rng.standard_normal((200_000, 2))
-    found = mixed(mean, variance, share)
+    found = mixture_moments(mean, variance, share)
     assert found[0] == pytest.approx(draws.mean(axis=0), abs=0.02)
     assert found[1] == pytest.approx(draws.var(axis=0), rel=0.02)
-    alike = mixed(mean, variance, np.full(3, 1 / 3))
+    alike = mixture_moments(mean, variance, np.full(3, 1 / 3))
     assert alike[1] == pytest.approx((variance + mean**2).mean(axis=0) - mean.mean(axis=0) ** 2)

@@ -9,7 +9,7 @@ from hypothesis.strategies import floats, integers
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from fovnet.maths.softmax_regression import refitted, scores
+from fovnet.maths.softmax_regression import refit, scores
 
 
 def problem(seed: int, s: int = 60, f: int = 4, k: int = 3) -> tuple[np.ndarray, ...]:
@@ -26,7 +26,7 @@ def test_from_zero_it_is_scikit_learns_logistic_regression(seed: int, ridge: flo
     features, labels, weights, weight, bias = problem(seed)
     spread = np.sqrt(weights @ features**2 - (weights @ features) ** 2)
     zero = (np.zeros_like(weight), np.zeros_like(bias))
-    ours = refitted(features, np.eye(3)[labels], weights, zero, ridge=ridge, steps=1000)
+    ours = refit(features, np.eye(3)[labels], weights, zero, ridge=ridge, steps=1000)
     theirs = LogisticRegression(C=1 / (2 * ridge), tol=1e-9, max_iter=10_000)
     theirs.fit(features / spread, labels, sample_weight=weights)
     assert softmax(scores(features, ours), axis=1) == pytest.approx(
@@ -38,7 +38,7 @@ def test_from_zero_it_is_scikit_learns_logistic_regression(seed: int, ridge: flo
 def test_targets_that_the_layer_gives_already_change_nothing(seed: int) -> None:
     features, _, weights, *begun = problem(seed)
     layer = (begun[0], begun[1])
-    kept = refitted(features, softmax(scores(features, layer), axis=1), weights, layer, ridge=1e-4)
+    kept = refit(features, softmax(scores(features, layer), axis=1), weights, layer, ridge=1e-4)
     assert kept[0] == pytest.approx(layer[0], abs=1e-6) and kept[1] == pytest.approx(
         layer[1], abs=1e-6
     )
@@ -51,8 +51,8 @@ def test_a_row_of_no_weight_is_as_if_it_were_not_there(seed: int, row: int) -> N
     weights /= weights.sum()
     there = np.arange(60) != row
     targets, layer = np.eye(3)[labels], (begun[0], begun[1])
-    full = refitted(features, targets, weights, layer, ridge=1e-2)
-    less = refitted(features[there], targets[there], weights[there], layer, ridge=1e-2)
+    full = refit(features, targets, weights, layer, ridge=1e-2)
+    less = refit(features[there], targets[there], weights[there], layer, ridge=1e-2)
     assert full[0] == pytest.approx(less[0], abs=1e-3)
 
 
@@ -69,7 +69,7 @@ def test_the_minimum_is_below_the_beginning_and_a_stronger_ridge_stays_nearer(
         )
 
     near, far = (
-        refitted(features, targets, weights, layer, ridge=one, steps=1000)
+        refit(features, targets, weights, layer, ridge=one, steps=1000)
         for one in (100 * ridge, ridge)
     )
     spread = features.std(axis=0)
@@ -80,5 +80,5 @@ def test_the_minimum_is_below_the_beginning_and_a_stronger_ridge_stays_nearer(
 def test_a_feature_that_never_varies_keeps_its_weights() -> None:
     features, labels, weights, *begun = problem(1)
     features[:, 2] = 5.0
-    found = refitted(features, np.eye(3)[labels], weights, (begun[0], begun[1]), ridge=1e-3)
+    found = refit(features, np.eye(3)[labels], weights, (begun[0], begun[1]), ridge=1e-3)
     assert (found[0][:, 2] == begun[0][:, 2]).all() and not (found[0][:, 1] == begun[0][:, 1]).any()

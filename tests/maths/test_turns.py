@@ -13,9 +13,9 @@ from fovnet.maths.turns import (
     SOURCES,
     TURNS,
     VIEWS,
-    laid,
-    shown_by,
-    unhanded,
+    move_view,
+    views_of_planes,
+    without_sides,
 )
 
 SIZE = 5
@@ -48,7 +48,7 @@ def body():
 @pytest.mark.parametrize("signs", list(product((1, -1), repeat=3)))
 def test_every_plane_of_a_turned_body_shows_the_listed_view(body, axes, signs):
     turned = body.transpose(axes)[:: signs[0], :: signs[1], :: signs[2]]
-    for plane, view in enumerate(shown_by(tuple(zip(axes, signs, strict=True)))):
+    for plane, view in enumerate(views_of_planes(tuple(zip(axes, signs, strict=True)))):
         source, move = SOURCES[view]
         np.testing.assert_allclose(
             picture(turned, plane), moved(picture(body, source), MOVES[move]), rtol=1e-12
@@ -57,7 +57,7 @@ def test_every_plane_of_a_turned_body_shows_the_listed_view(body, axes, signs):
 
 def test_of_48_ways_24_look_different_and_of_the_pictures_16():
     ways = {
-        shown_by(tuple(zip(axes, signs, strict=True)))
+        views_of_planes(tuple(zip(axes, signs, strict=True)))
         for axes in permutations(range(3))
         for signs in product((1, -1), repeat=3)
     }
@@ -82,7 +82,7 @@ def test_the_first_turn_is_none():
     ],
 )
 def test_what_the_slices_of_a_turned_grid_run_along(turn, runs):
-    at = TURNS.tolist().index(list(shown_by(turn)))
+    at = TURNS.tolist().index(list(views_of_planes(turn)))
     assert RUNS[ALONG[at]] == runs
 
 
@@ -92,5 +92,5 @@ def test_as_many_turns_run_up_as_down_and_to_the_side_as_both():
 
 def test_moves_are_the_eight_ways_to_lay_a_picture():
     view = ((2, -1), (1, 1))
-    assert len({laid(view, move) for move in MOVES}) == 8
-    assert unhanded(((0, -1), (2, 1))) == ((0, 1), (2, 1))
+    assert len({move_view(view, move) for move in MOVES}) == 8
+    assert without_sides(((0, -1), (2, 1))) == ((0, 1), (2, 1))

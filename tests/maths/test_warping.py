@@ -8,7 +8,7 @@ from hypothesis.strategies import floats, integers
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from fovnet.maths.warping import TARGETS, half_ranked, ranked, raw
+from fovnet.maths.warping import TARGETS, half_ranked, rank_normal, raw
 
 SCORES = arrays(
     np.float64, integers(1, 30), elements=floats(-1e6, 1e6).map(lambda value: round(value, 3))
@@ -61,7 +61,7 @@ def test_below_the_best_a_score_goes_on_in_the_units_of_the_better_half():
 def test_ranks_are_those_of_scipy(y):
     expected = ndtri((rankdata(y) - 0.5) / len(y))
     np.testing.assert_allclose(
-        ranked(y).values * expected.std(), expected - expected.mean(), atol=1e-9
+        rank_normal(y).values * expected.std(), expected - expected.mean(), atol=1e-9
     )
 
 
@@ -83,7 +83,7 @@ def test_the_largest_losses_there_are_have_values(warp):
 
 
 def test_ranks_know_no_units_and_never_leave_what_was_seen():
-    target = ranked(np.array([3.0, 1.0, 2.0]))
+    target = rank_normal(np.array([3.0, 1.0, 2.0]))
     assert target.unit is None and target.score_of(np.array([-9.0, 9.0])).tolist() == [1.0, 3.0]
 
 

@@ -10,7 +10,7 @@ from safetensors.numpy import load, save
 from scipy.stats import kendalltau
 
 from fovnet.errors import SearchError
-from fovnet.search.journal import Journal, opened, read_search, refuse_another_search, replay
+from fovnet.search.journal import Journal, open_journal, read_search, refuse_another_search, replay
 from fovnet.search.learn.earlier_searches import read_journal, source_of
 from fovnet.search.learn.training import Lessons, learn, unusable
 from fovnet.search.look.guard import misranked
@@ -290,7 +290,7 @@ def test_a_taught_search_killed_at_any_slot_goes_on_to_the_same_bytes(prior, tmp
 
 
 def test_a_journal_of_another_prior_is_another_searchs(prior, tmp_path):
-    opened(tmp_path, taught(prior)).write_header(1, 1, None, [])
+    open_journal(tmp_path, taught(prior)).write_header(1, 1, None, [])
     refuse_another_search(tmp_path, taught(prior))
     for other in (None, learn(SOURCES, SPACE.axes, replace(SHORT, steps=2), 1)):
         with pytest.raises(

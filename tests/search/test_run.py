@@ -17,7 +17,7 @@ import pytest
 
 from fovnet.errors import SearchError
 from fovnet.search.jobs.proposals import request_of
-from fovnet.search.journal import owned, read_trials, replay
+from fovnet.search.journal import own_journal, read_trials, replay
 from fovnet.search.methods import METHODS
 from fovnet.search.run import run_search
 from fovnet.search.search import ENOUGH_SCORES, Search
@@ -158,7 +158,7 @@ def test_the_journal_of_another_search_is_refused_and_the_difference_named(tmp_p
 def test_a_second_owner_is_noticed(tmp_path):
     every = np.ones(len(SPACE), dtype=bool)
     other = Search(SPACE, "gp-ei", 3, 2, SPACE.row_of(START), 4, SECONDS, every)
-    with owned(tmp_path, other), pytest.raises(SearchError, match="journal-owned"):
+    with own_journal(tmp_path, other), pytest.raises(SearchError, match="journal-owned"):
         search(tmp_path)
     assert len(search(tmp_path, trials=2)) == 2  # free again
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.machine.locks import take
+from fovnet.machine.locks import take_lock
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -64,7 +64,7 @@ def smoke(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "smoke-made"
     made.mkdir(exist_ok=True)
     with (made.parent / "smoke.lock").open("a") as lock:
-        take(lock, wait=True)
+        take_lock(lock, wait=True)
         if not (made / "results" / "smoke" / "report.html").exists():
             maker = Shell(made)
             maker(

@@ -19,7 +19,7 @@ from fovnet.config.files import load
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.records import read_json
-from fovnet.search.journal import locked
+from fovnet.search.journal import lock_journal
 
 pytestmark = pytest.mark.slow
 Shell = Callable[..., subprocess.CompletedProcess[str]]
@@ -88,7 +88,7 @@ def test_two_trainings_never_share_a_folder(
     line: list[str | Path], shell: Shell, tmp_path: Path
 ) -> None:
     """The second would replace what the first is about to write, and both would say that they completed."""
-    with locked(tmp_path / "mine"):
+    with lock_journal(tmp_path / "mine"):
         second = shell(*line, check=False)
     assert second.returncode == 2 and "journal-owned" in second.stderr
 

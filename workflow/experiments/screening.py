@@ -25,7 +25,7 @@ from fovnet.cli import main
 from fovnet.cli.options import Device, GivenBy, Workers, file_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import CollectionError, ConfigError
-from fovnet.machine.parallel import in_order
+from fovnet.machine.parallel import run_in_order
 from fovnet.phantom.features import known_features, left_out
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import load_pack
@@ -132,7 +132,7 @@ def screen(
     judged = judged_sets(study, labelled)
     runs = _runs(study, list(factors.values()), X, judged)
     collected: dict[str, list[NDArray[Any]]] = {name: [] for name in judged}
-    results = in_order(_probabilities, runs, study.workers, _report_death)
+    results = run_in_order(_probabilities, runs, study.workers, _report_death)
     for done, probabilities in enumerate(results, start=1):
         for name, p in probabilities.items():
             collected[name].append(p)

@@ -15,7 +15,7 @@ from fovnet.net.jobs.training_data import Labelled
 from fovnet.net.jobs.workers import Job, one_thread, train
 from fovnet.net.paths import forget
 from fovnet.records import digest, read_json, write_json
-from fovnet.search.journal import locked
+from fovnet.search.journal import lock_journal
 from fovnet.search.trial import Outcome, Proposal, Trial, from_facts, to_facts
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SingleTraining:
         After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned") while
         another process trains there.
         """
-        with locked(self.folder):
+        with lock_journal(self.folder):
             return self._trained(report)
 
     def _trained(self, report: Callable[[Progress, int], None] | None) -> Outcome:

@@ -22,7 +22,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fovnet.maths.gradients import moved
+from fovnet.maths.gradients import move_histograms
 from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
 from fovnet.net.images.augment import affines, draw, recoloured
 from fovnet.net.images.resampling import resample
@@ -182,7 +182,7 @@ def _laid() -> Tensor:
     show it."""
     places = np.arange(np.prod(SHAPE)).reshape(SHAPE)
     return torch.from_numpy(
-        np.stack([moved(places, MOVES[move]).reshape(-1) for _, move in SOURCES])
+        np.stack([move_histograms(places, MOVES[move]).reshape(-1) for _, move in SOURCES])
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fovnet.errors import ConfigError
-from fovnet.machine.locks import alone
+from fovnet.machine.locks import lock_folder
 from fovnet.own_files import (
     LABEL_LOG,
     PAGES,
@@ -234,7 +234,7 @@ def claimed(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], None]]
     kept out.  Raises ConfigError "out-busy" if another run holds the lock, "out-foreign" as `refuse_others`.
     """
     try:
-        place = alone(folder, wait=wait)
+        place = lock_folder(folder, wait=wait)
     except BlockingIOError as taken:
         raise ConfigError(
             "out-busy",

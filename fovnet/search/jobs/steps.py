@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fovnet.errors import SearchError
-from fovnet.machine.locks import take
+from fovnet.machine.locks import take_lock
 from fovnet.records import write_json
 from fovnet.search.jobs.proposals import (
     proposal_path,
@@ -29,8 +29,8 @@ from fovnet.search.jobs.proposals import (
 from fovnet.search.journal import (
     OTHER_PREDICTIONS,
     Journal,
-    locked,
-    opened,
+    lock_journal,
+    open_journal,
     read_header,
     read_search,
     read_slot,
@@ -53,12 +53,12 @@ def begin(
     search: judged by search.json, or, without it (a workflow deletes it before the job that writes it), by
     the predicted seconds in the proposals.
     """
-    with locked(folder):
+    with lock_journal(folder):
         if (folder / "search.json").exists() and source_of(folder) != source:
             (folder / "search.json").unlink()
         _clear(folder, source)
         _refuse_other_predictions(folder, search)
-        opened(folder, search)
+        open_journal(folder, search)
         beside()
         # without a number of trials, unlike a search in one process: requesting more must not restart the
         # search
@@ -216,6 +216,6 @@ def _training(folder: Path, slot: int) -> Iterator[None]:
         (folder / "owner.lock").open("a") as journal,
         (folder / "locks" / f"slot-{slot:04d}").open("a") as own,
     ):
-        take(own, wait=True)
-        take(journal, shared=True, wait=True)
+        take_lock(own, wait=True)
+        take_lock(journal, shared=True, wait=True)
         yield

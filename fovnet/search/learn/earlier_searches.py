@@ -15,14 +15,14 @@ from fovnet.search.space import Axis
 from fovnet.search.trial import latest
 
 
-class Read(NamedTuple):
+class ReadSource(NamedTuple):
     """A source, and the number of its scored rows that the space does not have."""
 
     source: EarlierSearch
     left_out: int
 
 
-def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> Read:
+def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSource:
     """The latest score of every configuration of a journal; failures have none.  The name is else the
     folder's.
 
@@ -39,7 +39,7 @@ def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> Read:
 
 def source_of(
     name: str, axes: Sequence[Axis], scored: Iterable[tuple[Mapping[str, Any], float]]
-) -> Read:
+) -> ReadSource:
     """The source of configurations with finite losses, those of unknown axes or levels left out."""
     numbers = {axis.name: {level: i for i, level in enumerate(axis.levels)} for axis in axes}
     every = list(scored)
@@ -52,4 +52,4 @@ def source_of(
     levels = np.array([row for _, row in found], dtype=np.int64).reshape(-1, len(axes))
     losses = np.array([loss for loss, _ in found], dtype=np.float64)
     known = EarlierSearch(name, digest([levels, losses]), len(found), levels, losses)
-    return Read(known, len(every) - len(found))
+    return ReadSource(known, len(every) - len(found))

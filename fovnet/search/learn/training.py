@@ -90,7 +90,7 @@ def learn(
     held = len(tasks) if checked and len(tasks) > 1 else 0
     say = _counted(lessons, held, progress)
     with one_thread():
-        ranker = meta_trained(tasks, lessons, seed, say)
+        ranker = meta_train(tasks, lessons, seed, say)
         held_out = [_held_out(tasks, i, lessons, seed, say) for i in range(held)]
     facts = {"fovnet": __version__, "lessons": asdict(lessons), "seed": seed, "held_out": held_out}
     return prior_of(axes, ranker, [_thinned(one) for one in usable], facts)
@@ -119,7 +119,7 @@ def _thinned(source: EarlierSearch) -> EarlierSearch:
     return replace(source, levels=source.levels[kept], losses=source.losses[kept])
 
 
-def meta_trained(
+def meta_train(
     tasks: Sequence[Task], lessons: Lessons, seed: int, step: Callable[[], None] = lambda: None
 ) -> Ranker:
     """The networks after all steps, each on a list of one task, all tasks equally often in the mean."""
@@ -157,7 +157,7 @@ def _held_out(
 ) -> dict[str, Any]:
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its best row."""
     others = [task for j, task in enumerate(tasks) if j != i]
-    ranker = meta_trained(others, replace(lessons, steps=_quarter(lessons)), seed, say)
+    ranker = meta_train(others, replace(lessons, steps=_quarter(lessons)), seed, say)
     place = rankdata(
         -ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1
     ).mean(axis=0)

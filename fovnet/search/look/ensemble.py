@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.maths.normal_likelihood import mixed, moments, negative_log_likelihood
+from fovnet.maths.normal_likelihood import mixture_moments, moments, negative_log_likelihood
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.scorers import Layers, forward
 from fovnet.maths.warping import TARGETS
 from fovnet.search.look import ranking
 from fovnet.search.look.feasibility import Chances
-from fovnet.search.look.gaussian import Belief, chosen, improving
+from fovnet.search.look.gaussian import Belief, choose, improving
 from fovnet.search.look.view import Choice, View
 from fovnet.search.trial import Forecast
 
@@ -34,10 +34,10 @@ BAND = np.array([-2.06, 0.0, 2.06])
 
 def ensemble_improvement(view: View) -> Choice:
     """As gp-ei chooses, with the ensemble's belief and a forecast as of "ranking"."""
-    return chosen(view, improving, believed, foretold)
+    return choose(view, improving, believe_ensemble, foretold)
 
 
-def believed(view: View) -> Belief:
+def believe_ensemble(view: View) -> Belief:
     """The mixture of the members' distributions of every row's warped score, given at least one score.
 
     While other rows are pending, members are weighted at random, and the workers' rows differ more, as in
@@ -52,7 +52,7 @@ def believed(view: View) -> Belief:
     train(Ranker(members), lambda: batch, EPOCHS, RATE, RATE_END)
     share = rng.dirichlet(np.ones(MEMBERS)) if view.pending else np.full(MEMBERS, 1.0 / MEMBERS)
     parts = np.split(cube, range(ranking.CHUNK, len(cube), ranking.CHUNK))
-    told = [mixed(*moments(forward(members, part)[-1]), share) for part in parts]
+    told = [mixture_moments(*moments(forward(members, part)[-1]), share) for part in parts]
     mean, variance = np.round(np.concatenate(told, axis=1), DIGITS)[:, None]
     return Belief(seen.rows, seen.rows, target, (), mean, variance, float(target.values.min()))
 

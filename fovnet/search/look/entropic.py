@@ -20,7 +20,7 @@ from fovnet.maths.acquisition import lower_confidence_bound
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
-    chosen,
+    choose,
     improving,
     likely_improving,
     log_improvement,
@@ -49,7 +49,7 @@ LEAST = 1e-9
 def max_value_entropy(view: View) -> Choice:
     """The row of greatest log information on the value of the lowest row, weighted by its probability to
     train (`Chances.best`)."""
-    return chosen(view, informative_on_the_value)
+    return choose(view, informative_on_the_value)
 
 
 def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> Integers:
@@ -78,7 +78,7 @@ def entropy_search(view: View) -> Choice:
 
     Rows that hardly train are not asked about, so that they do not fill the ASKED places.
     """
-    return chosen(view, informative_on_the_place)
+    return choose(view, informative_on_the_place)
 
 
 def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> Integers:
@@ -94,7 +94,7 @@ def entropy_search_portfolio(view: View) -> Choice:
 
     Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014), arXiv:1406.4625.
     """
-    return chosen(view, informative_of_a_portfolio)
+    return choose(view, informative_of_a_portfolio)
 
 
 def informative_of_a_portfolio(view: View, belief: Belief, chances: Chances) -> Integers:

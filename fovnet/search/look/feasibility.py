@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.threshold import chance_to_fit
-from fovnet.search.look.hyperparameters import fitted
+from fovnet.search.look.hyperparameters import fit_hyperparameters
 from fovnet.search.look.view import View
 
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ class Chances:
             return np.zeros(len(rows))
         below_one = np.where(trained, 0.0, -2.0)
         space, kernel = self.view.space, self.view.modelling.kernel
-        theta = fitted(space, tried, below_one, None, kernel)
+        theta = fit_hyperparameters(space, tried, below_one, None, kernel)
         mean, variance = gp.posterior(
             space.unit_cube[rows],
             space.unit_cube[tried],

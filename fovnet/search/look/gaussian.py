@@ -94,9 +94,11 @@ def believe(view: View) -> Belief:
     observed, seen = (rows, scores) if along else (known, latest)
     target = TARGETS[how.targets](seen)
     if how.hyperparameters == "sampled":
-        thetas = fitting.sampled(space, rows, scores, how.targets, how.kernel, view.seed)
+        thetas = fitting.sample_hyperparameters(
+            space, rows, scores, how.targets, how.kernel, view.seed
+        )
     else:
-        thetas = fitting.fitted(space, rows, scores, how.targets, how.kernel)[None]
+        thetas = fitting.fit_hyperparameters(space, rows, scores, how.targets, how.kernel)[None]
     processes = _processes(
         space, thetas, how.kernel, fitting.milestone(len(observed)), len(view.space)
     )
@@ -139,7 +141,7 @@ def _processes(
 def expected_improvement(view: View) -> Choice:
     """The row of greatest log expected improvement (with `per_second`, per predicted second), weighted by its
     probability to train (`Chances.best`)."""
-    return chosen(view, improving)
+    return choose(view, improving)
 
 
 def probability_of_improvement(view: View) -> Choice:
@@ -149,12 +151,12 @@ def probability_of_improvement(view: View) -> Choice:
     Without that margin it would choose neighbours of the best row, which are better with a probability near
     0.5, but by almost nothing.
     """
-    return chosen(view, likely_improving)
+    return choose(view, likely_improving)
 
 
 def confidence_bound(view: View) -> Choice:
     """The row, likely to train, of the lowest confidence bound: two standard deviations below the mean."""
-    return chosen(view, lowest_bound)
+    return choose(view, lowest_bound)
 
 
 def thompson(view: View) -> Choice:
@@ -165,7 +167,7 @@ def thompson(view: View) -> Choice:
     Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, updated with the
     observations.
     """
-    return chosen(view, lowest_drawn)
+    return choose(view, lowest_drawn)
 
 
 Best = Callable[[View, Belief, Chances], Integers]
@@ -213,7 +215,7 @@ def likely_improving(view: View, belief: Belief, chances: Chances) -> Integers:
 def lowest_bound(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-lcb."""
     rows = chances.likely(np.flatnonzero(view.free))
-    value = lower_confidence_bound(*mixed(belief))[rows]
+    value = lower_confidence_bound(*mixture_moments(belief))[rows]
     return np.asarray(rows[value == value.max()])
 
 
@@ -229,7 +231,7 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
     return np.asarray(rows[value == value.min()])
 
 
-def chosen(
+def choose(
     view: View,
     best: Best,
     believed: Callable[[View], Belief] = believe,
@@ -255,7 +257,7 @@ def _spread_where_it_fits(view: View) -> Choice:
 
 def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
-    mean, variance = mixed(belief)
+    mean, variance = mixture_moments(belief)
     noise = float(np.mean([process.noise for process in belief.processes]))
     half = 1.96 * float(np.sqrt(variance[row] + noise))
     low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half, half))
@@ -273,7 +275,7 @@ def _end(target: Target, value: float) -> float | None:
     )
 
 
-def mixed(belief: Belief) -> tuple[Floats, Floats]:
+def mixture_moments(belief: Belief) -> tuple[Floats, Floats]:
     """Mean and variance (M,) of the mixture of the S processes."""
     mean = belief.mean.mean(axis=0)
     return mean, np.asarray((belief.variance + belief.mean**2).mean(axis=0) - mean**2).clip(0.0)

@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from fovnet.maths.gp import factor, leave_one_out
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS
-from fovnet.search.look.hyperparameters import fitted
+from fovnet.search.look.hyperparameters import fit_hyperparameters
 from fovnet.search.look.view import View
 from fovnet.search.prior import Prior
 
@@ -53,7 +53,7 @@ def left_out(view: View) -> Floats:
     """The warped score (n,) that a Gaussian process expects of each row with one, given the others."""
     rows, losses = view.scored
     how, space = view.modelling, view.space
-    theta = fitted(space, rows, losses, how.targets, how.kernel)
+    theta = fit_hyperparameters(space, rows, losses, how.targets, how.kernel)
     L = factor(space.unit_cube[rows], theta, space.scales, KERNELS[how.kernel])
     return leave_one_out(L, TARGETS[how.targets](losses).values)
 

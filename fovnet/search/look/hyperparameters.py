@@ -57,7 +57,7 @@ def fit_subset(y: Floats, most: int = 150) -> Integers:
     return np.sort(np.concatenate([best, spread_out]))
 
 
-def fitted(
+def fit_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str
 ) -> Floats:
     """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
@@ -65,7 +65,7 @@ def fitted(
     return np.frombuffer(_fitted(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
 
 
-def sampled(
+def sample_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int
 ) -> Floats:
     """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, warped."""

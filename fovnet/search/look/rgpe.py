@@ -26,10 +26,10 @@ from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
     believe,
-    chosen,
+    choose,
     expected_improvement,
     improving,
-    mixed,
+    mixture_moments,
 )
 from fovnet.search.look.guard import left_out, wrong_pairs
 from fovnet.search.look.hyperparameters import fit_subset
@@ -47,10 +47,10 @@ def taught_improvement(view: View) -> Choice:
     """The choice of gp-ei under the weighted processes, from the first score on; without a prior gp-ei's."""
     if view.prior is None:
         return expected_improvement(view)
-    return chosen(replace(view, initial=1), improving, believed, foretold)
+    return choose(replace(view, initial=1), improving, believe_taught, foretold)
 
 
-def believed(view: View) -> Belief:
+def believe_taught(view: View) -> Belief:
     """Mean Σ wᵢ μᵢ and variance Σ wᵢ² σᵢ² (1, M) of independent processes, given a prior and a score.
 
     Each is of the warped losses of its own search, of unit variance, so that no distance has a unit.  The
@@ -59,7 +59,7 @@ def believed(view: View) -> Belief:
     own, how = believe(view), view.modelling
     sources = view.prior.sources if view.prior else ()
     each = [source_posterior(one, view.space, how.targets, how.kernel) for one in sources]
-    mean, variance = (np.stack(parts) for parts in zip(*each, mixed(own), strict=True))
+    mean, variance = (np.stack(parts) for parts in zip(*each, mixture_moments(own), strict=True))
     share = weights(np.stack([*mean[:-1, own.known], left_out(view)]), view.scored[1], view.rng)
     mean, variance = share @ mean, share**2 @ variance
     return replace(own, mean=mean[None], variance=variance[None], best=float(mean[own.known].min()))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from fovnet import records
 from fovnet.errors import CollectionError, FovnetError, VolumeError
-from fovnet.machine.parallel import in_order
+from fovnet.machine.parallel import run_in_order
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.unforeseen import internal, is_disk_full
 from fovnet.volume.collection import cache
@@ -256,7 +256,7 @@ def _cut(
 ) -> list[Sliced]:
     """The result of every (collection, job), in order."""
     results: list[Sliced] = []
-    sliced = in_order(
+    sliced = run_in_order(
         _slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES
     )
     for (name, job), result in zip(jobs, sliced, strict=True):

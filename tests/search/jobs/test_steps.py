@@ -23,7 +23,7 @@ from fovnet.search.jobs.proposals import (
     slots_awaited,
 )
 from fovnet.search.jobs.steps import begin, finish, gather, on_record, propose
-from fovnet.search.journal import locked, read_search, replay
+from fovnet.search.journal import lock_journal, read_search, replay
 from fovnet.search.run import run_search
 from fovnet.search.search import Search
 from fovnet.search.space import Space
@@ -225,7 +225,7 @@ def test_what_lies_beside_a_journal_is_written_by_whoever_may_begin_it(tmp_path:
     """The rows that trainings learn from: one refused must not leave its own for a training that goes on."""
     rows = tmp_path / "rows.npz"
     begin(searched(), tmp_path, "slices", lambda: rows.write_text("these"))
-    with locked(tmp_path), pytest.raises(SearchError, match="journal-owned"):
+    with lock_journal(tmp_path), pytest.raises(SearchError, match="journal-owned"):
         begin(searched(), tmp_path, "slices cut otherwise", lambda: rows.write_text("those"))
     longer = replace(searched(), predicted_seconds=SECONDS * 2)
     with pytest.raises(SearchError, match="journal-of-another-search"):

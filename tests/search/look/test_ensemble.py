@@ -5,7 +5,7 @@ import numpy as np
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.normal_likelihood import LEAST_VARIANCE
 from fovnet.search.look import ranking
-from fovnet.search.look.ensemble import believed, ensemble_improvement, foretold
+from fovnet.search.look.ensemble import believe_ensemble, ensemble_improvement, foretold
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.view import Modelling
 from fovnet.search.space import Space, places_of
@@ -16,7 +16,7 @@ from tests.search.test_methods import path, search_of
 
 def test_the_row_is_that_of_greatest_expected_improvement_of_the_mixture_on_the_best_seen():
     seen = view(LOSSES[:25])
-    belief, rows = believed(seen), np.flatnonzero(seen.free)
+    belief, rows = believe_ensemble(seen), np.flatnonzero(seen.free)
     best = belief.target.values.min()
     value = log_expected_improvement(belief.mean[0, rows], belief.variance[0, rows], best)
     choice = ensemble_improvement(seen)
@@ -33,9 +33,9 @@ def test_the_order_in_which_trials_came_changes_no_bit():
 
 
 def test_rows_beyond_a_chunk_are_believed_as_within_one(monkeypatch):
-    whole = believed(view(LOSSES[:25]))
+    whole = believe_ensemble(view(LOSSES[:25]))
     monkeypatch.setattr(ranking, "CHUNK", 100)
-    parts = believed(view(LOSSES[:25]))
+    parts = believe_ensemble(view(LOSSES[:25]))
     assert np.abs(parts.mean - whole.mean).max() < 2e-9
     assert np.abs(parts.variance - whole.variance).max() < 2e-9
 
@@ -46,7 +46,8 @@ def test_distances_count_as_the_targets_say():
     assert ensemble_improvement(view(8.0 * y)).row == ensemble_improvement(view(y)).row
     raw, ranked = (Modelling(targets=targets) for targets in ("raw", "ranked"))
     means = [
-        [believed(view(of, modelling=how)).mean for of in (y, np.exp(y))] for how in (raw, ranked)
+        [believe_ensemble(view(of, modelling=how)).mean for of in (y, np.exp(y))]
+        for how in (raw, ranked)
     ]
     assert np.abs(means[0][0] - means[0][1]).max() > 0.01 and (means[1][0] == means[1][1]).all()
 
@@ -67,13 +68,15 @@ def test_the_last_bits_of_the_inputs_change_no_row():
 
 def test_pending_rows_weigh_the_members_anew():
     running = (), (int(ROWS[20]),)
-    alone, beside = (believed(view(LOSSES[:9], pending=pending)).mean[0] for pending in running)
+    alone, beside = (
+        believe_ensemble(view(LOSSES[:9], pending=pending)).mean[0] for pending in running
+    )
     assert not np.allclose(alone, beside) and np.corrcoef(alone, beside)[0, 1] > 0.3
 
 
 def test_its_networks_are_new_at_every_slot():
     assert (
-        believed(view(LOSSES[:9])).mean != believed(view(LOSSES[:9], slot=10)).mean
+        believe_ensemble(view(LOSSES[:9])).mean != believe_ensemble(view(LOSSES[:9], slot=10)).mean
     ).mean() > 0.9
 
 
@@ -81,7 +84,7 @@ def test_it_knows_the_bowl_where_it_has_seen_rows_and_is_less_sure_where_it_has_
     """60 rows of a < 6, and the edge a = 10."""
     a = places_of(GRID)[:, 0]
     rows = np.concatenate([ROWS[a[ROWS] < 0.6], ROWS[a[ROWS] >= 0.6]])
-    belief = believed(view(bowl()[rows[:60]], rows))
+    belief = believe_ensemble(view(bowl()[rows[:60]], rows))
     spread = belief.variance[0] - LEAST_VARIANCE
     assert np.median(spread[a < 0.6]) < 0.5 * np.median(spread[a == 1.0])
     near = np.setdiff1d(np.flatnonzero(a < 0.6), rows[:60])
@@ -91,7 +94,7 @@ def test_it_knows_the_bowl_where_it_has_seen_rows_and_is_less_sure_where_it_has_
 def test_a_forecast_is_the_loss_at_the_places_of_the_belief_among_those_seen():
     """The losses 0 to 8; a row is believed between the fifth and the sixth, its upper end one place above."""
     seen = view(np.arange(9.0), modelling=Modelling(targets="raw"))
-    belief, row = believed(seen), int(ROWS[9])
+    belief, row = believe_ensemble(seen), int(ROWS[9])
     unit = belief.target.unit
     belief.mean[0, row], belief.variance[0, row] = (
         belief.target.values[4] + 0.2 / unit,

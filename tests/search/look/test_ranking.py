@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.search.journal import opened, read_search, refuse_another_search
+from fovnet.search.journal import open_journal, read_search, refuse_another_search
 from fovnet.search.look import ranking
 from fovnet.search.look.ranking import (
     best_ranked,
@@ -251,7 +251,7 @@ def test_the_settings_are_the_searchs_of_this_method_alone_and_its_journal_keeps
     other = replace(usual, ranking=Ranking(loss="pair", hidden=(16, 8), range=2.0))
     assert usual.identity["ranking"]["hidden"] == [32, 32] and other.identity != usual.identity
     assert "ranking" not in search_of(GRID, "gp-ei").identity
-    opened(tmp_path, other).write_header(30, 30, None, [])
+    open_journal(tmp_path, other).write_header(30, 30, None, [])
     assert read_search(tmp_path).ranking == other.ranking
     with pytest.raises(
         SearchError, match=r"its search has ranking = .*'pair'.*journal-of-another-search"

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from fovnet.search.learn.training import Lessons, learn
-from fovnet.search.look.gaussian import believe, expected_improvement, mixed
+from fovnet.search.look.gaussian import believe, expected_improvement, mixture_moments
 from fovnet.search.look.guard import misranked
-from fovnet.search.look.rgpe import DRAWS, believed, source_posterior, taught_improvement, weights
+from fovnet.search.look.rgpe import (
+    DRAWS,
+    believe_taught,
+    source_posterior,
+    taught_improvement,
+    weights,
+)
 from fovnet.search.search import propose_slot
 from fovnet.search.trial import Proposal, Trial
 from tests.search.test_methods import path, search_of, view_of
@@ -64,7 +70,7 @@ def test_one_that_foretells_all_has_all_the_weight_and_before_two_scores_differ_
 
 def test_earlier_searches_that_mislead_are_left_out_and_the_belief_is_that_of_gp_ei():
     view = seen(20, REVERSED)
-    mine, own = believed(view), mixed(believe(view))
+    mine, own = believe_taught(view), mixture_moments(believe(view))
     assert (mine.mean[0] == own[0]).all() and (mine.variance[0] == own[1]).all()
 
 
@@ -93,7 +99,7 @@ def test_an_earlier_search_is_remembered_where_it_has_been_and_unsure_elsewhere(
 
 def test_a_forecast_is_by_place_and_knows_no_regret():
     view = seen(12, LIKE)
-    choice, belief = taught_improvement(view), believed(view)
+    choice, belief = taught_improvement(view), believe_taught(view)
     rows, losses = view.scored
     place = 0.5 + (belief.mean[0, rows] < belief.mean[0, choice.row]).sum()
     said = np.interp(place, np.arange(1.0, 13.0), np.sort(losses))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError, VolumeError
-from fovnet.machine.parallel import in_order
+from fovnet.machine.parallel import run_in_order
 from fovnet.records import read_json, read_tsv, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import load_pack, slice_collections
@@ -259,7 +259,7 @@ def test_a_damaged_pack_is_refused(tmp_path, name):
 def test_a_job_that_kills_its_process_is_the_only_one_lost():
     jobs = [partial(abs, -number) for number in range(12)]
     jobs[5] = partial(os._exit, 3)
-    got = list(in_order(operator.call, jobs, 2, lambda job: "lost"))
+    got = list(run_in_order(operator.call, jobs, 2, lambda job: "lost"))
     assert got == [0, 1, 2, 3, 4, "lost", 6, 7, 8, 9, 10, 11]
 
 
