@@ -155,7 +155,7 @@ def _interrupt_some(pixels: Floats, rng: np.random.Generator) -> Pictures:
     return Pictures(squares.reshape(-1, 64), interrupted)
 
 
-def run_search(task: Task) -> Result:
+def search_task(task: Task) -> Result:
     """What a search in this process came to, and the test of its best; killed, the same call goes
     on from the journal."""
     search = Search(
@@ -330,7 +330,7 @@ def search_another_model(
         for seed in range(seeds)
     ]
     with progress_bar("searching") as advance:
-        results = list(run_each(run_search, tasks, processes, advance))
+        results = list(run_each(search_task, tasks, processes, advance))
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(result) for result in results])
     table = titled(
         f"{trials} trainings from a {start} start, each search's best by validation",
