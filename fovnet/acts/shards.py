@@ -29,7 +29,7 @@ from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, Sh
 from fovnet.volume.sources.shards import (
     FOLDER,
     SURVEY,
-    Survey,
+    ShardSurvey,
     read_list,
     read_survey,
     shard_list,
@@ -41,7 +41,7 @@ from fovnet.words import first_few, several
 
 if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
-    from fovnet.volume.sources.discovery import Found
+    from fovnet.volume.sources.discovery import Discovery
 
 NAMED = 6  # shards named in a message
 
@@ -122,8 +122,8 @@ def inherited_settings(folder: Path, told: ShardSettings) -> ShardSettings:
 
 
 def surveyed(
-    found: Found, folder: Path, each: int, settings: ShardSettings
-) -> tuple[Survey, int, int]:
+    found: Discovery, folder: Path, each: int, settings: ShardSettings
+) -> tuple[ShardSurvey, int, int]:
     """(survey of the volumes found, how many are new to it, how many are gone), with found.tsv and the lists
     of the shards.
 
@@ -219,7 +219,7 @@ def _series(folder: Path) -> list[dict[str, Any]]:
 
 
 def _settings_of_shards(
-    folder: Path, survey: Survey, identity: str, told: ShardSettings
+    folder: Path, survey: ShardSurvey, identity: str, told: ShardSettings
 ) -> ShardSettings:
     """The settings that all shards were answered with.  Raises ConfigError as `merged`."""
     wanted = survey.settings.updated(told)
@@ -237,7 +237,7 @@ def _settings_of_shards(
 
 
 def _refuse_unanswered(
-    folder: Path, survey: Survey, missing: Sequence[int], wanted: ShardSettings
+    folder: Path, survey: ShardSurvey, missing: Sequence[int], wanted: ShardSettings
 ) -> None:
     told = [
         option(name, wanted.facts[name]) for name in IN_ANSWERS if wanted.facts[name] is not None

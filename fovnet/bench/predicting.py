@@ -51,6 +51,7 @@ from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import replace_with, write_json
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.stack import Slicing, cut
+from fovnet.volume.sources.kind import file_kind
 from fovnet.volume.sources.readers import reader_of, volume_name
 from fovnet.volume.sources.source import read, source_of
 
@@ -121,7 +122,7 @@ def predicting_times(
         try:
             # a missing file, or one of no known format, is refused before a process loads the
             # networks
-            reader_of(path)
+            reader_of(file_kind(path))
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue

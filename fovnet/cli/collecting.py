@@ -13,7 +13,7 @@ from fovnet.errors import CollectionError
 from fovnet.volume.adapters.bids import gather_bids
 from fovnet.volume.adapters.chaos import gather_chaos
 from fovnet.volume.adapters.dicom import gather_dicom
-from fovnet.volume.adapters.gathered import Gathered, write_tables
+from fovnet.volume.adapters.gathering import Gathering, write_tables
 from fovnet.volume.adapters.ixi import gather_ixi
 from fovnet.volume.adapters.masked import gather_masked
 from fovnet.volume.adapters.spider import gather_spider
@@ -113,7 +113,7 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
     _write_collection(gather_ixi(tree), tree, out_folder, replace)
 
 
-def _write_collection(gathered: Gathered, tree: Path, folder: Path, replace: bool) -> None:
+def _write_collection(gathered: Gathering, tree: Path, folder: Path, replace: bool) -> None:
     """Writes the tables and prints a summary of them; status 3 if anything was set aside as broken."""
     volumes_table = write_tables(folder, gathered, tree, replace=replace)
     volumes = several(len(gathered.volumes), "volume")

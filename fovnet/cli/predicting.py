@@ -39,7 +39,7 @@ from fovnet.records import BLANKED, write_tsv
 from fovnet.report.content.doubt_words import CODES
 from fovnet.report.pages import covering, predictions
 from fovnet.volume.sources.discovery import (
-    Found,
+    Discovery,
     PassedOver,
     count_endings,
     find,
@@ -244,7 +244,7 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
         )
 
 
-def show_discovery(folder: Path, discovery: Found, included_kinds: list[str]) -> None:
+def show_discovery(folder: Path, discovery: Discovery, included_kinds: list[str]) -> None:
     """Prints what else was found: DICOM series, and files that were skipped, except those in the output
     folder."""
     _show_series(folder, discovery.series, included_kinds)

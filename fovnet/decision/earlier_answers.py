@@ -59,7 +59,7 @@ def earlier_rows(
                 return None
         source = source.now()
         is_same_file = is_unchanged(source, facts["file"])
-        if not is_same_file or facts["file"].get("beside") != source.beside:
+        if not is_same_file or facts["file"].get("beside") != source.neighbour_notes:
             return None
         return TableRows.of(facts)
     except Exception:
@@ -87,5 +87,5 @@ def file_record(source: Source | None) -> dict[str, Any]:
     return {
         "places": source.places,
         "sha256": content if is_unaltered else None,
-        "beside": source.beside,
+        "beside": source.neighbour_notes,
     }

@@ -92,7 +92,7 @@ def _read(source: Source, slicing: Slicing) -> ReadVolume:
     try:
         before = source.now()
         # first: a file that changes while it is read is seen to have changed
-        _ = before.places, before.beside
+        _ = before.places, before.neighbour_notes
         return ReadVolume(slice_volume(before, slicing), before)
     except FovnetError as error:
         return ReadVolume(error, before)

@@ -15,7 +15,7 @@ from fovnet.evaluate.cases import Case, DecidedBorder, Stretch, refused_case
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
-from fovnet.volume.sources.grids import Grid
+from fovnet.volume.sources.grids import VolumeGrid
 
 SPLIT = "test"
 
@@ -111,7 +111,7 @@ def attributes_of(record: VolumeRecord) -> dict[str, str]:
     known = dict(record.attributes)
     if record.vox_to_ras is None:
         return known
-    grid = Grid((1, 1, 1), np.asarray(record.vox_to_ras))
+    grid = VolumeGrid((1, 1, 1), np.asarray(record.vox_to_ras))
     if not known.get("plane", "").strip():
         known["plane"] = grid.plane or "isotropic"
     return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}

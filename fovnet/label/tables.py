@@ -19,7 +19,7 @@ from fovnet.label.readings import ASIDE, GIVEN, Book, Pages, State, settled
 from fovnet.label.starts import Item
 from fovnet.records import tsv_lines, write_text, write_tsv
 from fovnet.regions import NONE
-from fovnet.volume.adapters.gathered import NOT_LABELLED, written
+from fovnet.volume.adapters.gathering import NOT_LABELLED, path_in_table
 from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS
 
 SLICES, HEIGHTS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
@@ -62,7 +62,7 @@ def write_volumes(out: Path, items: Sequence[Item]) -> None:
             **one.row.attributes,
             "volume_id": one.row.volume_id,
             "subject_id": one.row.subject_id,
-            "path": written(one.row.path, out),
+            "path": path_in_table(one.row.path, out),
             "split": one.row.split,
         }
         for one in items
@@ -93,7 +93,11 @@ def lines_of(out: Path, one: Item, book: Book) -> Lines:
     if label is None:
         return Lines(readings=readings)
     if label.mark == ASIDE:
-        row = {"path": written(one.row.path, out), "kind": NOT_LABELLED, "reason": label.comment}
+        row = {
+            "path": path_in_table(one.row.path, out),
+            "kind": NOT_LABELLED,
+            "reason": label.comment,
+        }
         return Lines(aside=tsv_lines(ASIDE_COLUMNS, [row]), readings=readings)
     rows = [*_labels(one, label, pages)]
     return Lines(

@@ -55,7 +55,8 @@ from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection.tables import BEYOND_MM
 from fovnet.volume.formats.nifti import header_of
 from fovnet.volume.orient import closest_canonical
-from fovnet.volume.sources.readers import guarded, reader_of, volume_name
+from fovnet.volume.sources.kind import file_kind
+from fovnet.volume.sources.readers import guard, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
 MOST_LABELLED = 2**27  # voxels of a segmentation: 512 × 512 × 512
@@ -123,18 +124,18 @@ def read_labels(
 def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by the volume
     reader of its format."""
-    reader = reader_of(path)
+    reader = reader_of(file_kind(path))
     if reader.name == "NIfTI":
-        sizes, affine = guarded(reader, path, lambda: header_of(path))
+        sizes, affine = guard(reader, path, lambda: header_of(path))
         if math.prod(sizes) > MOST_LABELLED:
             seen = (
                 f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}"
             )
             remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
             raise VolumeError("volume-too-large", f"{seen}. {remedy}.")
-        values = np.squeeze(guarded(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
+        values = np.squeeze(guard(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
-        volume = guarded(reader, path, lambda: reader.read(path))
+        volume = guard(reader, path, lambda: reader.read(path))
         values, affine = volume.voxels, volume.vox_to_ras
     if values.ndim != 3:
         return values, affine

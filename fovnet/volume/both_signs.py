@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.volume.checks import A_GLANCE, FILLED
-from fovnet.volume.filled import commonest
+from fovnet.volume.filled import most_frequent
 from fovnet.volume.intensity import lattice
 from fovnet.volume.volume import Volume
 
@@ -47,14 +47,13 @@ def has_both_signs(volume: Volume) -> bool:
     sample = lattice(volume.voxels, A_GLANCE)
     if not sample.min() < 0 < sample.max():
         return False
-    background, share = commonest(sample)
-    others = sample[sample != background]
-    if share < LEAST_BACKGROUND or not others.size:
+    background, share = most_frequent(sample)
+    foreground = sample[sample != background]
+    if share < LEAST_BACKGROUND or not foreground.size:
         return False
-    was_nan = any(note.endswith(FILLED) for note in volume.notes) and background < np.percentile(
-        others, 1
-    )
-    if not _are_around(others, 0.0 if was_nan else background):
+    has_nan = any(note.endswith(FILLED) for note in volume.notes)
+    is_background_nan = has_nan and background < np.percentile(foreground, 1)
+    if not _are_around(foreground, 0.0 if is_background_nan else background):
         return False
     return not _are_normalised(volume.voxels[volume.voxels != np.float32(background)])
 
@@ -62,13 +61,17 @@ def has_both_signs(volume: Volume) -> bool:
 def _are_around(values: NDArray[np.float32], centre: float) -> bool:
     """Whether values (m,) lie on both sides of a centre, as many and as far."""
     low, high = np.percentile(values, (1, 99))
-    below, above = centre - low, high - centre
+    reach_below = centre - low
+    reach_above = high - centre
     share_below = float((values < centre).mean())
-    many = LEAST_SIDE <= share_below <= 1 - LEAST_SIDE
-    return bool(many and min(below, above) >= LEAST_RATIO * max(below, above) > 0)
+    if not LEAST_SIDE <= share_below <= 1 - LEAST_SIDE:
+        return False
+    longer_reach = max(reach_below, reach_above)
+    return bool(min(reach_below, reach_above) >= LEAST_RATIO * longer_reach > 0)
 
 
 def _are_normalised(values: NDArray[np.float32]) -> bool:
     """Whether values (m,) have the mean 0 and the standard deviation 1."""
-    mean, deviation = values.mean(dtype=np.float64), values.std(dtype=np.float64)
+    mean = values.mean(dtype=np.float64)
+    deviation = values.std(dtype=np.float64)
     return bool(abs(mean) <= NORMALISED and abs(deviation - 1.0) <= NORMALISED)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.filled import CT_AIR, commonest
+from fovnet.volume.filled import CT_AIR, most_frequent
 from fovnet.volume.intensity import NARROWEST, lattice, lattice_steps
 from fovnet.volume.volume import Volume
 
@@ -30,27 +30,17 @@ A_GLANCE = 20_000
 LABEL_FLATNESS = 0.7
 PARCEL_FLATNESS = 0.5  # for more than FEW_LABELS: parcels of the cortex are thin
 # share of the variance of positions that values explain: many labels seen 0.73 to 0.99, MR up to 0.28
-GATHERED = 0.5
+LEAST_POSITION_SHARE = 0.5
 # background values an MR volume may have: masked air, and the padding around it
 GROUNDS = 2
 # an 8-bit MR volume has over 100 values; with fewer than these, two may be all the values of a mask
 FEWEST_GREYS = 16
 CT = ("CT", "CTA")
+# fmt: off
 OTHER_MODALITIES = (
-    "NM",
-    "PT",
-    "PET",
-    "SPECT",
-    "US",
-    "CR",
-    "DX",
-    "MG",
-    "XA",
-    "RF",
-    "OT",
-    "SEG",
-    "OCT",
+    "NM", "PT", "PET", "SPECT", "US", "CR", "DX", "MG", "XA", "RF", "OT", "SEG", "OCT",
 )
+# fmt: on
 FLATNESS_PLANES = 40
 # quantile: darker voxels may be broken, such as one of -32768 in an image of 0 to 4095
 DARKEST = 0.001
@@ -98,17 +88,19 @@ def refuse_plane(volume: Volume) -> None:
     """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial
     slices over 32,768 pixels of their smaller spacing wide, whose square padding would not fit into memory;
     "volume-shape" for slices that are lines or points."""
-    shape, spacing_mm = volume.voxels.shape, volume.spacing_mm
+    shape = volume.voxels.shape
+    spacing_mm = volume.spacing_mm
     columns, rows, _ = shape
     sides_mm = np.asarray(shape) * spacing_mm
     pixels = sides_mm[:2].max() / spacing_mm[:2].min()
     if sides_mm.max() > LONGEST_MM or pixels > MOST_PIXELS:
-        voxels = times(f"{mm:.4g}" for mm in spacing_mm)
-        reach = f"{sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide"
-        seen = f"{times(shape)} voxels of {voxels} mm, {reach}"
-        remedy = "Check the header's spacings, or convert the series again"
-        believed = f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are accepted"
-        raise VolumeError("volume-geometry", f"{volume.source}: {seen}; {believed}. {remedy}.")
+        raise VolumeError(
+            "volume-geometry",
+            f"{volume.source}: {times(shape)} voxels of {times(f'{mm:.4g}' for mm in spacing_mm)} mm, "
+            f"{sides_mm.max():,.0f} mm long and up to {pixels:,.0f} pixels wide; "
+            f"{LONGEST_MM:,.0f} and {MOST_PIXELS:,} are accepted. "
+            "Check the header's spacings, or convert the series again.",
+        )
     if min(columns, rows) < 2:
         raise VolumeError(
             "volume-shape",
@@ -117,28 +109,31 @@ def refuse_plane(volume: Volume) -> None:
         )
 
 
-def usable(source: str, voxels: NDArray[np.float32]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+def usable_voxels(
+    source: str, voxels: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are set to
-    `darkest` of the others.
+    `dark_intensity` of the others.
 
     Raises VolumeError "volume-nonfinite" if half or more are such, "volume-constant" if all others are equal.
     """
     notes: tuple[str, ...] = ()
     with np.errstate(invalid="ignore"):
         # NaN if any voxel is: most volumes need no further pass
-        low, high = float(voxels.min()), float(voxels.max())
+        low = float(voxels.min())
+        high = float(voxels.max())
     if not (-LARGEST <= low <= high <= LARGEST):
         finite = np.abs(voxels) <= LARGEST
-        notes = finite_enough(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
-        low, high = float(voxels[finite].min()), float(voxels[finite].max())
-        voxels = np.where(
-            finite, voxels, darkest(lattice(np.where(finite, voxels, np.float32(np.nan))), low)
-        )
+        notes = non_finite_notes(source, voxels.size - int(np.count_nonzero(finite)), voxels.size)
+        low = float(voxels[finite].min())
+        high = float(voxels[finite].max())
+        sample = lattice(np.where(finite, voxels, np.float32(np.nan)))
+        voxels = np.where(finite, voxels, dark_intensity(sample, low))
     refuse_constant(source, low, high)
     return voxels, notes
 
 
-def darkest(sample: NDArray[np.float32], low: float) -> np.float32:
+def dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
     """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are filled;
     `low` if there are none.  Not the minimum: a single broken voxel would give all filled ones its value, and
     the window would show everything else white."""
@@ -146,7 +141,7 @@ def darkest(sample: NDArray[np.float32], low: float) -> np.float32:
     return np.float32(np.quantile(finite, DARKEST, method="lower") if finite.size else low)
 
 
-def finite_enough(source: str, bad: int, voxels: int) -> tuple[str, ...]:
+def non_finite_notes(source: str, bad: int, voxels: int) -> tuple[str, ...]:
     """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more are
     not."""
     if 2 * bad >= voxels:
@@ -175,12 +170,18 @@ def refuse_ct(volume: Volume) -> None:
     share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
     if share > CT_AIR_SHARE:
         sample = lattice(volume.voxels)
-        value, most = commonest(sample[sample <= CT_AIR])
-        fill = f", {most:.0%} of them exactly {value:g}, a constant fill" if most > 0.5 else ""
-        remedy = "; if it is MR, fill with 0 instead" if fill else ""
-        seen = f"{share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in CT (Hounsfield units)"
-        what = f"this looks like CT, or a phase image. Give an MR series of magnitudes{remedy}."
-        raise VolumeError("volume-ct", f"{volume.source}: {seen}: {what}")
+        value, value_share = most_frequent(sample[sample <= CT_AIR])
+        fill = ""
+        remedy = ""
+        if value_share > 0.5:
+            fill = f", {value_share:.0%} of them exactly {value:g}, a constant fill"
+            remedy = "; if it is MR, fill with 0 instead"
+        raise VolumeError(
+            "volume-ct",
+            f"{volume.source}: {share:.0%} of the voxels are at or below {CT_AIR:g}{fill}, like air in "
+            "CT (Hounsfield units): this looks like CT, or a phase image. Give an MR series of "
+            f"magnitudes{remedy}.",
+        )
 
 
 def refuse_labels(volume: Volume) -> None:
@@ -191,14 +192,14 @@ def refuse_labels(volume: Volume) -> None:
     glance = _glance(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
-    grounds, many = _grounds(glance), len(np.unique(glance)) > FEW_LABELS
-    if many and _gathered(glance, grounds) < GATHERED:
+    grounds = _grounds(glance)
+    has_many_values = len(np.unique(glance)) > FEW_LABELS
+    if has_many_values and _position_share(glance, grounds) < LEAST_POSITION_SHARE:
         return
     flatness = sum(_flatness(volume.voxels, axis, grounds) for axis in range(3)) / 3
+    least_flatness = PARCEL_FLATNESS if has_many_values else LABEL_FLATNESS
     sample = lattice(volume.voxels)
-    if flatness > (PARCEL_FLATNESS if many else LABEL_FLATNESS) and np.array_equal(
-        sample, np.rint(sample)
-    ):
+    if flatness > least_flatness and np.array_equal(sample, np.rint(sample)):
         raise VolumeError(
             "volume-labels",
             f"{volume.source}: {len(np.unique(sample))} different whole numbers, {flatness:.0%} of "
@@ -227,7 +228,7 @@ def _glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
     return voxels[tuple(slice(None, None, step) for step in lattice_steps(voxels.shape, A_GLANCE))]
 
 
-def _gathered(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> float:
+def _position_share(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> float:
     """How much of the variance of positions along an axis the values of a sample (i, j, k) explain, the
     background excepted; the second largest of the three axes, since left and right may share labels, and
     brightness may fall off along one.  Adjusted for their number: 0 for values that lie anywhere, 1 if each
@@ -238,21 +239,22 @@ def _gathered(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> floa
     """
     inside = ~np.isin(glance, grounds)
     _, label, counts = np.unique(glance[inside], return_inverse=True, return_counts=True)
-    voxels, free = len(label), max(1, len(label) - len(counts))
-    places = (at - at.mean() for at in np.nonzero(inside))
-    unexplained = [
-        1 - (np.bincount(label, at) ** 2 / counts).sum() / max(1.0, (at**2).sum()) for at in places
-    ]
-    return float(1 - sorted(unexplained)[1] * (voxels - 1) / free)
+    voxels = len(label)
+    degrees_of_freedom = max(1, voxels - len(counts))
+    unexplained = []
+    for index in np.nonzero(inside):
+        position = index - index.mean()
+        explained = (np.bincount(label, position) ** 2 / counts).sum()
+        unexplained.append(1 - explained / max(1.0, (position**2).sum()))
+    return float(1 - sorted(unexplained)[1] * (voxels - 1) / degrees_of_freedom)
 
 
 def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The two most frequent values of a sample, or one if it has under 16: possible background values, be it
     0 or -500."""
     values, counts = np.unique(sample, return_counts=True)
-    return values[np.argsort(-counts, kind="stable")][
-        : GROUNDS if len(values) >= FEWEST_GREYS else 1
-    ]
+    grounds = GROUNDS if len(values) >= FEWEST_GREYS else 1
+    return values[np.argsort(-counts, kind="stable")][:grounds]
 
 
 def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
@@ -262,12 +264,12 @@ def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float3
     Counted in at most about 80 planes, contiguous in memory: label maps and MR differ so much that a part of
     a large volume suffices.
     """
-    slow = int(np.argmax(np.abs(voxels.strides)))
-    thin = [slice(None)] * 3
-    thin[slow] = slice(None, None, max(1, voxels.shape[slow] // FLATNESS_PLANES))
+    slow_axis = int(np.argmax(np.abs(voxels.strides)))
+    planes = [slice(None)] * 3
+    planes[slow_axis] = slice(None, None, max(1, voxels.shape[slow_axis] // FLATNESS_PLANES))
     lower, upper = (
-        np.moveaxis(np.moveaxis(voxels, axis, 0)[cut], 0, axis)[tuple(thin)]
-        for cut in (slice(None, -1), slice(1, None))
+        np.moveaxis(np.moveaxis(voxels, axis, 0)[part], 0, axis)[tuple(planes)]
+        for part in (slice(None, -1), slice(1, None))
     )
     inside: NDArray[np.bool_] = np.logical_and.reduce([lower != ground for ground in grounds])
     return int(np.count_nonzero((upper == lower) & inside)) / max(1, int(np.count_nonzero(inside)))

@@ -20,7 +20,7 @@ from fovnet.volume.volume import Volume
 # of the voxels: a fill in fewer does not change what is shown as black
 LEAST_SHARE = BLACK_PERCENTILE / 100
 # of the other voxels may be negative: the border of a fill, and the overshoot of splines
-INTERPOLATED = 0.1
+INTERPOLATED_SHARE = 0.1
 CT_AIR = -900.0  # Hounsfield units: air is -1000, lung above -900
 """A fill above it is farther below 0 than the image reaches above it."""
 
@@ -40,21 +40,19 @@ def without_fill(volume: Volume) -> Volume:
 
 def fill_of(sample: NDArray[np.float32]) -> float | None:
     """The constant fill in a sample of voxels (m,); None if there is none."""
-    value, share = commonest(sample[sample < 0])
+    value, share = most_frequent(sample[sample < 0])
     if share * np.count_nonzero(sample < 0) < LEAST_SHARE * sample.size:
         return None
     others = sample[sample != value]
     if not others.size:
         return None
-    dark, bright = np.percentile(others, (100 * INTERPOLATED, CLIP_PERCENTILE))
+    dark, bright = np.percentile(others, (100 * INTERPOLATED_SHARE, CLIP_PERCENTILE))
     return value if dark >= 0 and (value <= CT_AIR or -value > bright) else None
 
 
-def commonest(values: NDArray[np.float32]) -> tuple[float, float]:
+def most_frequent(values: NDArray[np.float32]) -> tuple[float, float]:
     """The most frequent of some values (m,) and its share of them; (0, 0) if there are none."""
-    found, counts = np.unique(values, return_counts=True)
-    return (
-        (float(found[counts.argmax()]), float(counts.max() / values.size))
-        if values.size
-        else (0.0, 0.0)
-    )
+    if not values.size:
+        return 0.0, 0.0
+    distinct, counts = np.unique(values, return_counts=True)
+    return float(distinct[counts.argmax()]), float(counts.max() / values.size)

@@ -1,9 +1,9 @@
 """The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH,
 Analyze.
 
-A reader converts its header into a Grid, which is checked here before memory is allocated; the voxels are
-then read frame by frame. They become float32 piece by piece, so that a frame is in memory once: 4 bytes a
-voxel whatever is stored, where an int16 one with a slope would take 14 at once.
+A reader converts its header into a StoredGrid, which is checked here before memory is allocated; the
+voxels are then read frame by frame. They become float32 piece by piece, so that a frame is in memory
+once: 4 bytes a voxel whatever is stored, where an int16 one with a slope would take 14 at once.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import A_GLANCE, LARGEST, times, usable
+from fovnet.volume.checks import A_GLANCE, LARGEST, times, usable_voxels
 from fovnet.volume.intensity import CLIP_PERCENTILE, lattice
-from fovnet.volume.unpacking import DAMAGED, drain, numbers
+from fovnet.volume.unpacking import DAMAGED, drain, stored_numbers
 from fovnet.volume.volume import Volume
 
 VOXEL_BYTES = 4  # of float32, in which a volume is held
@@ -36,13 +36,14 @@ LEFT_BYTES = 4096  # after the voxels; padding to a page adds fewer
 
 
 @dataclass(frozen=True)
-class Grid:
+class StoredGrid:
     """Layout and scaling of the numbers after a header.
 
-    sizes     length of every axis, the fastest in the file first
-    dtype     of a stored number, with its byte order
-    spatial   which of the axes are i, j, k; every other one counts frames
-    slope, intercept   intensity = slope · stored + intercept
+    sizes      length of every axis, the fastest in the file first
+    dtype      of a stored number, with its byte order
+    spatial    which of the axes are i, j, k; every other one counts frames
+    slope      an intensity is slope · stored + intercept
+    intercept  in units of intensity
     """
 
     sizes: tuple[int, ...]
@@ -58,7 +59,7 @@ class Grid:
         return i, j, k
 
     @property
-    def together(self) -> int:
+    def frame_axes(self) -> int:
         """How many of the first axes must be read at once for a whole frame: 3 if frames follow one
         another."""
         return max(self.spatial) + 1
@@ -71,14 +72,16 @@ class Grid:
 
 def refuse_size(source: str, sizes: Sequence[int]) -> None:
     """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of memory."""
-    needed = math.prod(map(int, sizes)) * VOXEL_BYTES
-    if needed > MOST_BYTES:
-        seen = f"{times(sizes)} voxels take {needed:,} bytes of memory; {MOST_BYTES:,} are allowed"
-        remedy = "Check the header, or resample the volume to larger voxels"
-        raise VolumeError("volume-too-large", f"{source}: {seen}. {remedy}.")
+    frame_bytes = math.prod(map(int, sizes)) * VOXEL_BYTES
+    if frame_bytes > MOST_BYTES:
+        raise VolumeError(
+            "volume-too-large",
+            f"{source}: {times(sizes)} voxels take {frame_bytes:,} bytes of memory; {MOST_BYTES:,} are "
+            "allowed. Check the header, or resample the volume to larger voxels.",
+        )
 
 
-def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
+def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
     """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an invalid
     grid or scaling.
 
@@ -96,9 +99,12 @@ def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
             f"{path}: the grid is {times(grid.sizes)}, without a single voxel. Export it again.",
         )
     if not (np.isfinite([grid.slope, grid.intercept]).all() and grid.slope):
-        scaled = f"the header scales the voxels by {grid.slope:g} and {grid.intercept:g}"
-        raise VolumeError("volume-corrupt", f"{path}: {scaled}. Export it again.")
-    refuse_size(str(path), grid.sizes[: grid.together])
+        raise VolumeError(
+            "volume-corrupt",
+            f"{path}: the header scales the voxels by {grid.slope:g} and {grid.intercept:g}. "
+            "Export it again.",
+        )
+    refuse_size(str(path), grid.sizes[: grid.frame_axes])
     if stored_bytes is not None and stored_bytes < grid.bytes:
         raise VolumeError(
             "volume-truncated",
@@ -107,7 +113,7 @@ def refuse_grid(path: Path, grid: Grid, stored_bytes: int | None) -> None:
         )
 
 
-def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...]:
+def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[str, ...]:
     """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes as whole
     frames follow.
 
@@ -115,7 +121,7 @@ def rest_notes(path: Path, grid: Grid, rest_bytes: int | None) -> tuple[str, ...
     not of whole frames: the header then states too small a grid, and planes may be sheared.  Less than
     LEFT_BYTES, or an unknown number (None), is accepted.
     """
-    frame_bytes = math.prod(grid.sizes[: grid.together]) * grid.dtype.itemsize
+    frame_bytes = math.prod(grid.sizes[: grid.frame_axes]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):
         return ()
     if rest_bytes % frame_bytes:
@@ -153,7 +159,7 @@ def stored_type(
 def read_grid(
     path: Path,
     stream: BinaryIO,
-    grid: Grid,
+    grid: StoredGrid,
     vox_to_ras: NDArray[np.float64],
     notes: tuple[str, ...] = (),
     *,
@@ -166,22 +172,25 @@ def read_grid(
     and for what follows one frame as `rest_notes`.
     """
     count = math.prod(grid.sizes) // math.prod(grid.shape)
-    voxels, found = first_usable(path, frames(path, stream, grid), count)
-    if math.prod(grid.sizes[grid.together :]) == 1:
+    frame = first_usable(path, frames(path, stream, grid), count)
+    notes = (*notes, *frame.notes)
+    if math.prod(grid.sizes[grid.frame_axes :]) == 1:
         rest_bytes = drain(stream)
-        found += () if tagged else rest_notes(path, grid, rest_bytes)
-    return Volume(voxels, vox_to_ras, str(path), (*notes, *found))
+        if not tagged:
+            notes += rest_notes(path, grid, rest_bytes)
+    return Volume(frame.voxels, vox_to_ras, str(path), notes)
 
 
-def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.float32]]:
+def frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDArray[np.float32]]:
     """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it is
     requested."""
-    block = grid.sizes[: grid.together]
-    for _ in range(math.prod(grid.sizes[grid.together :])):
-        voxels, at = np.empty(math.prod(block), np.float32), 0
-        for stored in numbers(path, stream, math.prod(block), grid.dtype):
-            voxels[at : at + len(stored)] = intensities(stored, grid)
-            at += len(stored)
+    block = grid.sizes[: grid.frame_axes]
+    for _ in range(math.prod(grid.sizes[grid.frame_axes :])):
+        voxels = np.empty(math.prod(block), np.float32)
+        position = 0
+        for stored in stored_numbers(path, stream, math.prod(block), grid.dtype):
+            voxels[position : position + len(stored)] = intensities(stored, grid)
+            position += len(stored)
         spatial_first = np.moveaxis(voxels.reshape(block, order="F"), grid.spatial, (0, 1, 2))
         for index in np.ndindex(*spatial_first.shape[3:]):
             frame = spatial_first[(..., *index)]
@@ -190,63 +199,76 @@ def frames(path: Path, stream: BinaryIO, grid: Grid) -> Iterator[NDArray[np.floa
         del voxels, spatial_first, frame  # else they are in memory together with the next frame
 
 
+class UsableFrame(NamedTuple):
+    """A frame whose voxels can be used.
+
+    voxels      (i, j, k), all finite
+    notes       on what was done and chosen
+    brightness  see `brightness`; 0 for a single frame
+    """
+
+    voxels: NDArray[np.float32]
+    notes: tuple[str, ...]
+    brightness: float
+
+
 def first_usable(
-    path: Path, found: Iterable[NDArray[np.float32]], count: int
-) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels, notes) of the first usable of `count` frames.  A frame with less than 5 % of the next one's
-    brightness is taken for noise or nearly empty, and the next is used instead.
+    path: Path, frames_in_order: Iterable[NDArray[np.float32]], count: int
+) -> UsableFrame:
+    """The first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken
+    for noise or nearly empty, and the next is used instead.
 
     One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first
     UNUSABLE is usable: 260 KB of zeros may unpack to millions of frames.
     """
-    kept: tuple[NDArray[np.float32], tuple[str, ...], float] | None = None
+    choice: UsableFrame | None = None
     first_fault: VolumeError | None = None
-    coming = iter(found)
+    frames_left = iter(frames_in_order)
     for number in range(1, count + 1):
         try:
-            frame = next(coming)
+            frame = next(frames_left)
         except (VolumeError, EOFError, *DAMAGED):
-            if kept is None:
+            if choice is None:
                 raise
             break  # damage after the chosen frame does not matter
-        bright = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0
+        frame_brightness = brightness(lattice(frame, A_GLANCE)) if count > 1 else 0.0
         note = f"frame {number} of {count}, the first usable one"
-        if kept is not None:
-            if kept[2] >= DIMMEST * bright:
+        if choice is not None:
+            if choice.brightness >= DIMMEST * frame_brightness:
                 break
-            dim = (
-                f"the one before is {kept[2] / bright:.1%} as bright, perhaps noise or nearly empty"
+            ratio = choice.brightness / frame_brightness
+            note = (
+                f"frame {number} of {count}; the one before is {ratio:.1%} as bright, perhaps noise or "
+                "nearly empty"
             )
-            note = f"frame {number} of {count}; {dim}"
         try:
-            voxels, notes = usable(str(path), frame)
-            kept = voxels, (note, *notes) if count > 1 else notes, bright
+            voxels, notes = usable_voxels(str(path), frame)
         except VolumeError as fault:
-            if kept is not None:
+            if choice is not None:
                 break
             first_fault = first_fault or fault
             if number == UNUSABLE:
                 break
-    if kept is None:
+        else:
+            choice = UsableFrame(voxels, (note, *notes) if count > 1 else notes, frame_brightness)
+    if choice is None:
         assert first_fault is not None  # no size is 0, so there was a frame
         raise first_fault
-    return kept[0], kept[1]
+    return choice
 
 
 def brightness(sample: NDArray[np.float32]) -> float:
     """The 99.5th percentile of the absolute difference from the median, over the finite values of a sample
     (m,); 0 if there are none."""
     finite = sample[np.abs(sample) <= LARGEST]
-    return (
-        float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE))
-        if finite.size
-        else 0.0
-    )
+    if not finite.size:
+        return 0.0
+    return float(np.percentile(np.abs(finite - np.median(finite)), CLIP_PERCENTILE))
 
 
-def intensities(stored: NDArray[Any], grid: Grid) -> NDArray[np.float32]:
+def intensities(stored: NDArray[Any], grid: StoredGrid) -> NDArray[np.float32]:
     """Stored numbers as float32 intensities."""
-    # a float64 beyond float32 becomes inf, which `usable` handles
+    # a float64 beyond float32 becomes inf, which `usable_voxels` handles
     with np.errstate(over="ignore", invalid="ignore"):
         if grid.slope == 1.0 and grid.intercept == 0.0:
             return stored.astype(np.float32, copy=False)

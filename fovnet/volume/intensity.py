@@ -63,7 +63,8 @@ def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[n
 
 def lattice_steps(shape: Sequence[int], most: int) -> tuple[int, ...]:
     """The step of the lattice along each axis, in voxels."""
-    sides, step = np.asarray(shape), np.ones(len(shape), dtype=int)
+    sides = np.asarray(shape)
+    step = np.ones(len(shape), dtype=int)
     while np.prod(-(-sides // step)) > most:
         step[np.argmax(-(-sides // step))] += 1
     return tuple(step.tolist())

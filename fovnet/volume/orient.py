@@ -25,7 +25,8 @@ TILT_WORTH_A_NOTE_DEG = 5.0  # about one 5 mm slice across half a head (60 mm ·
 # voxels of a resampled grid: 2 GiB as float32. A rotated cube takes at most 4.63 times its own
 MOST_STRAIGHT = 2**29
 # a resampled grid of more voxels than so many times the volume's own, and than FEW, gets larger ones
-IN_PROPORTION, FEW = 5, 2**24
+IN_PROPORTION = 5
+FEW = 2**24
 # if the last grid line is this close to the volume's edge, no further one is added
 MATTERS_MM = 1e-3
 
@@ -45,19 +46,12 @@ def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     tilt = tilt_deg(canonical.vox_to_ras)
     if tilt > max_tilt_deg:
         oblique = f"oblique by {tilt:.1f}° (limit {max_tilt_deg:g}°)"
-        straight = None if min(volume.voxels.shape) == 1 else _straightened(canonical)
+        straight = None if min(volume.voxels.shape) == 1 else _straighten(canonical)
         if straight is None or np.ptp(straight.voxels) <= NARROWEST:
-            return replace(
-                canonical,
-                notes=(
-                    *volume.notes,
-                    f"{oblique}, and too thin to be resampled: cut along the volume's own slices",
-                ),
-            )
-        return replace(
-            straight,
-            notes=(*volume.notes, f"{oblique}: resampled on a grid along the scanner axes"),
-        )
+            note = f"{oblique}, and too thin to be resampled: cut along the volume's own slices"
+            return replace(canonical, notes=(*volume.notes, note))
+        note = f"{oblique}: resampled on a grid along the scanner axes"
+        return replace(straight, notes=(*volume.notes, note))
     if tilt > TILT_WORTH_A_NOTE_DEG:
         note = (
             f"oblique by {tilt:.1f}°: cut along the volume's own slices (limit {max_tilt_deg:g}°)"
@@ -82,7 +76,7 @@ def closest_canonical(volume: Volume) -> Volume:
     images = volume.images
     if images is not None:
         axis, sign = orientation[images.axis]
-        images = images.turned(int(axis), sign < 0)
+        images = images.reorient(int(axis), sign < 0)
     return replace(volume, voxels=voxels, vox_to_ras=vox_to_ras + 0.0, images=images)
 
 
@@ -97,26 +91,27 @@ def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
     directions = np.round(directions, 6) + 0.0  # float32 in a header has seven digits
     leading = directions[np.argmax(directions != 0, axis=0), np.arange(3)]
     sign = np.where(leading < 0, -1.0, 1.0)
-    turned = directions * sign
-    order = np.lexsort(-turned[::-1])
+    positive_directions = directions * sign
+    order = np.lexsort(-positive_directions[::-1])
     sorted_affine = np.eye(4)
-    sorted_affine[:3, :3] = turned[:, order]
+    sorted_affine[:3, :3] = positive_directions[:, order]
     orientation = np.empty((3, 2))
     orientation[order] = orientations.io_orientation(sorted_affine)  # type: ignore[no-untyped-call]
     orientation[:, 1] *= sign
     return orientation
 
 
-def _straightened(canonical: Volume) -> Volume:
+def _straighten(canonical: Volume) -> Volume:
     """A RAS-ordered volume interpolated on a grid along the scanner axes with the same centre and
     spacings."""
-    shape, axes = np.asarray(canonical.voxels.shape), canonical.vox_to_ras[:3, :3]
+    shape = np.asarray(canonical.voxels.shape)
+    axes = canonical.vox_to_ras[:3, :3]
     spacing, sides = straight_grid(axes, shape)
     if spacing is None:
-        grid = times(f"{side:.0f}" for side in sides)
         raise VolumeError(
             "volume-too-large",
-            f"{canonical.source}: oblique, and {grid} voxels along the scanner axes; the limit is "
+            f"{canonical.source}: oblique, and {times(f'{side:.0f}' for side in sides)} voxels along "
+            "the scanner axes; the limit is "
             f"{MOST_STRAIGHT:,}. Check the affine, or resample it to voxels of even size.",
         )
     straight_shape = sides.astype(int)

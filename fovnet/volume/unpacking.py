@@ -41,38 +41,43 @@ def has_preamble(opening: bytes) -> bool:
     return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD])
 
 
-def regular(path: Path) -> Path:
-    """The path, if it is a file or folder.  Raises VolumeError "volume-unreadable" for a pipe, a socket or a
-    device: opening one may block for ever.  Raises OSError if nothing is there."""
-    mode = path.stat().st_mode
+def regular_path(path: Path) -> Path:
+    """The path, if it is a file or folder.  Raises VolumeError as `refuse_pipe`, and OSError if nothing is
+    there."""
+    refuse_pipe(path, path.stat().st_mode)
+    return path
+
+
+def refuse_pipe(path: Path, mode: int) -> None:
+    """Raises VolumeError "volume-unreadable" for the mode of a pipe, a socket or a device: opening one may
+    block for ever."""
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next(name for test, name in _KINDS if test(mode))
         raise VolumeError(
             "volume-unreadable",
             f"{path}: this is {kind}, not a file on disk. Copy its contents into a file.",
         )
-    return path
 
 
-def opened(path: Path) -> BinaryIO:
+def open_unpacked(path: Path) -> BinaryIO:
     """A binary stream from the start of a file, decompressed if its content (not its name) is gzip."""
-    file = regular(path).open("rb")
+    file = regular_path(path).open("rb")
     try:
-        packed = _begins_like_gzip(file)
+        is_packed = begins_like_gzip(file.read(HEAD))
         file.seek(0)
     except BaseException:
         file.close()
         raise
-    return cast(BinaryIO, _Gzip(file)) if packed else file
+    return cast(BinaryIO, _Gzip(file)) if is_packed else file
 
 
 def is_gzip(path: Path) -> bool:
     """Whether a file's content is gzip, whatever its name.  Raises OSError if it cannot be opened."""
-    with regular(path).open("rb") as file:
-        return _begins_like_gzip(file)
+    with regular_path(path).open("rb") as file:
+        return begins_like_gzip(file.read(HEAD))
 
 
-def unpacked_opening(opening: bytes) -> bytes:
+def unpack_opening(opening: bytes) -> bytes:
     """The first bytes of a file of which these are the first ones packed with gzip; empty if they are not
     gzip, or damaged."""
     try:
@@ -81,33 +86,32 @@ def unpacked_opening(opening: bytes) -> bytes:
         return b""
 
 
-def _begins_like_gzip(file: BinaryIO) -> bool:
-    """Whether a file begins with the magic of gzip, not as the preamble of a DICOM file."""
-    opening = file.read(HEAD)
+def begins_like_gzip(opening: bytes) -> bool:
+    """Whether the first bytes of a file are the magic of gzip, not the preamble of a DICOM file."""
     return opening.startswith(GZIP) and not has_preamble(opening)
 
 
-def unpacked(file: BinaryIO, encoding: str) -> BinaryIO:
+def decode_stream(file: BinaryIO, encoding: str) -> BinaryIO:
     """The rest of an open file, decoded while it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Close
     the file."""
     if encoding == "gzip":
         return cast(BinaryIO, igzip.IGzipFile(fileobj=file))  # type: ignore[no-untyped-call]
     if encoding == "bzip2":
         return cast(BinaryIO, bz2.BZ2File(file))
-    return cast(BinaryIO, io.BufferedReader(_Zlib(file), PIECE)) if encoding == "zlib" else file
+    if encoding == "zlib":
+        return cast(BinaryIO, io.BufferedReader(_Zlib(file), PIECE))
+    return file
 
 
 def plain_bytes(stream: BinaryIO) -> int | None:
     """The number of bytes left in a stream; None for a gzip stream, where it is known only after
     decompression."""
-    return (
-        None
-        if isinstance(cast(Any, stream), _Gzip)
-        else os.fstat(stream.fileno()).st_size - stream.tell()
-    )
+    if isinstance(cast(Any, stream), _Gzip):
+        return None
+    return os.fstat(stream.fileno()).st_size - stream.tell()
 
 
-def numbers(
+def stored_numbers(
     path: Path, stream: BinaryIO, count: int, dtype: np.dtype[Any]
 ) -> Iterator[NDArray[Any]]:
     """The next `count` numbers of a stream, up to AT_ONCE at a time, (m,).
@@ -115,16 +119,20 @@ def numbers(
     Raises VolumeError "volume-truncated" if it ends before.
     """
     for first in range(0, count, AT_ONCE):
-        found = np.empty(min(AT_ONCE, count - first), dtype)
-        view, at = memoryview(cast(Any, found)).cast("B"), 0
-        while at < len(view):
-            got = stream.readinto(view[at : at + PIECE])  # type: ignore[attr-defined]
-            if not got:
-                seen, wanted = first * dtype.itemsize + at, count * dtype.itemsize
-                ends = f"{path}: the voxels end after {seen:,} of {wanted:,} bytes"
-                raise VolumeError("volume-truncated", f"{ends}. Copy it again from its origin.")
-            at += got
-        yield found
+        piece = np.empty(min(AT_ONCE, count - first), dtype)
+        view = memoryview(cast(Any, piece)).cast("B")
+        position = 0
+        while position < len(view):
+            length = stream.readinto(view[position : position + PIECE])  # type: ignore[attr-defined]
+            if not length:
+                read_bytes = first * dtype.itemsize + position
+                raise VolumeError(
+                    "volume-truncated",
+                    f"{path}: the voxels end after {read_bytes:,} of {count * dtype.itemsize:,} "
+                    "bytes. Copy it again from its origin.",
+                )
+            position += length
+        yield piece
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:
@@ -137,13 +145,13 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
             "are accepted. Export it again.",
         )
     while count:
-        got = len(stream.read(min(PIECE, count)))
-        if not got:
+        length = len(stream.read(min(PIECE, count)))
+        if not length:
             raise VolumeError(
                 "volume-truncated",
                 f"{path}: the file ends {count:,} bytes before its voxels begin. Copy it again.",
             )
-        count -= got
+        count -= length
 
 
 def drain(stream: BinaryIO) -> int | None:
@@ -154,10 +162,10 @@ def drain(stream: BinaryIO) -> int | None:
     """
     rest = 0
     for _ in range(MAX_BEHIND // PIECE):
-        got = len(stream.read(PIECE))
-        if not got:
+        length = len(stream.read(PIECE))
+        if not length:
             return rest
-        rest += got
+        rest += length
     return None
 
 
@@ -177,7 +185,8 @@ class _Zlib(io.RawIOBase):
     """A zlib or gzip stream (MetaImage uses both), decompressed piecewise."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._decoder = file, isal_zlib.decompressobj(wbits=47)
+        self._file = file
+        self._decoder = isal_zlib.decompressobj(wbits=47)
 
     def readable(self) -> bool:
         return True

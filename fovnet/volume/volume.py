@@ -15,16 +15,16 @@ class Images:
     """The source images of a volume, one for each index along `axis` of its grid: the link from a result to
     the archive.
 
-    uids    SOP instance UIDs         frames  number in a multi-frame object, from 1; 0 if the object is one
-        image
     axis    NO_AXIS if the volume was resampled, so that every slice crosses several of them
+    uids    SOP instance UIDs
+    frames  number in a multi-frame object, from 1; 0 if the object is one image
     """
 
     axis: int
     uids: tuple[str, ...]
     frames: tuple[int, ...]
 
-    def turned(self, axis: int, reverse: bool) -> Images:
+    def reorient(self, axis: int, reverse: bool) -> Images:
         """The same images along the new axis, in reverse order if `reverse`."""
         step = -1 if reverse else 1
         return Images(axis, self.uids[::step], self.frames[::step])

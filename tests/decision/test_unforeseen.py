@@ -73,13 +73,13 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fovnet.decision.ensemble import Ensemble
     from fovnet.decision.judge import Judge
     from fovnet.report.pages import predictions
-    from fovnet.volume.sources import discovery
+    from fovnet.volume.sources.kind import FileKind
 
     known: dict = {}
     exec(FAULTY, known)
     known["put_in_place"](monkeypatch.setattr)
     places = (
-        (discovery, "looks_like_dicom", "find", lambda path: path.name),
+        (FileKind, "looks_like_dicom", "find", lambda kind: kind.path.name),
         (Ensemble, "outputs_on", "classify", lambda _, stack: Path(stack.source).name),
         (Judge, "answer", "decide", lambda _, volume_id, *__: volume_id),
         (answer, "table_rows", "rows", lambda given, _: given.volume_id),

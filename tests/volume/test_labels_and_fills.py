@@ -14,12 +14,12 @@ from scipy.spatial import cKDTree
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import (
-    GATHERED,
+    LEAST_POSITION_SHARE,
     PARCEL_FLATNESS,
     _flatness,
-    _gathered,
     _glance,
     _grounds,
+    _position_share,
     refuse_labels,
 )
 from fovnet.volume.sources.source import read
@@ -129,7 +129,9 @@ def measured(voxels: np.ndarray) -> tuple[float, float]:
     """(share of equal neighbours, how gathered the values are)."""
     found, glance = volume(voxels).voxels, _glance(volume(voxels).voxels)
     grounds = _grounds(glance)
-    return sum(_flatness(found, axis, grounds) for axis in range(3)) / 3, _gathered(glance, grounds)
+    return sum(_flatness(found, axis, grounds) for axis in range(3)) / 3, _position_share(
+        glance, grounds
+    )
 
 
 @pytest.mark.parametrize("make", LABEL_MAPS.values(), ids=LABEL_MAPS)
@@ -150,11 +152,11 @@ def test_values_of_mr_lie_anywhere_and_labels_in_places_of_their_own() -> None:
     maps = [measured(LABEL_MAPS[name]()) for name in list(LABEL_MAPS)[3:]]
     assert (
         min(flat for flat, _ in maps) > PARCEL_FLATNESS + 0.1
-        and min(gathered for _, gathered in maps) > GATHERED + 0.2
+        and min(gathered for _, gathered in maps) > LEAST_POSITION_SHARE + 0.2
     )
     assert (
         max(gathered for _, gathered in (measured(MR[name]()) for name in MR if "enlarged" in name))
-        < GATHERED - 0.2
+        < LEAST_POSITION_SHARE - 0.2
     )
 
 

@@ -40,7 +40,7 @@ from fovnet.volume.slices.resizing import SIDE
 from fovnet.volume.slices.stack import SliceStack, slice_volume
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.source import read
-from fovnet.volume.unpacking import GZIP, opened
+from fovnet.volume.unpacking import GZIP, open_unpacked
 
 # by bytes per voxel; the kind of number does not change the time
 STORED = {1: "u1", 2: "i2", 4: "f4", 8: "f8"}
@@ -174,7 +174,7 @@ def _unpack(path: Path) -> bytes:
     """All bytes of a file, unpacked; of an NRRD those after its header."""
     from isal import isal_zlib
 
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         data: bytes = file.read()
     start = data.find(b"\n\n") + 2 if data.startswith(b"NRRD") else 0
     if start and data[start : start + 2] == GZIP:

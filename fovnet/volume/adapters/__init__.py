@@ -1,6 +1,6 @@
-"""From the folder of a published data set to the two tables of a collection; each gives `Gathered`.
+"""From the folder of a published data set to the two tables of a collection; each gives a `Gathering`.
 
-    gathered  what was found, and how it becomes tables
+    gathering  what was found, and how it becomes tables
     bids, chaos, dicom, ixi, spider, totalsegmentator  one layout each
     masked    any volumes with organ masks
 

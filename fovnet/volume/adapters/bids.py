@@ -16,34 +16,18 @@ from typing import Any
 
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv
-from fovnet.volume.adapters.gathered import BROKEN, Aside, Gathered
+from fovnet.volume.adapters.gathering import BROKEN, AsideRow, Gathering
 from fovnet.volume.collection.tables import VolumeRow
 from fovnet.volume.sources.grids import nifti_grid
-from fovnet.volume.unpacking import regular
+from fovnet.volume.unpacking import regular_path
 
+# fmt: off
 SUFFIXES = (
-    "T1w",
-    "T2w",
-    "PDw",
-    "T2starw",
-    "FLAIR",
-    "inplaneT1",
-    "inplaneT2",
-    "PDT2",
-    "angio",
-    "MP2RAGE",
-    "MEGRE",
-    "MESE",
-    "VFA",
-    "IRT1",
-    "MTS",
-    "MTR",
-    "MPM",
-    "UNIT1",
-    "FLASH",
-    "PD",
+    "T1w", "T2w", "PDw", "T2starw", "FLAIR", "inplaneT1", "inplaneT2", "PDT2", "angio",
+    "MP2RAGE", "MEGRE", "MESE", "VFA", "IRT1", "MTS", "MTR", "MPM", "UNIT1", "FLASH", "PD",
     "T2star",
 )
+# fmt: on
 OF_PARTICIPANT = ("site", "sex", "scanner")
 OF_SIDECAR = {
     "Manufacturer": "manufacturer",
@@ -58,29 +42,30 @@ PARTS = {
 }
 
 
-def gather_bids(tree: Path) -> Gathered:
+def gather_bids(tree: Path) -> Gathering:
     """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-, as in
     participants.tsv."""
-    gathered, table = Gathered(), tree / "participants.tsv"
-    unreadable: dict[Path, Aside] = {}
+    gathering = Gathering()
+    table = tree / "participants.tsv"
+    unreadable: dict[Path, AsideRow] = {}
     try:
         people = _people(table)
     except (OSError, ValueError) as fault:
         people = {}
-        gathered.leave(
+        gathering.leave(
             table,
             f"{table}: not a readable UTF-8 table ({fault}); volumes are taken without site and sex",
             BROKEN,
         )
     for name in NOT_RAW:
         if (tree / name).is_dir():
-            gathered.leave(
+            gathering.leave(
                 tree / name,
                 "not raw data of this data set; name a data set inside it to collect that",
             )
     for subject in sorted(path for path in tree.glob("sub-*") if path.is_dir()):
         if people and subject.name not in people:
-            gathered.leave(
+            gathering.leave(
                 subject,
                 "its participant is not in participants.tsv; its volumes are taken without site and sex",
             )
@@ -91,21 +76,21 @@ def gather_bids(tree: Path) -> Gathered:
                 if path.is_dir() and not path.name.startswith("ses-")
             ):
                 if folder.name == "anat":
-                    _add_folder(gathered, tree, folder, people.get(subject.name, {}), unreadable)
+                    _add_folder(gathering, tree, folder, people.get(subject.name, {}), unreadable)
                 else:
-                    gathered.leave(
+                    gathering.leave(
                         folder, f"{folder.name}: only anatomical images (anat) are taken"
                     )
-    gathered.aside += unreadable.values()
-    return gathered
+    gathering.aside += unreadable.values()
+    return gathering
 
 
 def _add_folder(
-    gathered: Gathered,
+    gathering: Gathering,
     tree: Path,
     folder: Path,
     person: dict[str, str],
-    unreadable: dict[Path, Aside],
+    unreadable: dict[Path, AsideRow],
 ) -> None:
     """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may be that of
     every image of a data set."""
@@ -115,57 +100,51 @@ def _add_folder(
         stem = path.name.removesuffix(".gz").removesuffix(".nii")
         *entities, suffix = stem.split("_")
         subject = entities[0] if entities else ""
-        reason = next((what for part, what in PARTS.items() if part in entities), "")
+        reason = next((image for part, image in PARTS.items() if part in entities), "")
         if suffix not in SUFFIXES:
             reason = f"{suffix}: a map or a mask, or a kind that BIDS does not list among MR images"
         elif not folder.is_relative_to(tree / subject):
             reason = f"its name says {subject or 'no subject'}, but it is in {folder.relative_to(tree).parts[0]}"
         if reason:
-            gathered.leave(path, reason)
+            gathering.leave(path, reason)
             continue
         try:
             plane = nifti_grid(path).plane
         except VolumeError as fault:
-            gathered.refuse(path, fault)
+            gathering.refuse(path, fault)
             continue
-        about, faults = _sidecar(tree, path, entities, suffix)
-        unreadable |= {fault.path: fault for fault in faults}
-        attributes = {**about, **person, "sequence": suffix, "plane": plane}
-        gathered.add(VolumeRow(stem, subject, path, attributes=attributes))
+        scanner, aside_rows = _sidecar(tree, path, entities, suffix)
+        unreadable |= {row.path: row for row in aside_rows}
+        attributes = {**scanner, **person, "sequence": suffix, "plane": plane}
+        gathering.add(VolumeRow(stem, subject, path, attributes=attributes))
 
 
 def _sidecar(
     tree: Path, path: Path, entities: list[str], suffix: str
-) -> tuple[dict[str, str], list[Aside]]:
+) -> tuple[dict[str, str], list[AsideRow]]:
     """(attributes from the sidecars, the sidecars that cannot be read)."""
     facts: dict[str, Any] = {}
-    faults = []
+    aside_rows = []
     folders = [folder for folder in reversed(path.parents) if folder.is_relative_to(tree)]
     for folder in folders:
-        fitting = []
+        sidecars = []
         for sidecar in folder.glob(f"*{suffix}.json"):
-            *theirs, kind = sidecar.stem.split("_")
-            if kind == suffix and set(theirs) <= set(entities):
-                fitting.append((len(theirs), sidecar))
-        for _, sidecar in sorted(fitting):
+            *sidecar_entities, sidecar_suffix = sidecar.stem.split("_")
+            if sidecar_suffix == suffix and set(sidecar_entities) <= set(entities):
+                sidecars.append((len(sidecar_entities), sidecar))
+        for _, sidecar in sorted(sidecars):
             try:
-                fields = json.loads(regular(sidecar).read_text(encoding="utf-8-sig"))
+                fields = json.loads(regular_path(sidecar).read_text(encoding="utf-8-sig"))
                 facts |= fields if isinstance(fields, dict) else {}
             except (OSError, ValueError, RecursionError, VolumeError) as fault:
-                faults.append(
-                    Aside(
-                        sidecar,
-                        BROKEN,
-                        f"{sidecar}: not a readable JSON ({fault}); images are taken without it",
-                        "sidecar",
-                    )
-                )
-    about = {
+                reason = f"{sidecar}: not a readable JSON ({fault}); images are taken without it"
+                aside_rows.append(AsideRow(sidecar, BROKEN, reason, "sidecar"))
+    attributes = {
         name: _text(facts[key])
         for key, name in OF_SIDECAR.items()
         if facts.get(key) not in (None, "")
     }
-    return about, faults
+    return attributes, aside_rows
 
 
 def _text(value: Any) -> str:
@@ -178,9 +157,10 @@ def _people(table: Path) -> dict[str, dict[str, str]]:
         return {}
     people = {}
     for row in read_tsv(table):
-        person = row.get("participant_id", "")
-        known = {
+        participant = row.get("participant_id", "")
+        if not participant.startswith("sub-"):
+            participant = f"sub-{participant}"
+        people[participant] = {
             name: row[name] for name in OF_PARTICIPANT if row.get(name) not in (None, "", "n/a")
         }
-        people[person if person.startswith("sub-") else f"sub-{person}"] = known
     return people

@@ -28,8 +28,10 @@ def body_slices(volume: Volume) -> tuple[int, int]:
         np.asarray([np.count_nonzero(voxels[:, :, k] > bright) for k in range(voxels.shape[2])])
         / voxels[:, :, 0].size
     )
-    shown = np.flatnonzero(share >= LEAST_SHARE)
-    return (int(shown[0]), int(shown[-1])) if len(shown) else (0, voxels.shape[2] - 1)
+    tissue_slices = np.flatnonzero(share >= LEAST_SHARE)
+    if not len(tissue_slices):
+        return 0, voxels.shape[2] - 1
+    return int(tissue_slices[0]), int(tissue_slices[-1])
 
 
 def runs_of(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

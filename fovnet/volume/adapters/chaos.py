@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
+from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
 from fovnet.volume.collection.tables import VolumeRow
 
 SERIES = {
@@ -23,30 +23,28 @@ SERIES = {
 }
 
 
-def gather_chaos(tree: Path) -> Gathered:
+def gather_chaos(tree: Path) -> Gathering:
     """Every MR series, one volume each; a series that a subject lacks is set aside."""
-    gathered = Gathered()
+    gathering = Gathering()
     for folder in sorted(
         {path for path in (tree, *tree.rglob("*")) if path.is_dir() and path.name in ("MR", "CT")}
     ):
         if folder.name == "CT":
-            gathered.leave(folder, "CT; fovnet reads MR")
+            gathering.leave(folder, "CT; fovnet reads MR")
             continue
         for subject in sorted(path for path in folder.iterdir() if path.is_dir()):
-            _add_subject(gathered, subject)
-    return gathered
+            _add_subject(gathering, subject)
+    return gathering
 
 
-def _add_subject(gathered: Gathered, subject: Path) -> None:
-    for place, sequence in SERIES.items():
-        series = subject / place
-        images = (
-            [path for path in series.glob("*") if path.suffix.lower() == ".dcm"]
-            if series.is_dir()
-            else []
-        )
+def _add_subject(gathering: Gathering, subject: Path) -> None:
+    for folder, sequence in SERIES.items():
+        series = subject / folder
+        images = []
+        if series.is_dir():
+            images = [path for path in series.glob("*") if path.suffix.lower() == ".dcm"]
         if not images:
-            gathered.leave(series, "no DICOM files in it, though every subject has this series")
+            gathering.leave(series, "no DICOM files in it, though every subject has this series")
             continue
         row = VolumeRow(
             f"{subject.name}_{sequence}",
@@ -54,8 +52,8 @@ def _add_subject(gathered: Gathered, subject: Path) -> None:
             series,
             attributes={"sequence": sequence, "plane": "axial"},
         )
-        gathered.add(row)
-        gathered.leave(
+        gathering.add(row)
+        gathering.leave(
             series,
             f"{len(images)} DICOM files whose heights are unknown: the pictures in Ground do not say which "
             "slice they show",

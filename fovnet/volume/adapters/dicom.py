@@ -16,110 +16,118 @@ from typing import Any
 import numpy as np
 
 from fovnet.errors import VolumeError
-from fovnet.volume.adapters.gathered import BROKEN, NOTE, Aside, Gathered
-from fovnet.volume.adapters.subjects import Portrayed, subjects_of
+from fovnet.volume.adapters.gathering import BROKEN, NOTE, AsideRow, Gathering
+from fovnet.volume.adapters.subjects import PersonOfVolume, subjects_of
 from fovnet.volume.collection.body_part import body_part
 from fovnet.volume.collection.tables import VolumeRow
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame
-from fovnet.volume.dicom.source import is_archive
 from fovnet.volume.dicom.survey import Advance, find_series, survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.grids import PLANES
+from fovnet.volume.sources.kind import file_kind
 
 GAUSS = 100.0  # a field strength above it is in gauss, as older GE scanners write it (15000)
 
 
 def gather_dicom(
     tree: Path, include: Collection[str] = (), progress: Advance | None = None
-) -> Gathered:
+) -> Gathering:
     """Every series that is read, one volume each, and why the others are not.
 
     include   kinds of series to read although triage sets them aside (`triage.INCLUDABLE`)
     progress  as in `find`
     Volumes of other formats are set aside.  Raises VolumeError if there is nothing to read.
     """
-    gathered, found = Gathered(), find([tree], include, progress=progress)
-    wanted = {str(path) for path in found.volumes}
-    taken: list[tuple[Mapping[str, Any], Frame]] = []
-    for row in found.series:
-        frame = _image_of(gathered, row, wanted)
+    gathering = Gathering()
+    discovery = find([tree], include, progress=progress)
+    volume_paths = {str(path) for path in discovery.volumes}
+    images: list[tuple[Mapping[str, Any], Frame]] = []
+    for row in discovery.series:
+        frame = _image_of(gathering, row, volume_paths)
         if frame is not None:
-            taken.append((row, frame))
-    _add(gathered, taken)
-    listed = {row["path"] for row in found.series}
-    for path in found.volumes:
-        if str(path) not in listed:
-            _leave(gathered, path)
-    return gathered
+            images.append((row, frame))
+    _add(gathering, images)
+    series_paths = {row["path"] for row in discovery.series}
+    for path in discovery.volumes:
+        if str(path) not in series_paths:
+            _leave(gathering, path)
+    return gathering
 
 
-def _leave(gathered: Gathered, path: Path) -> None:
+def _leave(gathering: Gathering, path: Path) -> None:
     """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold some, and is
     set aside as broken."""
     try:
-        if is_archive(path):
+        if file_kind(path).is_archive:
             survey(path)
-        gathered.leave(path, "not DICOM; list it in a separate table")
+        gathering.leave(path, "not DICOM; list it in a separate table")
     except VolumeError as fault:
-        gathered.refuse(path, fault)
+        gathering.refuse(path, fault)
 
 
-def _image_of(gathered: Gathered, row: Mapping[str, Any], wanted: Collection[str]) -> Frame | None:
+def _image_of(
+    gathering: Gathering, row: Mapping[str, Any], volume_paths: Collection[str]
+) -> Frame | None:
     """The first image of a series that is read; None for one that is set aside."""
     path = Path(row["path"])
     if row["kind"] == "unreadable":
-        gathered.aside.append(
-            Aside(path, BROKEN, row["reason"].removesuffix(f" [{row['code']}]"), row["code"])
+        gathering.aside.append(
+            AsideRow(path, BROKEN, row["reason"].removesuffix(f" [{row['code']}]"), row["code"])
         )
-    elif row["path"] not in wanted:
-        gathered.leave(path, f"{row['kind']}: {row['reason']}")
+    elif row["path"] not in volume_paths:
+        gathering.leave(path, f"{row['kind']}: {row['reason']}")
     else:
         try:
             return _first_image(path, row["series"])
         except VolumeError as fault:
-            gathered.refuse(path, fault)
+            gathering.refuse(path, fault)
     return None
 
 
-def _add(gathered: Gathered, taken: Sequence[tuple[Mapping[str, Any], Frame]]) -> None:
+def _add(gathering: Gathering, images: Sequence[tuple[Mapping[str, Any], Frame]]) -> None:
     """Adds these volumes, each with its subject; one that may be of several people is set aside."""
     subjects = subjects_of(
         [
-            Portrayed(row["patient"], row["study"], row["series"], Demographics.of(frame.facts))
-            for row, frame in taken
+            PersonOfVolume(
+                row["patient"], row["study"], row["series"], Demographics.of(frame.facts)
+            )
+            for row, frame in images
         ]
     )
-    for row, frame in taken:
-        path, series = Path(row["path"]), row["series"]
+    for row, frame in images:
+        path = Path(row["path"])
+        series = row["series"]
         subject = subjects.subject_of.get(series)
         if series in subjects.notes:
-            gathered.notes.append(Aside(path, NOTE, subjects.notes[series], "patient-id"))
+            gathering.notes.append(AsideRow(path, NOTE, subjects.notes[series], "patient-id"))
         if subject is None:
-            gathered.leave(
+            gathering.leave(
                 path, "its PatientID is that of several people, and it may be of any of them"
             )
         else:
-            gathered.add(
+            gathering.add(
                 VolumeRow(f"{subject}-{series}", subject, path, attributes=_attributes(frame))
             )
 
 
 def _first_image(path: Path, series: str) -> Frame:
     """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
-    named = find_series(split_address(path)[0], series)
-    if named is None:
+    place, _ = split_address(path)
+    found_series = find_series(place, series)
+    if found_series is None:
         raise VolumeError(
             "volume-series", f"{path}: the series {series} no longer exists. Collect again."
         )
-    return named.frames[0]
+    return found_series.frames[0]
 
 
 def _attributes(frame: Frame) -> dict[str, str]:
     """The scanner attributes of an image, as columns of volumes.tsv; missing ones are empty."""
     tesla = frame.facts.field_strength or 0.0
-    tesla = tesla / 1e4 if tesla > GAUSS else tesla
+    if tesla > GAUSS:
+        tesla /= 1e4
     return {
         "manufacturer": frame.facts.manufacturer,
         "field_strength": f"{tesla:g}" if tesla > 0 else "",

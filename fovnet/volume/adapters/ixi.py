@@ -14,9 +14,9 @@ from pathlib import Path
 from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
-from fovnet.volume.adapters.gathered import Gathered
+from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.collection.tables import RegionRow, VolumeRow
-from fovnet.volume.sources.grids import Grid
+from fovnet.volume.sources.grids import VolumeGrid
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read
 
@@ -28,45 +28,45 @@ FIELD_STRENGTH = {"Guys": "1.5", "HH": "3", "IOP": "1.5"}
 HEAD_ONLY = ("T1", "T2", "PD", "MRA")
 
 
-def gather_ixi(tree: Path) -> Gathered:
+def gather_ixi(tree: Path) -> Gathering:
     """Every structural image and angiogram, labelled head from its first to its last slice with tissue."""
-    gathered = Gathered()
+    gathering = Gathering()
     for path in sorted(
         path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))
     ):
         name = volume_name(path)
         match = NAME.fullmatch(name)
         if not match:
-            gathered.leave(
+            gathering.leave(
                 path,
                 "not named IXI<number>-<hospital>-<examination>-<sequence> as the images of this data set "
                 "are",
             )
         elif match["sequence"] not in HEAD_ONLY or match["rest"]:
-            gathered.leave(
+            gathering.leave(
                 path,
                 f"{match['sequence']}{match['rest'] or ''}: only {', '.join(HEAD_ONLY)} are taken",
             )
         else:
-            _add(gathered, path, match)
-    return gathered
+            _add(gathering, path, match)
+    return gathering
 
 
-def _add(gathered: Gathered, path: Path, match: re.Match[str]) -> None:
+def _add(gathering: Gathering, path: Path, match: re.Match[str]) -> None:
     try:
         volume = read(path)
     except VolumeError as fault:
-        gathered.refuse(path, fault)
+        gathering.refuse(path, fault)
         return
     first, last = body_slices(volume)
     attributes = {
         "site": match["site"],
         "sequence": match["sequence"],
-        "plane": Grid(volume.voxels.shape, volume.vox_to_ras).plane,
+        "plane": VolumeGrid(volume.voxels.shape, volume.vox_to_ras).plane,
         "field_strength": FIELD_STRENGTH.get(match["site"], ""),
     }
     name = volume_name(path)
-    gathered.add(
+    gathering.add(
         VolumeRow(name, match["subject"], path, attributes=attributes),
         [RegionRow(name, DEFAULT.chain[-1], first, last)],
     )

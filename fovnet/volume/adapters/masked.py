@@ -22,17 +22,18 @@ from numpy.typing import NDArray
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices, runs_of
-from fovnet.volume.adapters.gathered import NOT_LABELLED, Gathered
-from fovnet.volume.adapters.organs import LIMITS, WITNESSES, Extent, extent, regions_of
+from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
+from fovnet.volume.adapters.organs import LIMITS, WITNESSES, OrganExtent, extent, regions_of
 from fovnet.volume.collection.tables import RegionRow, VolumeRow
 from fovnet.volume.orient import closest_canonical
-from fovnet.volume.sources.grids import Grid, nifti_grid
+from fovnet.volume.sources.grids import VolumeGrid, nifti_grid
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read
-from fovnet.volume.unpacking import regular
+from fovnet.volume.unpacking import regular_path
 from fovnet.volume.volume import Volume
 
-FOLDER, NUMBERED = "segmentations", ("segmentations.nii.gz", "segmentations.nii")
+FOLDER = "segmentations"
+NUMBERED = ("segmentations.nii.gz", "segmentations.nii")
 # other masks are not opened
 REGION_ORGANS = frozenset(WITNESSES) | {organ for limit in LIMITS for organ in limit.organs}
 SPELLED = {name.casefold(): name for name in REGION_ORGANS}
@@ -44,7 +45,7 @@ SUFFIXES = (".nii.gz", ".nii")
 SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1,8}", re.IGNORECASE)
 
 
-def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
+def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
     """Every case below `tree`, labelled by its organs; a case is a folder with masks, and the volume is named
     after it.
 
@@ -53,30 +54,27 @@ def gather_masked(tree: Path, labels: Path | None = None) -> Gathered:
     usable.
     """
     names = _label_names(labels) if labels else {}
-    gathered = Gathered()
+    gathering = Gathering()
     if labels:
         for name in names.values():
-            _leave_misspelt(gathered, labels, name)
+            _leave_misspelt(gathering, labels, name)
     for case in cases(tree):
         images = [
             path for path in sorted(case.iterdir()) if _is_image(path) and path.name not in NUMBERED
         ]
         volume_id = "_".join(case.relative_to(tree).parts) or case.resolve().name
         if len(images) != 1:
-            listed = ", ".join(path.name for path in images) or "none"
-            gathered.leave(
+            image_names = ", ".join(path.name for path in images) or "none"
+            gathering.leave(
                 case,
-                f"{len(images)} images beside the masks ({listed}); keep only the one they were drawn on",
+                f"{len(images)} images beside the masks ({image_names}); keep only the one they were "
+                "drawn on",
             )
             continue
-        add_case(
-            gathered,
-            VolumeRow(volume_id, _person(case.relative_to(tree).parts) or volume_id, images[0]),
-            case,
-            names,
-        )
-    leave_unmasked(gathered, tree)
-    return gathered
+        subject = _person(case.relative_to(tree).parts) or volume_id
+        add_case(gathering, VolumeRow(volume_id, subject, images[0]), case, names)
+    leave_unmasked(gathering, tree)
+    return gathering
 
 
 def _is_image(path: Path) -> bool:
@@ -87,15 +85,17 @@ def _is_image(path: Path) -> bool:
 def _person(parts: Sequence[str]) -> str:
     """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person, are both
     p01."""
-    return "_".join(parts[:-1] if len(parts) > 1 and SESSION.fullmatch(parts[-1]) else parts)
+    if len(parts) > 1 and SESSION.fullmatch(parts[-1]):
+        parts = parts[:-1]
+    return "_".join(parts)
 
 
-def leave_unmasked(gathered: Gathered, tree: Path) -> None:
+def leave_unmasked(gathering: Gathering, tree: Path) -> None:
     """Sets aside every image below `tree` that has no masks beside it and is not a mask itself."""
-    with_masks = set(cases(tree))
+    case_folders = set(cases(tree))
     for path in sorted(path for path in tree.rglob("*.nii*") if _is_image(path)):
-        if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in with_masks:
-            gathered.leave(
+        if FOLDER not in path.relative_to(tree).parts[:-1] and path.parent not in case_folders:
+            gathering.leave(
                 path,
                 f"no masks beside it: expected a folder {FOLDER} with one file per organ, or "
                 f"{' or '.join(NUMBERED)}",
@@ -107,38 +107,36 @@ def cases(tree: Path) -> Iterator[Path]:
     yield from sorted({path.parent for name in (FOLDER, *NUMBERED) for path in tree.rglob(name)})
 
 
-def add_case(gathered: Gathered, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
+def add_case(gathering: Gathering, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
     """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if it cannot
     be read or labelled."""
     try:
         image = read(volume.path)
-        grid = Grid(image.voxels.shape, image.vox_to_ras)
-        organs = _organs(case, grid, names, gathered)
+        grid = VolumeGrid(image.voxels.shape, image.vox_to_ras)
+        organs = _organs(case, grid, names, gathering)
     except VolumeError as fault:
-        gathered.refuse(volume.path, fault)
+        gathering.refuse(volume.path, fault)
         return
-    rungs, reason = regions_of(organs, grid.slices, grid.wide_mm)
+    rungs, reason = regions_of(organs, grid.slices, grid.width_mm)
     if not organs:
         reason = (
             "none of its masks is named after an organ that marks a region; use TotalSegmentator's names, "
             "such as liver, hip_left"
         )
     if reason:
-        gathered.leave(volume.path, reason, NOT_LABELLED)
+        gathering.leave(volume.path, reason, NOT_LABELLED)
     first, last = body_slices(image)
     # far from the coil the body is as dark as air, but may have a mask
-    seen = [one for one in organs.values() if one]
-    first, last = (
-        min([first, *(one.first for one in seen)]),
-        max([last, *(one.last for one in seen)]),
-    )
+    extents = [organ for organ in organs.values() if organ]
+    first = min([first, *(organ.first for organ in extents)])
+    last = max([last, *(organ.last for organ in extents)])
     rows = [
         RegionRow(volume.volume_id, DEFAULT.chain[rung], max(first, begin), min(last, end))
         for rung in sorted(set(rungs.tolist()))
         for begin, end in runs_of(rungs == rung)
         if max(first, begin) <= min(last, end)
     ]
-    gathered.add(volume, rows)
+    gathering.add(volume, rows)
 
 
 def organ_called(name: str) -> str | None:
@@ -147,31 +145,32 @@ def organ_called(name: str) -> str | None:
     return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
-def _leave_misspelt(gathered: Gathered, path: Path, name: str) -> None:
+def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
     """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether that is
     meant."""
-    near = [] if organ_called(name) else get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE)
-    if near:
-        gathered.leave(
-            path, f"{name!r} is not an organ that marks a region; is {SPELLED[near[0]]!r} meant?"
+    if organ_called(name):
+        return
+    for match in get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE):
+        gathering.leave(
+            path, f"{name!r} is not an organ that marks a region; is {SPELLED[match]!r} meant?"
         )
 
 
 def _organs(
-    case: Path, grid: Grid, names: Mapping[int, str], gathered: Gathered
-) -> dict[str, Extent | None]:
+    case: Path, grid: VolumeGrid, names: Mapping[int, str], gathering: Gathering
+) -> dict[str, OrganExtent | None]:
     """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar name are
     set aside."""
     if (case / FOLDER).is_dir():
-        files: dict[str, list[Path]] = {}
+        paths_by_organ: dict[str, list[Path]] = {}
         for path in sorted((case / FOLDER).iterdir()):
             if not _is_image(path):
                 continue
             name = volume_name(path)
-            _leave_misspelt(gathered, path, name)
+            _leave_misspelt(gathering, path, name)
             if organ := organ_called(name):
-                files.setdefault(organ, []).append(path)
-        return {organ: _extent_in(paths, grid) for organ, paths in files.items()}
+                paths_by_organ.setdefault(organ, []).append(path)
+        return {organ: _extent_in(paths, grid) for organ, paths in paths_by_organ.items()}
     path = next(case / name for name in NUMBERED if (case / name).exists())
     if not names:
         raise CollectionError(
@@ -180,34 +179,38 @@ def _organs(
             "name.",
         )
     voxels, spacing_mm = mask_in_ras(path, grid)
-    numbers: dict[str, list[int]] = {}
-    for number, name in names.items():
+    labels_by_organ: dict[str, list[int]] = {}
+    for label, name in names.items():
         if organ := organ_called(name):
-            numbers.setdefault(organ, []).append(number)
-    return {organ: extent(np.isin(voxels, own), spacing_mm) for organ, own in numbers.items()}
+            labels_by_organ.setdefault(organ, []).append(label)
+    return {
+        organ: extent(np.isin(voxels, labels), spacing_mm)
+        for organ, labels in labels_by_organ.items()
+    }
 
 
-def _extent_in(paths: Sequence[Path], grid: Grid) -> Extent | None:
+def _extent_in(paths: Sequence[Path], grid: VolumeGrid) -> OrganExtent | None:
     """The extent of an organ in the union of one or more masks."""
     voxels, spacing_mm = mask_in_ras(paths[0], grid)
-    marked = voxels != 0
+    organ = voxels != 0
     for path in paths[1:]:
-        marked |= mask_in_ras(path, grid)[0] != 0
-    return extent(marked, spacing_mm)
+        voxels, _ = mask_in_ras(path, grid)
+        organ |= voxels != 0
+    return extent(organ, spacing_mm)
 
 
-def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides at 45°
     too.
 
     Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its image's grid
     ("mask-grid").
     """
-    own = nifti_grid(path)
-    if not own.is_same_as(grid):
+    mask_grid = nifti_grid(path)
+    if not mask_grid.is_same_as(grid):
         raise VolumeError(
             "mask-grid",
-            f"{path}: {own.shape} voxels, or at other positions than the {grid.shape} of its image. "
+            f"{path}: {mask_grid.shape} voxels, or at other positions than the {grid.shape} of its image. "
             "Resample it to the image's grid (nearest neighbour).",
         )
     try:
@@ -215,8 +218,8 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
         frames = int(np.prod(image.shape[3:]))
         if frames == 1:
             voxels = np.nan_to_num(image.get_fdata(dtype=np.float32)).reshape(image.shape[:3])
-            stood = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
-            return stood.voxels, stood.spacing_mm
+            mask = closest_canonical(Volume(np.round(voxels), grid.vox_to_ras, str(path)))
+            return mask.voxels, mask.spacing_mm
     except Exception as fault:
         # a damaged file: nibabel passes on any exception of the libraries it uses
         raise VolumeError("volume-corrupt", f"{path}: damaged ({fault}). Copy it again.") from fault
@@ -229,7 +232,7 @@ def mask_in_ras(path: Path, grid: Grid) -> tuple[NDArray[Any], NDArray[np.float6
 def _label_names(table: Path) -> dict[int, str]:
     """{number: name} of a table; lines that do not begin with a number, such as a heading, are skipped."""
     try:
-        text = regular(table).read_text(encoding="utf-8-sig")
+        text = regular_path(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         raise CollectionError(
             "collect-labels",

@@ -27,7 +27,7 @@ Connected components of a mask smaller than a tenth of its largest one are taken
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -42,9 +42,14 @@ ISLAND = 0.1  # of the largest component
 
 
 @dataclass(frozen=True)
-class Extent:
-    """First and last slice of an organ, in RAS order, inclusive; `low_seen`, `high_seen`: whether that end
-    lies inside the volume."""
+class OrganExtent:
+    """The slices of an organ, in RAS order.
+
+    first      slice
+    last       slice, inclusive
+    low_seen   whether the lower end lies inside the volume
+    high_seen  whether the upper end does
+    """
 
     first: int
     last: int
@@ -57,50 +62,44 @@ class Limit:
     """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any of
     `organs`.
 
-    wide_mm  least width of a field of view in which these organs would be seen
+    width_mm  least width of a field of view in which these organs would be seen
     """
 
     below: int
     organs: tuple[str, ...]
     highest: bool
-    wide_mm: float
+    width_mm: float
 
 
 HIPS = ("hip_left", "hip_right", "hip")
+# fmt: off
 LUNGS = (
-    "lung_left",
-    "lung_right",
-    "lung",
-    "lung_upper_lobe_left",
-    "lung_lower_lobe_left",
-    "lung_upper_lobe_right",
-    "lung_middle_lobe_right",
-    "lung_lower_lobe_right",
+    "lung_left", "lung_right", "lung", "lung_upper_lobe_left", "lung_lower_lobe_left",
+    "lung_upper_lobe_right", "lung_middle_lobe_right", "lung_lower_lobe_right",
 )
+# fmt: on
 LIMITS = (
     Limit(0, HIPS, False, 250.0),
     Limit(1, HIPS, True, 250.0),
     Limit(2, ("liver",), True, 250.0),
     Limit(3, LUNGS, True, 150.0),
 )
+# fmt: off
+FEET_AND_SHANKS = (
+    "tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet",
+)
+# fmt: on
+# fmt: off
+ABDOMINAL = (
+    "kidney_left", "kidney_right", "pancreas", "gallbladder", "adrenal_gland_left",
+    "adrenal_gland_right", "duodenum", "vertebrae_L2", "vertebrae_L1", "liver",
+)
+# fmt: on
 WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
-    **dict.fromkeys(
-        ("tibia", "fibula", "patella", "tarsal", "metatarsal", "phalanges_feet"), (0, 0)
-    ),
+    **dict.fromkeys(FEET_AND_SHANKS, (0, 0)),
     **dict.fromkeys(("femur_left", "femur_right", "femur"), (0, 1)),
     **dict.fromkeys(("sacrum", "vertebrae_S1", "prostate"), (1, 1)),
-    **dict.fromkeys(
-        (
-            "kidney_left",
-            "kidney_right",
-            "pancreas",
-            "gallbladder",
-            "adrenal_gland_left",
-            "adrenal_gland_right",
-        ),
-        (2, 2),
-    ),
-    **dict.fromkeys(("duodenum", "vertebrae_L2", "vertebrae_L1", "liver"), (2, 2)),
+    **dict.fromkeys(ABDOMINAL, (2, 2)),
     **dict.fromkeys(("heart", *LUNGS), (2, 3)),
     **dict.fromkeys((f"vertebrae_T{number}" for number in range(2, 8)), (3, 3)),
     **dict.fromkeys((f"vertebrae_C{number}" for number in range(1, 6)), (4, 4)),
@@ -111,22 +110,26 @@ WITNESSES = {  # organ: lowest and highest rung at which it is ever seen
 WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 
 
-def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> Extent | None:
+def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> OrganExtent | None:
     """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an empty
     mask."""
-    parts, count = ndimage.label(mask)
+    component, count = ndimage.label(mask)
     if not count:
         return None
-    sizes = np.bincount(parts.ravel())[1:]
-    large = np.concatenate([[False], sizes >= ISLAND * sizes.max()])[parts]
-    shown = np.flatnonzero(large.any(axis=(0, 1)))
-    first, last, slices = int(shown[0]), int(shown[-1]), mask.shape[2]
-    near = max(1, round(END_MM / float(spacing_mm[2])))
-    low_seen = first > 0 and not _touches_a_side(large[:, :, first : first + near])
-    high_seen = last < slices - 1 and not _touches_a_side(
-        large[:, :, max(0, last - near + 1) : last + 1]
+    sizes = np.bincount(component.ravel())[1:]
+    organ = np.concatenate([[False], sizes >= ISLAND * sizes.max()])[component]
+    organ_slices = np.flatnonzero(organ.any(axis=(0, 1)))
+    first = int(organ_slices[0])
+    last = int(organ_slices[-1])
+    end_slices = max(1, round(END_MM / float(spacing_mm[2])))
+    low_end = organ[:, :, first : first + end_slices]
+    high_end = organ[:, :, max(0, last - end_slices + 1) : last + 1]
+    return OrganExtent(
+        first,
+        last,
+        low_seen=first > 0 and not _touches_a_side(low_end),
+        high_seen=last < mask.shape[2] - 1 and not _touches_a_side(high_end),
     )
-    return Extent(first, last, low_seen, high_seen)
 
 
 def _touches_a_side(part: NDArray[np.bool_]) -> bool:
@@ -134,28 +137,28 @@ def _touches_a_side(part: NDArray[np.bool_]) -> bool:
 
 
 def regions_of(
-    organs: Mapping[str, Extent | None], slices: int, wide_mm: float
+    organs: Mapping[str, OrganExtent | None], slices: int, width_mm: float
 ) -> tuple[NDArray[np.int64], str]:
     """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be labelled).
 
-    organs   extent of each organ that has a mask, or None for an empty mask
-    wide_mm  the field of view from left to right
+    organs    extent of each organ that has a mask, or None for an empty mask
+    width_mm  the field of view from left to right
     """
-    low, high = np.zeros(slices, dtype=np.int64), np.full(slices, len(LIMITS), dtype=np.int64)
-    absent = [_absent(limit, organs, wide_mm) for limit in LIMITS]
+    low = np.zeros(slices, dtype=np.int64)
+    high = np.full(slices, len(LIMITS), dtype=np.int64)
+    absent = [_is_absent(limit, organs, width_mm) for limit in LIMITS]
     for limit in LIMITS:
-        _bound(limit, _that_limit(limit, organs), low, high)
+        _bound(limit, _organs_of(limit, organs), low, high)
     _settle(low, high, absent)
-    sure = low == high
+    decided = low == high
+    index = np.arange(slices)
     witnesses = WITNESSES | (WITHOUT_LIVER if absent[2] else {})
     for name, (lowest, highest) in witnesses.items():
-        found = organs.get(name)
-        if found is not None:
-            open_ = ~sure & (np.arange(slices) >= found.first) & (np.arange(slices) <= found.last)
-            low[open_], high[open_] = (
-                np.maximum(low[open_], lowest),
-                np.minimum(high[open_], highest),
-            )
+        organ = organs.get(name)
+        if organ is not None:
+            undecided = ~decided & (index >= organ.first) & (index <= organ.last)
+            low[undecided] = np.maximum(low[undecided], lowest)
+            high[undecided] = np.minimum(high[undecided], highest)
     _settle(low, high, absent)
     nowhere = np.zeros(0, dtype=np.int64)
     if (low > high).any():
@@ -165,60 +168,68 @@ def regions_of(
     return low, ""
 
 
-def _that_limit(limit: Limit, organs: Mapping[str, Extent | None]) -> dict[str, Extent | None]:
+def _organs_of(
+    limit: Limit, organs: Mapping[str, OrganExtent | None]
+) -> dict[str, OrganExtent | None]:
     """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches highest,
     has one."""
-    searched = {name: organs[name] for name in limit.organs if name in organs}
-    upper = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in searched}
+    names = [name for name in limit.organs if name in organs]
+    upper_sides = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in names}
     return {
-        name: one
-        for name, one in searched.items()
-        if "_lobe_" not in name or name.rpartition("_")[2] in upper
+        name: organs[name]
+        for name in names
+        if "_lobe_" not in name or name.rpartition("_")[2] in upper_sides
     }
 
 
-def _absent(limit: Limit, organs: Mapping[str, Extent | None], wide_mm: float) -> bool:
+def _is_absent(limit: Limit, organs: Mapping[str, OrganExtent | None], width_mm: float) -> bool:
     """Whether all masks of a limit's organs, of both sides, are empty although the field of view is wide
     enough to show them (rule 2)."""
-    searched = list(_that_limit(limit, organs))
-    both = any("left" in name for name in searched) == any("right" in name for name in searched)
-    return (
-        bool(searched)
-        and both
-        and not any(organs[name] for name in searched)
-        and wide_mm >= limit.wide_mm
-    )
+    names = list(_organs_of(limit, organs))
+    has_both_sides = _has_both_sides(names)
+    is_empty = not any(organs[name] for name in names)
+    return bool(names) and has_both_sides and is_empty and width_mm >= limit.width_mm
+
+
+def _has_both_sides(names: Iterable[str]) -> bool:
+    """Whether there is an organ of both sides, or of neither side in particular."""
+    return any("left" in name for name in names) == any("right" in name for name in names)
 
 
 def _bound(
     limit: Limit,
-    searched: Mapping[str, Extent | None],
+    organs: Mapping[str, OrganExtent | None],
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> None:
-    """Rule 1, in place: `low` and `high` (slices,) are the lowest and highest rung still possible for each
-    slice."""
-    found = [one for one in searched.values() if one]
-    if not found:
+    """Rule 1, in place.
+
+    organs  those of the limit that have a mask
+    low     (slices,) the lowest rung still possible for each slice
+    high    (slices,) the highest
+    """
+    extent_by_name = {name: organ for name, organ in organs.items() if organ}
+    extents = extent_by_name.values()
+    if not extents:
         return
-    sides = [[one for name, one in searched.items() if side in name] for side in ("left", "right")]
-    paired = any(sides[0]) == any(sides[1])  # both sides, or a mask of neither side in particular
+    has_both_sides = _has_both_sides(extent_by_name)
     if limit.highest:
-        last = max(one.last for one in found)
+        last = max(organ.last for organ in extents)
         high[: last + 1] = np.minimum(high[: last + 1], limit.below)
-        if paired and all(one.high_seen for one in found):
+        if has_both_sides and all(organ.high_seen for organ in extents):
             low[last + 1 :] = np.maximum(low[last + 1 :], limit.below + 1)
     else:
-        first = min(one.first for one in found)
+        first = min(organ.first for organ in extents)
         low[first:] = np.maximum(low[first:], limit.below + 1)
-        if paired and all(one.low_seen for one in found):
+        if has_both_sides and all(organ.low_seen for organ in extents):
             high[:first] = np.minimum(high[:first], limit.below)
 
 
 def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool]) -> None:
     """Applies rules 2 and 4, in place, until nothing changes."""
     while True:
-        before = low.copy(), high.copy()
+        earlier_low = low.copy()
+        earlier_high = high.copy()
         np.maximum.accumulate(low, out=low)
         high[:] = np.minimum.accumulate(high[::-1])[::-1]
         for limit, is_absent in zip(LIMITS, absent, strict=True):
@@ -233,7 +244,7 @@ def _settle(low: NDArray[np.int64], high: NDArray[np.int64], absent: list[bool])
             if lower_absent and upper_absent and lower.organs == upper.organs:
                 low[low == upper.below] += 1
                 high[high == upper.below] -= 1
-        if np.array_equal(before[0], low) and np.array_equal(before[1], high):
+        if np.array_equal(earlier_low, low) and np.array_equal(earlier_high, high):
             return
 
 

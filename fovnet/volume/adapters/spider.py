@@ -16,31 +16,31 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
-from fovnet.volume.adapters.gathered import Gathered
+from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.collection.tables import RegionRow, VolumeRow
 from fovnet.volume.sources.grids import metaimage_grid
 
 NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)
 
 
-def gather_spider(tree: Path) -> Gathered:
+def gather_spider(tree: Path) -> Gathering:
     """Every image, labelled spine from its first to its last slice; one without a mask on its grid is set
     aside."""
-    gathered = Gathered()
+    gathering = Gathering()
     for path in sorted((tree / "images").glob("*")):
         match = NAME.fullmatch(path.stem)
         if not match or path.suffix.lower() != ".mha":
-            gathered.leave(
+            gathering.leave(
                 path, "not named <subject>_<t1|t2|t2_SPACE>.mha as the images of this data set are"
             )
             continue
         try:
             grid, mask = metaimage_grid(path), metaimage_grid(tree / "masks" / path.name)
         except VolumeError as fault:
-            gathered.refuse(path, fault)
+            gathering.refuse(path, fault)
             continue
         if not mask.is_same_as(grid):
-            gathered.refuse(
+            gathering.refuse(
                 path,
                 VolumeError(
                     "mask-grid",
@@ -54,5 +54,5 @@ def gather_spider(tree: Path) -> Gathered:
             RegionRow(path.stem, side_region, 0, grid.slices - 1)
             for side_region in DEFAULT.side_regions
         ]
-        gathered.add(VolumeRow(path.stem, match["subject"], path, attributes=attributes), rows)
-    return gathered
+        gathering.add(VolumeRow(path.stem, match["subject"], path, attributes=attributes), rows)
+    return gathering

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.groups import group_by_key
@@ -21,8 +21,14 @@ ATTRIBUTES = ("name", "birth date", "sex", "age", "PatientID")
 
 
 @dataclass(frozen=True)
-class Portrayed:
-    """A volume as its header tells of its person; patient, study and series as hashes, empty if missing."""
+class PersonOfVolume:
+    """A volume as its header tells of its person.
+
+    patient  hash of the PatientID, empty if missing
+    study    hash of the study UID
+    series   digits of the series
+    person   facts in the header
+    """
 
     patient: str
     study: str
@@ -42,20 +48,18 @@ class Subjects:
     notes: dict[str, str] = field(default_factory=dict)
 
 
-def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
+def subjects_of(volumes: Sequence[PersonOfVolume]) -> Subjects:
     """The people of these volumes."""
     subjects = Subjects()
-    for together in group_by_key(volumes, map(_claim, volumes)).values():
-        people, unclear = _people(together)
-        for number, own in enumerate(people):
-            others = [
-                volume for index, other in enumerate(people) if index != number for volume in other
-            ]
-            subject = _subject_id(own, [*others, *unclear])
-            subjects.subject_of |= {volume.series: subject for volume in own}
-        note = _note(together, people, unclear)
+    for claimants in group_by_key(volumes, map(_claim, volumes)).values():
+        people, unclear = _people(claimants)
+        for number, person_volumes in enumerate(people):
+            other_volumes = list(chain(*people[:number], *people[number + 1 :], unclear))
+            subject = _subject_id(person_volumes, other_volumes)
+            subjects.subject_of |= {volume.series: subject for volume in person_volumes}
+        note = _note(claimants, people, unclear)
         if note:
-            subjects.notes[together[0].series] = note
+            subjects.notes[claimants[0].series] = note
     nameless = [volume for volume in volumes if _claim(volume)[0] in ("study", "series")]
     claims = len({_claim(volume) for volume in nameless})
     if claims > 1:
@@ -66,7 +70,7 @@ def subjects_of(volumes: Sequence[Portrayed]) -> Subjects:
     return subjects
 
 
-def _claim(volume: Portrayed) -> tuple[str, str]:
+def _claim(volume: PersonOfVolume) -> tuple[str, str]:
     """What volumes of one person have in common: the PatientID, however it is written; without one the name
     and birth date, else the study, else nothing."""
     person = volume.person
@@ -81,82 +85,96 @@ def _claim(volume: Portrayed) -> tuple[str, str]:
     return "series", volume.series
 
 
-def _people(volumes: Sequence[Portrayed]) -> tuple[list[list[Portrayed]], list[Portrayed]]:
+def _people(
+    volumes: Sequence[PersonOfVolume],
+) -> tuple[list[list[PersonOfVolume]], list[PersonOfVolume]]:
     """(the volumes of each person, those that may be of several people)."""
     by_person = group_by_key(volumes, (volume.person for volume in volumes))
-    most = max(person.told for person in by_person)
-    people: list[list[Demographics]] = []
+    most_told = max(person.told for person in by_person)
+    people: list[list[Demographics]] = []  # of each, the headers that may be theirs
     unclear: list[Demographics] = []
-    for person in sorted(by_person, key=lambda person: -person.told):
-        agreeing = [own for own in people if any(not person.contradictions(other) for other in own)]
-        if len(agreeing) < 2:
-            (agreeing[0] if agreeing else _begin(people)).append(person)
-        elif person.told == most:  # nothing is missing: they may all be one person, by their ages
-            merged = [other for own in agreeing for other in own]
-            people = [own for own in people if own not in agreeing] + [[*merged, person]]
-        else:
-            unclear.append(person)
-    order = {volume.series: index for index, volume in enumerate(volumes)}
-    volumes_of = [[volume for person in own for volume in by_person[person]] for own in people]
-    torn: list[Portrayed] = []
-    for volume in (volume for person in unclear for volume in by_person[person]):
-        same_study = [
-            own for own in volumes_of if volume.study in {other.study for other in own} - {""}
+    for header in sorted(by_person, key=lambda header: -header.told):
+        matches = [
+            person for person in people if any(not header.contradictions(other) for other in person)
         ]
-        (same_study[0] if len(same_study) == 1 else torn).append(volume)
-    return sorted(volumes_of, key=lambda own: min(order[volume.series] for volume in own)), torn
+        if not matches:
+            people.append([header])
+        elif len(matches) == 1:
+            matches[0].append(header)
+        elif header.told == most_told:
+            # nothing is missing: they may all be one person, by their ages
+            people = [person for person in people if person not in matches]
+            people.append([*chain(*matches), header])
+        else:
+            unclear.append(header)
+    volumes_of_people = [
+        list(chain(*(by_person[header] for header in person))) for person in people
+    ]
+    volumes_of_nobody: list[PersonOfVolume] = []
+    for volume in chain(*(by_person[header] for header in unclear)):
+        study_matches = [
+            person_volumes
+            for person_volumes in volumes_of_people
+            if volume.study in {other.study for other in person_volumes} - {""}
+        ]
+        (study_matches[0] if len(study_matches) == 1 else volumes_of_nobody).append(volume)
+    order = {volume.series: index for index, volume in enumerate(volumes)}
+    volumes_of_people.sort(
+        key=lambda person_volumes: min(order[volume.series] for volume in person_volumes)
+    )
+    return volumes_of_people, volumes_of_nobody
 
 
-def _begin(people: list[list[Demographics]]) -> list[Demographics]:
-    people.append([])
-    return people[-1]
-
-
-def _subject_id(own: Sequence[Portrayed], others: Sequence[Portrayed]) -> str:
-    """The first hash of PatientID, study or series that none of the others has."""
-    taken = {digits for volume in others for digits in (volume.patient, volume.study)}
-    series = [volume.series for volume in own]
-    for level in ([volume.patient for volume in own], [volume.study for volume in own]):
-        if all(level) and not taken.intersection(level):
-            return min(level)
-    return min(series)
+def _subject_id(
+    person_volumes: Sequence[PersonOfVolume], other_volumes: Sequence[PersonOfVolume]
+) -> str:
+    """The first hash of PatientID, study or series that none of the other volumes has."""
+    other_hashes = {digits for volume in other_volumes for digits in (volume.patient, volume.study)}
+    patients = [volume.patient for volume in person_volumes]
+    studies = [volume.study for volume in person_volumes]
+    for hashes in (patients, studies):
+        if all(hashes) and not other_hashes.intersection(hashes):
+            return min(hashes)
+    return min(volume.series for volume in person_volumes)
 
 
 def _note(
-    volumes: Sequence[Portrayed],
-    people: Sequence[Sequence[Portrayed]],
-    unclear: Sequence[Portrayed],
+    volumes: Sequence[PersonOfVolume],
+    people: Sequence[Sequence[PersonOfVolume]],
+    unclear: Sequence[PersonOfVolume],
 ) -> str:
+    """What is odd about a PatientID, in a sentence; empty if nothing is."""
     studies = len({volume.study for volume in volumes})
     first = volumes[0]
-    label = (
-        f"the PatientID with the hash {first.patient}" if first.patient else "a missing PatientID"
-    )
+    label = "a missing PatientID"
+    if first.patient:
+        label = f"the PatientID with the hash {first.patient}"
     if len(people) > 1 and len({volume.patient for volume in volumes}) < len(people):
-        differing = _differing(people)
-        note = f"{label} is that of {several(len(people), 'person', 'people')}, by {', '.join(differing)}"
-        note += f": {len(people)} subjects"
+        number = several(len(people), "person", "people")
+        attributes = ", ".join(_contradictions(people))
+        note = f"{label} is that of {number}, by {attributes}: {len(people)} subjects"
         return (
             f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
         )
-    if len(people) > 1 and _differing(people) == ["PatientID"]:
+    if len(people) > 1 and _contradictions(people) == ["PatientID"]:
         others = several(len(people) - 1, "other")
-        return (
-            f"{label} is like that of {others}; they may be of one person: {len(people)} subjects"
-        )
+        note = f"{label} is like that of {others}; they may be of one person"
+        return f"{note}: {len(people)} subjects"
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
-        return f"{label} is written in several ways (leading zeros, case, blanks, punctuation): one subject"
+        ways = "leading zeros, case, blanks, punctuation"
+        return f"{label} is written in several ways ({ways}): one subject"
     if len(people) == 1 and first.patient and first.person.is_placeholder and studies > 1:
-        seen = f"{label} stands for one that was removed"
-        return f"{seen}, in {studies} studies that nothing tells apart: one subject"
+        note = f"{label} stands for one that was removed"
+        return f"{note}, in {studies} studies that nothing tells apart: one subject"
     return ""
 
 
-def _differing(people: Sequence[Sequence[Portrayed]]) -> list[str]:
+def _contradictions(people: Sequence[Sequence[PersonOfVolume]]) -> list[str]:
     """The attributes that tell them apart; a hundred of the people show them all."""
-    found = {
+    persons = [person_volumes[0].person for person_volumes in people[:100]]
+    contradictions = {
         attribute
-        for first, second in combinations([own[0].person for own in people[:100]], 2)
+        for first, second in combinations(persons, 2)
         for attribute in first.contradictions(second)
     }
-    return [attribute for attribute in ATTRIBUTES if attribute in found]
+    return [attribute for attribute in ATTRIBUTES if attribute in contradictions]

@@ -14,12 +14,13 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from fovnet.volume.adapters.gathered import Gathered
+from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.adapters.masked import FOLDER, add_case
 from fovnet.volume.collection.tables import VolumeRow
 
-IMAGE, META = "mri.nii.gz", "meta.csv"
-TAKEN = {
+IMAGE = "mri.nii.gz"
+META = "meta.csv"
+ATTRIBUTE_OF_COLUMN = {
     "institute": "site",
     "manufacturer": "manufacturer",
     "field_strength": "field_strength",
@@ -29,33 +30,34 @@ TAKEN = {
 }
 
 
-def gather_totalsegmentator(tree: Path) -> Gathered:
+def gather_totalsegmentator(tree: Path) -> Gathering:
     """Every case, labelled from its organ masks; the published split becomes an attribute only."""
-    gathered, facts = Gathered(), _facts(tree / META)
+    gathering = Gathering()
+    rows = _rows(tree / META)
     for case in sorted(path for path in tree.iterdir() if path.is_dir()):
         if not (case / FOLDER).is_dir():
-            gathered.leave(case, f"no folder {FOLDER} in it")
+            gathering.leave(case, f"no folder {FOLDER} in it")
         elif not (case / IMAGE).exists():
-            gathered.leave(
-                case,
-                f"no {IMAGE} beside its masks"
-                + (": a CT" if (case / "ct.nii.gz").exists() else ""),
-            )
+            ct = ": a CT" if (case / "ct.nii.gz").exists() else ""
+            gathering.leave(case, f"no {IMAGE} beside its masks{ct}")
         else:
-            about = facts.get(case.name, {})
-            attributes = {name: (about.get(column) or "").strip() for column, name in TAKEN.items()}
+            row = rows.get(case.name, {})
+            attributes = {
+                name: (row.get(column) or "").strip()
+                for column, name in ATTRIBUTE_OF_COLUMN.items()
+            }
             add_case(
-                gathered,
+                gathering,
                 VolumeRow(case.name, case.name, case / IMAGE, attributes=attributes),
                 case,
                 {},
             )
-    if not facts:
-        gathered.leave(tree / META, "missing or empty, so sites and scanners are unknown")
-    return gathered
+    if not rows:
+        gathering.leave(tree / META, "missing or empty, so sites and scanners are unknown")
+    return gathering
 
 
-def _facts(table: Path) -> dict[str, dict[str, str]]:
+def _rows(table: Path) -> dict[str, dict[str, str]]:
     """The row of each image_id; empty without the table."""
     if not table.is_file():
         return {}

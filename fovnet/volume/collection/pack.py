@@ -421,7 +421,9 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
     replaced."""
     source = source_of(job.row.path)
     checksum = source.checksum
-    beside = source.beside  # affects the notes, but not the checksum of the series' own files
+    beside = (
+        source.neighbour_notes
+    )  # affects the notes, but not the checksum of the series' own files
     facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
     cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
     try:

@@ -11,31 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from fovnet.errors import VolumeError
-from fovnet.volume.checks import refuse_affine, times, usable
-from fovnet.volume.dicom.address import split_address
+from fovnet.volume.checks import refuse_affine, times, usable_voxels
 from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
 from fovnet.volume.dicom.grid import distinct_images, regular_grid, stack_positions
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.mixed import refuse_mixture
 from fovnet.volume.dicom.pixels import planes_of
 from fovnet.volume.dicom.series import Series
-from fovnet.volume.dicom.source import begins_like_dicom, is_archive
 from fovnet.volume.grid import refuse_size
-from fovnet.volume.unpacking import is_gzip
 from fovnet.volume.volume import Images, Volume
 from fovnet.words import several
-
-
-def claims(path: Path, opening: bytes) -> bool:
-    """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed
-    with gzip."""
-    place, wanted = split_address(path)
-    return (
-        bool(wanted)
-        or place.is_dir()
-        or is_archive(place)
-        or (begins_like_dicom(opening) and not is_gzip(place))
-    )
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
@@ -100,7 +85,7 @@ def _stack_images(source: str, series: Series) -> Volume:
         stand = replace(stand, order=kept, along=stand.along[kept], across=stand.across[kept])
     grid = regular_grid(source, planes, stand)
     refuse_affine(source, grid.vox_to_ras)
-    voxels, more = usable(source, grid.voxels)
+    voxels, more = usable_voxels(source, grid.voxels)
     nearest = [ordered[index] for index in grid.nearest]
     images = Images(2, tuple(one.sop_uid for one in nearest), tuple(one.number for one in nearest))
     return Volume(voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *more), images=images)

@@ -19,7 +19,7 @@ from typing import IO, BinaryIO, cast
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.documents import document_kind, has_document_suffix, is_document
-from fovnet.volume.unpacking import has_preamble, unpacked_opening
+from fovnet.volume.unpacking import has_preamble, unpack_opening
 
 MAX_MEMBERS = 50_000  # a whole-body study has about 5 000 images
 MAX_UNPACKED = 16 * 2**30  # bytes of all members, as declared by the archive's directory
@@ -90,7 +90,7 @@ def begins_like_dicom(opening: bytes) -> bool:
 
 def packs_dicom(opening: bytes) -> bool:
     """Whether the first bytes are those of a DICOM file packed with gzip."""
-    return not has_preamble(opening) and begins_like_dicom(unpacked_opening(opening))
+    return not has_preamble(opening) and begins_like_dicom(unpack_opening(opening))
 
 
 def is_packed(path: Path) -> bool:

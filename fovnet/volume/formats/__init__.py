@@ -3,5 +3,5 @@
 
     nifti  whose headers label maps share
 
-A reader parses its header into a `grid.Grid`, whose module then reads the voxels.
+A reader parses its header into a `grid.StoredGrid`, whose module then reads the voxels.
 """

@@ -18,8 +18,8 @@ from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
 from fovnet.volume.formats.nifti import files_of as nifti_files_of
 from fovnet.volume.formats.nifti import header_opening, refuse_map_of_spm
-from fovnet.volume.grid import Grid, read_grid, refuse_grid
-from fovnet.volume.unpacking import opened, plain_bytes, regular, skip
+from fovnet.volume.grid import StoredGrid, read_grid, refuse_grid
+from fovnet.volume.unpacking import open_unpacked, plain_bytes, regular_path, skip
 from fovnet.volume.volume import Volume
 
 # SPM's additions from 130
@@ -41,8 +41,9 @@ def claims(path: Path, opening: bytes) -> bool:
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """(header, image), and the .mat if there is one."""
-    mat = _mat(path)
-    return (*nifti_files_of(path), mat) if mat.exists() else nifti_files_of(path)
+    files = nifti_files_of(path)
+    mat_path = _mat_path(path)
+    return (*files, mat_path) if mat_path.exists() else files
 
 
 def read(path: Path) -> Volume:
@@ -54,13 +55,13 @@ def read(path: Path) -> Volume:
             "pair NAME.hdr and NAME.img.",
         )
     header_path, image_path = nifti_files_of(path)
-    with opened(header_path) as file:
+    with open_unpacked(header_path) as file:
         header = _header(path, file.read(348))
     refuse_map_of_spm(path, bytes(header["descrip"]))
     grid = _grid(path, header)
     affine = _affine(path, header)
     offset = float(header["vox_offset"])
-    with opened(image_path) as file:
+    with open_unpacked(image_path) as file:
         skip(path, file, int(offset) if np.isfinite(offset) else -1)
         refuse_grid(path, grid, plain_bytes(file))
         return read_grid(path, file, grid, affine, ("placed by the .mat beside it",))
@@ -69,7 +70,7 @@ def read(path: Path) -> Volume:
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises VolumeError as
     `read`."""
-    with opened(nifti_files_of(path)[0]) as file:
+    with open_unpacked(nifti_files_of(path)[0]) as file:
         header = _header(path, file.read(348))
     return _grid(path, header).sizes, _affine(path, header)
 
@@ -85,31 +86,34 @@ def _header(path: Path, block: bytes) -> Any:
     return Spm2AnalyzeHeader(block, check=False)  # type: ignore[no-untyped-call]
 
 
-def _grid(path: Path, header: Any) -> Grid:
-    kind, axes = int(header["datatype"]), int(header["dim"][0])
-    if kind in REFUSED:
-        code, what = REFUSED[kind]
+def _grid(path: Path, header: Any) -> StoredGrid:
+    data_type = int(header["datatype"])
+    axes = int(header["dim"][0])
+    if data_type in REFUSED:
+        code, what = REFUSED[data_type]
         raise VolumeError(
             code,
-            f"{path}: the voxels are {what} (type {kind}), not MR intensities. Give the MR volume itself.",
+            f"{path}: the voxels are {what} (type {data_type}), not MR intensities. Give the MR volume "
+            "itself.",
         )
-    if kind not in TYPES or not 3 <= axes <= 7:
+    if data_type not in TYPES or not 3 <= axes <= 7:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: type {kind} and {axes} axes in the header; one of {', '.join(map(str, TYPES))} and 3 "
-            "to 7 wanted. Export it again.",
+            f"{path}: type {data_type} and {axes} axes in the header; one of "
+            f"{', '.join(map(str, TYPES))} and 3 to 7 wanted. Export it again.",
         )
-    i, j, k, *rest = (int(size) for size in header["dim"][1 : axes + 1])
+    i, j, k, *frame_sizes = (int(size) for size in header["dim"][1 : axes + 1])
+    frames = int(np.prod(frame_sizes, dtype=object)) if frame_sizes else 1
     slope, intercept = header.get_slope_inter()
-    return Grid(
-        (i, j, k, int(np.prod(rest, dtype=object)) if rest else 1),
-        np.dtype(header.endianness + TYPES[kind]),
+    return StoredGrid(
+        (i, j, k, frames),
+        np.dtype(header.endianness + TYPES[data_type]),
         slope=1.0 if slope is None else float(slope),
         intercept=0.0 if intercept is None else float(intercept),
     )
 
 
-def _mat(path: Path) -> Path:
+def _mat_path(path: Path) -> Path:
     header = nifti_files_of(path)[0]
     return header.with_name(header.name.removesuffix(".gz")[:-4] + ".mat")
 
@@ -118,25 +122,25 @@ def _affine(path: Path, header: Any) -> NDArray[np.float64]:
     """(4, 4) voxel index, from 0, to RAS millimetres, from the .mat beside the pair."""
     from scipy.io import loadmat
 
-    mat = _mat(path)
-    if not mat.exists():
+    mat_path = _mat_path(path)
+    if not mat_path.exists():
         raise VolumeError(
             "volume-orientation",
-            f"{path}: an Analyze 7.5 header does not say which way its axes run, and there is no {mat.name} "
-            "of SPM beside it. Convert it to NIfTI with a program that knows them, and check left "
-            "and right.",
+            f"{path}: an Analyze 7.5 header does not say which way its axes run, and there is no "
+            f"{mat_path.name} of SPM beside it. Convert it to NIfTI with a program that knows them, and "
+            "check left and right.",
         )
-    if regular(mat).stat().st_size > MAX_MAT:
+    mat_bytes = regular_path(mat_path).stat().st_size
+    if mat_bytes > MAX_MAT:
         raise VolumeError(
             "volume-corrupt",
-            f"{mat}: {mat.stat().st_size:,} bytes where a 4 × 4 matrix was wanted. Export {path} again.",
+            f"{mat_path}: {mat_bytes:,} bytes where a 4 × 4 matrix was wanted. Export {path} again.",
         )
     try:
-        matrices = loadmat(io.BytesIO(mat.read_bytes()), variable_names=["mat", "M"])
-        found = np.asarray(
-            matrices["mat"] if "mat" in matrices else matrices["M"], dtype=np.float64
-        )
-        affine = (found if found.ndim == 2 else found[:, :, 0]).reshape(4, 4)
+        matrices = loadmat(io.BytesIO(mat_path.read_bytes()), variable_names=["mat", "M"])
+        name = "mat" if "mat" in matrices else "M"
+        matrix = np.asarray(matrices[name], dtype=np.float64)
+        affine = (matrix if matrix.ndim == 2 else matrix[:, :, 0]).reshape(4, 4)
     except (MemoryError, OSError):
         raise
     except Exception as fault:  # scipy may raise any exception for a file that is not a MATLAB file

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from fovnet.volume.checks import refuse_affine
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid, stored_type
-from fovnet.volume.unpacking import opened, plain_bytes
+from fovnet.volume.grid import LPS_TO_RAS, StoredGrid, read_grid, refuse_grid, stored_type
+from fovnet.volume.unpacking import open_unpacked, plain_bytes
 from fovnet.volume.volume import Volume
 
 HEADER = np.dtype(
@@ -54,11 +54,11 @@ def claims(path: Path, opening: bytes) -> bool:
 def read(path: Path) -> Volume:
     """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid
     header or data."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
-        kind = stored_type(path, int(header["type"]), TYPES, REFUSED)
+        dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
         *sizes, frames = map(int, header["sizes"])
-        grid = Grid((*sizes, max(1, frames)), kind)
+        grid = StoredGrid((*sizes, max(1, frames)), dtype)
         affine = np.diag([*header["spacing"][:3].astype(float), 1.0])
         affine[:3, 3] = header["origin"][:3]
         refuse_affine(str(path), affine)

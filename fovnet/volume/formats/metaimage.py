@@ -18,39 +18,34 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, refuse_modality, times
 from fovnet.volume.formats.text_header import (
-    beside,
-    corrupt,
+    corrupt_field,
+    data_file_beside,
     header_line,
+    missing_directions,
     one_of,
     real_numbers,
-    scattered,
-    unoriented,
+    scattered_voxels,
     whole_number,
     whole_numbers,
 )
-from fovnet.volume.grid import LPS_TO_RAS, Grid, read_grid, refuse_grid
-from fovnet.volume.unpacking import opened, plain_bytes, regular, skip, unpacked
+from fovnet.volume.grid import LPS_TO_RAS, StoredGrid, read_grid, refuse_grid
+from fovnet.volume.unpacking import decode_stream, open_unpacked, plain_bytes, regular_path, skip
 from fovnet.volume.volume import Volume
 
 OPENINGS = (b"ObjectType", b"NDims", b"Comment")
+# fmt: off
 TYPES = {
-    "MET_CHAR": "i1",
-    "MET_UCHAR": "u1",
-    "MET_SHORT": "i2",
-    "MET_USHORT": "u2",
-    "MET_INT": "i4",
-    "MET_UINT": "u4",
-    "MET_LONG": "i4",
-    "MET_ULONG": "u4",
-    "MET_LONG_LONG": "i8",
-    "MET_ULONG_LONG": "u8",
-    "MET_FLOAT": "f4",
-    "MET_DOUBLE": "f8",
+    "MET_CHAR": "i1", "MET_UCHAR": "u1", "MET_SHORT": "i2", "MET_USHORT": "u2", "MET_INT": "i4",
+    "MET_UINT": "u4", "MET_LONG": "i4", "MET_ULONG": "u4", "MET_LONG_LONG": "i8",
+    "MET_ULONG_LONG": "u8", "MET_FLOAT": "f4", "MET_DOUBLE": "f8",
 }
+# fmt: on
 MATRIX = ("transformmatrix", "rotation", "orientation")
 ORIGIN = ("offset", "position", "origin")
 ORDER = ("binarydatabyteordermsb", "elementbyteordermsb")
-TRUE, FALSE = ("true", "t", "1"), ("false", "f", "0")
+SCALING = {"ElementToIntensityFunctionSlope": "1", "ElementToIntensityFunctionOffset": "0"}
+TRUE = ("true", "t", "1")
+FALSE = ("false", "f", "0")
 
 
 def claims(path: Path, opening: bytes) -> bool:
@@ -60,7 +55,7 @@ def claims(path: Path, opening: bytes) -> bool:
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         name = _fields(path, file)["elementdatafile"]
     return (path,) if name.upper() == "LOCAL" else (path, _data_file(path, name))
 
@@ -71,25 +66,25 @@ def read(path: Path) -> Volume:
     Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data
     files, "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
     """
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         fields = _fields(path, file)
         refuse_modality(str(path), fields.get("modality", ""))
         grid = _grid(path, fields)
         vox_to_ras = _affine(path, fields, len(grid.sizes))
-        packed = _flag(path, fields, "compresseddata")
-        local = fields["elementdatafile"].upper() == "LOCAL"
-        data_path = path if local else _data_file(path, fields["elementdatafile"])
-        with nullcontext(file) if local else regular(data_path).open("rb") as data:
-            stored = None if packed else plain_bytes(data)
-            refuse_grid(path, grid, stored)
-            stream = _at_voxels(path, data, fields, packed, grid, stored)
+        is_packed = _flag(path, fields, "compresseddata")
+        is_local = fields["elementdatafile"].upper() == "LOCAL"
+        data_path = path if is_local else _data_file(path, fields["elementdatafile"])
+        with nullcontext(file) if is_local else regular_path(data_path).open("rb") as data:
+            stored_bytes = None if is_packed else plain_bytes(data)
+            refuse_grid(path, grid, stored_bytes)
+            stream = _voxel_stream(path, data, fields, grid, stored_bytes, is_packed=is_packed)
             return read_grid(path, stream, grid, vox_to_ras)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as
     `read`."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         fields = _fields(path, file)
     grid = _grid(path, fields)
     return grid.sizes, _affine(path, fields, len(grid.sizes))
@@ -103,7 +98,7 @@ def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
         line = header_line(path, file)
         name, equals, value = line.partition("=")
         if line and not equals:
-            raise corrupt(path, "line", line, "Field = value")
+            raise corrupt_field(path, "line", line, "Field = value")
         fields[name.strip().lower()] = value.strip()
     return fields
 
@@ -117,37 +112,37 @@ def _field(path: Path, fields: dict[str, str], name: str) -> str:
     return fields[name.lower()]
 
 
-def _grid(path: Path, fields: dict[str, str]) -> Grid:
+def _grid(path: Path, fields: dict[str, str]) -> StoredGrid:
     axes = whole_number(path, "NDims", _field(path, fields, "NDims"))
     sizes = whole_numbers(path, "DimSize", _field(path, fields, "DimSize"))
     if axes != len(sizes):
-        raise corrupt(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
+        raise corrupt_field(path, "DimSize", times(sizes), f"{fields['ndims']} of them (NDims)")
     if len(sizes) < 3:
         raise VolumeError(
             "volume-shape",
             f"{path}: {len(sizes)} axes (NDims); a volume has 3. Give the whole volume.",
         )
-    kind = _field(path, fields, "ElementType")
+    element_type = _field(path, fields, "ElementType")
     channels = whole_numbers(
         path, "ElementNumberOfChannels", fields.get("elementnumberofchannels", "1")
     )
-    if channels != (1,) or kind.endswith("_ARRAY"):
-        colours = channels in ((3,), (4,)) and kind.startswith(("MET_UCHAR", "MET_USHORT"))
+    if channels != (1,) or element_type.endswith("_ARRAY"):
+        is_unsigned = element_type.startswith(("MET_UCHAR", "MET_USHORT"))
+        are_colours = channels in ((3,), (4,)) and is_unsigned
         raise VolumeError(
-            "volume-rgb" if colours else "volume-shape",
-            f"{path}: {times(channels)} numbers at each voxel ({kind}), not MR intensities. Give the MR "
-            "volume itself.",
+            "volume-rgb" if are_colours else "volume-shape",
+            f"{path}: {times(channels)} numbers at each voxel ({element_type}), not MR intensities. "
+            "Give the MR volume itself.",
         )
-    if kind not in TYPES:
-        raise corrupt(path, "ElementType", kind, f"one of {', '.join(TYPES)}")
-    big = any(_flag(path, fields, name) for name in ORDER)
-    usual = {"ElementToIntensityFunctionSlope": "1", "ElementToIntensityFunctionOffset": "0"}
+    if element_type not in TYPES:
+        raise corrupt_field(path, "ElementType", element_type, f"one of {', '.join(TYPES)}")
+    byte_order = ">" if any(_flag(path, fields, name) for name in ORDER) else "<"
     slope, intercept = (
-        float(real_numbers(path, name, fields.get(name.lower(), value), 1)[0])
-        for name, value in usual.items()
+        float(real_numbers(path, name, fields.get(name.lower(), default), 1)[0])
+        for name, default in SCALING.items()
     )
-    return Grid(
-        sizes, np.dtype((">" if big else "<") + TYPES[kind]), slope=slope, intercept=intercept
+    return StoredGrid(
+        sizes, np.dtype(byte_order + TYPES[element_type]), slope=slope, intercept=intercept
     )
 
 
@@ -157,7 +152,7 @@ def _affine(path: Path, fields: dict[str, str], axes: int) -> NDArray[np.float64
     origin = next((fields[name] for name in ORIGIN if name in fields), None)
     spacing = fields.get("elementspacing", fields.get("elementsize"))
     if matrix is None:
-        raise unoriented(path, "TransformMatrix")
+        raise missing_directions(path, "TransformMatrix")
     if origin is None or spacing is None:
         raise VolumeError(
             "volume-geometry",
@@ -179,28 +174,37 @@ def _flag(path: Path, fields: dict[str, str], name: str) -> bool:
 
 def _data_file(path: Path, name: str) -> Path:
     if name.upper().startswith("LIST") or "%" in name:
-        raise scattered(path, "ElementDataFile", name)
-    return beside(path, "ElementDataFile", name)
+        raise scattered_voxels(path, "ElementDataFile", name)
+    return data_file_beside(path, "ElementDataFile", name)
 
 
-def _at_voxels(
-    path: Path, file: BinaryIO, fields: dict[str, str], packed: bool, grid: Grid, stored: int | None
+def _voxel_stream(
+    path: Path,
+    file: BinaryIO,
+    fields: dict[str, str],
+    grid: StoredGrid,
+    stored_bytes: int | None,
+    *,
+    is_packed: bool,
 ) -> BinaryIO:
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
     file."""
     if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
-        raise scattered(path, "BinaryData", fields["binarydata"])
-    skipped = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
-    if skipped == -1 and stored is not None:
+        raise scattered_voxels(path, "BinaryData", fields["binarydata"])
+    bytes_before = whole_number(path, "HeaderSize", fields.get("headersize", "0"))
+    if bytes_before == -1 and stored_bytes is not None:
         file.seek(-grid.bytes, 2)
-        skipped = 0
-    if skipped > 0:
+        bytes_before = 0
+    if bytes_before > 0:
         # ITK counts HeaderSize from the beginning of the file, the header itself included
-        behind = file.tell()
-        if skipped < behind:
-            raise corrupt(
-                path, "HeaderSize", str(skipped), f"{behind} or more, where the header ends"
+        header_end = file.tell()
+        if bytes_before < header_end:
+            raise corrupt_field(
+                path,
+                "HeaderSize",
+                str(bytes_before),
+                f"{header_end} or more, where the header ends",
             )
-        skipped -= behind
-    skip(path, file, skipped)
-    return unpacked(file, "zlib" if packed else "raw")
+        bytes_before -= header_end
+    skip(path, file, bytes_before)
+    return decode_stream(file, "zlib" if is_packed else "raw")

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine
-from fovnet.volume.formats.text_header import unoriented
-from fovnet.volume.grid import Grid, read_grid, refuse_grid, stored_type
-from fovnet.volume.unpacking import opened, plain_bytes, skip
+from fovnet.volume.formats.text_header import missing_directions
+from fovnet.volume.grid import StoredGrid, read_grid, refuse_grid, stored_type
+from fovnet.volume.unpacking import open_unpacked, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
 LITTLE_ENDIAN = b"\x01\x00\x00\x00"  # version 1 in the other byte order
@@ -43,21 +43,20 @@ def claims(path: Path, opening: bytes) -> bool:
 def read(path: Path) -> Volume:
     """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not
     set."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         header = _header(path, file)
         grid = _grid(path, header)
         skip(path, file, DATA_BEGIN - header.nbytes)
         refuse_grid(path, grid, plain_bytes(file))
         affine = _affine(path, header)
-        return read_grid(
-            path, file, grid, affine, tagged=True
-        )  # tags of any length follow the voxels
+        # tags of any length follow the voxels
+        return read_grid(path, file, grid, affine, tagged=True)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as
     `read`."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         header = _header(path, file)
     return _grid(path, header).sizes, _affine(path, header)
 
@@ -71,23 +70,23 @@ def _header(path: Path, file: BinaryIO) -> Any:
             "volume-truncated",
             f"{path}: the file ends within its header. Copy it again from its origin.",
         )
-    little = start.startswith(LITTLE_ENDIAN)
-    return np.frombuffer(start, header_dtype.newbyteorder("<" if little else ">"))[0]
+    is_little = start.startswith(LITTLE_ENDIAN)
+    return np.frombuffer(start, header_dtype.newbyteorder("<" if is_little else ">"))[0]
 
 
-def _grid(path: Path, header: Any) -> Grid:
-    kind = stored_type(path, int(header["type"]), TYPES, REFUSED)
+def _grid(path: Path, header: Any) -> StoredGrid:
+    dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)
     if header.dtype["version"].str.startswith("<"):
-        kind = kind.newbyteorder("<")
+        dtype = dtype.newbyteorder("<")
     i, j, k, frames = map(int, header["dims"])
-    return Grid((i, j, k, frames), kind)
+    return StoredGrid((i, j, k, frames), dtype)
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
     """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre, which is
     voxel dims / 2."""
     if int(header["goodRASFlag"]) <= 0:
-        raise unoriented(path, "valid directions (goodRASFlag 0)")
+        raise missing_directions(path, "valid directions (goodRASFlag 0)")
     affine = np.eye(4)
     affine[:3, :3] = header["Mdc"].astype(float).T * header["delta"].astype(float)
     affine[:3, 3] = header["Pxyz_c"] - affine[:3, :3] @ (header["dims"][:3] / 2)

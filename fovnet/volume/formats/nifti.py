@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, times
-from fovnet.volume.grid import Grid, read_grid, refuse_grid
-from fovnet.volume.unpacking import opened, plain_bytes, skip
+from fovnet.volume.grid import StoredGrid, read_grid, refuse_grid
+from fovnet.volume.unpacking import open_unpacked, plain_bytes, skip
 from fovnet.volume.volume import Volume
 
 SAME_PLACE_MM = 1.0  # sform and qform agree if they differ by at most this at every corner
@@ -39,7 +40,8 @@ TEMPLATES = {
 TEMPLATE_NOTE = "the header gives positions in the coordinates of a template alone"
 QUATERNION = ("quatern_b", "quatern_c", "quatern_d")
 # length of (b, c, d) of a half turn written with four decimals: up to 1.000087; with two, up to 1.0087
-LONGEST_QUATERNION, LONGEST_TO_COMPARE = 1.0001, 1.01
+LONGEST_QUATERNION = 1.0001
+LONGEST_TO_COMPARE = 1.01
 # numbers of three decimals are as near to 0 and 1: within 0.1 % of the size, and 0.06° of the direction
 NEARLY_ONES = 1e-3
 ONES = "the sform is a matrix of ones, against the voxel sizes in pixdim;"
@@ -74,6 +76,13 @@ SPM_MAP = re.compile(
     rb"(Cond\. |Posterior mean of )?[Bb]eta \(\d+\)"
 )
 VECTOR = 1007
+HEADER_BYTES = 540  # of NIfTI-2; NIfTI-1 has 348
+HEADER_TYPES = {  # by whether it is NIfTI-2, and whether it is of a pair
+    (False, False): nibabel.nifti1.Nifti1Header,
+    (False, True): nibabel.nifti1.Nifti1PairHeader,
+    (True, False): nibabel.nifti2.Nifti2Header,
+    (True, True): nibabel.nifti2.Nifti2PairHeader,
+}
 NOT_A_NUMBER = {  # data types other than one number of up to 64 bits
     1: ("volume-labels", "one bit a voxel, a mask", "Give the MR volume it was drawn on."),
     32: ("volume-complex", "complex (complex64)", "Take their magnitude first (numpy.abs)."),
@@ -105,44 +114,47 @@ def read(path: Path) -> Volume:
     Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels
     that are not intensities (RGB, complex, vectors, label maps by intent).
     """
-    files = files_of(path)
-    with opened(files[0]) as file:
-        stored = _header(path, file.read(540), pair=len(files) == 2)
+    header_path, *image_paths = files_of(path)
+    is_pair = bool(image_paths)
+    with open_unpacked(header_path) as header_file:
+        stored = _header(path, header_file.read(HEADER_BYTES), is_pair)
         _refuse_kind(path, stored)
-        header = _corrected(stored)
-    grid = _grid(path, header)
-    vox_to_ras, notes = _geometry(path, stored, header)
-    with opened(files[-1]) as file:
-        skip(path, file, _first_byte(path, header, pair=len(files) == 2))
-        refuse_grid(path, grid, plain_bytes(file))
-        return read_grid(path, file, grid, vox_to_ras, notes)
+        header = _correct(stored)
+        grid = _grid(path, header)
+        vox_to_ras, notes = _geometry(path, stored, header)
+        with open_unpacked(image_paths[0]) if is_pair else nullcontext(header_file) as file:
+            file.seek(0)
+            skip(path, file, _first_byte(path, header, is_pair))
+            refuse_grid(path, grid, plain_bytes(file))
+            return read_grid(path, file, grid, vox_to_ras, notes)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header, of a
     label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI."""
     files = files_of(path)
-    with opened(files[0]) as file:
-        block = file.read(540)
+    with open_unpacked(files[0]) as file:
+        block = file.read(HEADER_BYTES)
     if not claims(files[0], block):
         raise VolumeError("volume-format", f"{path}: not a NIfTI file. Save it as NIfTI.")
-    stored = _header(path, block, pair=len(files) == 2)
+    stored = _header(path, block, is_pair=len(files) == 2)
     _refuse_type(path, stored)
-    header = _corrected(stored)
+    header = _correct(stored)
     return _grid(path, header).sizes, _geometry(path, stored, header)[0]
 
 
-def _first_byte(path: Path, header: Any, pair: bool) -> int:
+def _first_byte(path: Path, header: Any, is_pair: bool) -> int:
     """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the header of
     a single file."""
-    first, length = int(header.get_data_offset()), int(header.sizeof_hdr)
-    if not pair and 0 <= first < length:
+    first_byte = int(header.get_data_offset())
+    header_bytes = int(header.sizeof_hdr)
+    if not is_pair and 0 <= first_byte < header_bytes:
         raise VolumeError(
             "volume-corrupt",
-            f"{path}: the voxels begin at byte {first}, in the header of {length}. Convert the original "
-            "series again (dcm2niix).",
+            f"{path}: the voxels begin at byte {first_byte}, in the header of {header_bytes}. Convert "
+            "the original series again (dcm2niix).",
         )
-    return first
+    return first_byte
 
 
 def header_opening(path: Path, opening: bytes) -> bytes:
@@ -151,36 +163,40 @@ def header_opening(path: Path, opening: bytes) -> bytes:
     header = _partner(path, ".hdr")
     if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
         return opening
-    with opened(header) as file:
+    with open_unpacked(header) as file:
         return file.read(348)
 
 
 def _partner(path: Path, suffix: str) -> Path:
     """The .hdr or .img of a pair, with .gz if `path` has it."""
-    name, packed = (
-        (path.name[:-3], path.name[-3:]) if path.name.lower().endswith(".gz") else (path.name, "")
-    )
+    name = path.name
+    packing = ""
+    if name.lower().endswith(".gz"):
+        packing = name[-3:]
+        name = name[:-3]
     if name.lower().endswith(suffix):
         return path
-    return path.with_name(name[:-4] + (suffix.upper() if name[-4:].isupper() else suffix) + packed)
+    if name[-4:].isupper():
+        suffix = suffix.upper()
+    return path.with_name(name[:-4] + suffix + packing)
 
 
-def _header(path: Path, block: bytes, pair: bool) -> Any:
+def _header(path: Path, block: bytes, is_pair: bool) -> Any:
     """nibabel's header, uncorrected; the byte order is inferred from the header length."""
-    second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")  # 540, in either byte order
-    length = 540 if second else 348
+    # 540, in either byte order
+    is_second = block[:4] in (b"\x1c\x02\x00\x00", b"\x00\x00\x02\x1c")
+    length = 540 if is_second else 348
     if len(block) < length:
         raise VolumeError(
             "volume-truncated",
             f"{path}: {len(block)} bytes where a header of {length} was wanted. Copy it again from its "
             "origin.",
         )
-    one, two = (nibabel.nifti2, "Nifti2") if second else (nibabel.nifti1, "Nifti1")
-    kind = getattr(one, f"{two}PairHeader" if pair else f"{two}Header")
-    return kind(block[:length], check=False)
+    header_type = HEADER_TYPES[is_second, is_pair]
+    return header_type(block[:length], check=False)  # type: ignore[no-untyped-call]
 
 
-def _corrected(stored: Any) -> Any:
+def _correct(stored: Any) -> Any:
     """A copy without the faults that nibabel corrects, and with a quaternion that nibabel accepts.
 
     nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any pixdim[0]
@@ -264,13 +280,13 @@ def _not_intensities(path: Path, code: str, what: str) -> VolumeError:
 
 def _refuse_type(path: Path, stored: Any) -> None:
     """Raises VolumeError if a voxel is not one number of up to 64 bits."""
-    kind = int(stored["datatype"])
-    if kind in NOT_A_NUMBER:
-        code, what, remedy = NOT_A_NUMBER[kind]
+    data_type = int(stored["datatype"])
+    if data_type in NOT_A_NUMBER:
+        code, what, remedy = NOT_A_NUMBER[data_type]
         raise VolumeError(code, f"{path}: the voxels are {what}, not MR intensities. {remedy}")
 
 
-def _grid(path: Path, header: Any) -> Grid:
+def _grid(path: Path, header: Any) -> StoredGrid:
     """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which nibabel
     writes for it, and infinity.  Raises VolumeError if its shape is not possible for a volume."""
     shape = tuple(map(int, header.get_data_shape()))
@@ -280,7 +296,7 @@ def _grid(path: Path, header: Any) -> Grid:
             f"{path}: the grid is {times(shape)}, without a single plane of voxels. Export it again.",
         )
     slope, intercept = header.get_slope_inter()
-    grid = Grid(
+    grid = StoredGrid(
         (*shape, 1, 1)[: max(3, len(shape))],
         header.get_data_dtype(),
         slope=1.0 if slope is None else float(slope),
@@ -300,7 +316,8 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
     ONES_NOTES.
     """
     # nibabel corrects a code outside 0..5 to 0
-    sform, qform = int(header["sform_code"]), int(header["qform_code"])
+    sform = int(header["sform_code"])
+    qform = int(header["qform_code"])
     if not (sform or qform):
         raise VolumeError(
             "volume-geometry",
@@ -308,10 +325,12 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
             "Convert the original series again (dcm2niix sets both).",
         )
     unit, to_mm = UNITS.get(int(stored["xyzt_units"]) & SPACE_BITS, ("", 1.0))
-    scale, pixdim_mm = np.diag([to_mm, to_mm, to_mm, 1.0]), np.abs(_pixdim(stored)) * to_mm
+    scale = np.diag([to_mm, to_mm, to_mm, 1.0])
+    pixdim_mm = np.abs(_pixdim(stored)) * to_mm
     notes: tuple[str, ...] = (f"header unit {unit}, converted to millimetres",) if unit else ()
     if sform and qform and not np.asarray(header.get_sform())[:3, :3].any():
-        sform, notes = 0, (*notes, "the sform is set but all zero; the qform is used")
+        sform = 0
+        notes = (*notes, "the sform is set but all zero; the qform is used")
     if not sform:
         _refuse_pixdim(path, stored)
         _refuse_quaternion(path, header)
@@ -324,23 +343,21 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
         refuse_affine(str(path), vox_to_ras)
         return vox_to_ras, (*notes, note)
     if sform and qform:
-        other = _qform(header, scale)
-        compared = _compared(path, stored, header, pixdim_mm, vox_to_ras, other)
-        if (
-            sform in TEMPLATES
-            and qform == SCANNER
-            and np.isfinite(other).all()
-            and _is_set(_pixdim(stored))
-        ):
-            refuse_affine(str(path), other)
-            compared = (
-                f"the sform is in coordinates of {TEMPLATES[sform]}; the qform, in the scanner's, is used",
-            )
-            vox_to_ras, sform = other, 0
-        notes += compared
+        qform_to_ras = _qform(header, scale)
+        form_notes = _compare_forms(path, stored, header, pixdim_mm, vox_to_ras, qform_to_ras)
+        is_qform_valid = np.isfinite(qform_to_ras).all() and _is_set(_pixdim(stored))
+        if sform in TEMPLATES and qform == SCANNER and is_qform_valid:
+            refuse_affine(str(path), qform_to_ras)
+            note = f"the sform is in coordinates of {TEMPLATES[sform]}"
+            form_notes = (f"{note}; the qform, in the scanner's, is used",)
+            vox_to_ras = qform_to_ras
+            sform = 0
+        notes += form_notes
     elif sform:
-        notes += _other_spacing(path, stored, header, pixdim_mm, vox_to_ras)
-    return vox_to_ras, (*notes, TEMPLATE_NOTE) if (sform or qform) in TEMPLATES else notes
+        notes += _compare_spacing(path, stored, header, pixdim_mm, vox_to_ras)
+    if (sform or qform) in TEMPLATES:
+        notes += (TEMPLATE_NOTE,)
+    return vox_to_ras, notes
 
 
 def _is_of_ones(stored: Any, header: Any) -> bool:
@@ -350,8 +367,8 @@ def _is_of_ones(stored: Any, header: Any) -> bool:
     pixdim = np.abs(_pixdim(stored))
     if not (_has_unit_voxels(header) and _is_set(pixdim)):
         return False
-    long = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
-    return bool((np.maximum(pixdim, 1 / pixdim)[long] > 1 + SAME_SPACING).any())
+    has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
+    return bool((np.maximum(pixdim, 1 / pixdim)[has_two_voxels] > 1 + SAME_SPACING).any())
 
 
 def _has_unit_voxels(header: Any) -> bool:
@@ -374,9 +391,9 @@ def _instead_of_ones(
     sform[:3, :3] = np.rint(sform[:3, :3])
     if qform and not np.array_equal(sform[:3, :3], np.eye(3)):
         _refuse_other_way(path, sform, _qform_directions(header))
-    other = _qform(header, scale)
-    if qform and np.isfinite(other).all():
-        return other, ONES_NOTES[0]
+    qform_to_ras = _qform(header, scale)
+    if qform and np.isfinite(qform_to_ras).all():
+        return qform_to_ras, ONES_NOTES[0]
     return scale @ sform @ np.diag([*np.abs(_pixdim(stored)), 1.0]), ONES_NOTES[1]
 
 
@@ -422,12 +439,12 @@ def _qform(header: Any, scale: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.full((4, 4), np.nan)
 
 
-def _compared(
+def _compare_forms(
     path: Path,
     stored: Any,
     header: Any,
     pixdim_mm: NDArray[np.float64],
-    chosen: NDArray[np.float64],
+    sform: NDArray[np.float64],
     qform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
@@ -436,34 +453,38 @@ def _compared(
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (
         np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1
     )
-    apart = chosen - qform
-    apart_mm = float(np.linalg.norm(corners @ apart[:3, :3].T + apart[:3, 3], axis=1).max())
-    _refuse_other_way(path, chosen, _qform_directions(header), apart_mm)
-    if not np.isfinite(apart_mm):
-        spacing_notes = _other_spacing(path, stored, header, pixdim_mm, chosen)
+    difference = sform - qform
+    corner_shifts = corners @ difference[:3, :3].T + difference[:3, 3]
+    distance_mm = float(np.linalg.norm(corner_shifts, axis=1).max())
+    _refuse_other_way(path, sform, _qform_directions(header), distance_mm)
+    if not np.isfinite(distance_mm):
+        spacing_notes = _compare_spacing(path, stored, header, pixdim_mm, sform)
         return ("the qform is damaged; the sform is used", *spacing_notes)
-    _refuse_size(path, header, pixdim_mm, chosen, "the qform")
-    if apart_mm <= SAME_PLACE_MM:
+    _refuse_size(path, header, pixdim_mm, sform, "the qform")
+    if distance_mm <= SAME_PLACE_MM:
         return ()
-    return (f"sform and qform disagree by up to {apart_mm:.1f} mm; the sform is used",)
+    return (f"sform and qform disagree by up to {distance_mm:.1f} mm; the sform is used",)
 
 
 def _refuse_other_way(
     path: Path,
     sform: NDArray[np.float64],
     directions: NDArray[np.float64],
-    apart_mm: float = np.nan,
+    distance_mm: float = np.nan,
 ) -> None:
     """Raises VolumeError "volume-geometry" if an axis of the sform (4, 4) and of the qform's directions
-    (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.  `apart_mm` is at most at a corner."""
+    (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.
+
+    distance_mm  between the two forms, at most, at a corner
+    """
     cosines = (sform[:3, :3] * directions).sum(axis=0) / np.linalg.norm(sform[:3, :3], axis=0)
-    least = cosines.min(initial=1.0, where=np.isfinite(cosines))
-    turned_deg = float(np.degrees(np.arccos(np.clip(least, -1.0, 1.0))))
-    if turned_deg > OTHER_WAY_DEG:
-        corners = f" ({apart_mm:.0f} mm at the corners)" if np.isfinite(apart_mm) else ""
+    least_cosine = cosines.min(initial=1.0, where=np.isfinite(cosines))
+    angle_deg = float(np.degrees(np.arccos(np.clip(least_cosine, -1.0, 1.0))))
+    if angle_deg > OTHER_WAY_DEG:
+        corners = f" ({distance_mm:.0f} mm at the corners)" if np.isfinite(distance_mm) else ""
         raise VolumeError(
             "volume-geometry",
-            f"{path}: sform and qform point an axis {turned_deg:.0f}° apart{corners}, so one of them is "
+            f"{path}: sform and qform point an axis {angle_deg:.0f}° apart{corners}, so one of them is "
             "wrong about left or up. Convert the original series again.",
         )
 
@@ -472,45 +493,48 @@ def _refuse_size(
     path: Path,
     header: Any,
     pixdim_mm: NDArray[np.float64],
-    chosen: NDArray[np.float64],
-    beside: str,
+    sform: NDArray[np.float64],
+    pixdim_owner: str,
 ) -> None:
     """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5
     along an axis of two voxels or more, or by 5 % if the sform is of ones, as is left where another axis has
-    no pixdim.  A pixdim of 0 or NaN is ignored.  `beside` names the pixdim's owner."""
-    spacing = np.linalg.norm(chosen[:3, :3], axis=0)
-    valid = (
-        np.isfinite(pixdim_mm)
-        & (pixdim_mm > 0)
-        & (np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1)
-    )
-    factors = np.divide(pixdim_mm, spacing, out=np.ones(3), where=valid)
-    times_apart = float(np.maximum(factors, 1 / factors).max())
+    no pixdim.  A pixdim of 0 or NaN is ignored."""
+    spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)
+    has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
+    valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & has_two_voxels
+    factors = np.divide(pixdim_mm, spacing_mm, out=np.ones(3), where=valid)
+    factor = float(np.maximum(factors, 1 / factors).max())
     limit = 1 + SAME_SPACING if _has_unit_voxels(header) else OTHER_SIZE
-    if times_apart > limit:
-        two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (spacing, pixdim_mm)]
+    if factor > limit:
         raise VolumeError(
             "volume-geometry",
-            f"{path}: voxels of {two[0]} mm by the sform and {two[1]} mm by {beside}, {times_apart:.3g} "
-            f"times apart (limit {limit:g}), so one of them is wrong. Convert the original series "
-            "again.",
+            f"{path}: voxels of {_millimetres(spacing_mm)} mm by the sform and "
+            f"{_millimetres(pixdim_mm)} mm by {pixdim_owner}, {factor:.3g} times apart "
+            f"(limit {limit:g}), so one of them is wrong. Convert the original series again.",
         )
 
 
-def _other_spacing(
+def _compare_spacing(
     path: Path,
     stored: Any,
     header: Any,
     pixdim_mm: NDArray[np.float64],
-    chosen: NDArray[np.float64],
+    sform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
     `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set the sform
     alone."""
     if (np.abs(_pixdim(stored)) != 1).any():
-        _refuse_size(path, header, pixdim_mm, chosen, "pixdim")
-    spacing = np.linalg.norm(chosen[:3, :3], axis=0)
-    if (np.abs(pixdim_mm - spacing) <= SAME_SPACING * spacing).all():
+        _refuse_size(path, header, pixdim_mm, sform, "pixdim")
+    spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)
+    if (np.abs(pixdim_mm - spacing_mm) <= SAME_SPACING * spacing_mm).all():
         return ()
-    two = [times(f"{mm:.4g}" for mm in voxel) for voxel in (pixdim_mm, spacing)]
-    return (f"pixdim says voxels of {two[0]} mm, the sform {two[1]} mm; the sform is used",)
+    return (
+        f"pixdim says voxels of {_millimetres(pixdim_mm)} mm, the sform {_millimetres(spacing_mm)} mm; "
+        "the sform is used",
+    )
+
+
+def _millimetres(sizes_mm: NDArray[np.float64]) -> str:
+    """Sizes for a message, in four digits."""
+    return times(f"{mm:.4g}" for mm in sizes_mm)

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from fovnet.errors import VolumeError
 from fovnet.volume.checks import refuse_affine, refuse_modality, times
 from fovnet.volume.formats.text_header import (
-    beside,
-    corrupt,
+    corrupt_field,
+    data_file_beside,
     header_line,
+    missing_directions,
     one_of,
     real_numbers,
-    scattered,
-    unoriented,
+    scattered_voxels,
     whole_number,
     whole_numbers,
 )
-from fovnet.volume.grid import MAX_AXES, Grid, read_grid, refuse_grid
-from fovnet.volume.unpacking import opened, plain_bytes, regular, skip, unpacked
+from fovnet.volume.grid import MAX_AXES, StoredGrid, read_grid, refuse_grid
+from fovnet.volume.unpacking import decode_stream, open_unpacked, plain_bytes, regular_path, skip
 from fovnet.volume.volume import Volume
 
 TYPES = {
@@ -64,6 +64,12 @@ SPACES = {  # name of the space, and the sign of each of its axes in RAS
 UNITS_TO_MM = {"mm": 1.0, "millimeter": 1.0, "millimeters": 1.0, "um": 1e-3, "cm": 10.0, "m": 1e3}
 ENCODINGS = {"raw": "raw", "gzip": "gzip", "gz": "gzip", "bzip2": "bzip2", "bz2": "bzip2"}
 TEXT = ("txt", "text", "ascii", "hex")
+# fmt: off
+VECTORS = (
+    "vector", "covariant-vector", "normal", "2-vector", "3-vector", "3-gradient", "3-normal",
+    "4-vector",
+)
+# fmt: on
 # kinds of an axis (section 6) that does not count frames, and the code of its refusal
 NOT_FRAMES = {
     "complex": "volume-complex",
@@ -71,19 +77,7 @@ NOT_FRAMES = {
     "hsv-color": "volume-rgb",
     "xyz-color": "volume-rgb",
     **dict.fromkeys(("rgba-color", "2-color", "3-color", "4-color"), "volume-rgb"),
-    **dict.fromkeys(
-        (
-            "vector",
-            "covariant-vector",
-            "normal",
-            "2-vector",
-            "3-vector",
-            "3-gradient",
-            "3-normal",
-            "4-vector",
-        ),
-        "volume-shape",
-    ),
+    **dict.fromkeys(VECTORS, "volume-shape"),
 }
 VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
@@ -105,7 +99,7 @@ def claims(path: Path, opening: bytes) -> bool:
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """(path,), or (header, data file)."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         header = _header(path, file)
     return (path, _data_file(path, header)) if "data file" in header.fields else (path,)
 
@@ -117,7 +111,7 @@ def read(path: Path) -> Volume:
     data files, "volume-outside" for a data file outside the header's folder, and for an invalid header or
     data.
     """
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         header = _header(path, file)
         _refuse_key_values(path, header)
         encoding = _encoding(path, header)
@@ -125,17 +119,17 @@ def read(path: Path) -> Volume:
         grid = _grid(path, header, directions)
         vox_to_ras = _affine(path, header, directions)
         data_path = _data_file(path, header) if "data file" in header.fields else path
-        with regular(data_path).open("rb") if data_path != path else nullcontext(file) as data:
-            stored = plain_bytes(data) if encoding == "raw" else None
-            refuse_grid(path, grid, stored)
-            stream = _at_voxels(path, data, header, encoding, grid, stored)
+        with regular_path(data_path).open("rb") if data_path != path else nullcontext(file) as data:
+            stored_bytes = plain_bytes(data) if encoding == "raw" else None
+            refuse_grid(path, grid, stored_bytes)
+            stream = _voxel_stream(path, data, header, encoding, grid, stored_bytes)
             return read_grid(path, stream, grid, vox_to_ras)
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
     """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError as
     `read`."""
-    with opened(path) as file:
+    with open_unpacked(path) as file:
         header = _header(path, file)
     directions = _directions(path, header)
     return _grid(path, header, directions).shape, _affine(path, header, directions)
@@ -155,7 +149,7 @@ def _header(path: Path, file: BinaryIO) -> Header:
             name, _, value = line.partition(":")
             fields[name.strip().lower()] = value.strip()
         else:
-            raise corrupt(path, "line", line, "field: value")
+            raise corrupt_field(path, "line", line, "field: value")
         if "data file" not in fields and "datafile" in fields:
             fields["data file"] = fields.pop("datafile")
         if fields.get("data file", "").upper().startswith("LIST"):
@@ -187,29 +181,29 @@ def _refuse_key_values(path: Path, header: Header) -> None:
 
 
 def _field(path: Path, header: Header, *names: str) -> str:
-    found = next((header.fields[name] for name in names if name in header.fields), None)
-    if found is None:
+    value = next((header.fields[name] for name in names if name in header.fields), None)
+    if value is None:
         raise VolumeError(
             "volume-corrupt",
             f"{path}: the header has no field {names[0]!r}, which every NRRD must have. Export it again.",
         )
-    return found
+    return value
 
 
 def _encoding(path: Path, header: Header) -> str:
-    seen = _field(path, header, "encoding")
-    if seen.lower() in TEXT:
-        raise scattered(path, "encoding", seen)
-    return ENCODINGS[one_of(path, "encoding", seen, tuple(ENCODINGS))]
+    encoding = _field(path, header, "encoding")
+    if encoding.lower() in TEXT:
+        raise scattered_voxels(path, "encoding", encoding)
+    return ENCODINGS[one_of(path, "encoding", encoding, tuple(ENCODINGS))]
 
 
-def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> Grid:
+def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> StoredGrid:
     """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every further
     axis counts frames."""
     dimension = _dimension(path, header)
     sizes = whole_numbers(path, "sizes", _field(path, header, "sizes"))
     if len(sizes) != dimension:
-        raise corrupt(path, "sizes", times(sizes), f"{dimension} of them (dimension)")
+        raise corrupt_field(path, "sizes", times(sizes), f"{dimension} of them (dimension)")
     spatial = tuple(axis for axis, direction in enumerate(directions) if direction is not None)
     kinds = header.fields.get("kinds", "").lower().split()
     for axis, kind in enumerate(kinds[:dimension]):
@@ -228,57 +222,57 @@ def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | Non
             f"{path}: {len(spatial)} of {dimension} axes lie in space; a volume has 3. Give the "
             "whole volume.",
         )
-    return Grid(sizes, _dtype(path, header), (spatial[0], spatial[1], spatial[2]))
+    return StoredGrid(sizes, _dtype(path, header), (spatial[0], spatial[1], spatial[2]))
 
 
 def _dimension(path: Path, header: Header) -> int:
-    seen = _field(path, header, "dimension")
-    found = whole_number(path, "dimension", seen)
-    if not 1 <= found <= MAX_AXES:
-        raise corrupt(path, "dimension", seen, f"1 to {MAX_AXES}")
-    return found
+    text = _field(path, header, "dimension")
+    dimension = whole_number(path, "dimension", text)
+    if not 1 <= dimension <= MAX_AXES:
+        raise corrupt_field(path, "dimension", text, f"1 to {MAX_AXES}")
+    return dimension
 
 
 def _dtype(path: Path, header: Header) -> np.dtype[Any]:
-    seen = " ".join(_field(path, header, "type").lower().split())
-    if seen == "block":
+    type_name = " ".join(_field(path, header, "type").lower().split())
+    if type_name == "block":
         raise VolumeError(
             "volume-shape", f"{path}: voxels of type 'block' are not numbers. Export it again."
         )
-    kind = next((np.dtype(code) for code, names in TYPES.items() if seen in names), None)
-    if kind is None:
-        raise corrupt(path, "type", seen, "a type of the NRRD format")
-    if kind.itemsize == 1:
-        return kind
+    dtype = next((np.dtype(code) for code, names in TYPES.items() if type_name in names), None)
+    if dtype is None:
+        raise corrupt_field(path, "type", type_name, "a type of the NRRD format")
+    if dtype.itemsize == 1:
+        return dtype
     order = one_of(path, "endian", _field(path, header, "endian"), ("little", "big"))
-    return kind.newbyteorder("<" if order == "little" else ">")
+    return dtype.newbyteorder("<" if order == "little" else ">")
 
 
 def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
     """The step along each axis in the header's space and units; None for a non-spatial axis."""
     text = header.fields.get("space directions")
     if text is None or "space" not in header.fields:
-        raise unoriented(path, "space directions" if text is None else "named space")
-    seen = header.fields["space"]
-    if seen.lower() in (*(f"{name}-time" for name in SPACES), "rast", "last", "lpst"):
+        raise missing_directions(path, "space directions" if text is None else "named space")
+    space = header.fields["space"]
+    if space.lower() in (*(f"{name}-time" for name in SPACES), "rast", "last", "lpst"):
         raise VolumeError(
             "volume-orientation",
-            f"{path}: the header's space is {seen!r}, which has four dimensions; it must have three, and "
+            f"{path}: the header's space is {space!r}, which has four dimensions; it must have three, and "
             "time an axis with direction none. Export it that way, or only one frame.",
         )
-    if seen.lower() not in SPACES:
+    if space.lower() not in SPACES:
         raise VolumeError(
             "volume-orientation",
-            f"{path}: the header's space is {seen!r}, which says nothing about the patient; "
+            f"{path}: the header's space is {space!r}, which says nothing about the patient; "
             "left-posterior-superior or a sibling of it is wanted. Convert the original series again.",
         )
     steps = [
-        None if found[1] is None else real_numbers(path, "space directions", found[1], 3, ",")
-        for found in VECTOR.finditer(text)
+        None if match[1] is None else real_numbers(path, "space directions", match[1], 3, ",")
+        for match in VECTOR.finditer(text)
     ]
     dimension = _dimension(path, header)
     if len(steps) != dimension or VECTOR.sub("", text).strip():
-        raise corrupt(path, "space directions", text, f"{dimension} vectors")
+        raise corrupt_field(path, "space directions", text, f"{dimension} vectors")
     return [None if step is None or np.isnan(step).all() else step for step in steps]
 
 
@@ -296,7 +290,7 @@ def _affine(
         )
     units = set(re.findall(r'"([^"]*)"', header.fields.get("space units", '"mm"').lower())) - {""}
     if len(units) != 1 or not units <= UNITS_TO_MM.keys():
-        raise corrupt(
+        raise corrupt_field(
             path,
             "space units",
             header.fields["space units"],
@@ -305,8 +299,8 @@ def _affine(
     scale = UNITS_TO_MM[units.pop()]
     affine = np.eye(4)
     affine[:3, :3] = np.stack([step for step in directions if step is not None], axis=1)
-    at = origin.strip().removeprefix("(").removesuffix(")")
-    affine[:3, 3] = real_numbers(path, "space origin", at, 3, ",")
+    coordinates = origin.strip().removeprefix("(").removesuffix(")")
+    affine[:3, 3] = real_numbers(path, "space origin", coordinates, 3, ",")
     affine = np.diag([*(np.asarray(SPACES[header.fields["space"].lower()]) * scale), 1.0]) @ affine
     refuse_affine(str(path), affine)
     return affine
@@ -315,25 +309,30 @@ def _affine(
 def _data_file(path: Path, header: Header) -> Path:
     name = header.fields["data file"]
     if name.upper().startswith("LIST") or ("%" in name and not path.with_name(name).exists()):
-        raise scattered(path, "data file", name)
-    return beside(path, "data file", name)
+        raise scattered_voxels(path, "data file", name)
+    return data_file_beside(path, "data file", name)
 
 
-def _at_voxels(
-    path: Path, file: BinaryIO, header: Header, encoding: str, grid: Grid, stored: int | None
+def _voxel_stream(
+    path: Path,
+    file: BinaryIO,
+    header: Header,
+    encoding: str,
+    grid: StoredGrid,
+    stored_bytes: int | None,
 ) -> BinaryIO:
     """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
     file."""
     fields = header.fields
-    lines, skipped = (
+    lines_before, bytes_before = (
         whole_number(path, name, fields.get(name, fields.get(name.replace(" ", ""), "0")))
         for name in ("line skip", "byte skip")
     )
-    for _ in range(lines):
+    for _ in range(lines_before):
         header_line(path, file)  # raises at the end of the file, or at 1 MiB
-    if skipped == -1 and stored is not None:
+    if bytes_before == -1 and stored_bytes is not None:
         file.seek(-grid.bytes, 2)
-        skipped = 0
-    stream = unpacked(file, encoding)
-    skip(path, stream, skipped)
+        bytes_before = 0
+    stream = decode_stream(file, encoding)
+    skip(path, stream, bytes_before)
     return stream

@@ -37,15 +37,15 @@ def whole_numbers(path: Path, field: str, text: str) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in text.split())
     except ValueError as fault:
-        raise corrupt(path, field, text, "whole numbers") from fault
+        raise corrupt_field(path, field, text, "whole numbers") from fault
 
 
 def whole_number(path: Path, field: str, text: str) -> int:
     """The one integer in a field.  Raises VolumeError "volume-corrupt" naming field and value."""
-    found = whole_numbers(path, field, text)
-    if len(found) != 1:
-        raise corrupt(path, field, text, "one whole number")
-    return found[0]
+    numbers = whole_numbers(path, field, text)
+    if len(numbers) != 1:
+        raise corrupt_field(path, field, text, "one whole number")
+    return numbers[0]
 
 
 def real_numbers(
@@ -54,30 +54,30 @@ def real_numbers(
     """(count,) the numbers in a field, with blanks or `between` between them.  Raises VolumeError
     "volume-corrupt" naming field and value."""
     try:
-        found = np.array([float(word) for word in text.split(between)])
+        numbers = np.array([float(word) for word in text.split(between)])
     except ValueError as fault:
-        raise corrupt(path, field, text, f"{count} numbers") from fault
-    if len(found) != count:
-        raise corrupt(path, field, text, f"{count} numbers")
-    return found
+        raise corrupt_field(path, field, text, f"{count} numbers") from fault
+    if len(numbers) != count:
+        raise corrupt_field(path, field, text, f"{count} numbers")
+    return numbers
 
 
-def one_of(path: Path, field: str, text: str, known: Sequence[str]) -> str:
-    """The text, lower case, if it is among the known words.  Raises VolumeError "volume-corrupt"."""
-    if text.strip().lower() not in known:
-        raise corrupt(path, field, text, f"one of {', '.join(known)}")
+def one_of(path: Path, field: str, text: str, words: Sequence[str]) -> str:
+    """The text, lower case, if it is among the words.  Raises VolumeError "volume-corrupt"."""
+    if text.strip().lower() not in words:
+        raise corrupt_field(path, field, text, f"one of {', '.join(words)}")
     return text.strip().lower()
 
 
-def corrupt(path: Path, field: str, seen: str, wanted: str) -> VolumeError:
+def corrupt_field(path: Path, field: str, value: str, expectation: str) -> VolumeError:
     """The refusal of a field with an invalid value."""
     return VolumeError(
         "volume-corrupt",
-        f"{path}: the header's {field} is {_short(seen)}; {wanted} wanted. Export it again.",
+        f"{path}: the header's {field} is {_short(value)}; {expectation} wanted. Export it again.",
     )
 
 
-def unoriented(path: Path, missing: str) -> VolumeError:
+def missing_directions(path: Path, missing: str) -> VolumeError:
     """The refusal of a volume whose header has no orientation."""
     return VolumeError(
         "volume-orientation",
@@ -86,7 +86,7 @@ def unoriented(path: Path, missing: str) -> VolumeError:
     )
 
 
-def beside(path: Path, field: str, name: str) -> Path:
+def data_file_beside(path: Path, field: str, name: str) -> Path:
     """The data file that a header names, with the separators of Windows too.
 
     Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a header is
@@ -100,20 +100,18 @@ def beside(path: Path, field: str, name: str) -> Path:
                 "and write only the file name into it.",
             )
     if not name or "\0" in name or len(name) > 255:
-        raise corrupt(path, field, name, "the name of a file")
-    plain = path.parent / name
-    return (
-        path.parent.joinpath(*PureWindowsPath(name).parts)
-        if "\\" in name and not plain.exists()
-        else plain
-    )
+        raise corrupt_field(path, field, name, "the name of a file")
+    data_path = path.parent / name
+    if "\\" in name and not data_path.exists():
+        return path.parent.joinpath(*PureWindowsPath(name).parts)
+    return data_path
 
 
-def scattered(path: Path, field: str, seen: str) -> VolumeError:
+def scattered_voxels(path: Path, field: str, value: str) -> VolumeError:
     """The refusal of voxels stored in several files, or as text."""
     return VolumeError(
         "volume-encoding",
-        f"{path}: the header's {field} is {_short(seen)}; fovnet reads voxels in one binary "
+        f"{path}: the header's {field} is {_short(value)}; fovnet reads voxels in one binary "
         "file. Save it as one, raw or gzip (3D Slicer, ITK-SNAP).",
     )
 

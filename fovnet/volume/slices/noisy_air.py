@@ -3,7 +3,8 @@ tissue.
 
 Maps computed from several images (ADC, T1, T2) and phase images have such air if nobody masked it.  The
 intensity window then shows the noise, and networks that learned from magnitude images, whose air is dark, see
-no body.  `surrounds` finds such volumes; `blackened` makes their noise black, so that they look like others.
+no body.  `has_noisy_air` finds such volumes; `blacken_noise` makes their noise black, so that they look like
+others.
 
     grain   standard deviation σ of noise, as a share of the mean, both near a voxel; from second differences
             along rows and columns, over about STEP_MM, since interpolated neighbours are alike: of
@@ -34,44 +35,50 @@ from fovnet.volume.volume import Volume
 NOTE = "noise around the body, as bright as the body, made black"
 STEP_MM = 2.0
 NEAR = 5  # voxels across: what is "near" a voxel, and the smallest patch of noise
-COARSE, ACROSS = 0.25, 0.3  # uniform noise from black to white has a grain of 0.58
+COARSE = 0.25  # uniform noise from black to white has a grain of 0.58
+ACROSS = 0.3
 # shares of the window: what is darker than DIM is no bright noise; than DARK, air of a magnitude image,
 # padding
-DIM, DARK = 0.2, 0.04
+DIM = 0.2
+DARK = 0.04
 RIM = 0.03  # of each side of the rectangle that holds all voxels that are not dark
-LEAST_RIM, LEAST_BODY, MOST_DARK = 0.3, 0.02, 0.1
-"""Share of the rim that is noise; share of the rectangle that shows something else, since noise alone
-surrounds nothing; and share of it that is dark, as air is where noise is not bright."""
-# slices, evenly chosen, that `surrounds` looks at; voxels across the blocks of which some are dark
-SAMPLE, BLOCK = 8, 8
+LEAST_RIM = 0.3  # share of the rim that is noise
+# share of the rectangle that shows something else, since noise alone surrounds nothing
+LEAST_BODY = 0.02
+# share of the rectangle that is dark, as air is where noise is not bright
+MOST_DARK = 0.1
+SAMPLE = 8  # slices, evenly chosen, that `has_noisy_air` looks at
+BLOCK = 8  # voxels across the blocks of which some are dark
 
 Floats32 = NDArray[np.float32]
 
 
-def surrounds(volume: Volume, black: float, white: float) -> bool:
+def has_noisy_air(volume: Volume, black: float, white: float) -> bool:
     """Whether bright noise surrounds what a volume with this window shows; False for noise alone, and if the
     air around it is dark."""
     count = volume.voxels.shape[2]
-    chosen = np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).round().astype(int))
-    planes = _within(_shares(volume.voxels[:, :, chosen], black, white))
+    sample = np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).round().astype(int))
+    planes = _crop(_shares(volume.voxels[:, :, sample], black, white))
     if min(planes.shape[:2]) < 2 * BLOCK or (_blocks(planes) < DARK).mean() > MOST_DARK:
         return False
-    found = np.stack(
-        [noise(planes[:, :, at], volume.spacing_mm) for at in range(planes.shape[2])], axis=2
+    is_noise = np.stack(
+        [noise(planes[:, :, k], volume.spacing_mm) for k in range(planes.shape[2])], axis=2
     )
     inner_i, inner_j = (
-        slice(math.ceil(RIM * side), -math.ceil(RIM * side)) for side in found.shape[:2]
+        slice(math.ceil(RIM * side), -math.ceil(RIM * side)) for side in is_noise.shape[:2]
     )
-    rim = np.ones(found.shape[:2], dtype=bool)
+    rim = np.ones(is_noise.shape[:2], dtype=bool)
     rim[inner_i, inner_j] = False
-    return bool(found[rim].mean() >= LEAST_RIM and ((planes >= DARK) & ~found).mean() >= LEAST_BODY)
+    is_body = (planes >= DARK) & ~is_noise
+    return bool(is_noise[rim].mean() >= LEAST_RIM and is_body.mean() >= LEAST_BODY)
 
 
-def blackened(volume: Volume, black: float, white: float) -> Volume:
+def blacken_noise(volume: Volume, black: float, white: float) -> Volume:
     """The volume with its noise at the black of this window, and with NOTE."""
     voxels = volume.voxels.copy()
-    for at in range(voxels.shape[2]):
-        voxels[:, :, at][noise(_shares(voxels[:, :, at], black, white), volume.spacing_mm)] = black
+    for k in range(voxels.shape[2]):
+        plane = voxels[:, :, k]
+        plane[noise(_shares(plane, black, white), volume.spacing_mm)] = black
     return replace(volume, voxels=voxels, notes=(*volume.notes, NOTE))
 
 
@@ -80,11 +87,13 @@ def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]
     NEAR × NEAR voxels."""
     mean = _near(plane)
     median = np.float32(COARSE * 0.6745 * math.sqrt(6)) * mean
-    first, other = (
+    rough_i, rough_j = (
         _near((_differences(plane, axis, float(spacing_mm[axis])) > median).astype(np.float32))
         for axis in (0, 1)
     )
-    rough = (np.maximum(first, other) > 0.5) & (np.minimum(first, other) > ACROSS) & (mean >= DIM)
+    rougher = np.maximum(rough_i, rough_j)
+    smoother = np.minimum(rough_i, rough_j)
+    rough = (rougher > 0.5) & (smoother > ACROSS) & (mean >= DIM)
     inner = ndimage.minimum_filter(rough.view(np.uint8), size=NEAR, mode="constant", cval=1)
     return np.asarray(ndimage.maximum_filter(inner, size=NEAR, mode="constant"), dtype=bool)
 
@@ -94,22 +103,20 @@ def _differences(plane: Floats32, axis: int, spacing_mm: float) -> Floats32:
     STEP_MM."""
     length = plane.shape[axis]
     step = min(max(1, round(STEP_MM / spacing_mm)), length - 1)
-    padded = np.pad(
-        plane, [(step, step) if axis == at else (0, 0) for at in (0, 1)], mode="reflect"
-    )
+    padding = [(0, 0), (0, 0)]
+    padding[axis] = (step, step)
+    padded = np.pad(plane, padding, mode="reflect")
     below, above = (np.take(padded, range(start, start + length), axis) for start in (0, 2 * step))
     return np.asarray(np.abs(below - 2 * plane + above))
 
 
-def _within(planes: Floats32) -> Floats32:
+def _crop(planes: Floats32) -> Floats32:
     """The rectangle of slices (i, j, s) beyond which all is dark; empty if all is."""
-    lit = planes.max(axis=2) >= DARK
-    rows, columns = (np.flatnonzero(lit.any(axis=axis)) for axis in (1, 0))
-    return (
-        planes[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        if len(rows)
-        else planes[:0, :0]
-    )
+    bright = planes.max(axis=2) >= DARK
+    rows, columns = (np.flatnonzero(bright.any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return planes[:0, :0]
+    return planes[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
 def _shares(voxels: Floats32, black: float, white: float) -> Floats32:

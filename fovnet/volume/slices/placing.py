@@ -25,8 +25,8 @@ class Placing:
     def neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """(2, m) rows of the slices below and above the slices in rows (m,); at the ends of a volume the
         slice itself."""
-        beside = np.clip(np.stack([rows - 1, rows + 1]), 0, len(self.volume) - 1)
-        return np.where(self.volume[beside] == self.volume[rows], beside, rows)
+        neighbours = np.clip(np.stack([rows - 1, rows + 1]), 0, len(self.volume) - 1)
+        return np.where(self.volume[neighbours] == self.volume[rows], neighbours, rows)
 
     @property
     def runs(self) -> NDArray[np.int64]:

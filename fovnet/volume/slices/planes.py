@@ -31,44 +31,36 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
     """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the 512 mm about
     its centre of brightness."""
     with one_thread():
-        slices, along = _about_the_body(stack), _rows(stack)
+        slices = _about_the_body(stack)
+        along = _rows(stack)
         across = resize_weights(SIDE, stack.side_mm / SIDE, PIXEL_MM * SIDE)
         half = max(1, round(THICK_MM * SIDE / stack.side_mm / 2))
-        profiles = (
-            along @ slices.mean(axis=(1, 2)),
-            slices.mean(axis=(0, 1)),
-            slices.mean(axis=(0, 2)),
-        )
-        up, left, back = (_places(profile) for profile in profiles)
-        axial = [
-            across
-            @ np.tensordot(along[max(0, at - 1) : at + 2].mean(axis=0), slices, axes=1)
-            @ across.T
-            for at in up
-        ]
-        sagittal = [
-            _upright(
-                along @ slices[:, :, max(0, at - half) : at + half + 1].mean(axis=2) @ across.T
-            )
-            for at in left
-        ]
-        coronal = [
-            _upright(along @ slices[:, max(0, at - half) : at + half + 1].mean(axis=1) @ across.T)
-            for at in back
-        ]
-        made = np.stack([_centred(picture) for picture in (*axial, *sagittal, *coronal)])
-    grey: NDArray[np.uint8] = np.clip(made + np.float32(0.5), 0, 255).astype(np.uint8)
+        axial = []
+        for row in _places(along @ slices.mean(axis=(1, 2))):
+            slab = along[max(0, row - 1) : row + 2].mean(axis=0)
+            axial.append(across @ np.tensordot(slab, slices, axes=1) @ across.T)
+        sagittal = []
+        for column in _places(slices.mean(axis=(0, 1))):
+            slab = slices[:, :, max(0, column - half) : column + half + 1].mean(axis=2)
+            sagittal.append(_upright(along @ slab @ across.T))
+        coronal = []
+        for row in _places(slices.mean(axis=(0, 2))):
+            slab = slices[:, max(0, row - half) : row + half + 1].mean(axis=1)
+            coronal.append(_upright(along @ slab @ across.T))
+        nine = np.stack([_centre(picture) for picture in (*axial, *sagittal, *coronal)])
+    grey: NDArray[np.uint8] = np.clip(nine + np.float32(0.5), 0, 255).astype(np.uint8)
     return grey.reshape(PICTURES)
 
 
 def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
     """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to head."""
-    lit, pixel_mm = stack.pixels > 0, stack.side_mm / SIDE
-    high_mm = np.diff(stack.edges_mm)[lit.any(axis=(1, 2))].sum()
+    bright = stack.pixels > 0
+    pixel_mm = stack.side_mm / SIDE
+    height_mm = np.diff(stack.edges_mm)[bright.any(axis=(1, 2))].sum()
     return (
-        float(lit.any(axis=(0, 1)).sum() * pixel_mm),
-        float(lit.any(axis=(0, 2)).sum() * pixel_mm),
-        float(high_mm),
+        float(bright.any(axis=(0, 1)).sum() * pixel_mm),
+        float(bright.any(axis=(0, 2)).sum() * pixel_mm),
+        float(height_mm),
     )
 
 
@@ -83,19 +75,20 @@ def states_axes(stack: SliceStack) -> bool:
     sizes = np.diag(affine)[:3]
     if not np.allclose(affine[:3, :3], np.diag(sizes), atol=1e-4):
         return True
-    slack, edges_mm = SLACK * sizes, stack.edges_mm
+    slack = SLACK * sizes
+    edges_mm = stack.edges_mm
     # of the longer side; the shorter is padded
     reach = stack.side_mm - sizes[:2]
-    centred = (
+    origin = affine[:2, 3]
+    is_centred = (
         abs(edges_mm[[0, -1]].mean()) <= slack[2]
-        and np.abs(affine[:2, 3] + reach / 2).min() <= slack[:2].max()
+        and np.abs(origin + reach / 2).min() <= slack[:2].max()
     )
-    first = abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
-    corner = (
-        first
-        and min(np.abs(affine[:2, 3]).min(), np.abs(affine[:2, 3] + reach).min()) <= slack[:2].max()
+    is_at_corner = (
+        abs(edges_mm[0] + sizes[2] / 2) <= slack[2]
+        and min(np.abs(origin).min(), np.abs(origin + reach).min()) <= slack[:2].max()
     )
-    return not (centred or corner)
+    return not (is_centred or is_at_corner)
 
 
 def shows_stated_axes(stack: SliceStack) -> bool:
@@ -109,8 +102,8 @@ def _about_the_body(stack: SliceStack) -> Floats32:
     brightness is in the middle."""
     slices = stack.pixels.astype(np.float32)
     if stack.side_mm > PIXEL_MM * SIDE:
-        for axis, at in enumerate(middle(stack.pixels), start=1):
-            slices = _shifted(slices, SIDE // 2 - at, axis)
+        for axis, centre in enumerate(middle(stack.pixels), start=1):
+            slices = _shift(slices, SIDE // 2 - centre, axis)
     return slices
 
 
@@ -130,31 +123,36 @@ def _rows(stack: SliceStack) -> Floats32:
 
 def _places(profile: Floats32) -> list[int]:
     """The indices at which the cumulative sum of a profile reaches the shares PLACES."""
-    passed = np.cumsum(profile, dtype=np.float64)
-    return [int(at) for at in np.searchsorted(passed, np.array(PLACES) * passed[-1])]
+    cumulative = np.cumsum(profile, dtype=np.float64)
+    places = np.searchsorted(cumulative, np.array(PLACES) * cumulative[-1])
+    return [int(place) for place in places]
 
 
 def _upright(section: Floats32) -> Floats32:
     """A section (r, 128) with rows from the feet, flipped and centred in 128 rows from the head."""
-    made, top = np.zeros((SIDE, SIDE), np.float32), (SIDE - len(section)) // 2
-    made[top : top + len(section)] = section[::-1]
-    return made
-
-
-def _centred(picture: Floats32) -> Floats32:
-    """A picture (128, 128), shifted by whole pixels so that its centre of brightness is in the middle."""
-    total, at = float(picture.sum()), np.arange(SIDE, dtype=np.float32)
-    if not total:
-        return picture
-    for axis in (0, 1):
-        centre = float(picture.sum(axis=1 - axis) @ at) / total
-        picture = _shifted(picture, round((SIDE - 1) / 2 - centre), axis)
+    picture = np.zeros((SIDE, SIDE), np.float32)
+    top = (SIDE - len(section)) // 2
+    picture[top : top + len(section)] = section[::-1]
     return picture
 
 
-def _shifted(picture: Floats32, by: int, axis: int) -> Floats32:
+def _centre(picture: Floats32) -> Floats32:
+    """A picture (128, 128), shifted by whole pixels so that its centre of brightness is in the middle."""
+    total = float(picture.sum())
+    if not total:
+        return picture
+    index = np.arange(SIDE, dtype=np.float32)
+    for axis in (0, 1):
+        centre = float(picture.sum(axis=1 - axis) @ index) / total
+        picture = _shift(picture, round((SIDE - 1) / 2 - centre), axis)
+    return picture
+
+
+def _shift(picture: Floats32, pixels: int, axis: int) -> Floats32:
     """A picture, or slices, shifted along an axis and filled with black."""
-    made = np.zeros_like(picture)
-    kept, to = slice(max(0, -by), SIDE - max(0, by)), slice(max(0, by), SIDE - max(0, -by))
-    made[(slice(None),) * axis + (to,)] = picture[(slice(None),) * axis + (kept,)]
-    return made
+    result = np.zeros_like(picture)
+    source = slice(max(0, -pixels), SIDE - max(0, pixels))
+    target = slice(max(0, pixels), SIDE - max(0, -pixels))
+    axes_before = (slice(None),) * axis
+    result[(*axes_before, target)] = picture[(*axes_before, source)]
+    return result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,14 +21,13 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
     (1989), *Fundamentals of Texture Mapping and Image Warping*, section 3.5; the same filter as Pillow's
     BILINEAR resize.
     """
-    wanted_mm = side_mm / SIDE
+    target_mm = side_mm / SIDE
     # padding pixels whose centre is inside
     padding = max(0, int(np.floor((side_mm / spacing_mm - pixels) / 2 + 0.5 - 1e-6)))
-    at_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
-    wanted_at_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * wanted_mm
-    weights = np.maximum(
-        0.0, 1.0 - np.abs(wanted_at_mm[:, None] - at_mm) / max(wanted_mm, spacing_mm)
-    )
+    centres_mm = (np.arange(-padding, pixels + padding) + 0.5 - pixels / 2) * spacing_mm
+    target_centres_mm = (np.arange(SIDE) + 0.5 - SIDE / 2) * target_mm
+    distances_mm = np.abs(target_centres_mm[:, None] - centres_mm)
+    weights = np.maximum(0.0, 1.0 - distances_mm / max(target_mm, spacing_mm))
     weights /= weights.sum(axis=1, keepdims=True)
     return weights[:, padding : padding + pixels].astype(np.float32)
 
@@ -43,31 +44,41 @@ class Resize:
     def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:
         self._down = _bands(down)
         self._across = [
-            (rows, needed, np.ascontiguousarray(weights.T))
-            for rows, needed, weights in _bands(across)
+            Band(band.rows, band.columns, np.ascontiguousarray(band.weights.T))
+            for band in _bands(across)
         ]
-        self._half, self._whole = (
-            np.zeros((len(down), across.shape[1]), np.float32),
-            np.zeros((len(down), len(across)), np.float32),
-        )
+        self._half = np.zeros((len(down), across.shape[1]), np.float32)
+        self._whole = np.zeros((len(down), len(across)), np.float32)
 
     def __call__(self, plane: NDArray[np.float32]) -> NDArray[np.float32]:
         """(128, 128) float32, overwritten by the next call."""
-        for rows, needed, weights in self._down:
-            np.matmul(weights, plane[needed], out=self._half[rows])
-        for rows, needed, weights in self._across:
-            np.matmul(self._half[:, needed], weights, out=self._whole[:, rows])
+        for rows, columns, weights in self._down:
+            np.matmul(weights, plane[columns], out=self._half[rows])
+        for rows, columns, weights in self._across:
+            np.matmul(self._half[:, columns], weights, out=self._whole[:, rows])
         return self._whole
 
 
-def _bands(weights: NDArray[np.float32]) -> list[tuple[slice, slice, NDArray[np.float32]]]:
-    """(rows, range of columns with non-zero weights, these weights) for every 16 rows; bands within the
-    padding are left out."""
+class Band(NamedTuple):
+    """Some rows of weights.
+
+    rows     which
+    columns  range of columns that are not all zero
+    weights  in these rows and columns
+    """
+
+    rows: slice
+    columns: slice
+    weights: NDArray[np.float32]
+
+
+def _bands(weights: NDArray[np.float32]) -> list[Band]:
+    """Every 16 rows; bands within the padding are left out."""
     bands = []
     for first in range(0, len(weights), BAND):
         rows = slice(first, first + BAND)
-        filled = np.flatnonzero(weights[rows].any(axis=0))
-        if len(filled):
-            needed = slice(int(filled[0]), int(filled[-1]) + 1)
-            bands.append((rows, needed, np.ascontiguousarray(weights[rows, needed])))
+        non_zero = np.flatnonzero(weights[rows].any(axis=0))
+        if len(non_zero):
+            columns = slice(int(non_zero[0]), int(non_zero[-1]) + 1)
+            bands.append(Band(rows, columns, np.ascontiguousarray(weights[rows, columns])))
     return bands

@@ -1,8 +1,9 @@
 """Sagittal and coronal sections of a volume, made from its axial slices; imports numpy alone, since training
 and prediction use it.
 
-    n  slices    v  volumes    r  rows of all volumes together, each of PIXEL_MM, those of a volume from feet
-        to head
+    n  slices
+    v  volumes
+    r  rows of all volumes together, each of PIXEL_MM, those of a volume from feet to head
 
 A single slice shows little of its position; a section through the whole volume shows it, in rough outlines,
 which simulated and real bodies have most in common.
@@ -29,10 +30,11 @@ Floats = NDArray[np.float32]
 class Sections:
     """The sections of v volumes, and the position of each slice in them.
 
-    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's right to
-            the left; 512 mm wide, with the same centre as the slices
-    row     (n,) int64 of each slice    low, high  (n,) int64 the first row of its volume, and the one after
-        its last
+    pixels  (2, r, 128) uint8: sagittal, columns from front to back, and coronal, from the patient's
+            right to the left; 512 mm wide, with the same centre as the slices
+    row     (n,) int64 of each slice
+    low     (n,) int64 the first row of its volume
+    high    (n,) int64 the one after its last
     """
 
     pixels: NDArray[np.uint8]
@@ -43,16 +45,20 @@ class Sections:
 
 def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
     """The sections of all volumes of slices (n, 128, 128)."""
-    n, made, total = len(placing.volume), [np.zeros((2, 0, SIDE), np.uint8)], 0
-    row, low, high = (np.zeros(n, np.int64) for _ in range(3))
+    slices = len(placing.volume)
+    parts = [np.zeros((2, 0, SIDE), np.uint8)]
+    total = 0
+    row, low, high = (np.zeros(slices, np.int64) for _ in range(3))
     for first, end in placing.runs.tolist():
-        one, rows = _of_a_volume(
+        part, rows = _sections_of_volume(
             pixels[first:end], placing.z_mm[first:end], float(placing.sides_mm[first])
         )
-        made.append(one)
-        row[first:end], low[first:end], high[first:end] = total + rows, total, total + one.shape[1]
-        total += one.shape[1]
-    return Sections(np.concatenate(made, axis=1), row, low, high)
+        parts.append(part)
+        row[first:end] = total + rows
+        low[first:end] = total
+        total += part.shape[1]
+        high[first:end] = total
+    return Sections(np.concatenate(parts, axis=1), row, low, high)
 
 
 def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
@@ -60,15 +66,23 @@ def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Pla
     other volume is read."""
     runs = placing.runs
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
-    read = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
-    found = sections(
-        pixels[read], Placing(placing.sides_mm[read], placing.volume[read], placing.z_mm[read])
+    volume_rows = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
+    volume_sections = sections(
+        pixels[volume_rows],
+        Placing(
+            placing.sides_mm[volume_rows], placing.volume[volume_rows], placing.z_mm[volume_rows]
+        ),
     )
-    at = np.searchsorted(read, rows)
-    return Sections(found.pixels, found.row[at], found.low[at], found.high[at])
+    index = np.searchsorted(volume_rows, rows)
+    return Sections(
+        volume_sections.pixels,
+        volume_sections.row[index],
+        volume_sections.low[index],
+        volume_sections.high[index],
+    )
 
 
-def _of_a_volume(
+def _sections_of_volume(
     pixels: NDArray[np.uint8], z_mm: NDArray[np.float64], side_mm: float
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """(the two sections (2, r, 128) of a volume, the row (s,) of each slice)."""
@@ -77,8 +91,8 @@ def _of_a_volume(
     coronal = pixels[:, max(0, y - REACH) : y + REACH + 1].mean(axis=1, dtype=np.float32)
     along, row = rows_along(z_mm)
     across = resize_weights(SIDE, side_mm / SIDE, PIXEL_MM * SIDE)
-    made = np.stack([along @ section @ across.T for section in (sagittal, coronal)])
-    return np.clip(made + np.float32(0.5), 0, 255).astype(np.uint8), row
+    pair = np.stack([along @ section @ across.T for section in (sagittal, coronal)])
+    return np.clip(pair + np.float32(0.5), 0, 255).astype(np.uint8), row
 
 
 def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
@@ -86,11 +100,11 @@ def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
     of the image."""
     picture = pixels.mean(axis=0, dtype=np.float32)
     total = float(picture.sum())
-    at = np.arange(SIDE, dtype=np.float32)
-    y, x = (
-        float((picture.sum(axis=axis) * at).sum()) / total if total else SIDE / 2 for axis in (1, 0)
-    )
-    return round(y), round(x)
+    if not total:
+        return SIDE // 2, SIDE // 2
+    index = np.arange(SIDE, dtype=np.float32)
+    row, column = (float((picture.sum(axis=axis) * index).sum()) / total for axis in (1, 0))
+    return round(row), round(column)
 
 
 def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
@@ -101,15 +115,14 @@ def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
     slices farther apart.  A volume extends half a step beyond its outermost slices; a single slice is one row
     thick.
     """
-    step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
-    bottom = z_mm[0] - step / 2
-    rows = max(1, round((z_mm[-1] + step / 2 - bottom) / PIXEL_MM))
-    heights = bottom + (np.arange(rows) + 0.5) * PIXEL_MM
-    at = np.interp(heights, z_mm, np.arange(len(z_mm)))
-    weights = np.maximum(
-        0.0, 1.0 - np.abs(at[:, None] - np.arange(len(z_mm))) / max(1.0, PIXEL_MM / step)
-    )
+    step_mm = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
+    bottom_mm = z_mm[0] - step_mm / 2
+    rows = max(1, round((z_mm[-1] + step_mm / 2 - bottom_mm) / PIXEL_MM))
+    heights_mm = bottom_mm + (np.arange(rows) + 0.5) * PIXEL_MM
+    slice_index = np.arange(len(z_mm))
+    position = np.interp(heights_mm, z_mm, slice_index)
+    distance = np.abs(position[:, None] - slice_index)
+    weights = np.maximum(0.0, 1.0 - distance / max(1.0, PIXEL_MM / step_mm))
     weights /= weights.sum(axis=1, keepdims=True)
-    return weights.astype(np.float32), np.clip((z_mm - bottom) // PIXEL_MM, 0, rows - 1).astype(
-        np.int64
-    )
+    row = np.clip((z_mm - bottom_mm) // PIXEL_MM, 0, rows - 1)
+    return weights.astype(np.float32), row.astype(np.int64)

@@ -26,9 +26,8 @@ ALGORITHM = 1
 """Incremented when the same file and settings give different slices: old cache entries are then remade, and
 old networks refused."""
 
-SLACK = (
-    0.1  # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
-)
+# of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
+SLACK = 0.1
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,9 @@ class SliceStack:
     covers      (s, 2) int64, first and last slice (inclusive) of the RAS volume that are averaged in the cut
     side_mm     side length of a slice in mm (square: the shorter side of the volume is padded with 0)
     vox_to_ras  (4, 4) affine of the RAS volume whose slices `covers` counts
-    source      path;  checksum SHA-256 of the file;  notes on what was done, in sentences
+    source      path
+    checksum    SHA-256 of the file
+    notes       on what was done, in sentences
     counted         (s,) int64, the slice of the closest-canonical volume at each cut's middle, as regions.tsv
                     counts slices
     counted_slices  number of slices of that volume.  Both None unless the volume was resampled, when they
@@ -157,8 +158,8 @@ def cut(
     is as bright as the body.
     """
     black, white = window(volume.voxels)
-    if blacken_noise and noisy_air.surrounds(volume, black, white):
-        volume = noisy_air.blackened(volume, black, white)
+    if blacken_noise and noisy_air.has_noisy_air(volume, black, white):
+        volume = noisy_air.blacken_noise(volume, black, white)
         black, white = window(volume.voxels)
     covers = groups(volume.voxels.shape[2], float(volume.spacing_mm[2]), target_spacing_mm)
     columns_mm, rows_mm = (volume.spacing_mm[:2] * volume.voxels.shape[:2]).tolist()
@@ -168,9 +169,8 @@ def cut(
     across = resize_weights(volume.voxels.shape[0], float(volume.spacing_mm[0]), side_mm)[::-1]
     down = resize_weights(volume.voxels.shape[1], float(volume.spacing_mm[1]), side_mm)[::-1]
     grey = np.float32(255.0 / (white - black))
-    floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey - np.float32(
-        0.5
-    )
+    floor = np.outer(down.sum(axis=1), across.sum(axis=1)) * np.float32(black) * grey
+    floor -= np.float32(0.5)
     resize = Resize(down * grey, across)
     pixels = np.empty((len(covers), SIDE, SIDE), dtype=np.uint8)
     # a voxel 1e35 times the window is white, not a warning
@@ -178,25 +178,25 @@ def cut(
         for index, plane in enumerate(_mean_planes(volume.voxels, covers)):
             # + 0.5 in the floor: the cast rounds
             pixels[index] = np.clip(resize(plane) - floor, 0.0, 255.0)
-    heights = volume.slice_heights_mm()
-    z_mm = (heights[covers[:, 0]] + heights[covers[:, 1]]) / 2
-    counted = (
-        None
-        if volume.counted_z_mm is None
-        else np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
-    )
+    heights_mm = volume.slice_heights_mm()
+    z_mm = (heights_mm[covers[:, 0]] + heights_mm[covers[:, 1]]) / 2
+    counted = None
+    counted_slices = None
+    if volume.counted_z_mm is not None:
+        counted = np.abs(volume.counted_z_mm - z_mm[:, None]).argmin(axis=1)
+        counted_slices = len(volume.counted_z_mm)
     return SliceStack(
         pixels,
         z_mm,
         covers,
         side_mm,
-        volume.vox_to_ras,
-        volume.source,
-        checksum,
-        volume.notes + _grouping_note(covers),
-        counted,
-        None if volume.counted_z_mm is None else len(volume.counted_z_mm),
-        volume.images,
+        vox_to_ras=volume.vox_to_ras,
+        source=volume.source,
+        checksum=checksum,
+        notes=volume.notes + _grouping_note(covers),
+        counted=counted,
+        counted_slices=counted_slices,
+        images=volume.images,
     )
 
 
@@ -207,8 +207,13 @@ def slice_format(slicing: Slicing) -> dict[str, Any]:
     `blacken_noise` is not included: it changes only volumes that a network then knows nothing of.
     """
     percentiles = {"clip": CLIP_PERCENTILE, "black": BLACK_PERCENTILE, "white": WHITE_PERCENTILE}
-    wanted = {"target_spacing_mm": slicing.target_spacing_mm, "max_tilt_deg": slicing.max_tilt_deg}
-    return {**wanted, "side": SIDE, "window_percentiles": percentiles, "algorithm": ALGORITHM}
+    return {
+        "target_spacing_mm": slicing.target_spacing_mm,
+        "max_tilt_deg": slicing.max_tilt_deg,
+        "side": SIDE,
+        "window_percentiles": percentiles,
+        "algorithm": ALGORITHM,
+    }
 
 
 def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
@@ -219,8 +224,8 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
     tenth of a slice); the last also takes the up to n - 1 left over, since a smaller group of their own would
     be noisier and too near.
     """
-    n = max(1, int(np.ceil(target_spacing_mm / spacing_mm - SLACK)))
-    first = np.arange(max(1, slices // n), dtype=np.int64) * n
+    group = max(1, int(np.ceil(target_spacing_mm / spacing_mm - SLACK)))
+    first = np.arange(max(1, slices // group), dtype=np.int64) * group
     last = np.append(first[1:] - 1, slices - 1)
     return np.stack([first, last], axis=1)
 
@@ -233,13 +238,13 @@ def _mean_planes(
     for first, last in covers.tolist():
         block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
         plane = block[0].copy()  # the block may be a view of the volume, as for NIfTI
-        for further in block[1:]:
-            plane += further
+        for next_plane in block[1:]:
+            plane += next_plane
         plane /= np.float32(len(block))
         yield plane
 
 
 def _grouping_note(covers: NDArray[np.int64]) -> tuple[str, ...]:
     """A sentence with the number of slices averaged in a cut, if more than one."""
-    n = int(covers[0, 1] - covers[0, 0]) + 1
-    return () if n == 1 else (f"{n} neighbouring slices averaged in each cut",)
+    group = int(covers[0, 1] - covers[0, 0]) + 1
+    return () if group == 1 else (f"{group} neighbouring slices averaged in each cut",)

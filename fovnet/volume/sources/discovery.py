@@ -10,11 +10,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fovnet.errors import VolumeError
 from fovnet.records import BLANKED, digest
@@ -26,15 +26,13 @@ from fovnet.volume.dicom.source import (
     Item,
     Unread,
     files_under,
-    is_archive,
-    is_closed,
     kind_of_document,
-    looks_like_dicom,
 )
 from fovnet.volume.dicom.survey import Advance, file_stamp, forget, survey, survey_items
 from fovnet.volume.dicom.table import series_row, unread_row
+from fovnet.volume.sources.kind import FileKind, file_kind
 from fovnet.volume.sources.other_formats import unread_image
-from fovnet.volume.sources.readers import DICOM, is_known, reader_of, volume_name
+from fovnet.volume.sources.readers import DICOM, has_reader, reader_of, volume_name
 from fovnet.volume.sources.source import Source, source_of
 from fovnet.words import several
 
@@ -46,34 +44,79 @@ ignored."""
 CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
 # bytes of a volume_id: <volume_id>.json and its temporary name must fit into the 255 of a file name
 LONGEST = 200
-TAKEN = ("found",)  # found.json lists the DICOM series
-# hidden folders of programs, which keep copies of what is seen, and how many files of any other are looked at
-OF_PROGRAMS = (".git", ".datalad", ".snakemake", ".svn", ".hg", ".cache", ".Trashes")
-LOOKED_INTO = 100
+RESERVED = ("found",)  # found.json lists the DICOM series
+# hidden folders of programs, which keep copies of what is seen
+PROGRAM_FOLDERS = (".git", ".datalad", ".snakemake", ".svn", ".hg", ".cache", ".Trashes")
+MOST_LOOKED_INTO = 100  # files of any other hidden folder
 ENDINGS = 5  # kinds of files that the refusal of a folder counts
 
 
+class SeriesExtent(NamedTuple):
+    """The files of a DICOM series on disk.
+
+    bytes   of all of them; of an archive, of the whole
+    digest  changes when they or the notes on the series do
+    """
+
+    bytes: int
+    digest: str
+
+
 @dataclass(frozen=True)
-class Found:
+class Discovery:
     """The result of `find`.
 
-    sources  what to read, each once
-    series   a row of `dicom.table` for every DICOM series, those set aside included
-    passed   files in folders that do not look like volumes, except those named like a volume beside them
-             (`.img`, `.raw`, `.json`); links to folders; and what is hidden but looks like a volume or a
-             folder with some
-    held     of every series to read, by its path: the bytes of its files, and a digest that changes with them
+    sources         what to read, each once
+    series          a row of `dicom.table` for every DICOM series, those set aside included
+    passed          files in folders that do not look like volumes, except those named like a volume beside
+                    them (`.img`, `.raw`, `.json`); links to folders; and what is hidden but looks like a
+                    volume or a folder with some
+    extent_by_path  of every series to read
     """
 
     sources: list[Source]
     series: list[dict[str, Any]]
     passed: list[Path]
-    held: dict[Path, tuple[int, str]]
+    extent_by_path: dict[Path, SeriesExtent]
 
     @property
     def volumes(self) -> list[Path]:
         """The paths of the sources."""
         return [source.path for source in self.sources]
+
+
+@dataclass(frozen=True)
+class _Inquiry:
+    """What `find` was asked, and what it knows of files that it has opened.
+
+    include, show_ids, progress  as in `find`
+    source_by_path               of the paths given, and of files in folders that may be volumes
+    """
+
+    include: Collection[str]
+    show_ids: bool
+    progress: Advance | None
+    source_by_path: dict[Path, Source] = field(default_factory=dict)
+
+    def source(self, path: Path) -> Source:
+        """The source at a path."""
+        return self.source_by_path.get(path) or source_of(path)
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """What was found under one path.
+
+    volumes         paths to read
+    rows            of DICOM series and objects that could not be used, as in `Discovery.series`
+    extent_by_path  of the series to read
+    passed          as in `Discovery`
+    """
+
+    volumes: list[Path]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    extent_by_path: dict[Path, SeriesExtent] = field(default_factory=dict)
+    passed: list[Path] = field(default_factory=list)
 
 
 def find(
@@ -82,7 +125,7 @@ def find(
     *,
     show_ids: bool = False,
     progress: Advance | None = None,
-) -> Found:
+) -> Discovery:
     """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
     series; sorted within a folder.
 
@@ -93,45 +136,70 @@ def find(
     inside another given path is returned itself, to be refused by name: it may be the mount point of an
     unmounted disk.  Raises VolumeError "volumes-none" if no path has anything to read.
     """
-    found: dict[Path, None] = {}
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    passed: dict[Path, None] = {}
+    inquiry = _Inquiry(include, show_ids, progress)
+    kind_by_path = {path: file_kind(path) for path in _once(paths)}
+    named_dicom: dict[Path, list[Path]] = {}  # DICOM files given by name, by folder
+    for path, kind in kind_by_path.items():
+        inquiry.source_by_path[path] = Source.of(kind)
+        if _is_file_of_dicom(kind):
+            named_dicom.setdefault(path.parent, []).append(path)
+    volumes: dict[Path, None] = {}
     empty: list[Path] = []
-    held: dict[Path, tuple[int, str]] = {}
-    paths = _once(paths)
-    given = set(paths)
-    files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  (is_file raises in a closed folder)
-    kinds = {path: _kind(path) for path in files}
-    beside: dict[Path, dict[Path, None]] = {}  # DICOM files named one by one, by folder
-    for path, kind in kinds.items():
-        if kind == "DICOM":
-            beside.setdefault(path.parent, {})[path] = None
-    for path in paths:
-        named = beside.get(path.parent, {})
-        if os.path.isdir(path) and not is_closed(path):  # noqa: PTH112
-            some, more, others = _under(path, include, show_ids, progress)
-            passed.update(dict.fromkeys(others))
-        elif path in named and len(named) > 1:
-            if path != next(iter(named)):
-                continue  # handled with the first file of its folder
-            some, more = _series_under(path.parent, include, show_ids, named, progress)
-        elif path in named or kinds.get(path) == "archive":
-            some, more = _series_under(path, include, show_ids, (), progress)
-        else:
-            some, more = [path], []
-        held |= {Path(row["path"]): row.pop("held") for row in more if "held" in row}
-        rows.update(
-            {
-                tuple(str(row.get(name, "")) for name in ("path", "series", "reason")): row
-                for row in more
-            }
-        )
-        found.update(dict.fromkeys(some or ([path] if more or not os.path.isdir(path) else [])))  # noqa: PTH112  (refused by name)
-        empty += [] if some or path in found or given.intersection(path.parents) else [path]
-    if not found:
-        raise _nothing(paths, passed)
-    sources = [source_of(path) for path in _once([*found, *empty])]
-    return Found(sources, list(rows.values()), [path for path in passed if path not in found], held)
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    extent_by_path: dict[Path, SeriesExtent] = {}
+    passed: dict[Path, None] = {}
+    for path, kind in kind_by_path.items():
+        siblings = named_dicom.get(path.parent, []) if _is_file_of_dicom(kind) else []
+        if siblings and path != siblings[0]:
+            continue  # handled with the first file of its folder
+        listing = _list(kind, siblings, inquiry)
+        passed.update(dict.fromkeys(listing.passed))
+        extent_by_path |= listing.extent_by_path
+        rows |= {_row_key(row): row for row in listing.rows}
+        if listing.volumes:
+            volumes.update(dict.fromkeys(listing.volumes))
+            continue
+        if listing.rows or not kind.is_folder:
+            volumes[path] = None  # refused by name
+        elif path not in volumes and kind_by_path.keys().isdisjoint(path.parents):
+            empty.append(path)
+    if not volumes:
+        raise _nothing(list(kind_by_path), passed)
+    return Discovery(
+        sources=[inquiry.source(path) for path in _once([*volumes, *empty])],
+        series=list(rows.values()),
+        passed=[path for path in passed if path not in volumes],
+        extent_by_path=extent_by_path,
+    )
+
+
+def _is_file_of_dicom(kind: FileKind) -> bool:
+    """Whether a path given by name is a DICOM file."""
+    return kind.is_file and not kind.digits and _role(kind) == "DICOM"
+
+
+def _list(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _Listing:
+    """What is under one of the paths given.
+
+    siblings  the DICOM files of its folder that are given by name, if it is one of them
+    """
+    path = kind.path
+    if len(siblings) > 1:
+        return _list_dicom(path.parent, inquiry, only=frozenset(siblings))
+    if siblings:
+        return _list_dicom(path, inquiry, [Item(path)])
+    if kind.digits or kind.is_closed:
+        return _Listing([path])
+    if kind.is_folder:
+        return _list_folder(path, inquiry)
+    if kind.is_file and _role(kind) == "archive":
+        return _list_dicom(path, inquiry)
+    return _Listing([path])
+
+
+def _row_key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What rows of the same series or object have in common."""
+    return tuple(str(row.get(name, "")) for name in ("path", "series", "reason"))
 
 
 @dataclass(frozen=True)
@@ -149,226 +217,261 @@ class PassedOver:
 
     @classmethod
     def of(cls, passed: Iterable[Path]) -> PassedOver:
-        """Of `Found.passed`."""
-        parts = cls([], [], [])
+        """Of `Discovery.passed`."""
+        passed_over = cls([], [], [])
         for path in passed:
             if path.name.startswith("."):
-                parts.hidden.append(path)
+                passed_over.hidden.append(path)
             elif os.path.isdir(path):  # noqa: PTH112  (is_dir raises in a closed folder)
-                parts.linked.append(path)
+                passed_over.linked.append(path)
             else:
-                parts.files.append(path)
-        return parts
+                passed_over.files.append(path)
+        return passed_over
 
     @property
     def unread_images(self) -> dict[tuple[str, str], list[Path]]:
         """The files that hold an image which fovnet does not read, by (kind, one thing to try)."""
-        by_kind: dict[tuple[str, str], list[Path]] = {}
+        paths_by_kind: dict[tuple[str, str], list[Path]] = {}
         for path in self.files:
             kind_and_remedy = unread_image(path)
             if kind_and_remedy:
-                by_kind.setdefault(kind_and_remedy, []).append(path)
-        return by_kind
+                paths_by_kind.setdefault(kind_and_remedy, []).append(path)
+        return paths_by_kind
 
 
 def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
     """The refusal of paths that have nothing to read: what there is, by kind, and one thing to try."""
     passed_over = PassedOver.of(passed)
-    files, hidden, linked = passed_over.files, passed_over.hidden, passed_over.linked
-    named_paths, known = ", ".join(map(str, paths)), ", ".join(SUFFIXES)
-    seen = f"; there {'is' if len(files) == 1 else 'are'} {count_endings(files)}" if files else ""
+    files = passed_over.files
+    hidden = passed_over.hidden
+    linked = passed_over.linked
+    contents = ""
+    if files:
+        verb = "is" if len(files) == 1 else "are"
+        contents = f"; there {verb} {count_endings(files)}"
     hints = [
         f"{several(len(paths_of_kind), 'file')}, {paths_of_kind[0].name} for example: {kind}. {remedy}"
         for (kind, remedy), paths_of_kind in passed_over.unread_images.items()
     ]
     if hidden:
+        number = several(len(hidden), "hidden file or folder", "hidden files or folders")
+        verb = "is" if len(hidden) == 1 else "are"
         hints.append(
-            f"{several(len(hidden), 'hidden file or folder', 'hidden files or folders')} that may be or hold "
-            f"volumes {'is' if len(hidden) == 1 else 'are'} passed over; name {hidden[0]} itself"
+            f"{number} that may be or hold volumes {verb} passed over; name {hidden[0]} itself"
         )
     if linked:
         hints.append(f"links to folders are not followed; name {linked[0]} itself")
     hint = " ".join(hints) or "name the files themselves"
     return VolumeError(
-        "volumes-none", f"{named_paths}: no file that looks like a volume ({known}){seen}; {hint}"
+        "volumes-none",
+        f"{', '.join(map(str, paths))}: no file that looks like a volume "
+        f"({', '.join(SUFFIXES)}){contents}; {hint}",
     )
 
 
 def count_endings(files: Sequence[Path]) -> str:
     """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without ending"."""
     endings = Counter(_ending(path) for path in files)
-    counted = ", ".join(f"{count:,} {ending}" for ending, count in endings.most_common(ENDINGS))
-    return f"{several(len(files), 'file')}: {counted}{', ...' if len(endings) > ENDINGS else ''}"
+    counts = [f"{count:,} {ending}" for ending, count in endings.most_common(ENDINGS)]
+    if len(endings) > ENDINGS:
+        counts.append("...")
+    return f"{several(len(files), 'file')}: {', '.join(counts)}"
 
 
 def _ending(path: Path) -> str:
     """The ending of a file in lower case, with what is packed in it: ".tar.gz"."""
     ending = path.suffix.lower()
-    inner = Path(path.stem).suffix.lower()
-    return f"{inner}{ending}" if inner == ".tar" else ending or "without ending"
+    if Path(path.stem).suffix.lower() == ".tar":
+        return f".tar{ending}"
+    return ending or "without ending"
 
 
 def _hides_volumes(hidden: Path) -> bool:
     """Whether a hidden file is named like a volume, or one of the first files of a hidden folder looks like
     one.  What macOS writes beside each file on foreign disks (`._scan.nii`) is none."""
-    if hidden.name.startswith("._") or hidden.name in OF_PROGRAMS:
+    if hidden.name.startswith("._") or hidden.name in PROGRAM_FOLDERS:
         return False
     if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
         return hidden.name.lower().endswith(SUFFIXES)
-    within = (Path(parent, name) for parent, _, names in os.walk(hidden) for name in names)
-    return any(_kind(path) for path in islice(within, LOOKED_INTO))
+    files = (Path(parent, name) for parent, _, names in os.walk(hidden) for name in names)
+    return any(_role(file_kind(path)) for path in islice(files, MOST_LOOKED_INTO))
 
 
 def _once(paths: Iterable[Path]) -> list[Path]:
     """Each path once, in its first spelling; a link is a path of its own."""
-    first: dict[str, Path] = {}
+    path_by_absolute: dict[str, Path] = {}
     for path in paths:
-        first.setdefault(os.path.abspath(path), path)  # noqa: PTH100  (resolve would follow links)
-    return list(first.values())
+        # resolve would follow links
+        path_by_absolute.setdefault(os.path.abspath(path), path)  # noqa: PTH100
+    return list(path_by_absolute.values())
 
 
-def _under(
-    folder: Path, include: Collection[str], show_ids: bool, progress: Advance | None = None
-) -> tuple[list[Path], list[dict[str, Any]], list[Path]]:
-    """(volumes, rows, files passed over) of a folder: files of other formats, archives, and DICOM series,
-    whose files may be in several subfolders.
+def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
+    """What is in a folder: files of other formats, archives, and DICOM series, whose files may be in several
+    subfolders.
 
-    If it contains only archives without a readable series, these are returned: each is then refused with its
+    If it contains only archives without a readable series, these are volumes: each is then refused with its
     reason.
     """
-    found: list[Path] = []
+    volumes: list[Path] = []
     rows: list[dict[str, Any]] = []
+    extent_by_path: dict[Path, SeriesExtent] = {}
     items: list[Item] = []
     others: list[Path] = []
-    unused: list[Path] = []
+    archives_set_aside: list[Path] = []
     links: list[Path] = []
     hidden: list[Path] = []
     archives: list[Path] = []
     for path in files_under(folder, links, hidden):
-        kind = _kind(path)
-        if kind == "archive":
-            archives.append(path)
-            some, more = _series_under(path, include, show_ids, (), progress)
-            if not more and _is_document(path):
-                others.append(path)
-                continue
-            aside = not some and any(row["kind"] != "unreadable" for row in more)
-            unused += [path] if aside else []
-            found += some or ([] if aside else [path])
-            rows += more
-        elif kind == "DICOM":
+        kind = file_kind(path)
+        role = _role(kind)
+        if role == "DICOM":
             items.append(Item(path))
+            continue
+        if role == "":
+            others.append(path)
+            continue
+        if role == "volume":
+            volumes.append(path)
+            inquiry.source_by_path[path] = Source.of(kind)
+            continue
+        archives.append(path)
+        listing = _list_dicom(path, inquiry)
+        if not listing.rows and _is_document(path):
+            others.append(path)
+            continue
+        rows += listing.rows
+        extent_by_path |= listing.extent_by_path
+        inquiry.source_by_path[path] = Source.of(kind)
+        if not listing.volumes and any(row["kind"] != "unreadable" for row in listing.rows):
+            archives_set_aside.append(path)
         else:
-            (found if kind == "volume" else others).append(path)
+            volumes += listing.volumes or [path]
     # an archive that is called like DICOM is no object of the folder
-    named_alike = [path for path in archives if path.name.lower().endswith((".dcm", ".ima"))]
-    held = survey_items(items, progress) if named_alike else survey(folder, items, progress)
-    unread = [one for one in held.unread if not (found and one.is_directory)]
-    wanted, more = _listed(held.series, unread, None, include, show_ids)
-    if not any(split_address(path)[0] == folder for path in wanted):
+    has_namesakes = any(path.name.lower().endswith((".dcm", ".ima")) for path in archives)
+    contents = (
+        survey_items(items, inquiry.progress)
+        if has_namesakes
+        else survey(folder, items, inquiry.progress)
+    )
+    unread = [entry for entry in contents.unread if not (volumes and entry.is_directory)]
+    listing = _list_series(contents.series, unread, None, inquiry)
+    if not any(split_address(path)[0] == folder for path in listing.volumes):
         forget(folder)  # a large tree whose series lie in folders of their own
-    called = {(path.parent, volume_name(path)) for path in found}
+    volume_names = {(path.parent, volume_name(path)) for path in volumes}
     passed = [
         path
         for path in others
-        if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in called
+        if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in volume_names
     ]
-    passed += [*links, *filter(_hides_volumes, hidden)]
-    return sorted(found + wanted) or ([] if items else unused), rows + more, passed
+    volumes = sorted(volumes + listing.volumes)
+    if not volumes and not items:
+        volumes = archives_set_aside
+    return _Listing(
+        volumes,
+        rows + listing.rows,
+        extent_by_path | listing.extent_by_path,
+        [*passed, *links, *filter(_hides_volumes, hidden)],
+    )
 
 
-def _kind(path: Path) -> str:
+def _role(kind: FileKind) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
     An unreadable one is "volume", and so is one that raises an unexpected exception: reading it will give the
     reason for its refusal.
     """
     try:
-        if is_closed(path):
+        if kind.is_closed:
             return "volume"
-        if is_archive(path):
+        if kind.is_archive:
             return "archive"
-        if looks_like_dicom(path):
+        if kind.looks_like_dicom():
             return "DICOM"
-        return "volume" if _looks_like_a_volume(path) else ""
+        return "volume" if _looks_like_a_volume(kind) else ""
     except Exception:
         return "volume"
 
 
-def _series_under(
+def _list_dicom(
     place: Path,
-    include: Collection[str],
-    show_ids: bool,
+    inquiry: _Inquiry,
+    items: Sequence[Item] | None = None,
     only: Collection[Path] = (),
-    progress: Advance | None = None,
-) -> tuple[list[Path], list[dict[str, Any]]]:
-    """(volumes, rows) of an archive, a file, or the files `only` of a folder.  An archive that cannot be
-    opened is returned as one path."""
+) -> _Listing:
+    """The series of an archive, a file, or the files `only` of a folder.  An archive that cannot be opened is
+    a volume itself.
+
+    items  its objects, where they are known
+    """
     try:
-        held = survey(place, None, progress)
+        contents = survey(place, items, inquiry.progress)
     except Exception:  # a damaged archive may raise any: it is refused when it is read
-        return [place], []
+        return _Listing([place])
     if not only:
-        return _listed(held.series, held.unread, place, include, show_ids)
-    unread = [one for one in held.unread if one.item.path in only]
-    return _listed(held.series, unread, None, include, show_ids, only)
+        return _list_series(contents.series, contents.unread, place, inquiry)
+    unread = [entry for entry in contents.unread if entry.item.path in only]
+    return _list_series(contents.series, unread, None, inquiry, only)
 
 
-def _listed(
-    series: Iterable[Series],
-    unread: Iterable[Unread],
+def _list_series(
+    series_list: Sequence[Series],
+    unread: Sequence[Unread],
     place: Path | None,
-    include: Collection[str],
-    show_ids: bool,
+    inquiry: _Inquiry,
     only: Collection[Path] = (),
-) -> tuple[list[Path], list[dict[str, Any]]]:
-    """(paths to read, rows) of these series, each path within `place`, else within the folder or file that
-    contains all of the series.
+) -> _Listing:
+    """These series, each with a path within `place`, else within the folder or file that contains all of the
+    series.
 
     only   only the series that these files belong to
-    The row of one to read has an entry `held`, which `find` takes out.
     """
-    series = list(series)
-    paths = [one.item.path for one in unread if not one.item.member]
-    places, homes = _places(series), _homes(series)
-    rows = []
-    for one in series:
-        named = [path for path in sorted(_files(one)) if path in only]
-        if only and not named:
+    listing = _Listing([entry.item.path for entry in unread if not entry.item.member])
+    folders = _folder_by_family(series_list)
+    ids_by_home = _ids_by_home(series_list)
+    for series in series_list:
+        named_files = [path for path in sorted(_files(series)) if path in only]
+        if only and not named_files:
             continue
-        home = place or places[one.family, one.whose]
-        if named:  # these may be copies of files elsewhere
-            home = named[0] if len(one.items) == 1 else named[0].parent
-        path = home if homes.get(home) == {one.id} else address(home, one.id)
-        wanted = not one.kind or one.kind in include
-        paths += [path] if wanted else named[:1]
-        rows.append(
-            series_row(one, path, show_ids=show_ids) | ({"held": _held(one)} if wanted else {})
-        )
-    return paths, rows + [unread_row(one) for one in unread if not _is_of_another_format(one)]
+        home = place or folders[series.family, series.whose]
+        if named_files:  # these may be copies of files elsewhere
+            home = named_files[0] if len(series.items) == 1 else named_files[0].parent
+        is_alone = ids_by_home.get(home) == {series.id}
+        path = home if is_alone else address(home, series.id)
+        if not series.kind or series.kind in inquiry.include:
+            listing.volumes.append(path)
+            listing.extent_by_path[path] = _extent(series)
+        else:
+            listing.volumes.extend(named_files[:1])
+        listing.rows.append(series_row(series, path, show_ids=inquiry.show_ids))
+    listing.rows.extend(unread_row(entry) for entry in unread if not _is_of_another_format(entry))
+    return listing
 
 
 def _is_of_another_format(unread: Unread) -> bool:
     """Whether a file named like DICOM is in another readable format: a NIfTI named `.dcm`."""
     try:
-        return not unread.item.member and reader_of(unread.item.path) is not DICOM
+        return not unread.item.member and reader_of(file_kind(unread.item.path)) is not DICOM
     except VolumeError:
         return False
 
 
-def _places(series: Iterable[Series]) -> dict[tuple[str, str], Path]:
+def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Path]:
     """By family and person, the folder with all files of that series, whatever volumes it was split into; a
     single file itself."""
     files: dict[tuple[str, str], set[Path]] = {}
-    for one in series:
-        files.setdefault((one.family, one.whose), set()).update(item.path for item in one.items)
-    return {claims: Path(os.path.commonpath(together)) for claims, together in files.items()}
+    for series in series_list:
+        paths = files.setdefault((series.family, series.whose), set())
+        paths.update(item.path for item in series.items)
+    return {family: Path(os.path.commonpath(paths)) for family, paths in files.items()}
 
 
-def _held(series: Series) -> tuple[int, str]:
-    """The bytes of its files, an archive's whole, and a digest of their sizes and times and of its notes."""
+def _extent(series: Series) -> SeriesExtent:
+    """Its files, an archive's whole; the digest is of their sizes and times and of its notes."""
     stamps = [file_stamp(path) for path in sorted(_files(series))]
-    return sum(max(size, 0) for size, _ in stamps), digest([stamps, series.notes])[:16]
+    return SeriesExtent(
+        sum(max(size, 0) for size, _ in stamps), digest([stamps, series.notes])[:16]
+    )
 
 
 def _files(series: Series) -> set[Path]:
@@ -376,66 +479,69 @@ def _files(series: Series) -> set[Path]:
     return {item.path for item in (*series.items, *series.copies)}
 
 
-def _homes(series: Sequence[Series]) -> dict[Path, set[str]]:
+def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
     """For every file and folder, the ids of the series that reading it alone would find, by their images or
     copies of them in it.
 
     A series of the kind "repeat" counts in a folder that does not contain the series it repeats: read alone,
     it is not a repetition there.
     """
-    homes: dict[Path, set[str]] = {}
-    repeated: dict[Path, set[tuple[str, str]]] = {}
-    for one in sorted(series, key=lambda one: one.kind == "repeat"):
-        if one.kind not in ("", "repeat"):
+    ids_by_home: dict[Path, set[str]] = {}
+    families_by_home: dict[Path, set[tuple[str, str]]] = {}  # of series that are no repetitions
+    for series in sorted(series_list, key=lambda series: series.kind == "repeat"):
+        if series.kind not in ("", "repeat"):
             continue
-        files = _files(one)
-        for home in files | {
-            above
-            for folder in {path.parent for path in files}
-            for above in (folder, *folder.parents)
-        }:
-            if not one.kind or (one.family, one.whose) not in repeated.get(home, ()):
-                homes.setdefault(home, set()).add(one.id)
-            if not one.kind:
-                repeated.setdefault(home, set()).add((one.family, one.whose))
-    return homes
+        family = (series.family, series.whose)
+        for home in _homes(_files(series)):
+            if not series.kind or family not in families_by_home.get(home, ()):
+                ids_by_home.setdefault(home, set()).add(series.id)
+            if not series.kind:
+                families_by_home.setdefault(home, set()).add(family)
+    return ids_by_home
+
+
+def _homes(files: Collection[Path]) -> set[Path]:
+    """Files, their folders, and all folders above."""
+    folders = {path.parent for path in files}
+    return {*files, *folders, *(above for folder in folders for above in folder.parents)}
 
 
 def name_volumes(
-    paths: Sequence[Path], known: Mapping[str, str] = MappingProxyType({})
+    paths: Sequence[Path], id_by_path: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
     """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the
     same name.
 
-    known  volume_ids that paths, as text, had before and keep: the others are numbered beside them
+    id_by_path  volume_ids that paths, as text, had before and keep: the others are numbered beside them
     Names that differ only in case count as the same, since some file systems do not distinguish them; a name
     longer than `LONGEST` is cut, so that `<volume_id>.json` and its temporary name fit into the 255 bytes of
     a file name.  Tabs and line ends become a blank, and blanks at the ends are removed, as in the cells of a
-    table; `TAKEN` are names of other files in the output folder.
+    table; `RESERVED` are names of other files in the output folder.
     """
-    seen: Counter[str] = Counter(TAKEN)
-    taken = {*TAKEN, *(volume_id.casefold() for volume_id in known.values())}
-    ids = []
+    number_by_name: Counter[str] = Counter(RESERVED)
+    ids_in_use = {*RESERVED, *(volume_id.casefold() for volume_id in id_by_path.values())}
+    volume_ids = []
     for path in paths:
-        if str(path) in known:
-            ids.append(known[str(path)])
+        if str(path) in id_by_path:
+            volume_ids.append(id_by_path[str(path)])
             continue
-        name = (
-            CONTROL.sub(" ", volume_name(path))
-            .encode(errors="replace")[:LONGEST]
-            .decode(errors="ignore")
-            .strip()
-            or "volume"
-        )
-        same = name.casefold()
-        seen[same] += 1
-        volume_id = name if seen[same] == 1 else f"{name}-{seen[same]}"
-        while volume_id.casefold() in taken:
-            seen[same] += 1
-            volume_id = f"{name}-{seen[same]}"
-        taken.add(volume_id.casefold())
-        ids.append(volume_id)
-    return ids
+        name = _plain_name(path)
+        lower_name = name.casefold()
+        number_by_name[lower_name] += 1
+        number = number_by_name[lower_name]
+        volume_id = name if number == 1 else f"{name}-{number}"
+        while volume_id.casefold() in ids_in_use:
+            number_by_name[lower_name] += 1
+            volume_id = f"{name}-{number_by_name[lower_name]}"
+        ids_in_use.add(volume_id.casefold())
+        volume_ids.append(volume_id)
+    return volume_ids
+
+
+def _plain_name(path: Path) -> str:
+    """The name of a volume without suffix, cut, and without tabs and line ends."""
+    name = CONTROL.sub(" ", volume_name(path)).encode(errors="replace")[:LONGEST]
+    return name.decode(errors="ignore").strip() or "volume"
 
 
 def _is_document(path: Path) -> bool:
@@ -443,16 +549,19 @@ def _is_document(path: Path) -> bool:
     document."""
     if path.name.lower().endswith(SUFFIXES):
         return False
-    return (bool(path.suffix) and not path.suffix[1:].isdigit()) or bool(kind_of_document(path))
+    return _has_suffix(path) or bool(kind_of_document(path))
 
 
-def _looks_like_a_volume(path: Path) -> bool:
+def _looks_like_a_volume(kind: FileKind) -> bool:
+    """Whether a file has the suffix of a volume, or none and the content of one."""
+    path = kind.path
     if path.name.startswith("."):
         return False
     if path.name.lower().endswith(SUFFIXES):
         return True
-    if path.suffix and not path.suffix[1:].isdigit():  # 1.2.840.113 has a "suffix" too
-        return False
-    if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder); opening a pipe may block for ever
-        return False
-    return is_known(path)
+    return not _has_suffix(path) and kind.is_file and has_reader(kind)
+
+
+def _has_suffix(path: Path) -> bool:
+    """Whether a name has a suffix that is no number: 1.2.840.113 is a UID."""
+    return bool(path.suffix) and not path.suffix[1:].isdigit()

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from fovnet.volume.formats import metaimage, nifti
 from fovnet.volume.orient import closest_axes
+from fovnet.volume.sources.kind import file_kind
+from fovnet.volume.sources.readers import READERS, guard, reader_of
 
 # largest spacing over the next largest: from here on it gives the scan plane; nearer to 1 it is a 3-D scan
 THICKER = 1.5
@@ -18,7 +20,7 @@ PLANES = ("sagittal", "coronal", "axial")
 
 
 @dataclass(frozen=True)
-class Grid:
+class VolumeGrid:
     """The number of voxels along each stored axis (3,), and the (4, 4) affine from voxel index to scanner
     millimetres (RAS+)."""
 
@@ -36,7 +38,7 @@ class Grid:
         return self.shape[self._axis(2)]
 
     @property
-    def wide_mm(self) -> float:
+    def width_mm(self) -> float:
         """The field of view from left to right, in mm."""
         across = self._axis(0)
         return float(self.shape[across] * self.spacing_mm[across])
@@ -49,7 +51,7 @@ class Grid:
         towards = int(closest_axes(self.vox_to_ras)[thick, 0])
         return PLANES[towards] if self.spacing_mm[thick] >= THICKER * others.max() else ""
 
-    def is_same_as(self, other: Grid) -> bool:
+    def is_same_as(self, other: VolumeGrid) -> bool:
         """Whether both have the same shape and the same corners, to 0.1 mm."""
         if self.shape != other.shape:
             return False
@@ -61,21 +63,17 @@ class Grid:
         return int(np.flatnonzero(closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])
 
 
-def nifti_grid(path: Path) -> Grid:
+def nifti_grid(path: Path) -> VolumeGrid:
     """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not a
     scanner's."""
-    from fovnet.volume.sources.readers import guarded, reader_of
-
     # its error states what the file is instead: empty, a text, a git-annex pointer
-    reader = reader_of(path)
-    sizes, vox_to_ras = guarded(reader, path, lambda: nifti.header_of(path))
-    return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
+    reader = reader_of(file_kind(path))
+    sizes, vox_to_ras = guard(reader, path, lambda: nifti.header_of(path))
+    return VolumeGrid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
 
 
-def metaimage_grid(path: Path) -> Grid:
+def metaimage_grid(path: Path) -> VolumeGrid:
     """The grid of a MetaImage file (.mha, .mhd).  Raises VolumeError if its header cannot be read."""
-    from fovnet.volume.sources.readers import READERS, guarded
-
     reader = next(reader for reader in READERS if reader.name == "MetaImage")
-    sizes, vox_to_ras = guarded(reader, path, lambda: metaimage.header_of(path))
-    return Grid((sizes[0], sizes[1], sizes[2]), vox_to_ras)
+    sizes, vox_to_ras = guard(reader, path, lambda: metaimage.header_of(path))
+    return VolumeGrid((sizes[0], sizes[1], sizes[2]), vox_to_ras)

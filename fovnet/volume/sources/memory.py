@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ from fovnet.volume.grid import LPS_TO_RAS, MOST_BYTES, VOXEL_BYTES
 from fovnet.volume.orient import straight_voxels
 from fovnet.volume.sources.readers import DICOM
 from fovnet.volume.sources.source import Source
-from fovnet.volume.unpacking import GZIP, regular
 
 Header = tuple[tuple[int, ...], NDArray[np.float64]]
 
@@ -58,85 +58,88 @@ def bytes_to_read(source: Source) -> int:
     From the grid in a NIfTI header, else from grid and size on disk: for a folder those of all its series,
     for a series in it those of its files.  LEAST_BYTES for a file that will be refused by its header.
     """
-    place, series = split_address(source.path)
+    place, digits = split_address(source.path)
     try:
-        folder = place.is_dir()
-        sizes = (
-            _taken_in(place, place.stat().st_mtime_ns)
-            if folder
-            else {series: _bytes_of_file(source, place, series)}
-        )
-        wanted = sizes.get(series, 0)
-    except (
-        OSError,
-        ValueError,
-        VolumeError,
-    ):  # a null byte in the name; a file that no reader claims
-        wanted = 0
+        if place.is_dir():
+            taken = _bytes_by_digits(place, place.stat().st_mtime_ns).get(digits, 0)
+        else:
+            taken = _bytes_of_file(source, place, digits)
+    except (OSError, ValueError, VolumeError):
+        taken = 0  # a null byte in the name; a file that no reader claims
     except Exception:
         # reading it will raise it too, and refuse the volume; until then it is alone
         return BUDGET_BYTES
-    return LEAST_BYTES + min(wanted, MOST_VOXELS * BYTES_PER_VOXEL)
+    return LEAST_BYTES + min(taken, MOST_VOXELS * BYTES_PER_VOXEL)
 
 
 @lru_cache(maxsize=64)
-def _taken_in(folder: Path, changed_ns: int) -> dict[str, int]:
+def _bytes_by_digits(folder: Path, changed_ns: int) -> dict[str, int]:
     """Bytes of memory for each series of a folder, by the digits of its address, and for all under ""; cached
     for a batch of these series."""
-    sizes = {"": 0}
+    bytes_by_digits: dict[str, int] = {}
+    total = 0
     for series in survey(folder).series:
-        on_disk = sum(max(file_stamp(file)[0], 0) for file in {item.path for item in series.items})
-        own, straight = _counted(partial(_series_header, series))
-        taken = max(PACKED_TO_BYTES * on_disk, BYTES_PER_VOXEL * own) + _straight_bytes(
-            own, straight
-        )
-        sizes |= {**dict.fromkeys((series.id, *series.beside), taken), "": sizes[""] + taken}
-    return sizes
+        files = {item.path for item in series.items}
+        file_bytes = sum(max(file_stamp(file)[0], 0) for file in files)
+        grid = _grid_voxels(partial(_series_header, series))
+        taken = max(PACKED_TO_BYTES * file_bytes, BYTES_PER_VOXEL * grid.stored)
+        taken += grid.straight_bytes
+        bytes_by_digits |= dict.fromkeys((series.id, *series.beside), taken)
+        total += taken
+    return bytes_by_digits | {"": total}
 
 
-def _bytes_of_file(source: Source, place: Path, series: str) -> int:
+def _bytes_of_file(source: Source, place: Path, digits: str) -> int:
     """Those of one volume; of a file or an archive of DICOM, of all its series or that of the address."""
-    format_of = source.reader.name
-    if format_of == DICOM.name:
-        named = find_series(place, series) if series else None
-        meant = survey(place).series if named is None else (named,)
-        grids = [_counted(partial(_series_header, one)) for one in meant]
+    format_name = source.reader.name
+    if format_name == DICOM.name:
+        named_series = find_series(place, digits) if digits else None
+        series_list = survey(place).series if named_series is None else (named_series,)
+        grids = [_grid_voxels(partial(_series_header, series)) for series in series_list]
+    elif format_name in HEADER_OF:
+        grids = [_grid_voxels(partial(HEADER_OF[format_name], source.path))]
     else:
-        grids = (
-            [_counted(partial(HEADER_OF[format_of], source.path))] if format_of in HEADER_OF else []
-        )
-    own = BYTES_PER_VOXEL * sum(voxels for voxels, _ in grids)
-    straight = sum(_straight_bytes(*grid) for grid in grids)
-    if format_of == "NIfTI":
-        return own + straight
-    with regular(place).open("rb") as file:
-        packed = file.read(2) in (GZIP, b"PK")
-    return (
-        max(own, place.stat().st_size * (PACKED_TO_BYTES if packed else PLAIN_TO_BYTES)) + straight
-    )
+        grids = []
+    grid_bytes = BYTES_PER_VOXEL * sum(grid.stored for grid in grids)
+    straight_bytes = sum(grid.straight_bytes for grid in grids)
+    if format_name == "NIfTI":
+        return grid_bytes + straight_bytes
+    bytes_a_byte = PACKED_TO_BYTES if source.is_packed else PLAIN_TO_BYTES
+    return max(grid_bytes, place.stat().st_size * bytes_a_byte) + straight_bytes
 
 
 def _series_header(series: Series) -> Header:
     """The shape (columns, rows, images) and the affine of a series as if it were evenly spaced."""
-    stand, (columns, rows) = (
-        stack_positions("", series.frames),
-        (series.frames[0].columns, series.frames[0].rows),
-    )
-    apart = np.ptp(stand.along) / max(1, len(stand.along) - 1)
+    first = series.frames[0]
+    stand = stack_positions("", series.frames)
+    images = len(stand.along)
+    slice_distance_mm = np.ptp(stand.along) / max(1, images - 1) or 1.0
+    row_mm, column_mm = stand.spacing_mm
     vox_to_lps = np.eye(4)
-    vox_to_lps[:3, :3] = stand.axes.T * [stand.spacing_mm[1], stand.spacing_mm[0], apart or 1.0]
-    return (columns, rows, len(stand.along)), LPS_TO_RAS @ vox_to_lps
+    vox_to_lps[:3, :3] = stand.axes.T * [column_mm, row_mm, slice_distance_mm]
+    return (first.columns, first.rows, images), LPS_TO_RAS @ vox_to_lps
 
 
-def _counted(header: Callable[[], Header]) -> tuple[int, int]:
-    """(voxels of a volume, voxels of its grid along the scanner axes); (0, 0) for a header that the reader
-    will refuse."""
+class GridVoxels(NamedTuple):
+    """The voxels of a volume.
+
+    stored    as they are stored
+    straight  of its grid along the scanner axes
+    """
+
+    stored: int
+    straight: int
+
+    @property
+    def straight_bytes(self) -> int:
+        """Memory for a grid along the scanner axes that is larger than the volume."""
+        return STRAIGHT_TO_BYTES * max(0, self.straight - TWICE * self.stored)
+
+
+def _grid_voxels(header: Callable[[], Header]) -> GridVoxels:
+    """The voxels that a header states; none for one that the reader will refuse."""
     try:
         sizes, vox_to_ras = header()
-        return math.prod(sizes[:3]), straight_voxels(vox_to_ras, sizes[:3])
+        return GridVoxels(math.prod(sizes[:3]), straight_voxels(vox_to_ras, sizes[:3]))
     except Exception:  # for invalid numbers the libraries may raise any exception
-        return 0, 0
-
-
-def _straight_bytes(own: int, straight: int) -> int:
-    return STRAIGHT_TO_BYTES * max(0, straight - TWICE * own)
+        return GridVoxels(0, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.source import GUNZIP, ZIP_MAGIC, begins_like_dicom, packs_dicom
-from fovnet.volume.unpacking import GZIP, regular, unpacked_opening
+from fovnet.volume.unpacking import GZIP, regular_path, unpack_opening
 
 PACKED = "a DICOM file packed with gzip", GUNZIP
 PHILIPS = "one of a Philips PAR/REC pair", "Convert the pair to NIfTI with dcm2niix."
@@ -27,31 +27,13 @@ BRUKER_HEADER = b"##TITLE=Parameter List, ParaVision"
 ANNEX = "a git-annex pointer, not the data", "Fetch it with: datalad get FILE"
 # a pointer begins with the path of its key; where links became text files, with the way to .git
 ANNEX_POINTER = re.compile(rb"(\.{1,2}/|/)*(\.git/)?annex/objects/")
+# fmt: off
 SUFFIXES = (
-    ".gz",
-    ".par",
-    ".rec",
-    ".xml",
-    ".head",
-    ".brik",
-    ".mnc",
-    ".tar",
-    ".tgz",
-    ".bz2",
-    ".tbz",
-    ".tbz2",
-    ".tb2",
-    ".xz",
-    ".txz",
-    ".lzma",
-    ".lz",
-    ".zst",
-    ".tzst",
-    ".7z",
-    ".rar",
-    ".npy",
+    ".gz", ".par", ".rec", ".xml", ".head", ".brik", ".mnc", ".tar", ".tgz", ".bz2", ".tbz",
+    ".tbz2", ".tb2", ".xz", ".txz", ".lzma", ".lz", ".zst", ".tzst", ".7z", ".rar", ".npy",
     BRUKER_EXPORT,
 )
+# fmt: on
 NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip")
 
 
@@ -64,13 +46,13 @@ def unread_image(path: Path) -> tuple[str, str] | None:
     if path.suffix and not has_number and not path.name.lower().endswith(SUFFIXES):
         return None
     try:
-        with regular(path).open("rb") as file:
+        with regular_path(path).open("rb") as file:
             opening = file.read(1024)
     except (OSError, VolumeError):
         return None
     if packs_dicom(opening):
         return PACKED
-    kind_and_remedy = other_format(path, unpacked_opening(opening) or opening)
+    kind_and_remedy = other_format(path, unpack_opening(opening) or opening)
     return kind_and_remedy if kind_and_remedy[0] not in NO_IMAGES else None
 
 
@@ -123,34 +105,22 @@ def _is_beside_bruker(path: Path) -> bool:
 
 
 SAVE = "Save it as NIfTI with 3D Slicer or ITK-SNAP."
+PICTURE = "Name the volume it was made from: a picture has no millimetres."
+ARRAY = "Save it as NIfTI together with its affine (nibabel.Nifti1Image)."
+MINC_2 = "an HDF5 file (MINC 2, or MATLAB 7.3)"
+# fmt: off
 MAGICS = (
     (b"# === DATA DESCRIPTION FILE", *PHILIPS),
-    (
-        b"<PRIDE_V5",
-        "one of a Philips XML/REC pair",
-        "Export the series as DICOM, NIfTI or PAR/REC.",
-    ),
+    (b"<PRIDE_V5", "one of a Philips XML/REC pair", "Export the series as DICOM, NIfTI or PAR/REC."),
     (b"NRRD", "a damaged NRRD file", SAVE),
     (b"ObjectType", "a damaged MetaImage file", SAVE),
     (b"NDims", "a damaged MetaImage file", SAVE),
-    (b"\x89HDF", "an HDF5 file (MINC 2, or MATLAB 7.3)", "Convert it to NIfTI (mnc2nii for MINC)."),
+    (b"\x89HDF", MINC_2, "Convert it to NIfTI (mnc2nii for MINC)."),
     (b"CDF", "a NetCDF file (MINC 1)", "Convert it to NIfTI with mnc2nii."),
-    (
-        b"\x89PNG",
-        "a PNG picture",
-        "Name the volume it was made from: a picture has no millimetres.",
-    ),
-    (
-        b"\xff\xd8\xff",
-        "a JPEG picture",
-        "Name the volume it was made from: a picture has no millimetres.",
-    ),
+    (b"\x89PNG", "a PNG picture", PICTURE),
+    (b"\xff\xd8\xff", "a JPEG picture", PICTURE),
     (b"%PDF", "a PDF document", "Name the image itself."),
-    (
-        b"\x93NUMPY",
-        "a NumPy array",
-        "Save it as NIfTI together with its affine (nibabel.Nifti1Image).",
-    ),
+    (b"\x93NUMPY", "a NumPy array", ARRAY),
     (GZIP, "a file packed twice with gzip", "Unpack it once with gunzip."),
     (b"BZh", "a bzip2 archive", "Unpack it with bunzip2."),
     (b"\xfd7zXZ", "an xz archive", "Unpack it with unxz."),
@@ -160,3 +130,4 @@ MAGICS = (
     (b"MATLAB 5.0", "a MATLAB file", "Save it as NIfTI (niftiwrite)."),
     (b"version https://git-lfs", "a Git LFS pointer, not the data", "Fetch it with: git lfs pull"),
 )
+# fmt: on

@@ -20,61 +20,94 @@ import numpy as np
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.source import is_archive, looks_like_dicom
 from fovnet.volume.formats import analyze, gipl, metaimage, mgh, nifti, nrrd
+from fovnet.volume.sources.kind import FileKind, file_kind
 from fovnet.volume.sources.other_formats import ANNEX, is_annexed, other_format
-from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip, opened
+from fovnet.volume.unpacking import DAMAGED, has_preamble, is_gzip
 from fovnet.volume.volume import Volume
 
 Result = TypeVar("Result")
 
-OPENING_BYTES = 1024  # enough for the magic of every format below; NIfTI-2's header is 540 bytes
 SUFFIXES = (".nii.gz", ".hdr.gz", ".img.gz", ".mgh.gz", ".gipl.gz", ".nii", ".hdr", ".img")
 
 
 @dataclass(frozen=True)
 class Reader:
-    """One format: name and suffixes for messages; functions that tell whether it claims a file (path, first
-    bytes, uncompressed), read a volume, and list its files."""
+    """One format.
+
+    name      for messages
+    suffixes  for messages
+    claims    whether a file is in this format
+    read      the volume in a file
+    files_of  the files that a volume has
+    """
 
     name: str
     suffixes: str
-    claims: Callable[[Path, bytes], bool]
+    claims: Callable[[FileKind], bool]
     read: Callable[[Path], Volume]
     files_of: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
 
 
-DICOM = Reader("DICOM", "files, folders and zip archives", dicom.claims, dicom.read, dicom.files_of)
+def _by_opening(claims: Callable[[Path, bytes], bool]) -> Callable[[FileKind], bool]:
+    """The test of a format that asks for the name and the first bytes, unpacked."""
+    return lambda kind: claims(kind.path, kind.opening)
+
+
+DICOM = Reader(
+    "DICOM", "files, folders and zip archives", FileKind.means_dicom, dicom.read, dicom.files_of
+)
 READERS = (
     Reader(
-        "NIfTI", ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2", nifti.claims, nifti.read, nifti.files_of
+        "NIfTI",
+        ".nii, .nii.gz, .hdr/.img, NIfTI-1 or -2",
+        _by_opening(nifti.claims),
+        nifti.read,
+        nifti.files_of,
     ),
-    Reader("NRRD", ".nrrd, .nhdr", nrrd.claims, nrrd.read, nrrd.files_of),
-    Reader("MetaImage", ".mha, .mhd", metaimage.claims, metaimage.read, metaimage.files_of),
-    Reader("MGH", ".mgh, .mgz", mgh.claims, mgh.read),
-    Reader("GIPL", ".gipl, .gipl.gz", gipl.claims, gipl.read),
-    Reader("Analyze", ".hdr/.img with SPM's .mat", analyze.claims, analyze.read, analyze.files_of),
+    Reader("NRRD", ".nrrd, .nhdr", _by_opening(nrrd.claims), nrrd.read, nrrd.files_of),
+    Reader(
+        "MetaImage",
+        ".mha, .mhd",
+        _by_opening(metaimage.claims),
+        metaimage.read,
+        metaimage.files_of,
+    ),
+    Reader("MGH", ".mgh, .mgz", _by_opening(mgh.claims), mgh.read),
+    Reader("GIPL", ".gipl, .gipl.gz", _by_opening(gipl.claims), gipl.read),
+    Reader(
+        "Analyze",
+        ".hdr/.img with SPM's .mat",
+        _by_opening(analyze.claims),
+        analyze.read,
+        analyze.files_of,
+    ),
     DICOM,
 )
 
 
-def reader_of(path: Path) -> Reader:
-    """The reader that claims a file.  Raises VolumeError "volume-format", with what the file seems to be, if
-    none does."""
-    opening = _opening(path)
-    for reader in (DICOM,) if has_preamble(opening) else READERS:
-        # a test may read more than the first bytes
-        if guarded(reader, path, partial(reader.claims, path, opening)):
+def reader_of(kind: FileKind) -> Reader:
+    """The reader that claims a file.
+
+    Raises VolumeError "volume-format", with what the file seems to be, if none does, and as
+    `_refuse_unreadable`.
+    """
+    _refuse_unreadable(kind)
+    for reader in (DICOM,) if has_preamble(kind.opening) else READERS:
+        # a test may read more than the first bytes: the header beside an .img
+        if guard(reader, kind.path, partial(reader.claims, kind)):
             return reader
-    kind, remedy = other_format(path, opening)
-    known = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
-    raise VolumeError("volume-format", f"{path}: this is {kind}; fovnet reads {known}. {remedy}")
+    seeming, remedy = other_format(kind.path, kind.opening)
+    formats = "; ".join(f"{reader.name} ({reader.suffixes})" for reader in READERS)
+    raise VolumeError(
+        "volume-format", f"{kind.path}: this is {seeming}; fovnet reads {formats}. {remedy}"
+    )
 
 
-def is_known(path: Path) -> bool:
+def has_reader(kind: FileKind) -> bool:
     """Whether some reader claims a file; False for a file that cannot be opened."""
     try:
-        return bool(reader_of(path))
+        return bool(reader_of(kind))
     except VolumeError:
         return False
 
@@ -94,7 +127,7 @@ def volume_name(path: Path) -> str:
     return name[: len(name) - len(suffix)] or name
 
 
-def guarded(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
+def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
     """The result of `work`; any exception inside the reader becomes a VolumeError."""
     try:
         # results from a damaged header are refused later
@@ -128,36 +161,32 @@ def short_of_memory(path: Path, what: str) -> VolumeError:
     )
 
 
-def _opening(path: Path) -> bytes:
-    """The first bytes of a file, uncompressed if it is gzip; empty for a folder.  Raises VolumeError if it is
-    empty or cannot be read."""
-    try:
-        path = split_address(path)[0]
-        if path.is_dir():
-            return b""
-        with opened(path) as file:
-            opening = file.read(OPENING_BYTES)
-    except DAMAGED as fault:
+def _refuse_unreadable(kind: FileKind) -> None:
+    """Raises VolumeError for a file that is empty, or whose first bytes could not be read."""
+    path = kind.place
+    fault = kind.fault
+    if isinstance(fault, DAMAGED):
         raise VolumeError(
             "volume-corrupt",
             f"{path}: begins like gzip but cannot be unpacked ({fault}). Copy it again.",
         ) from fault
-    except EOFError as fault:
+    if isinstance(fault, EOFError):
         raise VolumeError(
             "volume-truncated",
             f"{path}: the gzip ends before anything can be unpacked. Copy it again.",
         ) from fault
-    except OSError as fault:
+    if isinstance(fault, OSError):
         raise _os_fault(path, fault) from fault
-    except ValueError as fault:  # a null byte in the name
+    if isinstance(fault, ValueError):  # a null byte in the name
         raise VolumeError(
             "volume-missing", f"{str(path)!r}: not a possible file name ({fault}). Check the path."
         ) from fault
-    if not opening:
+    if fault is not None:
+        raise fault
+    if not kind.opening and not kind.is_folder:
         raise VolumeError(
             "volume-empty", f"{path}: the file is empty. Copy it again from its origin."
         )
-    return opening
 
 
 def _damage(path: Path, fault: Exception) -> VolumeError:
@@ -178,7 +207,7 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
         place, hash_sign, digits = str(path).rpartition("#")
-        if hash_sign and os.path.lexists(place) and not _may_hold_series(Path(place)):
+        if hash_sign and os.path.lexists(place) and not _may_hold_series(file_kind(Path(place))):
             return VolumeError(
                 "volume-series",
                 f"{path}: {place} is no folder, archive or DICOM file, so it holds no series to name. "
@@ -224,5 +253,5 @@ def _os_fault(path: Path, fault: OSError) -> VolumeError:
     )
 
 
-def _may_hold_series(place: Path) -> bool:
-    return place.is_dir() or is_archive(place) or looks_like_dicom(place)
+def _may_hold_series(kind: FileKind) -> bool:
+    return kind.is_folder or kind.is_archive or kind.looks_like_dicom()

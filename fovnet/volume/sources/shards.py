@@ -22,19 +22,19 @@ from pathlib import Path
 from fovnet._version import __version__
 from fovnet.errors import ConfigError
 from fovnet.records import digest, read_json, write_json, write_text
-from fovnet.volume.sources.discovery import Found, name_volumes
+from fovnet.volume.sources.discovery import Discovery, SeriesExtent, name_volumes
 from fovnet.volume.sources.shard_settings import ShardSettings
 from fovnet.words import first_few, several
 
 FOLDER = "shards"
 SURVEY = "survey.json"
-WHOLE = 2**23
+VOLUME_BYTES = 2**23
 """Bytes that a volume counts beside its own: on one core 0.2 s for its networks, picture and page, and
 0.025 s for each MB to be read.  By number alone, shards of large volumes would take thrice as long."""
 
 
 @dataclass(frozen=True)
-class Listed:
+class ShardVolume:
     """A volume of an archive, as the survey saw it.
 
     bytes  of its files on disk; of a series in an archive the whole archive's
@@ -49,13 +49,19 @@ class Listed:
     @property
     def price(self) -> int:
         """What answering it costs, in bytes."""
-        return WHOLE + self.bytes
+        return VOLUME_BYTES + self.bytes
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What a survey left: the numbers of its shards, their order as (shard, how many of its volumes follow),
-    which is that of all volumes by path, and the settings that it was told."""
+class ShardSurvey:
+    """What a survey left.
+
+    shards    their numbers
+    order     of all volumes by path: (shard, how many of its volumes follow)
+    volumes   how many there are
+    bytes     of all volumes
+    settings  that it was told
+    """
 
     shards: tuple[int, ...]
     order: tuple[tuple[int, int], ...]
@@ -74,7 +80,7 @@ def shard_rows(folder: Path, number: int) -> Path:
     return folder / FOLDER / f"rows-{number:04d}.jsonl"
 
 
-def read_list(folder: Path, number: int) -> list[Listed]:
+def read_list(folder: Path, number: int) -> list[ShardVolume]:
     """The volumes of a shard, by path.  Raises ConfigError "shard-unknown" if there is no such list, or if it
     is damaged, and as `read_survey`."""
     path = shard_list(folder, number)
@@ -82,7 +88,7 @@ def read_list(folder: Path, number: int) -> list[Listed]:
         head, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         if head["shard"] != number:
             raise ValueError("the list of another shard")
-        return [Listed(**line) for line in lines]
+        return [ShardVolume(**line) for line in lines]
     except FileNotFoundError as fault:
         numbers = [str(shard) for shard in read_survey(folder).shards]
         raise ConfigError(
@@ -98,14 +104,16 @@ def read_list(folder: Path, number: int) -> list[Listed]:
         ) from fault
 
 
-def read_survey(folder: Path) -> Survey:
+def read_survey(folder: Path) -> ShardSurvey:
     """What the survey left in a folder of answers.  Raises ConfigError "shard-unsurveyed" if nothing."""
     path = folder / FOLDER / SURVEY
     try:
         facts = read_json(path)
         order = tuple((int(number), int(count)) for number, count in facts["order"])
         settings = ShardSettings.of(facts["settings"])
-        return Survey(tuple(facts["shards"]), order, facts["volumes"], facts["bytes"], settings)
+        return ShardSurvey(
+            tuple(facts["shards"]), order, facts["volumes"], facts["bytes"], settings
+        )
     except FileNotFoundError as fault:
         raise ConfigError(
             "shard-unsurveyed",
@@ -120,99 +128,119 @@ def read_survey(folder: Path) -> Survey:
         ) from fault
 
 
-def listed(found: Found, known: Mapping[str, str]) -> list[Listed]:
+def list_volumes(discovery: Discovery, id_by_path: Mapping[str, str]) -> list[ShardVolume]:
     """The volumes found, in the order of their paths.
 
-    known  volume_ids by path, which these keep
+    id_by_path  volume_ids that paths keep
     """
-    sources = sorted(found.sources, key=lambda source: source.path)
-    names = name_volumes([source.path for source in sources], known)
-    made = []
-    for volume_id, source in zip(names, sources, strict=True):
-        size, files = found.held.get(source.path, (source.stamp[0][0] if source.stamp else 0, ""))
-        made.append(Listed(volume_id, str(source.path), size, digest([source.stamp, files])[:16]))
-    return made
+    sources = sorted(discovery.sources, key=lambda source: source.path)
+    volume_ids = name_volumes([source.path for source in sources], id_by_path)
+    volumes = []
+    for volume_id, source in zip(volume_ids, sources, strict=True):
+        extent = discovery.extent_by_path.get(source.path)
+        if extent is None:
+            extent = SeriesExtent(source.stamp[0][0] if source.stamp else 0, "")
+        state = digest([source.stamp, extent.digest])[:16]
+        volumes.append(ShardVolume(volume_id, str(source.path), extent.bytes, state))
+    return volumes
 
 
-def cut(volumes: Sequence[Listed], each: int) -> list[int]:
-    """Of every volume, in order, its shard: as many neighbours in each as come to the same price, `each` of
-    them on average.
+def cut(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
+    """Of every volume, in order, its shard: as many neighbours in each as come to the same price,
+    `volumes_a_shard` of them on average.
 
     The price of a shard is off the mean by at most that of one volume.  No shard is empty: beside a volume
     dearer than a whole shard there are fewer.
     """
     if not volumes:
         return []
-    budget = sum(one.price for one in volumes) / -(-len(volumes) // each)
-    before, places = 0, []
-    for one in volumes:
-        places.append(int((before + one.price / 2) // budget))
-        before += one.price
-    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
-    return [numbers[place] for place in places]
+    budget = sum(volume.price for volume in volumes) / -(-len(volumes) // volumes_a_shard)
+    price_so_far = 0
+    bins = []  # of equal price; some may be empty
+    for volume in volumes:
+        bins.append(int((price_so_far + volume.price / 2) // budget))
+        price_so_far += volume.price
+    shard_by_bin = {number: shard for shard, number in enumerate(dict.fromkeys(bins))}
+    return [shard_by_bin[number] for number in bins]
 
 
-def known_shards(folder: Path) -> dict[int, list[Listed]]:
+def read_lists(folder: Path) -> dict[int, list[ShardVolume]]:
     """The shards of earlier surveys in a folder of answers, by number.  Raises ConfigError as `read_list`."""
-    lists = sorted((folder / FOLDER).glob("shard-*.jsonl"))
-    numbers = [int(path.stem.removeprefix("shard-")) for path in lists]
+    paths = sorted((folder / FOLDER).glob("shard-*.jsonl"))
+    numbers = [int(path.stem.removeprefix("shard-")) for path in paths]
     return {number: read_list(folder, number) for number in numbers}
 
 
-def assigned(
-    volumes: Sequence[Listed], earlier: Mapping[str, int], each: int, first: int
-) -> Iterator[tuple[int, Listed]]:
-    """(shard, volume) of all volumes, in order: the earlier shard of a path, else a new one, from number
-    `first` on, as `cut`."""
-    fresh = [one for one in volumes if one.path not in earlier]
-    places = dict(zip((one.path for one in fresh), cut(fresh, each), strict=True))
-    for one in volumes:
-        yield earlier.get(one.path, first + places.get(one.path, 0)), one
+def assign_shards(
+    volumes: Sequence[ShardVolume],
+    shard_by_path: Mapping[str, int],
+    volumes_a_shard: int,
+    first_number: int,
+) -> Iterator[tuple[int, ShardVolume]]:
+    """(shard, volume) of all volumes, in order: the earlier shard of a path, else a new one, from
+    `first_number` on, as `cut`."""
+    new_volumes = [volume for volume in volumes if volume.path not in shard_by_path]
+    cuts = cut(new_volumes, volumes_a_shard)
+    cut_by_path = dict(zip((volume.path for volume in new_volumes), cuts, strict=True))
+    for volume in volumes:
+        new_number = first_number + cut_by_path.get(volume.path, 0)
+        yield shard_by_path.get(volume.path, new_number), volume
 
 
 def write_survey(
-    folder: Path, found: Found, each: int, settings: ShardSettings
-) -> tuple[Survey, int, int]:
+    folder: Path, discovery: Discovery, volumes_a_shard: int, settings: ShardSettings
+) -> tuple[ShardSurvey, int, int]:
     """(survey, how many volumes are new to it, how many are gone since the one before), with the lists of all
     shards; lists that stay the same are not rewritten, and those whose volumes are gone are removed with
     their rows.
 
-    each      volumes in a new shard, on average
-    settings  of the whole, for the steps after
+    volumes_a_shard  in a new one, on average
+    settings         of the whole, for the steps after
     Raises ConfigError as `read_list`, "shard-archive-gone" where a path holds nothing any more, and
     "shard-path-missing" where one was never there.
     """
-    before = known_shards(folder)
-    home = {one.path: number for number, lines in before.items() for one in lines}
-    _refuse_gone(found, home)
-    known = {one.path: one.volume_id for lines in before.values() for one in lines}
-    placed = list(assigned(listed(found, known), home, each, max(before, default=-1) + 1))
-    shards: dict[int, list[Listed]] = {}
-    for number, one in placed:
-        shards.setdefault(number, []).append(one)
-    for number, lines in shards.items():
-        _write_list(folder, number, lines)
-    for number in before.keys() - shards.keys():
+    earlier_lists = read_lists(folder)
+    shard_by_path = {
+        volume.path: number for number, volumes in earlier_lists.items() for volume in volumes
+    }
+    _refuse_gone(discovery, shard_by_path)
+    id_by_path = {
+        volume.path: volume.volume_id for volumes in earlier_lists.values() for volume in volumes
+    }
+    volumes = list_volumes(discovery, id_by_path)
+    next_number = max(earlier_lists, default=-1) + 1
+    lists: dict[int, list[ShardVolume]] = {}
+    numbers = []
+    for number, volume in assign_shards(volumes, shard_by_path, volumes_a_shard, next_number):
+        numbers.append(number)
+        lists.setdefault(number, []).append(volume)
+    for number, volumes_of_shard in lists.items():
+        _write_list(folder, number, volumes_of_shard)
+    for number in earlier_lists.keys() - lists.keys():
         shard_list(folder, number).unlink(missing_ok=True)
         shard_rows(folder, number).unlink(missing_ok=True)
-    followed = groupby(number for number, _ in placed)
-    runs = tuple((number, len(list(together))) for number, together in followed)
-    total_bytes = sum(one.bytes for _, one in placed)
-    survey = Survey(tuple(sorted(shards)), runs, len(placed), total_bytes, settings)
-    write_json(folder / FOLDER / SURVEY, {"each": each, **asdict(survey)})
-    fresh = sum(one.path not in home for _, one in placed)
-    return survey, fresh, len(home) + fresh - len(placed)
+    survey = ShardSurvey(
+        shards=tuple(sorted(lists)),
+        order=tuple((number, len(list(run))) for number, run in groupby(numbers)),
+        volumes=len(volumes),
+        bytes=sum(volume.bytes for volume in volumes),
+        settings=settings,
+    )
+    write_json(folder / FOLDER / SURVEY, {"each": volumes_a_shard, **asdict(survey)})
+    new_volumes = sum(volume.path not in shard_by_path for volume in volumes)
+    return survey, new_volumes, len(shard_by_path) + new_volumes - len(volumes)
 
 
-def _refuse_gone(found: Found, known: Collection[str]) -> None:
+def _refuse_gone(discovery: Discovery, earlier_paths: Collection[str]) -> None:
     """Raise ConfigError "shard-archive-gone" if a path that was given is missing or empty, to be refused as a
     volume, and held some in an earlier survey: its disk may not be mounted, and all shards would go.  Raise
     "shard-path-missing" if it is no earlier volume either: a whole archive would be one refused volume."""
-    for source in found.sources:
-        series_or_file = source.path in found.held or os.path.isfile(source.path)  # noqa: PTH113  (see discovery)
-        if series_or_file or str(source.path) in known:
+    for source in discovery.sources:
+        is_series = source.path in discovery.extent_by_path
+        # is_file raises in a closed folder
+        if is_series or os.path.isfile(source.path) or str(source.path) in earlier_paths:  # noqa: PTH113
             continue
-        below = sum(path.startswith(f"{source.path}{os.sep}") for path in known)
+        below = sum(path.startswith(f"{source.path}{os.sep}") for path in earlier_paths)
         if below:
             raise ConfigError(
                 "shard-archive-gone",
@@ -228,7 +256,7 @@ def _refuse_gone(found: Found, known: Collection[str]) -> None:
             )
 
 
-def _write_list(folder: Path, number: int, volumes: Iterable[Listed]) -> Path:
+def _write_list(folder: Path, number: int, volumes: Iterable[ShardVolume]) -> Path:
     lines = [{"fovnet": {"version": __version__}, "shard": number}, *map(asdict, volumes)]
     text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in lines)
     return write_text(shard_list(folder, number), text, keep_same=True)

@@ -1,7 +1,7 @@
 """A volume on disk, as it travels from being found to its slices and its answer; what it is, is found out
 once.
 
-    find (discovery)   its format, from its first bytes
+    find (discovery)   its format, from its first bytes (kind)
     bytes_to_read      its grid, from its header
     now, read          its files and, of DICOM, its series; checked, and the checksum taken
     recorded (kept)    places, checksum, and what lies beside it, for the next run
@@ -24,22 +24,23 @@ from fovnet.volume.dicom import reading as dicom
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.choosing import SeriesChoice, choose_series
 from fovnet.volume.filled import without_fill
-from fovnet.volume.sources.readers import DICOM, READERS, Reader, guarded, reader_of
-from fovnet.volume.unpacking import regular
+from fovnet.volume.sources.kind import FileKind, Places, file_kind, place_of
+from fovnet.volume.sources.readers import DICOM, READERS, Reader, guard, reader_of
+from fovnet.volume.unpacking import regular_path
 from fovnet.volume.volume import Volume
 
-Places = list[list[int]]
-NAMED = {reader.name: reader for reader in READERS}
+READER_BY_NAME = {reader.name: reader for reader in READERS}
 
 
 @dataclass(frozen=True)
 class Source:
     """A volume on disk.  Made by `source_of`, for all volumes under some paths by `discovery.find`.
 
-    path    of a file, of a folder or an archive with one volume, or the address of a series in one
-    format  the name of the reader that claims it; empty if none does
-    stamp   size, times and inode of the file, folder or archive when its format was found; empty if
-            unreadable
+    path       of a file, of a folder or an archive with one volume, or the address of a series in one
+    format     the name of the reader that claims it; empty if none does
+    stamp      size, times and inode of the file, folder or archive when its format was found; empty if
+               unreadable
+    is_packed  whether the file is gzip or a zip archive
 
     All else is found when it is first asked for, and then kept, as it was at that moment: `now` forgets it.
     """
@@ -47,29 +48,36 @@ class Source:
     path: Path
     format: str
     stamp: Places
+    is_packed: bool = False
+
+    @classmethod
+    def of(cls, kind: FileKind) -> Source:
+        """The source that stands at a path; one that no reader claims is refused, with the reason, when it is
+        read."""
+        try:
+            format_name = reader_of(kind).name
+        except Exception:  # reading it raises it again, whatever it is, and is refused for it
+            format_name = ""
+        return cls(kind.path, format_name, kind.stamp, kind.is_packed)
 
     def now(self) -> Source:
         """The source as it is at this moment.  Its format is found again only if none was, or if it has
         changed."""
-        return (
-            replace(self)
-            if self.format and self.stamp == _stamp(self.path)
-            else source_of(self.path)
-        )
+        if self.format and self.stamp == places_of([split_address(self.path)[0]]):
+            return replace(self)
+        return source_of(self.path)
 
     @property
     def reader(self) -> Reader:
         """Raises VolumeError as `reader_of` if no reader claims it."""
-        return NAMED[self.format] if self.format else reader_of(self.path)
+        return READER_BY_NAME[self.format] if self.format else reader_of(file_kind(self.path))
 
     @cached_property
     def series(self) -> SeriesChoice | None:
         """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or several."""
-        return (
-            guarded(DICOM, self.path, lambda: choose_series(self.path))
-            if self.format == DICOM.name
-            else None
-        )
+        if self.format != DICOM.name:
+            return None
+        return guard(DICOM, self.path, lambda: choose_series(self.path))
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
@@ -77,12 +85,12 @@ class Source:
         reader = self.reader
         if self.series:
             return self.series.files
-        return guarded(reader, self.path, lambda: reader.files_of(self.path))
+        return guard(reader, self.path, lambda: reader.files_of(self.path))
 
     @cached_property
     def places(self) -> Places | None:
         """`places_of` its files, or of itself if they are not known."""
-        return places_of(self._parts)
+        return places_of(self._files_or_itself)
 
     @cached_property
     def checksum(self) -> str:
@@ -91,12 +99,13 @@ class Source:
 
         Raises VolumeError as `read`.
         """
-        sums = guarded(
-            self.reader, self.path, lambda: [checksum(regular(file)) for file in self.files]
+        parts = guard(
+            self.reader, self.path, lambda: [checksum(regular_path(file)) for file in self.files]
         )
         digits = split_address(self.path)[1]
-        sums += [digits] if digits else []
-        return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+        if digits:
+            parts.append(digits)
+        return parts[0] if len(parts) == 1 else hashlib.sha256("".join(parts).encode()).hexdigest()
 
     @property
     def content(self) -> str | None:
@@ -105,12 +114,12 @@ class Source:
             return self.checksum
         except VolumeError:
             try:
-                return checksum(regular(self.path))
+                return checksum(regular_path(self.path))
             except (OSError, VolumeError):  # VolumeError: a pipe, whose opening may block for ever
                 return None
 
     @cached_property
-    def beside(self) -> list[str] | None:
+    def neighbour_notes(self) -> list[str] | None:
         """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and if
         unreadable."""
         try:
@@ -120,10 +129,10 @@ class Source:
 
     def is_as_it_was(self) -> bool:
         """Whether its files still have the `places` that they had."""
-        return self.places == places_of(self._parts)
+        return self.places == places_of(self._files_or_itself)
 
     @cached_property
-    def _parts(self) -> tuple[Path, ...]:
+    def _files_or_itself(self) -> tuple[Path, ...]:
         try:
             return self.files
         except VolumeError:
@@ -135,16 +144,8 @@ class Source:
 
 
 def source_of(path: Path) -> Source:
-    """The source at a path, whatever is there: one that no reader claims is refused, with the reason, when it
-    is read."""
-    path = Path(path)
-    stamp = _stamp(
-        path
-    )  # before its first bytes: a file replaced meanwhile is seen to have changed
-    try:
-        return Source(path, reader_of(path).name, stamp)
-    except Exception:  # reading it raises it again, whatever it is, and is refused for it
-        return Source(path, "", stamp)
+    """The source at a path, whatever is there, as `Source.of`."""
+    return Source.of(file_kind(Path(path)))
 
 
 def read(source: Source | Path) -> Volume:
@@ -155,9 +156,10 @@ def read(source: Source | Path) -> Volume:
     wanted, and what to try.
     """
     source = source if isinstance(source, Source) else source_of(source)
-    reader, series = source.reader, source.series
     path = source.path
-    volume = guarded(reader, path, lambda: dicom.volume_of(series) if series else reader.read(path))
+    reader = source.reader
+    series = source.series
+    volume = guard(reader, path, lambda: dicom.volume_of(series) if series else reader.read(path))
     volume = without_fill(volume)
     if volume.images is None:  # DICOM states the modality, and phase images have values below -900
         refuse_ct(volume)
@@ -166,16 +168,8 @@ def read(source: Source | Path) -> Volume:
 
 
 def places_of(files: Iterable[Path]) -> Places | None:
-    """Size, mtime, ctime and inode of each file, which change when it is changed or replaced; None if
-    unreadable."""
+    """`place_of` each file; None if one cannot be asked."""
     try:
-        found = [file.stat() for file in files]
-        return [
-            [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino] for facts in found
-        ]
+        return [place_of(file.stat()) for file in files]
     except (OSError, ValueError):  # ValueError: a null byte in the name
         return None
-
-
-def _stamp(path: Path) -> Places:
-    return places_of([split_address(path)[0]]) or []

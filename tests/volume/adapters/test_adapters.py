@@ -23,7 +23,7 @@ from fovnet.errors import CollectionError
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
-from fovnet.volume.adapters.gathered import Gathered, write_tables
+from fovnet.volume.adapters.gathering import Gathering, write_tables
 from fovnet.volume.adapters.masked import (
     ALIKE,
     UNNUMBERED,
@@ -35,7 +35,7 @@ from fovnet.volume.adapters.organs import extent, regions_of
 from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.slices.stack import slice_volume
-from fovnet.volume.sources.grids import Grid
+from fovnet.volume.sources.grids import VolumeGrid
 from fovnet.volume.volume import Volume
 
 SPACING_MM = np.array([8.0, 8.0, 10.0])
@@ -625,7 +625,7 @@ def test_the_labels_count_slices_as_the_slicer_does(tmp_path):
 
 
 def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
-    gathered = Gathered()
+    gathered = Gathering()
     for name, path in (("p-1", "a.zip"), ("P-1", "b.zip"), ("a/b", "c.zip")):
         gathered.add(VolumeRow(name, "p", Path(path)))
     assert [row.volume_id for row in gathered.volumes] == ["p-1"]
@@ -636,7 +636,7 @@ def test_a_name_that_is_taken_or_cannot_be_one_is_set_aside_with_whose_it_is():
 
 
 def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
-    gathered = Gathered()
+    gathered = Gathering()
     gathered.add(
         VolumeRow("a", "s", tmp_path / "in" / "a.nii"), [RegionRow("a", DEFAULT.chain[0], 0, 4)]
     )
@@ -646,12 +646,14 @@ def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
     assert asides(tmp_path / "in") == {"elsewhere.nii": "left out"}
     before = (tmp_path / "in" / "volumes.tsv").read_bytes()
     with pytest.raises(CollectionError) as refusal:
-        write_tables(tmp_path / "in", Gathered([VolumeRow("b", "s", tmp_path / "b.nii")]))
+        write_tables(tmp_path / "in", Gathering([VolumeRow("b", "s", tmp_path / "b.nii")]))
     assert (
         refusal.value.code == "collection-exists"
         and (tmp_path / "in" / "volumes.tsv").read_bytes() == before
     )
-    write_tables(tmp_path / "in", Gathered([VolumeRow("b", "s", tmp_path / "b.nii")]), replace=True)
+    write_tables(
+        tmp_path / "in", Gathering([VolumeRow("b", "s", tmp_path / "b.nii")]), replace=True
+    )
     assert [row.volume_id for row in read_collection(tmp_path / "in").volumes] == [
         "b"
     ] and read_collection(tmp_path / "in").regions == {}
@@ -659,7 +661,7 @@ def test_tables_corrected_by_hand_are_not_written_over(tmp_path):
 
 def test_a_tree_without_volumes_says_so(tmp_path):
     with pytest.raises(CollectionError) as refusal:
-        write_tables(tmp_path, Gathered())
+        write_tables(tmp_path, Gathering())
     assert refusal.value.code == "collect-nothing"
 
 
@@ -685,7 +687,7 @@ def test_a_mask_turned_by_45_degrees_is_counted_as_its_image_is(
     affine[:3, :3] = (turn * flips)[:, list(axes)]
     voxels = np.random.default_rng(0).integers(0, 2, (5, 6, 7)).astype(np.uint8)
     nibabel.save(nibabel.Nifti1Image(voxels, affine), tmp_path / "liver.nii.gz")
-    grid = Grid((5, 6, 7), affine)
+    grid = VolumeGrid((5, 6, 7), affine)
     marked, _ = mask_in_ras(tmp_path / "liver.nii.gz", grid)
     assert (
         np.array_equal(marked, closest_canonical(Volume(voxels, affine, "image")).voxels)

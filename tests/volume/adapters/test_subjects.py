@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import integers
 
-from fovnet.volume.adapters.subjects import Portrayed, Subjects, subjects_of
+from fovnet.volume.adapters.subjects import PersonOfVolume, Subjects, subjects_of
 from fovnet.volume.dicom.demographics import Demographics, age_years
 from fovnet.volume.dicom.header import ObjectFacts
 from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
@@ -33,7 +33,7 @@ def people(*headers: Header, patient_id: str = "ANONYMIZED") -> Subjects:
         )
         study = short_hash(header.get("study", f"1.2.{number}"))
         volumes.append(
-            Portrayed(
+            PersonOfVolume(
                 short_hash(facts.patient_id), study, f"series {number}", Demographics.of(facts)
             )
         )

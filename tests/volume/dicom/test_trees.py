@@ -20,7 +20,7 @@ from fovnet.errors import VolumeError
 from fovnet.records import read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.dicom import gather_dicom
-from fovnet.volume.adapters.gathered import write_tables
+from fovnet.volume.adapters.gathering import write_tables
 from fovnet.volume.collection.pack import slice_collections
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import survey

@@ -17,9 +17,9 @@ from fovnet.volume.slices.noisy_air import (
     NEAR,
     NOTE,
     STEP_MM,
-    blackened,
+    blacken_noise,
+    has_noisy_air,
     noise,
-    surrounds,
 )
 from fovnet.volume.slices.stack import Slicing, cut, slice_format
 from fovnet.volume.volume import Volume
@@ -104,16 +104,16 @@ def volume(within: NDArray[np.bool_], inside: Floats, outside: Floats, slices: i
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_bright_noise_around_something_surrounds_it(kind: str) -> None:
     within, bright = body(38), KINDS[kind](np.random.default_rng(3), (WIDE, DEEP, 6))
-    assert surrounds(volume(within, tissue(), bright), 0, 900)
+    assert has_noisy_air(volume(within, tissue(), bright), 0, 900)
     nothing = np.zeros((WIDE, DEEP), dtype=bool)
     # noise alone surrounds nothing
-    assert not surrounds(volume(nothing, tissue(), bright), 0, 900)
+    assert not has_noisy_air(volume(nothing, tissue(), bright), 0, 900)
     # of a magnitude image
-    assert not surrounds(volume(within, tissue(), bright * 0.6 * DIM / bright.mean()), 0, 900)
-    assert not surrounds(volume(within, tissue(), np.zeros((1, 1, 1))), 0, 900)
+    assert not has_noisy_air(volume(within, tissue(), bright * 0.6 * DIM / bright.mean()), 0, 900)
+    assert not has_noisy_air(volume(within, tissue(), np.zeros((1, 1, 1))), 0, 900)
     # a body fills the picture
-    assert not surrounds(volume(~nothing, tissue(), bright), 0, 900)
-    assert not surrounds(volume(nothing, tissue(), np.zeros((1, 1, 1))), 0, 900)
+    assert not has_noisy_air(volume(~nothing, tissue(), bright), 0, 900)
+    assert not has_noisy_air(volume(nothing, tissue(), np.zeros((1, 1, 1))), 0, 900)
 
 
 def test_grain_of_a_body_whose_background_is_masked_is_not_noise_around_it() -> None:
@@ -122,7 +122,7 @@ def test_grain_of_a_body_whose_background_is_masked_is_not_noise_around_it() -> 
     grainy = np.where(x < 0, tissue(), rng.normal(0.4, 0.16, (WIDE, DEEP)))
     made = volume(body(48), grainy, np.zeros((1, 1, 1)))
     assert noise(made.voxels[:, :, 0] / 900, SPACING_MM).mean() > 0.1
-    assert not surrounds(made, 0, 900)
+    assert not has_noisy_air(made, 0, 900)
 
 
 @pytest.mark.parametrize("shape", [(3, 40, 4), (1, 1, 9), (40, 5, 1), (16, 16, 1), (17, 130, 2)])
@@ -131,8 +131,8 @@ def test_volumes_of_any_shape_are_looked_at(shape: tuple[int, int, int]) -> None
     made = Volume(
         rng.uniform(0, 900, shape).astype(np.float32), np.diag([0.4, 0.4, 5.0, 1.0]), "a.nii"
     )
-    assert surrounds(made, 0, 900) is False
-    assert blackened(made, 0, 900).voxels.shape == shape
+    assert has_noisy_air(made, 0, 900) is False
+    assert blacken_noise(made, 0, 900).voxels.shape == shape
 
 
 @settings(max_examples=20, deadline=None)
@@ -140,7 +140,7 @@ def test_volumes_of_any_shape_are_looked_at(shape: tuple[int, int, int]) -> None
 def test_a_map_is_the_same_map_in_another_unit(scale: float, offset: float, seed: int) -> None:
     made = volume(body(38), tissue(), np.random.default_rng(seed).uniform(0, 1, (WIDE, DEEP, 6)))
     other = replace(made, voxels=(made.voxels * scale + offset).astype(np.float32))
-    one, two = blackened(made, 0, 900), blackened(other, offset, 900 * scale + offset)
+    one, two = blacken_noise(made, 0, 900), blacken_noise(other, offset, 900 * scale + offset)
     black, again = one.voxels == 0, two.voxels == np.float32(offset)
     assert (black != again).mean() < 0.001  # rounding at a threshold
     assert black.mean() > 0.5

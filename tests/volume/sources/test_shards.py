@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.errors import ConfigError
-from fovnet.volume.sources.discovery import Found, find
+from fovnet.volume.sources.discovery import Discovery, find
 from fovnet.volume.sources.shards import (
-    Listed,
-    Survey,
+    ShardSurvey,
+    ShardVolume,
     cut,
     read_list,
     read_survey,
@@ -25,8 +25,8 @@ from fovnet.volume.sources.shards import (
 SIZES = st.lists(st.integers(0, 2**34), min_size=1, max_size=60)
 
 
-def volumes(sizes: list[int]) -> list[Listed]:
-    return [Listed(f"v{at}", f"a/v{at}.nii", size, "0") for at, size in enumerate(sizes)]
+def volumes(sizes: list[int]) -> list[ShardVolume]:
+    return [ShardVolume(f"v{at}", f"a/v{at}.nii", size, "0") for at, size in enumerate(sizes)]
 
 
 @given(sizes=SIZES, each=st.integers(1, 70))
@@ -56,7 +56,7 @@ def archive(folder: Path, names: list[str], byte: bytes = b"x") -> Path:
     return folder
 
 
-def surveyed(folder: Path, out: Path, each: int = 2) -> tuple[Survey, int, int]:
+def surveyed(folder: Path, out: Path, each: int = 2) -> tuple[ShardSurvey, int, int]:
     return write_survey(out, find([folder]), each, {})
 
 
@@ -198,4 +198,4 @@ def test_what_is_no_list_is_refused_and_left_alone(content: bytes, tmp_path: Pat
 
 
 def test_nothing_found_is_no_shard() -> None:
-    assert cut([], 5) == [] and Found([], [], [], {}).volumes == []
+    assert cut([], 5) == [] and Discovery([], [], [], {}).volumes == []

@@ -20,7 +20,7 @@ from fovnet.volume.dicom.address import address
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.memory import bytes_to_read
-from fovnet.volume.sources.source import read, source_of
+from fovnet.volume.sources.source import Source, read, source_of
 
 OPENED: list[str] = []
 sys.addaudithook(
@@ -41,6 +41,11 @@ def answered(path: Path) -> dict[str, object]:
     """What prediction does with one path, but for the networks."""
     (source,) = find([path]).sources
     OPENED.clear()
+    return answered_source(source)
+
+
+def answered_source(source: Source) -> dict[str, object]:
+    """What prediction does with a source, but for the networks."""
     bytes_to_read(source)
     source = source.now()
     assert source.places
@@ -48,14 +53,30 @@ def answered(path: Path) -> dict[str, object]:
     return file_record(source)
 
 
-def test_a_file_that_was_found_is_opened_for_its_header_its_voxels_and_its_checksum_alone(
-    tmp_path: Path, made: ModuleType
+@pytest.mark.parametrize("name", ["a.nii", "a.nii.gz"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_nifti_file_is_opened_at_most_four_times(
+    tmp_path: Path, made: ModuleType, name: str, is_named: bool
 ) -> None:
-    """The header twice: for the memory that it takes, before other volumes are read beside it, and to read
-    it."""
-    path = made.nifti(tmp_path / "a.nii.gz", made.body())
-    file = answered(path)
+    """To learn what it is, for the memory that it takes, before other volumes are read beside it, to read it,
+    and for its checksum."""
+    path = made.nifti(tmp_path / name, made.body())
+    OPENED.clear()
+    (source,) = find([path if is_named else tmp_path]).sources
+    assert opened(path) == 1 and source.format == "NIfTI"
+    file = answered_source(source)
     assert opened(path) == 4 and file["sha256"] == checksum(path)
+
+
+@pytest.mark.parametrize("name", ["nrrd", "metaimage", "mgh"])
+def test_so_is_a_file_of_another_format(tmp_path: Path, made: ModuleType, name: str) -> None:
+    """Once more of those whose header says in which files their voxels are."""
+    path = made.write(name, tmp_path / "body", made.body(), made.FORMATS[name][1][0])
+    OPENED.clear()
+    (source,) = find([path]).sources
+    assert opened(path) == 1
+    answered_source(source)
+    assert opened(path) <= 5
 
 
 def test_images_of_a_series_that_was_found_are_opened_for_pixels_and_checksum_alone(
@@ -81,7 +102,7 @@ def test_the_headers_of_a_series_do_not_travel(tmp_path: Path, write: SimpleName
     folder = write.save(tmp_path / "series", write.images(write.noise()))
     source = source_of(folder)
     stack = slice_volume(source)
-    assert source.beside == [] and source.series is not None
+    assert source.neighbour_notes == [] and source.series is not None
     there = pickle.loads(pickle.dumps(source))
     assert (
         "series" not in vars(there)
@@ -135,7 +156,7 @@ def test_the_checksum_of_several_files_and_of_an_address_is_that_of_their_checks
     (series,) = find([folder]).series
     named = source_of(address(folder, series["series"]))
     assert named.checksum == joined([*map(checksum, sorted(folder.iterdir())), series["series"]])
-    assert named.beside == source_of(folder).beside == []
+    assert named.neighbour_notes == source_of(folder).neighbour_notes == []
 
 
 def joined(sums: object) -> str:
@@ -147,7 +168,9 @@ def test_what_is_no_volume_has_its_own_content_and_is_known_again(tmp_path: Path
     path.write_bytes(b"a text\n" * 100)
     source = source_of(path)
     kept = file_record(source)
-    assert source.format == "" and source.beside is None and kept["sha256"] == checksum(path)
+    assert (
+        source.format == "" and source.neighbour_notes is None and kept["sha256"] == checksum(path)
+    )
     os.utime(path, (1, 1))
     assert is_unchanged(source.now(), kept)
     path.write_bytes(b"another text\n" * 100)

@@ -1,0 +1,170 @@
+"""What an adapter found in a tree, and how it becomes volumes.tsv, regions.tsv and aside.tsv."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fovnet.errors import CollectionError, VolumeError
+from fovnet.records import tsv_text, write_together, write_tsv
+from fovnet.volume.collection.tables import (
+    REGION_COLUMNS,
+    VOLUME_COLUMNS,
+    RegionRow,
+    VolumeRow,
+    names_a_file,
+)
+
+BROKEN = "broken"
+LEFT_OUT = "left out"
+NOT_LABELLED = "not labelled"
+NOTE = "note"
+# in this order, where any volume has them
+ATTRIBUTES = ("site", "manufacturer", "field_strength", "sequence", "plane")
+
+
+@dataclass(frozen=True)
+class AsideRow:
+    """A row of aside.tsv: a path that is not in the tables as it might have been, and why.
+
+    kind  "broken": a volume, table or sidecar that cannot be read; "left out": not an MR volume of
+          this kind, or only in part used; "not labelled": listed in volumes.tsv without rows in
+          regions.tsv, because some slices cannot be labelled with certainty; "note": of
+          `Gathering.notes`
+    """
+
+    path: Path
+    kind: str
+    reason: str
+    code: str = ""
+
+
+@dataclass
+class Gathering:
+    """The rows of a collection being assembled; regions in slices of the volume in its closest RAS order,
+    counted from the feet.
+
+    path_by_id  path of each volume by its case-folded volume_id
+    notes       rows of aside.tsv, of the kind "note", on volumes that are in the tables
+    """
+
+    volumes: list[VolumeRow] = field(default_factory=list)
+    regions: list[RegionRow] = field(default_factory=list)
+    aside: list[AsideRow] = field(default_factory=list)
+    path_by_id: dict[str, Path] = field(default_factory=dict)
+    notes: list[AsideRow] = field(default_factory=list)
+
+    @property
+    def broken(self) -> int:
+        """The number of entries of the kind "broken"."""
+        return sum(row.kind == BROKEN for row in self.aside)
+
+    def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
+        """Adds a volume, without its empty attributes, and its labels; sets it aside if its volume_id is not
+        a valid file name or is already in use."""
+        name = f"its name {volume.volume_id!r}"
+        key = volume.volume_id.casefold()
+        if not names_a_file(volume.volume_id):
+            self.leave(volume.path, f"{name} cannot be a file name; rename it")
+            return
+        if key in self.path_by_id:
+            reason = f"is that of {self.path_by_id[key]}: a duplicate, or it needs another name"
+            self.leave(volume.path, f"{name} {reason}")
+            return
+        self.path_by_id[key] = volume.path
+        attributes = {name: value for name, value in volume.attributes.items() if value}
+        self.volumes.append(replace(volume, attributes=attributes))
+        self.regions += labels
+
+    def refuse(self, path: Path, fault: VolumeError) -> None:
+        """Sets aside a path that cannot be read as a volume."""
+        self.aside.append(AsideRow(path, BROKEN, fault.sentence, fault.code))
+
+    def leave(self, path: Path, reason: str, kind: str = LEFT_OUT) -> None:
+        """Sets a path aside with a reason."""
+        self.aside.append(AsideRow(path, kind, reason))
+
+
+def write_tables(
+    out: Path, gathering: Gathering, tree: Path | None = None, *, replace: bool = False
+) -> Path:
+    """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and
+    aside.tsv if anything was found.
+
+    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists"
+    if tables already exist there, which may have been corrected by hand, unless `replace`; "collect-nothing"
+    if no volume was found in `tree`.
+    """
+    volumes_path = out / "volumes.tsv"
+    regions_path = out / "regions.tsv"
+    earlier_names = [path.name for path in (volumes_path, regions_path) if path.exists()]
+    if earlier_names and not replace:
+        raise CollectionError(
+            "collection-exists",
+            f"{out}: {' and '.join(earlier_names)} of an earlier run, perhaps corrected by hand, would be "
+            "overwritten. Give another folder, or --replace.",
+        )
+    aside_path = out / "aside.tsv"
+    aside_rows = [
+        {
+            "path": path_in_table(row.path, out),
+            "kind": row.kind,
+            "code": row.code,
+            "reason": row.reason,
+        }
+        for row in (*gathering.notes, *gathering.aside)
+    ]
+    if aside_rows or gathering.volumes:
+        write_tsv(aside_path, ("path", "kind", "code", "reason"), aside_rows)
+    if not gathering.volumes:
+        reason = "nothing in it has the layout that this command expects (see --help)"
+        if aside_rows:
+            reason = f"{aside_path} gives the reasons for {len(aside_rows)}"
+        raise CollectionError(
+            "collect-nothing",
+            f"{tree or out}: no volume was found; {reason}. Is this the top folder of the tree?",
+        )
+    attributes = {name for row in gathering.volumes for name in row.attributes}
+    columns = [
+        *VOLUME_COLUMNS,
+        *(name for name in ATTRIBUTES if name in attributes),
+        *sorted(attributes - set(ATTRIBUTES)),
+    ]
+    volume_rows = [
+        {
+            **row.attributes,
+            "volume_id": row.volume_id,
+            "subject_id": row.subject_id,
+            "path": path_in_table(row.path, out),
+        }
+        for row in gathering.volumes
+    ]
+    texts = dict[Path, str]()
+    if gathering.regions:
+        region_columns = (*REGION_COLUMNS, "first_slice", "last_slice")
+        texts[regions_path] = tsv_text(region_columns, map(_region_row, gathering.regions))
+    write_together(texts | {volumes_path: tsv_text(columns, volume_rows)})
+    if regions_path not in texts:
+        regions_path.unlink(missing_ok=True)  # of an earlier run that found labels
+    return volumes_path
+
+
+def _region_row(row: RegionRow) -> dict[str, Any]:
+    return {
+        "volume_id": row.volume_id,
+        "region": row.region,
+        "first_slice": int(row.first),
+        "last_slice": int(row.last),
+    }
+
+
+def path_in_table(path: Path, out: Path) -> str:
+    """The path as written to the table: relative if it lies in the table's folder, so that both can be moved
+    together, else absolute."""
+    # resolve would follow links out of the tree
+    path = Path(os.path.abspath(path))  # noqa: PTH100
+    folder = Path(os.path.abspath(out))  # noqa: PTH100
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

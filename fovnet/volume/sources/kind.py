@@ -1,0 +1,113 @@
+"""What stands at a path, from one look: its state on disk, and its first bytes from one opening.
+
+Discovery, the choice of a reader and the source ask this record, so that a file is opened once for all of
+their questions.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from fovnet.volume.dicom.address import split_address
+from fovnet.volume.dicom.source import SUFFIXES as DICOM_SUFFIXES
+from fovnet.volume.dicom.source import ZIP_MAGIC, begins_like_dicom
+from fovnet.volume.unpacking import GZIP, begins_like_gzip, decode_stream, has_preamble, refuse_pipe
+
+OPENING_BYTES = 1024  # enough for the magic of every format; NIfTI-2's header is 540 bytes
+
+Places = list[list[int]]
+"""Size, mtime, ctime and inode of each of some files."""
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """What stands at a path, as one look at it saw it.
+
+    path      of a file or a folder, or the address of a series in one
+    place     the file or folder itself
+    digits    of the address; empty if the path is none
+    mode      type and permissions of the place, as in `os.stat`; 0 if the disk does not tell
+    stamp     size, times and inode of the place; empty if the disk does not tell
+    stored    the first bytes of a file as they are stored; empty if it cannot be read
+    opening   the first bytes of a file, unpacked if they are gzip
+    fault     why the place cannot be read or its first bytes not be unpacked
+    """
+
+    path: Path
+    place: Path
+    digits: str
+    mode: int = 0
+    stamp: Places = field(default_factory=list)
+    stored: bytes = b""
+    opening: bytes = b""
+    fault: Exception | None = None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the place is a folder."""
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the place is a folder that this user may not read."""
+        return self.is_folder and not os.access(self.place, os.R_OK | os.X_OK)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the place is a regular file."""
+        return stat.S_ISREG(self.mode)
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the first bytes are those of a zip archive, not the preamble of a DICOM file."""
+        return self.stored.startswith(ZIP_MAGIC) and not has_preamble(self.stored)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether the first two bytes are those of gzip or zip."""
+        return self.stored[:2] in (GZIP, ZIP_MAGIC)
+
+    def looks_like_dicom(self) -> bool:
+        """Whether a file's suffix or first bytes are those of DICOM."""
+        return self.path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(self.stored)
+
+    def means_dicom(self) -> bool:
+        """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed
+        with gzip."""
+        if self.digits or self.is_folder or self.is_archive:
+            return True
+        return begins_like_dicom(self.opening) and not begins_like_gzip(self.stored)
+
+
+def file_kind(path: Path) -> FileKind:
+    """What stands at a path now.  A pipe is never opened: that could block for ever."""
+    place, digits = split_address(path)
+    try:
+        facts = place.stat()
+    except (OSError, ValueError) as fault:  # ValueError: a null byte in the name
+        return FileKind(path, place, digits, fault=fault)
+    kind = FileKind(path, place, digits, facts.st_mode, [place_of(facts)])
+    if kind.is_folder:
+        return kind
+    stored = b""
+    try:
+        refuse_pipe(place, kind.mode)
+        with place.open("rb") as file:
+            stored = file.read(OPENING_BYTES)
+            if not begins_like_gzip(stored):
+                return replace(kind, stored=stored, opening=stored)
+            file.seek(0)
+            opening = decode_stream(file, "gzip").read(OPENING_BYTES)
+    except (
+        Exception
+    ) as fault:  # a damaged stream may raise any: `reader_of` refuses the file for it
+        return replace(kind, stored=stored, fault=fault)
+    return replace(kind, stored=stored, opening=opening)
+
+
+def place_of(facts: os.stat_result) -> list[int]:
+    """Size, mtime, ctime and inode of a file, which change when it is changed or replaced."""
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino]
