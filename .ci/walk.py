@@ -28,7 +28,8 @@ from types import FrameType
 import yaml
 
 HERE = Path(__file__).parents[1]
-BEGINS, ENDS = ("opened", "settings_of"), "train_network"
+BEGINS = ("open_run", "opened", "settings_of")
+ENDS = "train_network"
 Step = tuple[str, ...]
 """File and function of the caller, file and function of the called."""
 

@@ -36,7 +36,7 @@ def load(
     Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without one, or the
     engine is not installed.
     """
-    from fovnet.decision.model import load_model
+    from fovnet.decision.model import load_model  # scipy, nibabel
 
     return load_model(folder, device, engine)
 
@@ -49,6 +49,6 @@ def open(config: str | PathLike[str]) -> OpenRun:
     """
     from pathlib import Path
 
-    from fovnet.acts.opening import opened
+    from fovnet.acts.opening import open_run  # scipy, nibabel
 
-    return opened(Path(config))
+    return open_run(Path(config))

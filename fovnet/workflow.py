@@ -70,6 +70,11 @@ def calibration_files(settings: Settings) -> list[str]:
     return [f"{settings.results}/calibration.json"] if settings.search.speed == "measure" else []
 
 
+def jobs_journal(settings: Settings) -> Path:
+    """The journal of a search whose slots are separate jobs."""
+    return Results(Path(settings.results)).jobs(digest(settings.deciding))
+
+
 def warm_start_files(settings: Settings) -> list[str]:
     """The ensemble whose networks are trained further, if it exists; the verbs report a missing one."""
     if settings.training.begin is None:

@@ -413,6 +413,16 @@ def test_what_needs_no_torch_costs_no_torch() -> None:
     subprocess.run([sys.executable, "-c", code, *names], check=True, timeout=900)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if room_of(path) == "net"],
+    ids=lambda path: str(path.relative_to(PACKAGE)),
+)
+def test_networks_know_no_settings(path: Path) -> None:
+    """`net` takes plain arguments or its own dataclasses; `acts` makes them of a configuration."""
+    assert not {name for name in imports(path) if name.startswith("fovnet.config")}
+
+
 def test_training_needs_torch_and_numpy_alone() -> None:
     """It must run where neither nibabel nor pydantic is installed: prepared arrays in, a network out."""
     code = (
@@ -433,11 +443,11 @@ import numpy as np
 from pathlib import Path
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.train import place, train_network
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.net.recipe import Recipe
 import torch
 pixels, rows = np.zeros((24, 128, 128), np.uint8), np.arange(24)
-data = place(pixels, np.eye(2, dtype=np.float32)[rows % 2], rows[:16], rows[16:], torch.device("cpu"))
+data = place_on_device(pixels, np.eye(2, dtype=np.float32)[rows % 2], rows[:16], rows[16:], torch.device("cpu"))
 net = Architecture(4, 1, 2, 3, False, classes=2, head="gap")
 ending = train_network(net, learning_rate=0.01, batch=8, seed=1, data=data, recipe=Recipe(1, 16, Ranges(5.0, 0.1, 0.1, 0.1, 0.02)),
                        keep=Path(sys.argv[1]), facts={{}})

@@ -11,10 +11,11 @@ import yaml
 from safetensors.numpy import save
 from typer.testing import CliRunner
 
+from fovnet.acts.search_plan import search_prior
+from fovnet.acts.search_space import search_space
 from fovnet.cli import app
 from fovnet.config.files import load
 from fovnet.errors import ConfigError, FovnetError, SearchError
-from fovnet.net.jobs.search_plan import search_prior, search_space
 from fovnet.own_files import is_our_prior
 from fovnet.search.prior import read_prior
 from fovnet.search.run import run_search

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.acts.adaptation import Adaptation
-from fovnet.acts.prepare import simulated, sliced
+from fovnet.acts.prepare import cut_slices, simulate_people
 from fovnet.acts.run import Bar, Run, silent
+from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.config.files import parse
 from fovnet.config.models import Settings
 from fovnet.config.space import MEMBERS
@@ -38,7 +39,6 @@ from fovnet.errors import CollectionError, ConfigError
 from fovnet.evaluate.gains import COLUMNS, SLICES, Gain, certainty, gains, rows_of
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.softmax_regression import Layer
-from fovnet.net.training.warm_start import warm_start_ensemble
 from fovnet.own_files import refuse_foreign
 from fovnet.records import copy, write_json, write_tsv
 from fovnet.volume.collection.folds import folds_of
@@ -62,59 +62,64 @@ PEOPLE = {
 }
 SPLIT = (0.27, 0.72, 0.01)
 """As in `configs/adapt.yaml`, which says why."""
-TABLE, FACTS = "gains.tsv", "adapted.json"
-USERS, SIMULATED_PEOPLE = "your subjects, left out in turn", "simulated people, not learned from"
+TABLE = "gains.tsv"
+FACTS = "adapted.json"
+USERS = "your subjects, left out in turn"
+SIMULATED_PEOPLE = "simulated people, not learned from"
 CLOSE_MM = 260.0  # sides of the square cuts below which a picture is of a part of the body
 
 
 @dataclass(frozen=True)
-class Adapted:
-    """The outcome.
+class AdaptationOutcome:
+    """What an adaptation came to.
 
-    share  of the new weights; 0 where the networks before were kept, and `why` in a sentence
-    users, simulated  what changed, on the users' volumes and on the simulated people's; where no share
-                      helped, what the least would have changed
-    certainty  which of these gains and losses are certain, in a sentence
-    lacking    a sentence for each collection of which files are missing
+    share            of the new weights; 0 where the networks before were kept
+    reason           why they were kept, in a sentence; empty where they were not
+    subjects         of the user, learned from
+    volumes          of these subjects
+    user_gains       what changed on the users' volumes; where no share helped, what the least would have
+    simulated_gains  what changed on the simulated people's
+    certainty        which of these gains and losses are certain, in a sentence
+    table            of the gains
+    ensemble         its folder
+    missing_files    a sentence for each collection of which files are missing
     """
 
     share: float
-    why: str
+    reason: str
     subjects: int
     volumes: int
-    users: Sequence[Gain]
-    simulated: Sequence[Gain]
+    user_gains: Sequence[Gain]
+    simulated_gains: Sequence[Gain]
     certainty: str
     table: Path
     ensemble: Path
-    lacking: Sequence[str] = ()
+    missing_files: Sequence[str] = ()
 
 
-def adapted(run: Run, *, workers: int = 1, progress: Bar = silent, hold: bool = True) -> Adapted:
+def adapt_ensemble(
+    run: Run, *, workers: int = 1, progress: Bar = silent, hold: bool = True
+) -> AdaptationOutcome:
     """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside it.
 
     hold  whether to hold the results folder meanwhile; False where a workflow holds it
     Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError "adapt-few",
     and as the act that prepares slices.
     """
-    lacking = _refuse_unfit(run)  # before the lock, which is a file
+    sentences = _refuse_unfit(run)  # before the lock, which is a file
     with run.results.held() if hold else nullcontext():
-        return replace(_adapted(run, workers, progress), lacking=lacking)
+        if run.results.is_to_simulate(run.settings.phantom.subjects):
+            simulate_people(run, workers, progress)
+        cut_slices(run, workers=workers, progress=progress)
+        adaptation = Adaptation(run, progress)
+        refuse_few(len(adaptation.regions_by_user), "could be read")
+        return replace(_Folds(adaptation).conclude(), missing_files=sentences)
 
 
-def _adapted(run: Run, workers: int, progress: Bar) -> Adapted:
-    if run.results.is_to_simulate(run.settings.phantom.subjects):
-        simulated(run, workers, progress)
-    sliced(run, workers=workers, progress=progress)
-    work = Adaptation(run, progress)
-    refuse_few(len(work.shows), "could be read")
-    return _Folds(work).concluded()
-
-
-def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
+def settings_for(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
     """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they were for
     these."""
-    facts = ModelFolder(begun).facts
+    facts = ModelFolder(ensemble).facts
     return parse(
         {
             "results": str(out),
@@ -122,7 +127,7 @@ def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
             "seed": seed,
             "phantom": PEOPLE,
             "prepare": {**facts["prepare"], "split": SPLIT},
-            "training": {"begin": str(begun)},
+            "training": {"begin": str(ensemble)},
             "search": {"space": MEMBERS},
             "ensemble": {"precision": facts.get("precision", "float32")},
             "decision": {"stated_error": 0.03},
@@ -131,187 +136,220 @@ def settings_for(labels: Path, out: Path, begun: Path, seed: int) -> Settings:
     )
 
 
-def refuse_few(subjects: int, what: str, lacking: Sequence[str] = ()) -> None:
-    """Raise CollectionError "adapt-few" for fewer than FEWEST labelled subjects; `lacking` are sentences that
-    may say why."""
-    if subjects < FEWEST:
-        reasons = "".join(f"{sentence}. " for sentence in lacking)
-        raise CollectionError(
-            "adapt-few",
-            f"{reasons}{several(subjects, 'labelled subject')} {what}, at least {FEWEST} are wanted: with "
-            "fewer nobody could tell whether networks trained on them got better or worse at other people. "
-            f"Label volumes of {FEWEST - subjects} more; those there are can tell how right the networks are "
-            "(`fovnet examine ANSWERS --truth TABLES --out examined`).",
-        )
+def refuse_few(subjects: int, condition: str, sentences: Sequence[str] = ()) -> None:
+    """Raise CollectionError "adapt-few" for fewer than FEWEST labelled subjects.
+
+    condition  that these subjects meet, in words
+    sentences  that may say why there are no more
+    """
+    if subjects >= FEWEST:
+        return
+    reasons = "".join(f"{sentence}. " for sentence in sentences)
+    raise CollectionError(
+        "adapt-few",
+        f"{reasons}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST} are wanted: with "
+        "fewer nobody could tell whether networks trained on them got better or worse at other people. "
+        f"Label volumes of {FEWEST - subjects} more; those there are can tell how right the networks are "
+        "(`fovnet examine ANSWERS --truth TABLES --out examined`).",
+    )
 
 
 def _refuse_unfit(run: Run) -> list[str]:
-    """A sentence for each collection of which files are missing.  Raises as `adapted`, before anything is
-    simulated, which takes minutes, or written."""
+    """A sentence for each collection of which files are missing.  Raises as `adapt_ensemble`, before anything
+    is simulated, which takes minutes, or written."""
     refuse_foreign(run.results.ensemble, lambda folder: (folder / "ensemble.json").exists())
-    begun = warm_start_ensemble(run.settings)
-    if begun is None:
+    warm_start = warm_start_ensemble(run.settings)
+    if warm_start is None:
         raise ConfigError(
             "adapt-begin",
             f"{run.config}: training.begin is not set; name the networks to be adapted, such as shipped, and "
             "set search.space: members (configs/adapt.yaml has both)",
         )
-    theirs = ModelFolder(begun[0]).vocabulary.classes
-    if theirs != run.vocabulary.classes:
+    folder, _ = warm_start
+    ensemble_classes = ModelFolder(folder).vocabulary.classes
+    if ensemble_classes != run.vocabulary.classes:
         raise ConfigError(
             "adapt-other-regions",
-            f"{begun[0]}: its networks name {', '.join(theirs)}, and `regions` "
+            f"{folder}: its networks name {', '.join(ensemble_classes)}, and `regions` "
             f"{', '.join(run.vocabulary.classes)}, where the same are wanted; the workflow learns new ones "
             "(configs/README.md)",
         )
     tables = {
-        name: read_collection(Path(folder), run.vocabulary)
-        for name, folder in run.settings.collections.items()
+        name: read_collection(Path(collection), run.vocabulary)
+        for name, collection in run.settings.collections.items()
     }
-    labelled = [
+    labelled_rows = [
         (name, row)
         for name, table in tables.items()
         for row in table.volumes
         if table.regions.get(row.volume_id)
     ]
-    refuse_few(len({(name, row.subject_id) for name, row in labelled}), "in the tables")
-    lacking = missing_files(tables)
-    present = {(name, row.subject_id) for name, row in labelled if not is_missing(row)}
-    refuse_few(len(present), "with a file", lacking)
-    return lacking
+    refuse_few(len({(name, row.subject_id) for name, row in labelled_rows}), "in the tables")
+    sentences = missing_files(tables)
+    readable = {(name, row.subject_id) for name, row in labelled_rows if not is_missing(row)}
+    refuse_few(len(readable), "with a file", sentences)
+    return sentences
 
 
 @dataclass(frozen=True, eq=False)
-class _Tried:
-    """Networks with a share of what was learned of all users, and their rule; what they say of the simulated
-    people."""
+class _Candidate:
+    """Networks with a share of what was learned of all users.
+
+    folder  of the ensemble
+    scored  what they say of the simulated people
+    judge   with the rule settled for them
+    facts   of this settling
+    """
 
     folder: Path
     scored: ScoredSlices
     judge: Judge
-    found: Mapping[str, Any]
+    facts: Mapping[str, Any]
 
 
 class _Folds:
     """The folds of an adaptation, fitted and scored."""
 
-    def __init__(self, work: Adaptation) -> None:
-        self.work, self.seed = work, work.run.settings.seed
-        self.folds = folds_of(work.shows, self.seed, FOLDS)
-        self.subjects = sorted(work.shows)
-        self.outputs = [self._of_fold(number) for number in range(len(self.folds))]
+    def __init__(self, adaptation: Adaptation) -> None:
+        self.adaptation = adaptation
+        self.seed = adaptation.run.settings.seed
+        self.folds = folds_of(adaptation.regions_by_user, self.seed, FOLDS)
+        self.subjects = sorted(adaptation.regions_by_user)
+        self.outputs = [self._score_fold(number) for number in range(len(self.folds))]
         self.losses = self._losses()
 
-    def _of_fold(self, number: int) -> list[ScoredSlices]:
+    def _score_fold(self, number: int) -> list[ScoredSlices]:
         """What the networks fitted without a fold say of its subjects, by share; the first are those
         before."""
-        left_out, name = self.folds[number], f"fold {number + 1} of {len(self.folds)}"
-        users, found = self.work.shows.keys() - left_out, [self.work.before]
-        fitted = self.work.fitted(users)
+        adaptation = self.adaptation
+        fold = self.folds[number]
+        title = f"fold {number + 1} of {len(self.folds)}"
+        users = adaptation.regions_by_user.keys() - fold
+        layers = adaptation.fit_last_layers(users)
+        scored_by_share = [adaptation.user_scores_before]
         for share in SHARES[1:]:
-            with TemporaryDirectory() as place:
-                model = self.work.blended(fitted, share, Path(place), users)
-                found.append(self.work.scored(model, left_out, f"{name}, share {share:g}"))
-        return found
+            with TemporaryDirectory() as folder:
+                model = adaptation.blend_ensemble(layers, share, Path(folder), users)
+                scored = adaptation.score_subjects(model, fold, f"{title}, share {share:g}")
+                scored_by_share.append(scored)
+        return scored_by_share
 
     def _losses(self) -> NDArray[np.float64]:
         """(m, j) the loss of every share on every subject, each left out of the fit."""
-        judge, found = (
-            self.work.judge(self.work.begun_model.rule),
-            np.zeros((len(SHARES), len(self.subjects))),
-        )
-        for left_out, outputs in zip(self.folds, self.outputs, strict=True):
-            for place, scored in enumerate(outputs):
-                for subject in left_out:
-                    shown = self.work.shown(scored, {subject})
-                    found[place, self.subjects.index(subject)] = subject_loss(
-                        [judge.probabilities(one.outputs) for one in shown],
-                        [one.truth for one in shown],
+        judge = self.adaptation.judge_before
+        losses = np.zeros((len(SHARES), len(self.subjects)))
+        for fold, outputs in zip(self.folds, self.outputs, strict=True):
+            for share_index, scored in enumerate(outputs):
+                for subject in fold:
+                    volumes = self.adaptation.labelled_volumes(scored, {subject})
+                    losses[share_index, self.subjects.index(subject)] = subject_loss(
+                        [judge.probabilities(volume.outputs) for volume in volumes],
+                        [volume.truth for volume in volumes],
                     )
-        return found
+        return losses
 
-    def share_of_fold(self, number: int, most: int) -> int:
-        """The place of the share for a fold, chosen on the subjects of the others."""
-        without = np.array([subject in self.folds[number] for subject in self.subjects])
-        return min(best_share(self.losses, without), most)
+    def _scored_of_fold(self, number: int, largest_share: int) -> ScoredSlices:
+        """What networks say of a fold that did not see it; their share, at most the one of this index, is
+        chosen on the subjects of the other folds."""
+        in_fold = np.array([subject in self.folds[number] for subject in self.subjects])
+        share_index = min(best_share(self.losses, in_fold), largest_share)
+        return self.outputs[number][share_index]
 
-    def shown(self, most: int, without: Sequence[int] = ()) -> list[LabelledVolume]:
+    def user_volumes(
+        self, largest_share: int, folds_left_out: Sequence[int] = ()
+    ) -> list[LabelledVolume]:
         """The users' volumes with the outputs of the networks that did not see them, those of some folds left
         out."""
-        return [
-            one
-            for number, left_out in enumerate(self.folds)
-            if number not in without
-            for one in self.work.shown(
-                self.outputs[number][self.share_of_fold(number, most)], left_out
-            )
-        ]
+        volumes: list[LabelledVolume] = []
+        for number, fold in enumerate(self.folds):
+            if number not in folds_left_out:
+                scored = self._scored_of_fold(number, largest_share)
+                volumes += self.adaptation.labelled_volumes(scored, fold)
+        return volumes
 
-    def concluded(self) -> Adapted:
+    def conclude(self) -> AdaptationOutcome:
         """The outcome, the ensemble in its place: the networks before where the new ones are worse."""
-        most, whys = best_share(self.losses), []
-        changed: dict[str, Sequence[Gain]] = {USERS: (), SIMULATED_PEOPLE: ()}
-        for place in range(most, 0, -1):
-            tried = self._tried(place)
-            changed = self._changed(tried, place)
-            worse = [
-                *_lost(changed[SIMULATED_PEOPLE], SIMULATED_PEOPLE),
-                *_lost(changed[USERS][:1], USERS),
+        best_index = best_share(self.losses)
+        reasons = []
+        gains_by_people: dict[str, Sequence[Gain]] = {USERS: (), SIMULATED_PEOPLE: ()}
+        for share_index in range(best_index, 0, -1):
+            candidate = self._make_candidate(share_index)
+            gains_by_people = self._gains_of(candidate, share_index)
+            sentences = [
+                *_losses_in_words(gains_by_people[SIMULATED_PEOPLE], SIMULATED_PEOPLE),
+                *_losses_in_words(gains_by_people[USERS][:1], USERS),
             ]
-            if not worse:
-                return self._written(tried, SHARES[place], "", changed)
-            whys.append(f"with {SHARES[place]:.0%} of the new weights {'; '.join(worse)}")
-        if not most:
-            changed[USERS] = self._of_least_share()
-            before, least = self.losses.mean(axis=1)[:2]
-            whys.append(
-                f"{USERS}, were answered no better with any share of the new weights (log loss {before:.3f} "
-                f"before, {least:.3f} with {SHARES[1]:.0%})"
+            if not sentences:
+                return self._write(candidate, SHARES[share_index], "", gains_by_people)
+            reasons.append(
+                f"with {SHARES[share_index]:.0%} of the new weights {'; '.join(sentences)}"
             )
-        return self._written(None, 0.0, ". ".join(whys), changed)
+        if not best_index:
+            gains_by_people[USERS] = self._gains_of_least_share()
+            loss_before, least_loss = self.losses.mean(axis=1)[:2]
+            reasons.append(
+                f"{USERS}, were answered no better with any share of the new weights (log loss "
+                f"{loss_before:.3f} before, {least_loss:.3f} with {SHARES[1]:.0%})"
+            )
+        return self._write(None, 0.0, ". ".join(reasons), gains_by_people)
 
-    def _of_least_share(self) -> list[Gain]:
+    def _gains_of_least_share(self) -> list[Gain]:
         """What the least share would change on the users' volumes, by the rule as it was."""
-        old, after = self.work.judge(self.work.begun_model.rule), []
-        for left_out, outputs in zip(self.folds, self.outputs, strict=True):
-            after += self.work.tallied(outputs[1], old, left_out)
-        before = self.work.tallied(self.work.before, old, self.work.shows)
-        return self._gains(before, sorted(after, key=lambda one: one.case.volume_id))
+        adaptation = self.adaptation
+        judge = adaptation.judge_before
+        after: list[Tally] = []
+        for fold, outputs in zip(self.folds, self.outputs, strict=True):
+            after += adaptation.tally_answers(outputs[1], judge, fold)
+        before = adaptation.tally_answers(
+            adaptation.user_scores_before, judge, adaptation.regions_by_user
+        )
+        return self._gains(before, sorted(after, key=_volume_id))
 
-    def _changed(self, tried: _Tried, place: int) -> dict[str, Sequence[Gain]]:
-        """What the share at this place changes, on the users' volumes and on the simulated people's."""
-        work = self.work
-        old = work.judge(work.begun_model.rule)
-        before = work.tallied(work.before, old, work.shows)
-        simulated_before = work.tallied(work.before_of_check, old, work.check)
-        simulated_after = work.tallied(tried.scored, tried.judge, work.check)
+    def _gains_of(self, candidate: _Candidate, share_index: int) -> dict[str, Sequence[Gain]]:
+        """What a candidate changes, on the users' volumes and on the simulated people's."""
+        adaptation = self.adaptation
+        judge_before = adaptation.judge_before
+        users = adaptation.regions_by_user
+        check = adaptation.check_subjects
+        before = adaptation.tally_answers(adaptation.user_scores_before, judge_before, users)
+        check_before = adaptation.tally_answers(adaptation.check_scores_before, judge_before, check)
+        check_after = adaptation.tally_answers(candidate.scored, candidate.judge, check)
         return {
-            USERS: self._gains(before, self._answered(tried, place)),
-            SIMULATED_PEOPLE: self._gains(simulated_before, simulated_after),
+            USERS: self._gains(before, self._tally_users(candidate, share_index)),
+            SIMULATED_PEOPLE: self._gains(check_before, check_after),
         }
 
     @cached_property
-    def _of_all(self) -> list[Layer]:
+    def _layers_of_all(self) -> list[Layer]:
         """The last layers fitted on all users."""
-        return self.work.fitted(self.work.shows.keys())
+        return self.adaptation.fit_last_layers(self.adaptation.regions_by_user.keys())
 
-    def _tried(self, place: int) -> _Tried:
-        """The ensemble of all users with the share at this place."""
-        work, folder = self.work, self.work.run.results.folder / "candidate"
-        model = work.blended(self._of_all, SHARES[place], folder, work.shows.keys())
-        scored = work.scored(model, work.check, f"all subjects, share {SHARES[place]:g}")
-        for name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
-            if (work.begun[0] / name).exists():
-                copy(work.begun[0] / name, folder / name)
-        shown = [*work.shown(scored, work.check), *self.shown(place)]
-        judge, abstention, statements = settle_anew(
-            work.judge(work.begun_model.rule), shown, **self._promises
+    def _make_candidate(self, share_index: int) -> _Candidate:
+        """The ensemble of all users with the share of this index."""
+        adaptation = self.adaptation
+        share = SHARES[share_index]
+        folder = adaptation.run.results.folder / "candidate"
+        model = adaptation.blend_ensemble(
+            self._layers_of_all, share, folder, adaptation.regions_by_user.keys()
         )
-        return _Tried(folder, scored, judge, {"abstention": abstention, "statements": statements})
+        check = adaptation.check_subjects
+        scored = adaptation.score_subjects(model, check, f"all subjects, share {share:g}")
+        for name in (novelty.FILE, orientation.FILE):  # neither depends on last layers
+            path = adaptation.model_folder.path / name
+            if path.exists():
+                copy(path, folder / name)
+        volumes = [
+            *adaptation.labelled_volumes(scored, check),
+            *self.user_volumes(share_index),
+        ]
+        judge_before = adaptation.judge_before
+        judge, abstention, statements = settle_anew(judge_before, volumes, **self._promises)
+        facts = {"abstention": abstention, "statements": statements}
+        return _Candidate(folder, scored, judge, facts)
 
     @property
     def _promises(self) -> dict[str, Any]:
-        decision = self.work.run.settings.decision
+        decision = self.adaptation.run.settings.decision
         return {
             "stated_error": decision.stated_error,
             "statement_error": decision.statement_error,
@@ -319,53 +357,69 @@ class _Folds:
             "seed": self.seed,
         }
 
-    def _answered(self, tried: _Tried, most: int) -> list[Tally]:
+    def _tally_users(self, candidate: _Candidate, largest_share: int) -> list[Tally]:
         """The users' volumes, each answered by networks and a rule that did not see its fold."""
-        work, found = self.work, []
-        simulated_ones = work.shown(tried.scored, work.check)
-        for together in np.array_split(np.arange(len(self.folds)), BARS):
-            without = together.tolist()
+        adaptation = self.adaptation
+        tallies: list[Tally] = []
+        simulated_volumes = adaptation.labelled_volumes(candidate.scored, adaptation.check_subjects)
+        for group in np.array_split(np.arange(len(self.folds)), BARS):
+            numbers = group.tolist()
             judge, *_ = settle_anew(
-                work.judge(work.begun_model.rule),
-                [*simulated_ones, *self.shown(most, without)],
+                adaptation.judge_before,
+                [*simulated_volumes, *self.user_volumes(largest_share, numbers)],
                 **self._promises,
             )
-            for number in without:
-                scored = self.outputs[number][self.share_of_fold(number, most)]
-                found += work.tallied(scored, judge, self.folds[number])
-        return sorted(found, key=lambda one: one.case.volume_id)
+            for number in numbers:
+                scored = self._scored_of_fold(number, largest_share)
+                tallies += adaptation.tally_answers(scored, judge, self.folds[number])
+        return sorted(tallies, key=_volume_id)
 
     def _gains(self, before: Sequence[Tally], after: Sequence[Tally]) -> list[Gain]:
+        run = self.adaptation.run
         return gains(
             before,
             after,
-            self.work.run.vocabulary,
+            run.vocabulary,
             seed=self.seed,
-            kinds=[_kind(one) for one in before],
-            repeats=self.work.run.settings.evaluate.bootstrap,
+            kinds=[_picture_kind(tally) for tally in before],
+            repeats=run.settings.evaluate.bootstrap,
         )
 
-    def _written(
-        self, tried: _Tried | None, share: float, why: str, changed: Mapping[str, Sequence[Gain]]
-    ) -> Adapted:
+    def _write(
+        self,
+        candidate: _Candidate | None,
+        share: float,
+        reason: str,
+        gains_by_people: Mapping[str, Sequence[Gain]],
+    ) -> AdaptationOutcome:
         """The ensemble put in its place, the tables, and the outcome."""
-        results, settings = self.work.run.results, self.work.run.settings
-        if tried is None:
-            _copied(self.work.begun[0], results.folder / "candidate")
+        adaptation = self.adaptation
+        results = adaptation.run.results
+        settings = adaptation.run.settings
+        if candidate is None:
+            _copy_ensemble(adaptation.model_folder.path, results.folder / "candidate")
         else:
-            options = settings.decision.model_dump()
-            save_rule(tried.folder, tried.judge.rule, tried.found, settings=options, seed=self.seed)
-            seal(tried.folder)
-        _put(results.folder / "candidate", results.ensemble)
-        rows = [row for on, found in changed.items() for row in rows_of(on, found)]
+            save_rule(
+                candidate.folder,
+                candidate.judge.rule,
+                candidate.facts,
+                settings=settings.decision.model_dump(),
+                seed=self.seed,
+            )
+            seal(candidate.folder)
+        _move_ensemble(results.folder / "candidate", results.ensemble)
+        rows = [
+            row
+            for people, people_gains in gains_by_people.items()
+            for row in rows_of(people, people_gains)
+        ]
         table = write_tsv(results.folder / TABLE, COLUMNS, rows)
-        slices = self.work.view(test=self.work.shows).rows("test")
-        volumes = int(np.unique(self.work.pack.volume[slices]).size)
+        user_slices = adaptation.view(test=adaptation.regions_by_user).rows("test")
         facts = {
             "share": share,
-            "kept_because": why,
+            "kept_because": reason,
             "subjects": len(self.subjects),
-            "certainty": certainty(changed),
+            "certainty": certainty(gains_by_people),
             "losses": dict(zip(map(str, SHARES), self.losses.mean(axis=1), strict=True)),
             "folds": [len(fold) for fold in self.folds],
             "margin": MARGIN,
@@ -374,26 +428,30 @@ class _Folds:
         write_json(
             results.folder / FACTS, facts, settings=settings.model_dump(mode="json"), seed=self.seed
         )
-        return Adapted(
-            share,
-            why,
-            len(self.subjects),
-            volumes,
-            changed[USERS],
-            changed[SIMULATED_PEOPLE],
-            certainty(changed),
-            table,
-            results.ensemble,
+        return AdaptationOutcome(
+            share=share,
+            reason=reason,
+            subjects=len(self.subjects),
+            volumes=int(np.unique(adaptation.pack.volume[user_slices]).size),
+            user_gains=gains_by_people[USERS],
+            simulated_gains=gains_by_people[SIMULATED_PEOPLE],
+            certainty=certainty(gains_by_people),
+            table=table,
+            ensemble=results.ensemble,
         )
 
 
-def _kind(one: Tally) -> str:
+def _volume_id(tally: Tally) -> str:
+    return tally.case.volume_id
+
+
+def _picture_kind(tally: Tally) -> str:
     """The kind of picture a volume is: its plane, and whether it shows a part of the body closely."""
-    plane = one.case.attributes.get("plane") or "isotropic"
-    return f"{plane}, close" if one.case.side_mm < CLOSE_MM else plane
+    plane = tally.case.attributes.get("plane") or "isotropic"
+    return f"{plane}, close" if tally.case.side_mm < CLOSE_MM else plane
 
 
-def _lost(changed: Sequence[Gain], on: str) -> list[str]:
+def _losses_in_words(people_gains: Sequence[Gain], people: str) -> list[str]:
     """A sentence on all that is lost: more than MARGIN of the slices are wrong that were right before, of all
     or, beyond chance, of a region or of a kind of picture.
 
@@ -402,29 +460,33 @@ def _lost(changed: Sequence[Gain], on: str) -> list[str]:
     point or two is, while of five or six users hardly any gain can be.  `certainty` tells it, and whoever
     asked decides.
     """
-    lost = []
-    for one in (each for each in changed if each.measure == SLICES):
-        found, part = one.difference, one.region or one.kind
-        if found.difference > MARGIN and (not part or (found.low is not None and found.low > 0)):
-            of = f"{one.of_after:,} slices ({part or 'all'})"
-            now, before = 100 * found.second, 100 * found.first
-            lost.append(f"{now:.1f} % of {of} of {on} are wrong, {before:.1f} % before")
-    return lost
+    sentences = []
+    for gain in people_gains:
+        change = gain.difference
+        part = gain.region or gain.kind
+        is_certain = change.low is not None and change.low > 0
+        if gain.measure == SLICES and change.difference > MARGIN and (is_certain or not part):
+            slices = f"{gain.of_after:,} slices ({part or 'all'})"
+            sentences.append(
+                f"{100 * change.second:.1f} % of {slices} of {people} are wrong, "
+                f"{100 * change.first:.1f} % before"
+            )
+    return sentences
 
 
-def _copied(begun: Path, folder: Path) -> None:
+def _copy_ensemble(source: Path, folder: Path) -> None:
     """An ensemble's files as they are."""
     rmtree(folder, ignore_errors=True)
-    for path in sorted(begun.iterdir()):
+    for path in sorted(source.iterdir()):
         if path.is_file():
             copy(path, folder / path.name)
 
 
-def _put(made: Path, place: Path) -> None:
+def _move_ensemble(source: Path, target: Path) -> None:
     """Move a finished ensemble to its place; an earlier one gives way."""
-    before = place.with_name(f"{place.name}.before")
-    rmtree(before, ignore_errors=True)
-    if place.exists():
-        place.rename(before)
-    made.rename(place)
-    rmtree(before, ignore_errors=True)
+    earlier = target.with_name(f"{target.name}.before")
+    rmtree(earlier, ignore_errors=True)
+    if target.exists():
+        target.rename(earlier)
+    source.rename(target)
+    rmtree(earlier, ignore_errors=True)

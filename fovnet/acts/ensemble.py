@@ -4,50 +4,61 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fovnet.acts.finished_search import finished_search
 from fovnet.acts.run import Bar, Run, silent
-from fovnet.net.jobs.run import finished_search
+from fovnet.acts.warm_start import warm_start_blend, warm_start_ensemble
+from fovnet.decision.assembly import assemble, choose, guessing_loss
+from fovnet.decision.ensemble import load
+from fovnet.decision.rule import Rule
+from fovnet.decision.scores import (
+    score,
+    train_orientation,
+    weigh_members,
+    with_turned_and_brightened,
+)
+from fovnet.evaluate.guards import training_marks
+from fovnet.machine.allocation import keep_freed_memory
 from fovnet.net.jobs.training_data import row_frequencies
-from fovnet.net.training.warm_start import warm_start_blend, warm_start_ensemble
+from fovnet.records import write_npz
 
 
 @dataclass(frozen=True)
-class Assembled:
-    """How many members there are, of how many wanted; of how many trials so many went to the end and beat
-    guessing (its loss); how the members are weighted; how many slices they scored."""
+class Assembly:
+    """What the assembly of an ensemble came to.
+
+    members           of the ensemble
+    members_asked     as configured
+    trials            of the search
+    better_trials     that went to the end and beat guessing
+    guessing_loss     the validation loss of guessing, in nats
+    weighting         how the members are weighted
+    slices            that the members scored
+    """
 
     members: int
-    wanted: int
+    members_asked: int
     trials: int
-    better: int
-    guess: float
-    weights: str
+    better_trials: int
+    guessing_loss: float
+    weighting: str
     slices: int
 
 
-def assembled(run: Run, progress: Bar = silent) -> Assembled:
+def assemble_ensemble(run: Run, progress: Bar = silent) -> Assembly:
     """The ensemble of a run, new in its folder."""
-    from fovnet.decision.assembly import assemble, choose, guessing_loss
-    from fovnet.decision.ensemble import load
-    from fovnet.decision.rule import Rule
-    from fovnet.decision.scores import (
-        score,
-        train_orientation,
-        weigh_members,
-        with_turned_and_brightened,
-    )
-    from fovnet.evaluate.guards import training_marks
-    from fovnet.machine.allocation import keep_freed_memory
-    from fovnet.records import write_npz
-
     keep_freed_memory()
-    settings, results, pack, options = run.settings, run.results, run.pack, run.settings.ensemble
+    settings = run.settings
+    results = run.results
+    pack = run.pack
+    options = settings.ensemble
     journal, trials = finished_search(results)
-    often = row_frequencies(settings, pack)
     guess = guessing_loss(
-        pack.truth[pack.rows("train")], pack.truth[pack.rows("validation")], often
+        pack.truth[pack.rows("train")],
+        pack.truth[pack.rows("validation")],
+        row_frequencies(pack, settings.training.sampling),
     )
     members = choose(trials, options.members, guess, journal / "networks", options.alone)
-    _, begun = warm_start_ensemble(settings) or (None, None)
+    _, warm_start_facts = warm_start_ensemble(settings) or (None, None)
     # if this is killed half-way, no probabilities of other members remain
     results.probabilities.unlink(missing_ok=True)
     assemble(
@@ -57,17 +68,17 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
         settings.prepare.slicing,
         settings=options.model_dump(),
         seed=settings.seed,
-        subjects=training_marks(pack, begun, settings.seed),
+        subjects=training_marks(pack, warm_start_facts, settings.seed),
         precision=options.precision,
-        origin=begun,
+        origin=warm_start_facts,
         blend=warm_start_blend(settings, members),
         inputs=pack.inputs,
         journal=journal.name,
     )
     with progress("scoring") as advance:
-        loaded = load(results.ensemble, settings.training.device, rule=Rule())
-        model, scored = score(loaded, pack, seed=settings.seed, progress=advance)
-    scored, found = weigh_members(
+        ensemble = load(results.ensemble, settings.training.device, rule=Rule())
+        model, scored = score(ensemble, pack, seed=settings.seed, progress=advance)
+    scored, weighing = weigh_members(
         results.ensemble,
         model,
         scored,
@@ -81,8 +92,13 @@ def assembled(run: Run, progress: Bar = silent) -> Assembled:
     with progress("orientation") as advance:
         train_orientation(results.ensemble, pack, seed=settings.seed, progress=advance)
     write_npz(results.probabilities, **scored.arrays())
-    ended = [one for one in trials if one.outcome.status == "completed" and one.score is not None]
-    better = sum(one.score < guess for one in ended if one.score is not None)
-    return Assembled(
-        len(members), options.members, len(trials), better, guess, found.way, len(scored.rows)
+    scores = [trial.score for trial in trials if trial.outcome.status == "completed"]
+    return Assembly(
+        members=len(members),
+        members_asked=options.members,
+        trials=len(trials),
+        better_trials=sum(score < guess for score in scores if score is not None),
+        guessing_loss=guess,
+        weighting=weighing.way,
+        slices=len(scored.rows),
     )

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fovnet.acts.run import Run
 from fovnet.evaluate import finished_run
+from fovnet.evaluate.evaluation import Evaluation
+from fovnet.evaluate.writing import write_evaluation
 
-if TYPE_CHECKING:
-    from fovnet.evaluate.evaluation import Evaluation
 
-
-def evaluated(run: Run) -> tuple[Evaluation, Sequence[Path]]:
+def evaluate_run(run: Run) -> tuple[Evaluation, Sequence[Path]]:
     """The evaluation of a run, and the files it is written to.  Raises as `finished_run.evaluation_of`."""
-    from fovnet.evaluate.writing import write_evaluation
-
     evaluation, _ = finished_run.evaluation_of(run.settings, run.results, run.pack)
     return evaluation, write_evaluation(
         run.results.evaluation, evaluation, settings=run.settings.evaluate.model_dump()

@@ -8,17 +8,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fovnet.acts.decide import Decisions, decide
+from fovnet.acts.ensemble import Assembly, assemble_ensemble
+from fovnet.acts.evaluate import evaluate_run
+from fovnet.acts.prepare import cut_slices, simulate_people
 from fovnet.acts.run import Bar, Run, silent
-
-if TYPE_CHECKING:
-    from fovnet.acts.decide import Decided
-    from fovnet.acts.ensemble import Assembled
-    from fovnet.acts.tune import Tuned
-    from fovnet.evaluate.evaluation import Evaluation
-    from fovnet.search.trial import Trial
-    from fovnet.volume.collection.pack import Pack
+from fovnet.acts.search import run_search
+from fovnet.acts.tune import Tuning, tune_rule
+from fovnet.config.files import load, refuse_file
+from fovnet.evaluate.evaluation import Evaluation
+from fovnet.phantom.features import left_out
+from fovnet.search.trial import Trial
+from fovnet.volume.collection.pack import Pack
 
 
 class OpenRun(Run):
@@ -27,58 +29,44 @@ class OpenRun(Run):
 
     def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
         """The slices of all collections; people to be simulated are simulated first."""
-        from fovnet.acts.prepare import simulated, sliced
-
         if self.results.is_to_simulate(self.settings.phantom.subjects):
-            simulated(self, workers, progress)
-        return sliced(self, workers=workers, progress=progress)
+            simulate_people(self, workers, progress)
+        return cut_slices(self, workers=workers, progress=progress)
 
     def search(self, progress: Bar = silent) -> list[Trial]:
         """The trials of the search, by slot."""
-        from fovnet.acts.search import searched
+        return run_search(self, progress)
 
-        return searched(self, progress)
-
-    def ensemble(self, progress: Bar = silent) -> Assembled:
+    def ensemble(self, progress: Bar = silent) -> Assembly:
         """The ensemble of the best trials, which has scored the validation and test slices."""
-        from fovnet.acts.ensemble import assembled
+        return assemble_ensemble(self, progress)
 
-        return assembled(self, progress)
-
-    def tune(self) -> Tuned:
+    def tune(self) -> Tuning:
         """The decision rule, chosen on the validation split."""
-        from fovnet.acts.tune import tuned
+        return tune_rule(self)
 
-        return tuned(self)
-
-    def decide(self) -> Decided:
+    def decide(self) -> Decisions:
         """The answers on the volumes of the test split."""
-        from fovnet.acts.decide import decided
-
-        return decided(self)
+        return decide(self)
 
     def evaluate(self) -> Evaluation:
         """The answers compared with the truth, also written to the results folder."""
-        from fovnet.acts.evaluate import evaluated
-
-        return evaluated(self)[0]
+        evaluation, _ = evaluate_run(self)
+        return evaluation
 
     def report(self) -> Path:
         """The report page."""
-        from fovnet.acts.report import reported
+        from fovnet.acts.report import report_run  # matplotlib, jinja2
 
-        return reported(self)
+        return report_run(self)
 
 
-def opened(config: Path) -> OpenRun:
+def open_run(config: Path) -> OpenRun:
     """The run of a configuration file.
 
     Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file"
     if the results folder, or one above it, is a file.
     """
-    from fovnet.config.files import load, refuse_file
-    from fovnet.phantom.features import left_out
-
     settings = load(config)
     left_out(settings.phantom.without)
     refuse_file(settings, str(config))

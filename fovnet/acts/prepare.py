@@ -9,27 +9,28 @@ from fovnet.acts.run import Bar, Run, silent
 from fovnet.commands import simulating
 from fovnet.errors import ConfigError
 from fovnet.evaluate import finished_run
-from fovnet.volume.collection.pack import Pack
+from fovnet.phantom.collection import simulate_collection
+from fovnet.volume.collection.identity import read_identifiers
+from fovnet.volume.collection.pack import Pack, slice_collections
+from fovnet.volume.slices.stack import Slicing
 
 
-def simulated(run: Run, workers: int, progress: Bar = silent) -> Path:
+def simulate_people(run: Run, workers: int, progress: Bar = silent) -> Path:
     """The tables of the simulated people that the configuration asks for, as `fovnet phantom` makes them."""
-    from fovnet.phantom.collection import simulate_collection
-
-    made = run.settings.phantom
+    phantom = run.settings.phantom
     with progress("simulating") as advance:
         return simulate_collection(
             run.results.phantom,
-            subjects=made.subjects,
-            volumes_per_subject=made.volumes_per_subject,
+            subjects=phantom.subjects,
+            volumes_per_subject=phantom.volumes_per_subject,
             seed=run.settings.seed,
             workers=workers,
-            without=made.without,
+            without=phantom.without,
             progress=advance,
         )
 
 
-def sliced(
+def cut_slices(
     run: Run,
     *,
     workers: int = 1,
@@ -39,15 +40,15 @@ def sliced(
 ) -> Pack:
     """The slices of all collections, subjects split.  Raises ConfigError "phantom-missing" where simulated
     people are still to be made."""
-    from fovnet.volume.collection.identity import read_identifiers
-    from fovnet.volume.collection.pack import slice_collections
-    from fovnet.volume.slices.stack import Slicing
-
-    settings, results = run.settings, run.results
+    settings = run.settings
+    results = run.results
     collections = finished_run.collections_of(settings, results)
     if results.is_to_simulate(settings.phantom.subjects):
-        lacking = f"{results.phantom}: the simulated people of {run.config} do not exist yet"
-        raise ConfigError("phantom-missing", f"{lacking}; make them: {simulating(settings)}")
+        raise ConfigError(
+            "phantom-missing",
+            f"{results.phantom}: the simulated people of {run.config} do not exist yet; "
+            f"make them: {simulating(settings)}",
+        )
     with progress("slicing") as advance:
         pack = slice_collections(
             collections,

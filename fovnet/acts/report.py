@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import platform
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fovnet._version import __version__
+from fovnet.acts.finished_search import explain_search, finished_search
 from fovnet.acts.run import Run
-
-if TYPE_CHECKING:
-    from fovnet.report.content.run_record import RunRecord
+from fovnet.decision.folder import FACTS, RULE, ModelFolder
+from fovnet.evaluate.ablation import current_ablation
+from fovnet.evaluate.finished_run import collections_of, evaluation_of, manifest_of
+from fovnet.evaluate.readers import read_agreement
+from fovnet.records import digest
+from fovnet.report.content.page import gather
+from fovnet.report.content.reference import labelled_slices
+from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
+from fovnet.report.pages.facts import write_facts
+from fovnet.report.pages.pour import write_report
 
 LIBRARIES = ("torch", "monai", "numpy", "scipy", "scikit-learn", "nibabel", "snakemake")
 """Libraries whose versions the report gives."""
 
 
-def reported(run: Run) -> Path:
+def report_run(run: Run) -> Path:
     """The page of a run, with report.json, its tables and the model card beside it.
 
     Raises as `Run.refuse_other_rule`, `Run.refuse_other_search` and `finished_run.evaluation_of`.
     """
-    from fovnet.evaluate.finished_run import evaluation_of
-    from fovnet.report.content.page import gather
-    from fovnet.report.pages.facts import write_facts
-    from fovnet.report.pages.pour import write_report
-
-    settings, pack = run.settings, run.pack
+    settings = run.settings
+    pack = run.pack
     run.refuse_other_rule()
     run.refuse_other_search()
     evaluation, cases = evaluation_of(settings, run.results, pack)
@@ -40,19 +44,14 @@ def reported(run: Run) -> Path:
 
 def _records(run: Run) -> RunRecord:
     """The records of the page besides the evaluation."""
-    from fovnet.decision.folder import RULE, ModelFolder
-    from fovnet.evaluate.ablation import current_ablation
-    from fovnet.evaluate.finished_run import collections_of, manifest_of
-    from fovnet.evaluate.readers import read_agreement
-    from fovnet.net.jobs.run import explain_search, finished_search
-    from fovnet.report.content.reference import labelled_slices
-    from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
-
-    results, collections = run.results, collections_of(run.settings, run.results)
+    results = run.results
+    collections = collections_of(run.settings, results)
     journal, trials = finished_search(results)
     model = ModelFolder(results.ensemble)
     members = model.facts["members"]
     mixing_weights = model.rule.member_weights(len(members), results.ensemble / RULE)
+    agreements = {name: read_agreement(folder) for name, folder in collections.items()}
+    _, explanation = explain_search(journal, trials)
     return RunRecord(
         settings=run.settings,
         manifest=manifest_of(run.pack),
@@ -62,36 +61,33 @@ def _records(run: Run) -> RunRecord:
         versions=_versions(),
         hashes=_hashes(run),
         labels=labelled_slices(run.pack),
-        explanation=explain_search(journal, trials)[1],
+        explanation=explanation,
         abstention=abstention_in(model.tuning),
         by_region=by_region_in(model.tuning),
         ablation=current_ablation(results),
-        readers={
-            name: found for name, folder in collections.items() if (found := read_agreement(folder))
-        },
+        readers={name: agreement for name, agreement in agreements.items() if agreement},
     )
 
 
 def _versions() -> dict[str, str]:
-    from importlib.metadata import version as installed
-
     return {
         "fovnet": __version__,
         "Python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        **{name: installed(name) for name in LIBRARIES},
+        **{name: version(name) for name in LIBRARIES},
     }
 
 
 def _hashes(run: Run) -> dict[str, str]:
     """SHA-256 of the settings, and of the files that the report is made from."""
-    from fovnet.decision.folder import FACTS, RULE
-    from fovnet.records import digest
-
     results = run.results
-    ensemble = (results.ensemble / FACTS, results.ensemble / RULE)
-    made = (results.slices / "volumes.json", *ensemble, results.probabilities)
+    paths = (
+        results.slices / "volumes.json",
+        results.ensemble / FACTS,
+        results.ensemble / RULE,
+        results.probabilities,
+    )
     return {
         "settings, as canonical JSON": digest(run.settings.model_dump(mode="json")),
-        **results.checksums(*(path for path in made if path.exists())),
+        **results.checksums(*(path for path in paths if path.exists())),
     }

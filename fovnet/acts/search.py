@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fovnet.acts.run import Bar, Run, silent
 from fovnet.errors import ConfigError, SearchError
+from fovnet.net.jobs.trials import search_networks
 from fovnet.records import digest, write_json, write_tsv
-
-if TYPE_CHECKING:
-    from fovnet.search.trial import Trial
+from fovnet.search.trial import Trial, latest
 
 
-def searched(run: Run, progress: Bar = silent) -> list[Trial]:
+def run_search(run: Run, progress: Bar = silent) -> list[Trial]:
     """The trials of the search of a run, new or continued from its journal, recorded as the finished one.
 
     Raises ConfigError "search-jobs" where each slot is to be a job, and SearchError "search-without-score".
     """
-    from fovnet.net.jobs.trials import search_networks
-
     settings = run.settings
     if settings.search.jobs:
-        jobs = f"{run.config}: search.jobs: true, so that each slot is a job"
         raise ConfigError(
             "search-jobs",
-            f"{jobs}; run the `snakemake` command, or set search.jobs: false to start a new search with its "
-            "own journal",
+            f"{run.config}: search.jobs: true, so that each slot is a job; run the `snakemake` command, or "
+            "set search.jobs: false to start a new search with its own journal",
         )
     run.refuse_without_device()
     plan = run.plan
@@ -43,16 +39,15 @@ def searched(run: Run, progress: Bar = silent) -> list[Trial]:
             stop_below_regret=settings.search.stop_below_regret,
             progress=advance,
         )
-    conclude(run, journal, trials)
+    conclude_search(run, journal, trials)
     return trials
 
 
-def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
+def conclude_search(run: Run, journal: Path, trials: list[Trial]) -> None:
     """Records a finished search for the acts after it, and writes trials.tsv.  Raises SearchError
     "search-without-score"."""
-    from fovnet.search.trial import latest
-
-    settings, results = run.settings, run.results
+    settings = run.settings
+    results = run.results
     facts = {
         "journal": journal.name,
         "trials": len(trials),
@@ -66,10 +61,11 @@ def conclude(run: Run, journal: Path, trials: list[Trial]) -> None:
     )
     write_trials(results.trials, trials)
     if all(trial.score is None for trial in latest(trials)):
-        why = trials[0].outcome.message or trials[0].outcome.status
+        outcome = trials[0].outcome
         raise SearchError(
             "search-without-score",
-            f"{results.trials}: none of {len(trials)} trials ended with a score; the first: {why}",
+            f"{results.trials}: none of {len(trials)} trials ended with a score; the first: "
+            f"{outcome.message or outcome.status}",
         )
 
 
@@ -82,21 +78,22 @@ def write_trials(path: Path, trials: list[Trial]) -> Path:
 def _row(trial: Trial) -> dict[str, Any]:
     """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot it
     continues, its bracket and its rung."""
-    made, outcome = trial.proposal, trial.outcome
-    places = {
-        "continues": "" if made.continues is None else made.continues,
-        "bracket": made.bracket,
-        "rung": made.rung,
+    proposal = trial.proposal
+    outcome = trial.outcome
+    schedule_columns = {
+        "continues": "" if proposal.continues is None else proposal.continues,
+        "bracket": proposal.bracket,
+        "rung": proposal.rung,
     }
     return {
-        "slot": made.slot,
+        "slot": proposal.slot,
         "status": outcome.status,
         "score": "" if trial.score is None else f"{trial.score:.4f}",
-        **made.configuration,
-        **({} if made.epochs is None else places),
+        **proposal.configuration,
+        **({} if proposal.epochs is None else schedule_columns),
         "epochs": len(outcome.validation_loss),
         "seconds": outcome.seconds,
-        "predicted_seconds": made.predicted_seconds,
+        "predicted_seconds": proposal.predicted_seconds,
         "device": outcome.device,
         "message": outcome.message,
     }

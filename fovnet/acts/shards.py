@@ -1,9 +1,9 @@
 """Prediction shard by shard, an act each, as a cluster does; tables and index are those of `fovnet predict`.
 
-survey   lists the archive once (`volume.sources.shards`), and keeps the settings of the whole
-taken    one shard, for the process that answers it; others may answer others meanwhile
-finished   its rows, for the merge; the answers themselves lie in the folder already, a volume a JSON
-merged   the tables and the index of all
+survey_archive    lists the archive once (`volume.sources.shards`), and keeps the settings of the whole
+hold_shard        one shard, for the process that answers it; others may answer others meanwhile
+write_shard_rows  its rows, for the merge; the answers themselves lie in the folder already, a volume a JSON
+merge_shards      the tables and the index of all
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
 from fovnet.acts.changed_sources import changed_since_answered
-from fovnet.decision.answers_table import TableRows
+from fovnet.decision.answer import COLUMNS, TABLE
+from fovnet.decision.answers_table import TableRows, write_answers
 from fovnet.errors import ConfigError
 from fovnet.machine.locks import share_folder, take_lock
 from fovnet.own_files import is_our_json, refuse_foreign
-from fovnet.records import checksum, read_json, write_text
+from fovnet.records import checksum, read_json, write_text, write_tsv
 from fovnet.report.pages import covering, predictions
 from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, ShardSettings, option
 from fovnet.volume.sources.shards import (
@@ -47,17 +48,23 @@ NAMED = 6  # shards named in a message
 
 
 @dataclass(frozen=True)
-class Merged:
-    """What a merge came to: its volumes, those refused, objects in archives that could not be read; whether
-    answers.tsv was written, which needs networks that answer region by region; whether the index was; and
-    volumes whose files are others now than those answered, or are gone."""
+class MergeOutcome:
+    """What a merge came to.
+
+    volumes          in all
+    refused          of these
+    unread_objects   in archives, that could not be read
+    by_region        whether answers.tsv was written, which needs networks that answer region by region
+    pages            whether the index was written
+    changed_volumes  whose files are others now than those answered, or are gone
+    """
 
     volumes: int
     refused: int
-    unread: int
+    unread_objects: int
     by_region: bool
     pages: bool
-    changed: tuple[str, ...]
+    changed_volumes: tuple[str, ...]
 
 
 @dataclass
@@ -70,30 +77,30 @@ class ShardRows:
 
     folder: Path
     order: Sequence[tuple[int, int]]
-    begun: dict[int, deque[str]] = field(default_factory=dict)
+    lines_by_shard: dict[int, deque[str]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[TableRows]:
-        self.begun.clear()
+        self.lines_by_shard.clear()
         for number, count in self.order:
-            if number not in self.begun:
+            if number not in self.lines_by_shard:
                 lines = shard_rows(self.folder, number).read_text(encoding="utf-8").splitlines()
-                self.begun[number] = deque(lines[1:])
-            lines_left = self.begun[number]
+                self.lines_by_shard[number] = deque(lines[1:])
+            lines_left = self.lines_by_shard[number]
             yield from (TableRows.of_line(lines_left.popleft()) for _ in range(count))
             if not lines_left:
-                del self.begun[number]
+                del self.lines_by_shard[number]
 
 
-def kept_settings(folder: Path, told: ShardSettings) -> ShardSettings:
-    """The settings for a survey of `folder`: what it is told, else what an earlier survey there was told.
+def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
+    """The settings for a survey of `folder`: its options, else those of an earlier survey there.
 
     Raises ConfigError as `read_survey` for a damaged one, which may have said that faces are to be covered,
     and "out-foreign" for a file that is not fovnet's.
     """
     _refuse_foreign_survey(folder)
     if not (folder / FOLDER / SURVEY).exists():
-        return told
-    return read_survey(folder).settings.updated(told)
+        return options
+    return read_survey(folder).settings.updated(options)
 
 
 def _refuse_foreign_survey(folder: Path) -> None:
@@ -103,49 +110,50 @@ def _refuse_foreign_survey(folder: Path) -> None:
         refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
 
 
-def inherited_settings(folder: Path, told: ShardSettings) -> ShardSettings:
-    """The settings for a shard: the survey's, else what this step is told, else defaults; `faces` is None
+def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
+    """The settings for a shard: the survey's, else the options of this step, else defaults; `faces` is None
     where nobody was told, as the folder decides then (`covering.shows_faces`).
 
     Raises ConfigError "shard-settings" where the step is told otherwise than the survey was, and as
     `read_survey`.
     """
     survey_settings = read_survey(folder).settings
-    for name, surveyed_value, told_value in survey_settings.contradictions(told):
+    for name, survey_value, value in survey_settings.contradictions(options):
         raise ConfigError(
             "shard-settings",
-            f"{folder}: {option(name, told_value)} given, but the survey was told "
-            f"{option(name, surveyed_value)}, which holds for all shards; leave it out, or give "
-            f"`fovnet shard survey` again with {option(name, told_value)}, and then answer all shards.",
+            f"{folder}: {option(name, value)} given, but the survey was told "
+            f"{option(name, survey_value)}, which holds for all shards; leave it out, or give "
+            f"`fovnet shard survey` again with {option(name, value)}, and then answer all shards.",
         )
-    return replace(DEFAULTS, faces=None).updated(told).updated(survey_settings)
+    return replace(DEFAULTS, faces=None).updated(options).updated(survey_settings)
 
 
-def surveyed(
-    found: Discovery, folder: Path, each: int, settings: ShardSettings
+def survey_archive(
+    archive: Discovery, folder: Path, volumes_per_shard: int, settings: ShardSettings
 ) -> tuple[ShardSurvey, int, int]:
     """(survey of the volumes found, how many are new to it, how many are gone), with found.tsv and the lists
     of the shards.
 
-    each      volumes in a new shard, on average
-    settings  of the whole; without `faces`, pictures and pages of earlier runs that show some are removed
+    volumes_per_shard  in a new shard, on average
+    settings           of the whole; without `faces`, pictures and pages of earlier runs that show some are
+                       removed
     Waits while shards are answered or merged in `folder`.  Raises ConfigError "out-foreign" where files of
     its names are not fovnet's, and as `write_survey`.
     """
-    whole = DEFAULTS.updated(settings)
+    options = DEFAULTS.updated(settings)
     with predictions.claimed(folder, wait=True):
         _refuse_foreign_survey(folder)
-        predictions.write_found(folder, found.series, show_ids=bool(whole.show_ids))
-        if not whole.faces:
+        predictions.write_found(folder, archive.series, show_ids=bool(options.show_ids))
+        if not options.faces:
             covering.remember(folder)
         predictions.withdraw(
-            folder, (), (), tables=False, pictures=True, pages=True, faces=bool(whole.faces)
+            folder, (), (), tables=False, pictures=True, pages=True, faces=bool(options.faces)
         )
-        return write_survey(folder, found, each, settings)
+        return write_survey(folder, archive, volumes_per_shard, settings)
 
 
 @contextmanager
-def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
+def hold_shard(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     """The (volume_id, source) pairs of a shard, which no other process answers while the block runs.
 
     Waits for one that does, such as a job whose workflow was killed and that goes on, and for a survey or a
@@ -154,12 +162,12 @@ def taken(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     read_list(folder, number)  # before a folder is made
     with share_folder(folder):
         predictions.refuse_others(folder)
-        with shard_list(folder, number).open("r+", encoding="utf-8") as own:
-            take_lock(own, wait=True)
-            yield [(one.volume_id, source_of(Path(one.path))) for one in read_list(folder, number)]
+        with shard_list(folder, number).open("r+", encoding="utf-8") as list_file:
+            take_lock(list_file, wait=True)
+            yield [(row.volume_id, source_of(Path(row.path))) for row in read_list(folder, number)]
 
 
-def finished(
+def write_shard_rows(
     folder: Path, number: int, volumes: Iterable[TableRows], identity: str, settings: ShardSettings
 ) -> Path:
     """The file of a shard's rows, in the order of its list: that it is there, says that all is answered."""
@@ -170,45 +178,42 @@ def finished(
         "list": checksum(shard_list(folder, number)),
         "settings": {name: settings.facts[name] for name in IN_ANSWERS},
     }
-    lines = [json.dumps(head), *(one.line for one in volumes)]
+    lines = [json.dumps(head), *(rows.line for rows in volumes)]
     return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in lines))
 
 
-def merged(folder: Path, networks: Ensemble, told: ShardSettings) -> Merged:
+def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> MergeOutcome:
     """Tables and, with pages, the index of all shards, byte for byte those of one `fovnet predict`.
 
-    told  what the merge is told of the settings of the whole
+    options  of the merge, which may not contradict the settings of the whole
     Waits while a shard is answered.  Raises ConfigError "shard-unanswered" where shards, as they are listed
     now, are not answered by these networks and with the settings of the survey; "shard-mixed" where some
-    are answered with other settings than the rest; and as `inherited_settings`.
+    are answered with other settings than the rest; and as `settings_of_shard`.
     """
-    from fovnet.decision import answers_table
-    from fovnet.decision.answer import COLUMNS, TABLE
-    from fovnet.records import write_tsv
-
-    inherited_settings(folder, told)  # before a folder is made
+    settings_of_shard(folder, options)  # before a folder is made
     with predictions.claimed(folder, wait=True):
         survey = read_survey(folder)
-        inherited_settings(folder, told)
-        settings = _settings_of_shards(folder, survey, networks.identity, told)
-        volumes, series = ShardRows(folder, survey.order), _series(folder)
-        spans = (row for one in volumes for row in one.spans)
+        settings_of_shard(folder, options)
+        settings = _settings_of_answers(folder, survey, networks.identity, options)
+        volumes = ShardRows(folder, survey.order)
+        series = _series(folder)
+        spans = (span for rows in volumes for span in rows.spans)
         write_tsv(folder / TABLE, COLUMNS, spans, keep_same=True)
         if networks.rule.by_region:
-            answers_table.write_answers(folder, networks.vocabulary.classes[:-1], volumes)
+            write_answers(folder, networks.vocabulary.classes[:-1], volumes)
         if settings.pages:
             include = settings.include or ()
             predictions.write_index_of(folder, volumes, networks.vocabulary, series, include)
-        rows = (row for one in volumes for row in one.spans)
-        refused, unread = predictions.failures(rows, series)
-        paths = {one.spans[0]["volume_id"]: one.spans[0]["path"] for one in volumes}
-        return Merged(
-            survey.volumes,
-            len(refused),
-            len(unread),
-            networks.rule.by_region,
-            bool(settings.pages),
-            changed_since_answered(folder, paths),
+        spans = (span for rows in volumes for span in rows.spans)
+        refused, unread_objects = predictions.failures(spans, series)
+        path_of_volume = {rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in volumes}
+        return MergeOutcome(
+            volumes=survey.volumes,
+            refused=len(refused),
+            unread_objects=len(unread_objects),
+            by_region=networks.rule.by_region,
+            pages=bool(settings.pages),
+            changed_volumes=changed_since_answered(folder, path_of_volume),
         )
 
 
@@ -218,49 +223,51 @@ def _series(folder: Path) -> list[dict[str, Any]]:
     return list(read_json(path)["series"]) if path.exists() else []
 
 
-def _settings_of_shards(
-    folder: Path, survey: ShardSurvey, identity: str, told: ShardSettings
+def _settings_of_answers(
+    folder: Path, survey: ShardSurvey, identity: str, options: ShardSettings
 ) -> ShardSettings:
-    """The settings that all shards were answered with.  Raises ConfigError as `merged`."""
-    wanted = survey.settings.updated(told)
-    unanswered: list[int] = []
+    """The settings that all shards were answered with.  Raises ConfigError as `merge_shards`."""
+    settings = survey.settings.updated(options)
+    unanswered_shards: list[int] = []
     shards_by_settings: dict[ShardSettings, list[int]] = {}
     for number in survey.shards:
-        answered = _answered_settings(folder, number, identity)
-        if answered is None or any(wanted.contradictions(answered)):
-            unanswered.append(number)
+        shard_settings = _settings_in_rows(folder, number, identity)
+        if shard_settings is None or any(settings.contradictions(shard_settings)):
+            unanswered_shards.append(number)
         else:
-            shards_by_settings.setdefault(answered, []).append(number)
-    _refuse_unanswered(folder, survey, unanswered, wanted)
+            shards_by_settings.setdefault(shard_settings, []).append(number)
+    _refuse_unanswered(folder, survey, unanswered_shards, settings)
     _refuse_mixed(folder, shards_by_settings)
-    return DEFAULTS.updated(wanted).updated(next(iter(shards_by_settings), ShardSettings()))
+    return DEFAULTS.updated(settings).updated(next(iter(shards_by_settings), ShardSettings()))
 
 
 def _refuse_unanswered(
-    folder: Path, survey: ShardSurvey, missing: Sequence[int], wanted: ShardSettings
+    folder: Path, survey: ShardSurvey, unanswered_shards: Sequence[int], settings: ShardSettings
 ) -> None:
-    told = [
-        option(name, wanted.facts[name]) for name in IN_ANSWERS if wanted.facts[name] is not None
-    ]
-    if missing:
-        answering = ["fovnet", "shard", "answer", str(folder), "--shard", str(missing[0])]
-        named = first_few(missing, NAMED)
-        raise ConfigError(
-            "shard-unanswered",
-            f"{folder}: {several(len(missing), 'shard')} of {len(survey.shards)} not answered by these "
-            f"networks as listed now{''.join(f', {words}' for words in told)} ({named}); run the "
-            f"workflow again, or give `{shlex.join(answering)}` for each.",
-        )
+    if not unanswered_shards:
+        return
+    values = {name: settings.facts[name] for name in IN_ANSWERS}
+    options = "".join(
+        f", {option(name, value)}" for name, value in values.items() if value is not None
+    )
+    command = ["fovnet", "shard", "answer", str(folder), "--shard", str(unanswered_shards[0])]
+    raise ConfigError(
+        "shard-unanswered",
+        f"{folder}: {several(len(unanswered_shards), 'shard')} of {len(survey.shards)} not answered by "
+        f"these networks as listed now{options} ({first_few(unanswered_shards, NAMED)}); run the "
+        f"workflow again, or give `{shlex.join(command)}` for each.",
+    )
 
 
 def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Sequence[int]]) -> None:
     if len(shards_by_settings) < 2:
         return
     first = next(iter(shards_by_settings))
-    differing = {name for other in shards_by_settings for name, _, _ in first.contradictions(other)}
+    names = {
+        name for settings in shards_by_settings for name, _, _ in first.contradictions(settings)
+    }
     groups = [
-        f"{' '.join(option(name, settings.facts[name]) for name in IN_ANSWERS if name in differing)} in "
-        f"{first_few(numbers, NAMED)}"
+        f"{_options_in_words(settings, names)} in {first_few(numbers, NAMED)}"
         for settings, numbers in shards_by_settings.items()
     ]
     raise ConfigError(
@@ -271,14 +278,18 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
     )
 
 
-def _answered_settings(folder: Path, number: int, identity: str) -> ShardSettings | None:
+def _options_in_words(settings: ShardSettings, names: Collection[str]) -> str:
+    return " ".join(option(name, settings.facts[name]) for name in IN_ANSWERS if name in names)
+
+
+def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings | None:
     """What a shard was answered with; None unless it has rows of its list as it is now, by these networks and
     this version."""
     try:
         with shard_rows(folder, number).open(encoding="utf-8") as file:
             head = json.loads(file.readline())
-        wanted = __version__, identity, checksum(shard_list(folder, number))
-        if (head["fovnet"]["version"], head["model"], head["list"]) != wanted:
+        origin = (head["fovnet"]["version"], head["model"], head["list"])
+        if origin != (__version__, identity, checksum(shard_list(folder, number))):
             return None
         return ShardSettings.of(
             dict.fromkeys(NAMES) | {name: head["settings"][name] for name in IN_ANSWERS}

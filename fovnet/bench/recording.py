@@ -22,9 +22,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.acts.search_plan import SearchPlan
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.search_plan import SearchPlan
-from fovnet.net.jobs.training_data import row_frequencies, training_fingerprint
+from fovnet.net.jobs.training_data import training_fingerprint
 from fovnet.records import digest, read_npz, replace_with, write_npz
 from fovnet.search.journal import read_trials
 from fovnet.search.run import Progress, run_search
@@ -90,7 +90,7 @@ class Recording:
     @property
     def guess(self) -> float:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
-        return self.plan.data.guess(row_frequencies(self.plan.settings, self.plan.pack))
+        return self.plan.data.guess(self.plan.row_frequencies)
 
     def _job(self) -> Job:
         from fovnet.net.jobs.workers import stamp_of

@@ -25,6 +25,7 @@ from fovnet.bench.tutorial import Pipeline, epochs_of, is_monai_installed
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.memory import peak_bytes
 from fovnet.net.cost.predicted import cost_of, training_bytes
+from fovnet.net.device import choose_device
 from fovnet.net.family.architecture import Architecture
 
 if TYPE_CHECKING:
@@ -177,8 +178,6 @@ def matrix_rate(device: str) -> float:
     the best of ten."""
     import torch
 
-    from fovnet.net.training.train import choose_device
-
     torch_device = choose_device(device)
     torch.set_num_threads(1)
     n = 8192 if torch_device.type == "cuda" else 1536
@@ -197,9 +196,8 @@ def measure(
     from fovnet.net.recipe import Ranges, Recipe
     from fovnet.net.training.train import (
         begin_training,
-        choose_device,
         class_weights,
-        place,
+        place_on_device,
         train_epoch,
     )
 
@@ -212,7 +210,7 @@ def measure(
         pixels, max(2 * batch, min(MOST_IMAGES, int(bounds.seconds / LOADING)))
     )
     rows = np.arange(len(slices))
-    data = place(slices, targets, rows, rows[:1], torch_device)
+    data = place_on_device(slices, targets, rows, rows[:1], torch_device)
     weights = class_weights(data.targets)
     # loads libraries into memory
     small = begin_training(
@@ -319,14 +317,14 @@ def _handling(training: Progress, data: Data, recipe: Recipe, batch: int) -> flo
     import torch
 
     from fovnet.net.images.augment import draw
-    from fovnet.net.training.train import shuffled
+    from fovnet.net.training.train import shuffled_batches
 
     train_step = training.train_step
     assert train_step is not None
 
     def prepare(work: Callable[[torch.Tensor, torch.Tensor], Any]) -> None:
         draws = draw(recipe.slices_per_epoch, recipe.ranges, training.generator).to(data.device)
-        batches = shuffled(data.train, recipe.slices_per_epoch, batch, training.generator)
+        batches = shuffled_batches(data.train, recipe.slices_per_epoch, batch, training.generator)
         for rows, batch_draws in zip(batches, torch.split(draws, batch), strict=True):
             work(rows, batch_draws)
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fovnet.bench.textbook import textbook_network
 from fovnet.bench.timing import seconds_of
 from fovnet.machine.parallel import process_pool
+from fovnet.net.device import choose_device
 
 if TYPE_CHECKING:
     from torch import device
@@ -77,7 +78,7 @@ def _begin(pipeline: Pipeline) -> None:
     import torch
 
     from fovnet.net.family.model import build
-    from fovnet.net.training.train import choose_device, class_weights
+    from fovnet.net.training.train import class_weights
 
     torch.set_num_threads(1)
     device = choose_device(pipeline.device)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.opening import opened
+from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
 from fovnet.cli.options import GivenBy, ModelFolder, Workers, folder_out, model_folder, table_of
 from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
@@ -53,18 +53,18 @@ def adapt(
     nothing is gained, the old ones are kept, and a sentence says why. Interrupted, the same command goes on
     where it was; with more labels and the same --out, the simulated people are used again.
     """
-    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapted
+    from fovnet.acts.adapt import SIMULATED_PEOPLE, USERS, adapt_ensemble  # torch
 
     run = _run_of(config, labels, out_folder, model, seed)
     # of a configuration the workflow holds the results
-    adaptation = adapted(run, workers=workers, progress=progress_bar, hold=config is None)
-    _show_gains(USERS, adaptation.users)
-    _show_gains(SIMULATED_PEOPLE, adaptation.simulated)
-    for sentence in adaptation.lacking:
+    adaptation = adapt_ensemble(run, workers=workers, progress=progress_bar, hold=config is None)
+    _show_gains(USERS, adaptation.user_gains)
+    _show_gains(SIMULATED_PEOPLE, adaptation.simulated_gains)
+    for sentence in adaptation.missing_files:
         out.print(f"{sentence}.")
     paths = f"{adaptation.ensemble}  {adaptation.table}"
     if not adaptation.share:
-        out.print(f"the networks as they were are kept: {adaptation.why}. {paths}")
+        out.print(f"the networks as they were are kept: {adaptation.reason}. {paths}")
         return
     volumes = several(adaptation.volumes, "volume")
     subjects = several(adaptation.subjects, "subject")
@@ -83,7 +83,7 @@ def _run_of(
 ) -> Run:
     """The run that is configured, or made of labels, results and networks.  Raises ConfigError if both or
     neither are given."""
-    from fovnet.acts.adapt import settings_for
+    from fovnet.acts.adapt import settings_for  # torch
 
     if config is not None:
         if labels or out_folder or model:
@@ -92,7 +92,7 @@ def _run_of(
                 f"--config {config}: names labels, results and networks itself; leave --labels, --out and "
                 "--model out",
             )
-        return opened(config)
+        return open_run(config)
     if labels is None or out_folder is None:
         raise ConfigError(
             "adapt-what",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from fovnet.acts.opening import opened
+from fovnet.acts.opening import open_run
+from fovnet.acts.slices import load_slices_to_train_on
 from fovnet.cli.options import ConfigFile, Given, GivenBy, Workers, file_out, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.errors import ConfigError
@@ -229,15 +230,14 @@ def bench_table(
     """Record a table of trained networks: `search.trials` rows drawn from the configuration's
     space, each trained to its end, with their learning curves; resumes after a kill."""
     from fovnet.bench.recording import begin_recording, write_table
-    from fovnet.net.jobs.run import pack_to_train_on
 
     if seed is not None and again is None:
         raise ConfigError(
             "table-again",
             f"--seed {seed}: only used with --again; give both, or set `seed` in {config}",
         )
-    settings = opened(config).settings
-    recording = begin_recording(settings, pack_to_train_on(settings, config), side)
+    settings = open_run(config).settings
+    recording = begin_recording(settings, load_slices_to_train_on(settings, config), side)
     if again is not None:
         recording = recording.repeat(again, settings.seed if seed is None else seed)
     if not done:

@@ -8,19 +8,16 @@ from typing import Any
 
 import typer
 
-from fovnet.acts.opening import opened
+from fovnet.acts.opening import open_run
+from fovnet.acts.pricing import count_fitting
+from fovnet.acts.search_plan import search_prior
+from fovnet.acts.search_space import search_space, start_configuration
+from fovnet.acts.warm_start import warm_start_ensemble
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out
 from fovnet.config.models import Settings
 from fovnet.decision.confidence_bar import fewest_people
 from fovnet.errors import ConfigError
-from fovnet.net.jobs.search_plan import (
-    count_fitting,
-    search_prior,
-    search_space,
-    start_configuration,
-)
-from fovnet.net.training.warm_start import warm_start_ensemble
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.search.space import Space
 from fovnet.volume.collection.preflight import (
@@ -51,7 +48,7 @@ verbs = typer.Typer()
 def check(config: ConfigFile) -> None:
     """Check a configuration: whether it is valid, what it will do, and what its collections lack; status 3 if
     they lack something."""
-    run = opened(config)
+    run = open_run(config)
     settings = run.settings
     vocabulary = run.vocabulary
     space = search_space(settings)

@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from fovnet.acts.ensemble import Assembled
-from fovnet.acts.opening import opened
+from fovnet.acts.ensemble import Assembly
+from fovnet.acts.opening import open_run
 from fovnet.cli.options import ConfigFile
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.words import several
@@ -23,31 +23,31 @@ def ensemble(config: ConfigFile) -> None:
     The network that checks the direction of the slices needs 50 volumes in the training split and 99 in the
     validation split; with fewer there is no such check.
     """
-    run = opened(config)
+    run = open_run(config)
     assembly = run.ensemble(progress_bar)
     out.print(
-        f"{_members_in_words(assembly)}, weights {assembly.weights}, {assembly.slices:,} slices scored: "
+        f"{_members_in_words(assembly)}, weights {assembly.weighting}, {assembly.slices:,} slices scored: "
         f"{run.results.ensemble}"
     )
 
 
-def _members_in_words(assembly: Assembled) -> str:
+def _members_in_words(assembly: Assembly) -> str:
     """The number of members and, if it is smaller than requested, the reason."""
     members = several(assembly.members, "member")
-    if assembly.members == assembly.wanted:
+    if assembly.members == assembly.members_asked:
         return members
     reason = (
-        f"{assembly.better} of {assembly.trials} trials ran to the end and beat guessing "
-        f"(loss {assembly.guess:.2f})"
+        f"{assembly.better_trials} of {assembly.trials} trials ran to the end and beat guessing "
+        f"(loss {assembly.guessing_loss:.2f})"
     )
-    return f"{members} of {assembly.wanted} wanted, for {reason}"
+    return f"{members} of {assembly.members_asked} wanted, for {reason}"
 
 
 @verbs.command()
 def tune(config: ConfigFile) -> None:
     """Choose the temperature, smoothing and thresholds of the decision, and when to abstain, on the
     validation split."""
-    run = opened(config)
+    run = open_run(config)
     tuning = run.tune()
     rule = tuning.rule
     error = (
@@ -86,7 +86,7 @@ def _bars_in_words(statements: Mapping[str, Any]) -> Iterator[str]:
 @verbs.command()
 def decide(config: ConfigFile) -> None:
     """Decide on the volumes of the test split: spans.tsv and one JSON per volume."""
-    decisions = opened(config).decide()
+    decisions = open_run(config).decide()
     for row in decisions.refused:
         err.print(f"refused {row['volume_id']}: {row['message']} [{row['code']}]")
     volumes = several(len(decisions.volumes) - len(decisions.refused), "volume")

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.evaluate import evaluated
-from fovnet.acts.opening import opened
+from fovnet.acts.evaluate import evaluate_run
+from fovnet.acts.finished_search import finished_search
+from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
+from fovnet.acts.search_space import start_configuration
 from fovnet.cli.options import ConfigFile, FolderOut, Given
 from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
 from fovnet.decision.folder import ModelFolder
@@ -19,8 +21,6 @@ from fovnet.evaluate.ablation import ablate as measured_ablation
 from fovnet.evaluate.comparison import Comparison, verdict, write_comparison
 from fovnet.evaluate.comparison import compare as compared_runs
 from fovnet.evaluate.networks import networks_of
-from fovnet.net.jobs.run import finished_search
-from fovnet.net.jobs.search_plan import start_configuration
 from fovnet.words import several
 
 verbs = typer.Typer()
@@ -29,7 +29,7 @@ verbs = typer.Typer()
 @verbs.command()
 def evaluate(config: ConfigFile) -> None:
     """Compare the decisions on the test split with the truth."""
-    evaluation, paths = evaluated(opened(config))
+    evaluation, paths = evaluate_run(open_run(config))
     out.print(f"{several(len(evaluation.volumes), 'volume')} evaluated: {paths[0]}")
 
 
@@ -37,7 +37,7 @@ def evaluate(config: ConfigFile) -> None:
 def ablate(config: ConfigFile) -> None:
     """Measure what each step contributes, on the test split: the decision, the mean of the members, the
     search."""
-    run = opened(config)
+    run = open_run(config)
     pack = run.pack  # raises, where there are no slices, before the ensemble is looked at
     run.refuse_other_rule()
     finished_run.evaluation_of(run.settings, run.results, pack)  # raises as `evaluate` does
@@ -151,7 +151,7 @@ def _show_differences(comparison: Comparison) -> None:
 @verbs.command()
 def report(config: ConfigFile) -> None:
     """Write the report: one self-contained page."""
-    run = opened(config)
+    run = open_run(config)
     page = run.report()
     ablation_path = run.results.evaluation / "ablation.json"
     if ablation_path.exists() and current_ablation(run.results) is None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.opening import opened
-from fovnet.acts.prepare import sliced
+from fovnet.acts.opening import open_run
+from fovnet.acts.prepare import cut_slices
 from fovnet.cli.options import (
     WITHOUT_HELP,
     ConfigFile,
@@ -212,8 +212,8 @@ def slice_(
     ] = False,
 ) -> None:
     """Cut all volumes of the configured collections into slices, and split the subjects."""
-    run = opened(config)
-    pack = sliced(
+    run = open_run(config)
+    pack = cut_slices(
         run, workers=workers, prune_cache=prune_cache, progress=progress_bar, log=err.print
     )
     refused = [record for record in pack.records if record.status == "refused"]

@@ -8,7 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.acts.opening import opened
+from fovnet.acts.finished_search import journal_of_same_training
+from fovnet.acts.opening import open_run
+from fovnet.acts.pricing import probing_bench, search_prices, timings_of_same_training
+from fovnet.acts.search_space import search_space, start_configuration
 from fovnet.cli.options import ConfigFile, GivenBy, file_out
 from fovnet.cli.screen import out, progress_bar, show_table, titled
 from fovnet.config.models import Settings
@@ -25,14 +28,7 @@ from fovnet.net.cost.calibration import (
 from fovnet.net.cost.calibration import calibrate as measured_calibration
 from fovnet.net.cost.columns import Columns, columns_of_space
 from fovnet.net.cost.prices import Prices, is_table, quantiles, search_seconds, table
-from fovnet.net.jobs.run import journal_of_same_training
-from fovnet.net.jobs.search_plan import (
-    probing_bench,
-    search_prices,
-    search_space,
-    start_configuration,
-    timings_of_same_training,
-)
+from fovnet.net.device import device_name
 from fovnet.records import header_of, write_tsv
 from fovnet.report.content.wording import duration
 from fovnet.results import Results
@@ -55,7 +51,7 @@ def cost(
 ) -> None:
     """Predict the cost of every configuration of the space before any is trained: weights, operations,
     memory, seconds."""
-    settings = opened(config).settings
+    settings = open_run(config).settings
     prices = search_prices(settings)
     if out_file is not None:
         write_tsv(out_file, *table(prices))
@@ -135,7 +131,7 @@ def calibrate(
 ) -> None:
     """Measure the device for the cost model, in about a minute: calibration.json in the results folder; an
     existing one is kept."""
-    settings = opened(config).settings
+    settings = open_run(config).settings
     path = Results(Path(settings.results)).calibration
     if trials_of is not None:
         # raises, before a minute of measuring, if there is no such search
@@ -190,7 +186,6 @@ def _candidates(settings: Settings, side: int) -> Columns:
 
 def _calibration(settings: Settings, side: int) -> Calibration:
     """The calibration of the device, from short trainings of networks of the configured space."""
-    from fovnet.net.training.train import device_name  # imports torch
 
     networks = _candidates(settings, side)
     bench = probing_bench(settings, side)

@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from fovnet.acts.learn import learned
-from fovnet.acts.opening import opened
+from fovnet.acts.finished_search import explain_search, finished_search
+from fovnet.acts.learn import learn_prior
+from fovnet.acts.opening import open_run
 from fovnet.cli.options import ConfigFile, Given, GivenBy, file_out
 from fovnet.cli.screen import err, out, progress_bar, show_table, titled
 from fovnet.cli.slots import show_trials
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.run import explain_search, finished_search
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json, write_json
 from fovnet.report.content.explained import brief_table, pairs_table, sentences
@@ -59,7 +59,7 @@ def search(
             "search-config",
             "fovnet search: --config is missing; give a YAML file, or see `fovnet search --help`",
         )
-    run = opened(config)
+    run = open_run(config)
     show_trials(run, run.search(progress_bar))
 
 
@@ -174,7 +174,7 @@ def learn(
     that its space does not have are left out. Set there search.method: ranking and, as search.prior, the file
     written here; or set search.learn_from, and the workflow runs this step itself.
     """
-    run = opened(config)
+    run = open_run(config)
     folders = sources or [Path(folder) for folder in run.settings.search.learn_from]
     if not folders:
         raise ConfigError(
@@ -182,7 +182,7 @@ def learn(
             f"{config}: no search to learn from; give journals, or set search.learn_from",
         )
     journals = [(str(folder), _journal_of(folder)[0]) for folder in dict.fromkeys(folders)]
-    prior = learned(
+    prior = learn_prior(
         run, journals, Lessons(steps=steps, context=context), seed, progress_bar, err.print
     )
     path = write_prior(prior, out_file or run.results.prior)

@@ -80,10 +80,10 @@ def survey(
     not given stay as they were."""
     kinds = None if include is None else tuple(sorted(kinds_included(include)))
     options = ShardSettings(_model_name(model), kinds, show_ids, pictures, pages, faces)
-    settings = shards.kept_settings(out_folder, options)
+    settings = shards.settings_of_survey(out_folder, options)
     included_kinds = list(settings.include or ())
     discovery = find(paths, included_kinds, show_ids=bool(settings.show_ids))
-    shard_survey, added, removed = shards.surveyed(discovery, out_folder, volumes, settings)
+    shard_survey, added, removed = shards.survey_archive(discovery, out_folder, volumes, settings)
     show_discovery(out_folder, discovery, included_kinds)
     _show_inherited(out_folder, settings, options)
     changes = f"{added:,} of them new"
@@ -111,9 +111,9 @@ def answer(
     each by a process of its own, also on several machines that share the folder."""
     keep_freed_memory()
     options = ShardSettings(_model_name(model), pictures=pictures, pages=pages, faces=faces)
-    with shards.taken(out_folder, number) as id_and_source:
+    with shards.hold_shard(out_folder, number) as id_and_source:
         sources = dict(id_and_source)
-        settings = shards.inherited_settings(out_folder, options)
+        settings = shards.settings_of_shard(out_folder, options)
         settings = replace(settings, faces=decide_faces(out_folder, sources, settings.faces))
         networks = load(_folder_of(settings), device, engine=engine)
         volumes = answer_volumes(
@@ -126,7 +126,7 @@ def answer(
             pages=bool(settings.pages),
             faces=bool(settings.faces),
         )
-        shards.finished(out_folder, number, volumes, networks.identity, settings)
+        shards.write_shard_rows(out_folder, number, volumes, networks.identity, settings)
     refused, _ = show_failures((row for volume in volumes for row in volume.spans), ())
     out.print(f"shard {number}: {several(len(sources), 'volume')}, {refused} refused")
     if refused:
@@ -137,18 +137,23 @@ def answer(
 def merge(out_folder: SurveyFolder, model: Model = None, pages: Pages = None) -> None:
     """Write spans.tsv, answers.tsv and index.html over all shards, byte for byte as one `fovnet predict`."""
     options = ShardSettings(_model_name(model), pages=pages)
-    networks = load(_folder_of(shards.inherited_settings(out_folder, options)), "cpu")
-    merger = shards.merged(out_folder, networks, options)
+    networks = load(_folder_of(shards.settings_of_shard(out_folder, options)), "cpu")
+    merger = shards.merge_shards(out_folder, networks, options)
     if not merger.by_region:
         err.print("these networks were tuned by an earlier fovnet: no answers region by region")
-    if merger.changed:
-        volumes = f"{several(len(merger.changed), 'volume')} ({first_few(merger.changed)})"
+    if merger.changed_volumes:
+        volumes = f"{several(len(merger.changed_volumes), 'volume')} ({first_few(merger.changed_volumes)})"
         err.print(
             f"{volumes} changed or gone since they were answered: the tables tell what their files showed "
             "before; survey, answer and merge again"
         )
     conclude(
-        out_folder, merger.volumes, merger.refused, merger.unread, merger.by_region, merger.pages
+        out_folder,
+        merger.volumes,
+        merger.refused,
+        merger.unread_objects,
+        merger.by_region,
+        merger.pages,
     )
 
 

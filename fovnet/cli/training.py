@@ -7,12 +7,14 @@ from typing import Annotated
 
 import typer
 
-from fovnet.acts.opening import opened
+from fovnet.acts.opening import open_run
+from fovnet.acts.search_plan import SearchPlan
+from fovnet.acts.search_space import changed_start
+from fovnet.acts.slices import load_slices_to_train_on
 from fovnet.cli.options import ConfigFile, FolderOut
 from fovnet.cli.screen import epoch_bar, err, out
 from fovnet.drawing.canvas import save_png
-from fovnet.net.jobs.run import pack_to_train_on
-from fovnet.net.jobs.search_plan import SearchPlan, changed_start
+from fovnet.net.device import choose_device
 from fovnet.net.jobs.single_training import SingleTraining
 from fovnet.report.content.wording import settings as settings_in_words
 from fovnet.report.figures.learning import learning_figure
@@ -44,22 +46,21 @@ def train(
     ] = None,
 ) -> None:
     """Train one configuration; status 3 if it does not complete. If killed, the same command resumes."""
-    from fovnet.net.training.train import choose_device  # imports torch
 
-    settings = opened(config).settings
+    settings = open_run(config).settings
     configuration = changed_start(settings, changes or [])
     choose_device(settings.training.device)
-    pack = pack_to_train_on(settings, config)
+    pack = load_slices_to_train_on(settings, config)
     training = SearchPlan(settings, pack).single(configuration, out_folder, epochs, training_seed)
     replaced = training.replaces()
     if replaced is not None:
         err.print(
             f"{out_folder}: replaces the network of another training ({settings_in_words(replaced)})"
         )
-    if training.recorded() is None:
+    if training.read_record() is None:
         epochs_in_words = several(training.job.recipe.epochs, "epoch")
         slices = several(settings.training.slices_per_epoch, "slice")
-        scored_slices = several(len(training.scored_on), "slice")
+        scored_slices = several(len(training.validation_rows), "slice")
         err.print(
             f"{settings_in_words(configuration)}: {epochs_in_words} of {slices}, validated on {scored_slices}"
         )

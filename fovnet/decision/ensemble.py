@@ -29,6 +29,7 @@ from fovnet.decision.parts import (
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.machine.threads import one_thread
+from fovnet.net.device import choose_device
 from fovnet.records import checksum
 from fovnet.regions import Vocabulary
 from fovnet.results import SHIPPED_NETWORKS
@@ -226,7 +227,6 @@ def load(
     slice of noise.
     """
     from fovnet.net.inference.engines import engine_of
-    from fovnet.net.training.train import choose_device
 
     model = ModelFolder(folder)
     facts = model.facts  # a folder that is none is refused before a device is asked for

@@ -15,6 +15,7 @@ from fovnet.decision.folder import ModelFolder
 from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import Networks
+from fovnet.net.device import choose_device
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
 
@@ -101,7 +102,6 @@ def _computed(
     """Probabilities (p, m, k) of the members, if wanted, then of the networks in the files `more`."""
     from fovnet.net.family.weights import load_network
     from fovnet.net.inference.member_outputs import member_probabilities
-    from fovnet.net.training.train import choose_device
 
     where = choose_device(device)
     wanted: list[nn.Module] = (

@@ -26,12 +26,13 @@ def end_of(fault: Exception) -> End:
     Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the
     configuration.
     """
-    message = (str(fault).strip().splitlines() or [""])[0]
     if is_disk_full(fault):
-        where = f"{fault.filename or 'the results'}: no space left on the disk ({fault.strerror})"
         raise SearchError(
-            "disk-full", f"{where}; free some, and run the same command again: it resumes from here"
+            "disk-full",
+            f"{fault.filename or 'the results'}: no space left on the disk ({fault.strerror}); free some, "
+            "and run the same command again: it resumes from here",
         ) from fault
+    message = (str(fault).strip().splitlines() or [""])[0]
     if is_starved(fault):
         return End("out_of_memory", message or "out of memory")
     return End("error", f"{type(fault).__name__}: {message}" if message else type(fault).__name__)

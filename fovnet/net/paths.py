@@ -28,19 +28,19 @@ def inherit(earlier: Path, keep: Path) -> None:
         return
     keep.unlink(missing_ok=True)
     try:
-        for given, mine in ((earlier, keep), (checkpoint_of(earlier), checkpoint_of(keep))):
-            _link(given, mine)
+        _link(earlier, keep)
+        _link(checkpoint_of(earlier), checkpoint_of(keep))
     except FileNotFoundError:
         return
 
 
-def _link(given: Path, mine: Path) -> None:
+def _link(source: Path, target: Path) -> None:
     try:
-        mine.hardlink_to(given)
+        target.hardlink_to(source)
     except FileNotFoundError:
         raise
     except OSError:
-        shutil.copyfile(given, mine)
+        shutil.copyfile(source, target)
 
 
 def forget(keep: Path) -> None:

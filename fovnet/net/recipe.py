@@ -12,13 +12,14 @@ class Ranges:
     """Half-widths of the uniform draws: degrees, share of the side, shear, share of the size; noise is the
     largest sd drawn.
 
-    gamma   of the exponent about 1        window  of each end of the grey values kept, about 0 and 1
+    gamma   of the exponent about 1
+    window  of each end of the grey values kept, about 0 and 1
     crop    the share of slices cropped to a rectangle, as if it were the field of view; and the share of the
             ends of volumes that are cut off in sections
-    bend    of the displacements of control points, share of the side    texture  largest sd of the taps of a
-        slice's random filter
-    tones   largest mixing share of a slice's random tone curve          shading  largest logarithm of a
-        slice's random gains
+    bend    of the displacements of control points, share of the side
+    texture  largest sd of the taps of a slice's random filter
+    tones   largest mixing share of a slice's random tone curve
+    shading  largest logarithm of a slice's random gains
     as_cut  whether a crop is resampled at 4 mm like a slice cut to it, and sections are zoomed along their
             own axis; without it, as for networks trained earlier, crops are blurred and the sagittal section
             is zoomed along the slice's other axis
@@ -65,11 +66,9 @@ class Recipe:
     cooldown: float = 0.0
     sampling: str = "slices"
 
-    def cooled(self, epoch: int) -> float:
+    def cooldown_factor(self, epoch: int) -> float:
         """The factor on the learning rate in an epoch, counted from 0: 1, 1, 1, 1/2 for 4 epochs and a
         cooldown of a half."""
-        return (
-            min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs))
-            if self.cooldown
-            else 1.0
-        )
+        if not self.cooldown:
+            return 1.0
+        return min(1.0, (self.epochs - epoch) / max(1.0, self.cooldown * self.epochs))

@@ -46,14 +46,19 @@ class Plateau:
     factor: float = 0.1
     reductions: int = 2
 
-    def due(self, validation: Losses) -> int:
+    def reductions_due(self, validation: Losses) -> int:
         """The number of reductions due so far."""
-        lowest, waited, due = math.inf, 0, 0
+        lowest_loss = math.inf
+        epochs_without_gain = 0
+        due = 0
         for loss in validation:
-            waited = 0 if loss < lowest else waited + 1
-            lowest = min(lowest, loss)
-            if waited == self.patience:
-                waited, due = 0, due + 1
+            epochs_without_gain += 1
+            if loss < lowest_loss:
+                lowest_loss = loss
+                epochs_without_gain = 0
+            if epochs_without_gain == self.patience:
+                epochs_without_gain = 0
+                due += 1
         return due
 
 
@@ -75,7 +80,9 @@ class Ends:
 
     def rate_factor(self, validation: Losses) -> float:
         """The factor on the learning rate of the next epoch."""
-        return self.plateau.factor ** self.plateau.due(validation) if self.plateau else 1.0
+        if not self.plateau:
+            return 1.0
+        return self.plateau.factor ** self.plateau.reductions_due(validation)
 
     def end(
         self, training: Losses, validation: Losses, *, epochs: int, seconds: float, guess: Guess
@@ -87,23 +94,22 @@ class Ends:
                 "diverged",
                 f"loss {training[-1]:g} in training, {validation[-1]:g} in validation after epoch {done}",
             )
-        if above_guessing(training, validation, guess, self.guessing_epochs):
-            lost = (
-                f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation:.3g}"
-            )
+        if is_above_guessing(training, validation, guess, self.guessing_epochs):
             return End(
                 "diverged",
-                f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: {lost}",
+                f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: validation loss "
+                f"{validation[-1]:.3g}, that of guessing is {guess.validation:.3g}",
             )
         if done >= epochs:
             return End("completed")
-        if self.plateau and self.plateau.due(validation) > self.plateau.reductions:
+        if self.plateau and self.plateau.reductions_due(validation) > self.plateau.reductions:
             return End("completed", f"no better on a plateau: ended after epoch {done} of {epochs}")
-        bound = self.envelope.get(done)
-        if bound is not None and min(validation) > bound:
+        highest_loss = self.envelope.get(done)
+        if highest_loss is not None and min(validation) > highest_loss:
             return End(
                 "pruned",
-                f"validation loss {min(validation):.4f} after epoch {done}, above the envelope's {bound:.4f}",
+                f"validation loss {min(validation):.4f} after epoch {done}, above the envelope's "
+                f"{highest_loss:.4f}",
             )
         if done and self.timeout_seconds is not None and seconds > self.timeout_seconds:
             return End(
@@ -120,7 +126,9 @@ times guessing, once and in a first epoch; those of the one that diverged with f
 2.86 times."""
 
 
-def above_guessing(training: Losses, validation: Losses, guess: Guess, epochs: int | None) -> bool:
+def is_above_guessing(
+    training: Losses, validation: Losses, guess: Guess, epochs: int | None
+) -> bool:
     """Whether both losses of each of the last `epochs` epochs exceed GUESSING_MARGIN times those of guessing;
     False if `epochs` is None.
 
@@ -129,8 +137,10 @@ def above_guessing(training: Losses, validation: Losses, guess: Guess, epochs: i
     """
     if not epochs or len(validation) < epochs:
         return False
-    pairs = zip(training[-epochs:], validation[-epochs:], strict=True)
     return all(
-        mine > GUESSING_MARGIN * guess.training and other > GUESSING_MARGIN * guess.validation
-        for mine, other in pairs
+        training_loss > GUESSING_MARGIN * guess.training
+        and validation_loss > GUESSING_MARGIN * guess.validation
+        for training_loss, validation_loss in zip(
+            training[-epochs:], validation[-epochs:], strict=True
+        )
     )

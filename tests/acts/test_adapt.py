@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fovnet
-from fovnet.acts.adapt import FEWEST, adapted, settings_for
+from fovnet.acts.adapt import FEWEST, adapt_ensemble, settings_for
 from fovnet.acts.run import Run
 from fovnet.cli import app
 from fovnet.config.files import load as load_settings
@@ -108,7 +108,7 @@ def run_of(begun: Path, labels: Path, out: Path) -> Run:
 def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_path: Path) -> None:
     labels, out = collection(tmp_path / "labels", FEWEST, 0), tmp_path / "out"
     collection(out / "phantom", 8, 50)  # in the place of simulated people
-    made = adapted(run_of(begun, labels, out))
+    made = adapt_ensemble(run_of(begun, labels, out))
     answer = fovnet.load(made.ensemble).predict(labels / "volumes" / "v00.nii.gz")
     assert (
         answer.status in ("ok", "partly", "uncertain") and made.subjects == made.volumes == FEWEST
@@ -118,8 +118,12 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     assert [one["measure"] for one in told["gains"]] == [
         row["measure"] for row in read_tsv(made.table)
     ]
-    assert told["certainty"] == made.certainty and "certain" in made.certainty and not made.lacking
-    assert told["share"] == made.share and bool(made.why) == (made.share == 0.0)
+    assert (
+        told["certainty"] == made.certainty
+        and "certain" in made.certainty
+        and not made.missing_files
+    )
+    assert told["share"] == made.share and bool(made.reason) == (made.share == 0.0)
     same = [
         checksum(path) == checksum(made.ensemble / path.name)
         for path in begun.glob("member-*.safetensors")
@@ -127,7 +131,7 @@ def test_an_adapted_ensemble_answers_and_its_gains_are_told(begun: Path, tmp_pat
     assert all(same) if made.share == 0.0 else not any(same)
     said = {path: path.stat().st_mtime_ns for path in out.glob("answers/*.npz")}
     assert len(said) >= 2 + FEWEST
-    again = adapted(run_of(begun, labels, out))
+    again = adapt_ensemble(run_of(begun, labels, out))
     assert again.share == made.share and all(
         path.stat().st_mtime_ns == was for path, was in said.items()
     )
@@ -140,7 +144,7 @@ def test_four_subjects_are_too_few_and_nobody_is_simulated_for_them(
     with pytest.raises(
         CollectionError, match=r"4 labelled subjects .* at least 5 .* of 1 more"
     ) as few:
-        adapted(run_of(begun, labels, out))
+        adapt_ensemble(run_of(begun, labels, out))
     assert few.value.code == "adapt-few"
     command = ["adapt", "--labels", str(labels), "--out", str(out), "--model", str(begun)]
     refused = CliRunner().invoke(app, command).exception
@@ -156,7 +160,7 @@ def test_missing_files_are_looked_for_before_anybody_is_simulated(
     for number in range(gone):
         (labels / "volumes" / f"v{number:02d}.nii.gz").unlink()
     with pytest.raises(CollectionError) as refused:
-        adapted(run_of(begun, labels, out))
+        adapt_ensemble(run_of(begun, labels, out))
     told = refused.value.sentence
     assert refused.value.code == "adapt-few" and not out.exists()
     assert f"{gone} of its files" in told and "v00.nii.gz" in told
@@ -168,7 +172,7 @@ def test_words_of_ones_own_are_told_which_are_wanted(begun: Path, tmp_path: Path
     table = labels / "regions.tsv"
     table.write_text(table.read_text().replace("abdomen", "Bauch").replace("chest", "Beine"))
     with pytest.raises(CollectionError) as refused:
-        adapted(run_of(begun, labels, tmp_path / "out"))
+        adapt_ensemble(run_of(begun, labels, tmp_path / "out"))
     told = refused.value.sentence
     assert (
         "did you mean" not in told
@@ -182,7 +186,7 @@ def test_networks_of_other_regions_are_refused(begun: Path, tmp_path: Path) -> N
     settings = run_of(begun, labels, tmp_path / "out").settings
     other = settings.model_copy(update={"regions": str(tmp_path / "regions.yaml")})
     with pytest.raises(FovnetError, match=r"its networks name legs.*thigh") as fault:
-        adapted(Run(labels, other))
+        adapt_ensemble(Run(labels, other))
     assert fault.value.code == "adapt-other-regions"
 
 
@@ -193,7 +197,7 @@ def test_a_folder_that_holds_something_else_in_the_ensembles_place_is_left_alone
     (out / "ensemble").mkdir(parents=True)
     (out / "ensemble" / "scores.txt").write_text("of an orchestra")
     with pytest.raises(FovnetError) as fault:
-        adapted(run_of(begun, labels, out))
+        adapt_ensemble(run_of(begun, labels, out))
     assert fault.value.code == "out-foreign" and (out / "ensemble" / "scores.txt").exists()
 
 

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis.strategies import floats, integers, lists
 from scipy.special import log_softmax, softmax
 
-from fovnet.acts.adaptation import MOST_KEPT, alike, between, kept_targets
+from fovnet.acts.adaptation import (
+    MOST_KEPT,
+    interpolate_layers,
+    slice_weights,
+    soft_targets,
+)
 
 
 @given(sizes=lists(integers(1, 30), min_size=1, max_size=12), seed=integers(0, 99))
@@ -16,7 +21,7 @@ def test_every_volume_weighs_the_same_however_many_slices_it_has(
     sizes: list[int], seed: int
 ) -> None:
     volume = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)) * 7, sizes))
-    weights = alike(volume)
+    weights = slice_weights(volume)
     for one in np.unique(volume):
         assert weights[volume == one].sum() == pytest.approx(1 / len(sizes))
 
@@ -29,7 +34,7 @@ def test_a_region_without_an_example_is_neither_pushed_nor_pulled(seed: int) -> 
     shown = np.arange(7) < 4
     scores[~shown] -= 6.0  # together below MOST_KEPT
     before = softmax(scores)[None]
-    target = kept_targets(np.eye(7)[[2]], before, shown)[0]
+    target = soft_targets(np.eye(7)[[2]], before, shown)[0]
 
     def loss(at: np.ndarray) -> float:
         return float(-(target * log_softmax(at)).sum())
@@ -44,7 +49,7 @@ def test_targets_stay_probabilities_and_the_label_keeps_most(seed: int, examples
     rng = np.random.default_rng(seed)
     before = rng.dirichlet(np.ones(7) * 0.3, 5)
     labels = np.eye(7)[rng.integers(0, examples + 1, 5)]
-    targets = kept_targets(labels, before, np.arange(7) <= examples)
+    targets = soft_targets(labels, before, np.arange(7) <= examples)
     assert targets.sum(axis=1) == pytest.approx(1.0) and (targets >= 0).all()
     assert ((targets * labels).sum(axis=1) >= 1 - MOST_KEPT - 1e-9).all()
 
@@ -55,5 +60,5 @@ def test_scores_of_a_mean_of_layers_are_the_mean_of_their_scores(share: float) -
     rng = np.random.default_rng(1)
     old, new = ((rng.normal(size=(3, 4)), rng.normal(size=3)) for _ in range(2))
     x = rng.normal(size=4)
-    said = [weight @ x + bias for weight, bias in (old, new, between(old, new, share))]
+    said = [weight @ x + bias for weight, bias in (old, new, interpolate_layers(old, new, share))]
     assert said[2] == pytest.approx((1 - share) * said[0] + share * said[1])

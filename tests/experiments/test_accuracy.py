@@ -14,7 +14,7 @@ from accuracy import Pair, app, augmented, compare
 from fovnet.errors import FovnetError
 from fovnet.net.images.augment import draw
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.train_step import augmented as in_training
+from fovnet.net.training.train_step import augmented_images as in_training
 from fovnet.phantom.collection import simulate_collection
 from fovnet.volume.collection.pack import slice_collections
 from tests.typed_words import output_of

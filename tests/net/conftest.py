@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training.train import Data, place
+from fovnet.net.training.train import Data, place_on_device
 
 
 def draw_shapes(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ def shapes() -> Data:
     import torch
 
     pixels, targets = draw_shapes(96, seed=1)
-    return place(pixels, targets, np.arange(64), np.arange(64, 96), torch.device("cpu"))
+    return place_on_device(pixels, targets, np.arange(64), np.arange(64, 96), torch.device("cpu"))
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
 from fovnet.net.training.checkpoint import curves_of
 from fovnet.net.training import train as training
-from fovnet.net.training.train import place, train_network
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.net.recipe import Recipe
 
 training.CHECKPOINTS_APART = 0.0
@@ -33,7 +33,7 @@ torch.set_num_threads(1)
 folder, kills = Path(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 pixels, targets = rng.integers(0, 255, (24, 128, 128)).astype(np.uint8), np.eye(3)[np.arange(24) % 3]
-data = place(pixels, targets, np.arange(16), np.arange(16, 24), torch.device("cpu"))
+data = place_on_device(pixels, targets, np.arange(16), np.arange(16, 24), torch.device("cpu"))
 recipe = Recipe(epochs=40, slices_per_epoch=8, ranges=Ranges(10, 0.05, 0.05, 0.1, 0.02), averaging=0.9)
 
 def begin(name):

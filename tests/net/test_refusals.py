@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fovnet.errors import ConfigError, SearchError
-from fovnet.net.jobs.training_data import Labelled, refuse_without_slices
-from fovnet.net.training.train import choose_device
+from fovnet.net.device import choose_device
+from fovnet.net.jobs.training_data import LabelledSlices, refuse_without_slices
 
 ROWS, NOBODY = np.arange(4), np.arange(0)
 
@@ -21,9 +21,9 @@ def test_a_split_without_slices_is_named(
 ) -> None:
     targets = np.eye(4, dtype=np.float32)
     with pytest.raises(SearchError, match=f"the {lacking} split has no slices") as refusal:
-        refuse_without_slices(Labelled(targets, train, validation))
+        refuse_without_slices(LabelledSlices(targets, train, validation))
     assert refusal.value.code == "search-no-slices"
-    refuse_without_slices(Labelled(targets, ROWS[:3], ROWS[3:]))
+    refuse_without_slices(LabelledSlices(targets, ROWS[:3], ROWS[3:]))
 
 
 def test_a_gpu_beyond_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fovnet.net.stopping import End, Ends, Guess, Plateau, above_guessing
+from fovnet.net.stopping import End, Ends, Guess, Plateau, is_above_guessing
 from fovnet.search.spend.envelope import Envelope
 from fovnet.search.trial import Outcome, Proposal, Trial
 
@@ -59,14 +59,24 @@ def test_what_is_above_guessing(
 ) -> None:
     ending = end(Ends(guessing_epochs=3), training, validation)
     assert (ending is not None and ending.status == "diverged") is diverged
-    assert not above_guessing(training, validation, GUESS, None)
+    assert not is_above_guessing(training, validation, GUESS, None)
 
 
 def test_a_plateau_counts_epochs_without_a_new_lowest() -> None:
     plateau = Plateau(patience=2, reductions=1)
     # the 4th and 7th epoch make two without a lower one
     curve = [1.0, 0.9, 0.95, 0.9, 0.8, 0.8, 0.8, 0.8]
-    assert [plateau.due(curve[:done]) for done in range(9)] == [0, 0, 0, 0, 1, 1, 1, 2, 2]
+    assert [plateau.reductions_due(curve[:done]) for done in range(9)] == [
+        0,
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+        2,
+        2,
+    ]
     ends = Ends(plateau=plateau)
     assert [ends.rate_factor(curve[:done]) for done in (0, 3, 4)] == [1.0, 1.0, 0.1]
     assert end(ends, curve[:6]) is None

@@ -15,9 +15,9 @@ import pytest
 import torch
 import yaml
 
+from fovnet.acts.finished_search import journal_of_same_training
 from fovnet.config.files import load
 from fovnet.net.family.weights import load_tensors
-from fovnet.net.jobs.run import journal_of_same_training
 from fovnet.records import read_json
 from fovnet.search.journal import lock_journal
 

@@ -102,8 +102,9 @@ def pairs_of(
     budget uses."""
     import torch
 
+    from fovnet.net.device import choose_device
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training.train import choose_device, place, train_network
+    from fovnet.net.training.train import place_on_device, train_network
 
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
@@ -111,7 +112,7 @@ def pairs_of(
     train = np.sort(rng.permutation(train)[: budget.epochs * budget.slices_per_epoch])
     validation = np.sort(rng.permutation(validation)[: budget.validation_slices])
     rows = np.concatenate([train, validation])
-    data = place(
+    data = place_on_device(
         np.array(pixels[rows]),
         targets[rows],
         np.arange(len(train)),

@@ -142,14 +142,15 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
     """
     import torch
 
+    from fovnet.net.device import choose_device
     from fovnet.net.recipe import Ranges, Recipe
-    from fovnet.net.training.train import choose_device, place, train_network
+    from fovnet.net.training.train import place_on_device, train_network
 
     torch.set_num_threads(1)
     keep_freed_memory()
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     device = choose_device(study.device)
-    data = place(
+    data = place_on_device(
         np.array(pack.pixels),
         targets,
         pack.rows("train"),
@@ -201,9 +202,9 @@ def train_on(study: Study, name: str, seed: int, pack: Pack) -> Path:
 
 def probabilities_of(study: Study, network: Path, judged: JudgedSlices) -> NDArray[Any]:
     """Probabilities (s, k) that a network gives the slices it is judged on."""
+    from fovnet.net.device import choose_device
     from fovnet.net.family.weights import load_network
     from fovnet.net.inference.member_outputs import member_probabilities
-    from fovnet.net.training.train import choose_device
 
     device = choose_device(study.device)
     member, _ = load_network(network, device)

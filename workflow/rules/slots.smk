@@ -9,10 +9,10 @@ checkpoint.
 
 from snakemake.exceptions import IncompleteCheckpointException
 
-from fovnet.net.jobs.search_plan import jobs_journal
 from fovnet.search.jobs.proposals import is_within_budget, read_proposal, slots_awaited
+from fovnet.workflow import jobs_journal
 
-JOURNAL = jobs_journal(SETTINGS, Results(Path(RESULTS)))
+JOURNAL = jobs_journal(SETTINGS)
 
 
 localrules: propose, gather

@@ -1,11 +1,11 @@
 """Predicted weights, memory and seconds; what a device was measured to do.
 
-    predicted          for all rows of a space at once
-    columns            the rows as columns of numbers
-    prices             what a whole space costs, for display
-    calibration        a device's prices, by a short run
-    calibration_check  networks that the fit has not seen
-    probes             steps, validations and processes, measured
-
-Behind these doors: `speed`, the fit, and `finished`, trials that it may use.
+predicted          for all rows of a space at once
+columns            the rows as columns of numbers
+prices             what a whole space costs, for display
+calibration        a device's prices, by a short run
+calibration_check  networks that the fit has not seen
+probes             steps, validations and processes, measured
+speed              the fit of a device to timed trainings
+finished           trials that the fit may use
 """

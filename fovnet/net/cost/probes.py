@@ -62,7 +62,7 @@ class Bench:
         )
         # the others are made of slices as they were cut
         kinds = tuple(INPUTS) if side == SIDE else ("slice",)
-        self._data = training.place(
+        self._data = training.place_on_device(
             pixels, targets, rows[:slices], rows[slices:], device, placing, kinds
         )
         self._weights = training.class_weights(self._data.targets)

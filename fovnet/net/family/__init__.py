@@ -4,6 +4,7 @@
     model         the same as layers
     weights       on disk, with their architecture
     mixture       an ensemble as one torch module
+    axes          of the space
 
-Behind these doors: `axes` of the space, and `slice_only`, networks without their other inputs.
+Behind these doors: `slice_only`, networks without their other inputs.
 """

@@ -7,7 +7,7 @@
                          shares of its volume shown in sections, and whether channels other than the slice are
                          shown
     crops   (n, 4)       a rectangle of the slice: half its width and height, and its centre, in the frame of
-        theta; 1, 1, 0, 0 is all of it
+                         theta; 1, 1, 0, 0 is all of it
 
 The transforms are those of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise:
 the same distributions and, for the same draw, the same pixels.  All draws are made on the CPU, for a whole
@@ -25,10 +25,12 @@ from fovnet.net.images.distort import WIDTH, draw_distortions
 from fovnet.net.recipe import Ranges
 
 PLAIN_DRAWS = 15
-ENDS, BESIDE = 2, 1
-DRAWS = PLAIN_DRAWS + WIDTH + ENDS + BESIDE
+ENDS = 2
+OTHER_CHANNELS = 1
+DRAWS = PLAIN_DRAWS + WIDTH + ENDS + OTHER_CHANNELS
 
-LEAST_CROP, LEAST_BRIGHT = 0.4, 0.5
+LEAST_CROP = 0.4
+LEAST_BRIGHT = 0.5
 
 NOISE_TABLE = 2**20
 # spacing of the places where a slice's noise may begin; it does not divide the side, so that rows never align
@@ -38,11 +40,11 @@ NOISE_STRIDE = 37
 def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     """(n, 94) float32 on the CPU: the random numbers of n slices."""
     theta = draw_affines(n, ranges, generator).reshape(n, 6)
-    sigma, place = torch.rand((2, n), generator=generator).unbind()
+    noise_sd, noise_place = torch.rand((2, n), generator=generator).unbind()
     gamma, low, high = (2 * torch.rand((3, n), generator=generator) - 1).unbind()
-    others = [
-        ranges.noise * sigma,
-        place,
+    grey_draws = [
+        ranges.noise * noise_sd,
+        noise_place,
         1 + ranges.gamma * gamma,
         ranges.window * low,
         1 + ranges.window * high,
@@ -51,21 +53,23 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
     distortions = draw_distortions(
         n, ranges.bend, ranges.texture, ranges.tones, ranges.shading, generator
     )
-    beside = [draw_ends(n, ranges.crop, generator), draw_beside(n, ranges.alone, generator)]
-    return torch.cat([theta, torch.stack(others, dim=1), crops, distortions, *beside], dim=1)
+    ends = draw_ends(n, ranges.crop, generator)
+    other_channels = draw_other_channels(n, ranges.alone, generator)
+    greys = torch.stack(grey_draws, dim=1)
+    return torch.cat([theta, greys, crops, distortions, ends, other_channels], dim=1)
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
     """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at most 0.7
     of the possible distance from the slice's, as the body is in the middle.  If `share` is 0 no number is
     drawn."""
-    whole = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
+    whole_slice = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
     if not share:
-        return whole
-    dice, wide, tall, right, down = torch.rand((5, n), generator=generator).unbind()
-    size = LEAST_CROP ** torch.stack([wide, tall])
-    middle = 0.7 * (1 - size) * (2 * torch.stack([right, down]) - 1)
-    return torch.where((dice < share)[:, None], torch.cat([size, middle]).T, whole)
+        return whole_slice
+    dice, width, height, right, down = torch.rand((5, n), generator=generator).unbind()
+    size = LEAST_CROP ** torch.stack([width, height])
+    centre = 0.7 * (1 - size) * (2 * torch.stack([right, down]) - 1)
+    return torch.where((dice < share)[:, None], torch.cat([size, centre]).T, whole_slice)
 
 
 def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
@@ -73,18 +77,16 @@ def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
     [0, 1)."""
     if not share:
         return torch.ones(n, ENDS)
-    dice, left = torch.rand((2, n, ENDS), generator=generator)
-    return torch.where(dice < share, left, torch.ones(()))
+    dice, share_shown = torch.rand((2, n, ENDS), generator=generator)
+    return torch.where(dice < share, share_shown, torch.ones(()))
 
 
-def draw_beside(n: int, share: float, generator: torch.Generator) -> Tensor:
+def draw_other_channels(n: int, share: float, generator: torch.Generator) -> Tensor:
     """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no number is
     drawn."""
-    return (
-        (torch.rand((n, BESIDE), generator=generator) >= share).float()
-        if share
-        else torch.ones(n, BESIDE)
-    )
+    if not share:
+        return torch.ones(n, OTHER_CHANNELS)
+    return (torch.rand((n, OTHER_CHANNELS), generator=generator) >= share).float()
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
@@ -93,17 +95,20 @@ def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
     Each axis has its own zoom; the order and the distributions are those of MONAI's RandAffine.
     """
-    angle, shear, wide, tall, right, down = (
+    angle, shear, zoom_x, zoom_y, right, down = (
         2 * torch.rand((6, n), generator=generator) - 1
     ).unbind()
-    angle, shear = angle * ranges.rotation_deg * torch.pi / 180, shear * ranges.shear
-    cos, sin = torch.cos(angle), torch.sin(angle)
-    # rotation · shear
-    turned = torch.stack([cos, shear * cos - sin, sin, shear * sin + cos], dim=1).reshape(n, 2, 2)
-    zoom = 1 + ranges.zoom * torch.stack([wide, tall], dim=1)
+    angle = angle * ranges.rotation_deg * torch.pi / 180
+    shear = shear * ranges.shear
+    cos = torch.cos(angle)
+    sin = torch.sin(angle)
+    rotation_and_shear = torch.stack([cos, shear * cos - sin, sin, shear * sin + cos], dim=1)
+    rotation_and_shear = rotation_and_shear.reshape(n, 2, 2)
+    zoom = 1 + ranges.zoom * torch.stack([zoom_x, zoom_y], dim=1)
     # the frame is two units wide
     shift = 2 * ranges.translation * torch.stack([right, down], dim=1)
-    return torch.cat([turned * zoom[:, None, :], turned @ shift[:, :, None]], dim=2)
+    linear = rotation_and_shear * zoom[:, None, :]
+    return torch.cat([linear, rotation_and_shear @ shift[:, :, None]], dim=2)
 
 
 def affines(draws: Tensor) -> Tensor:
@@ -123,47 +128,52 @@ def distortions(draws: Tensor) -> Tensor:
 
 def ends(draws: Tensor) -> Tensor:
     """(n, 2) ends of each slice's draw, as in `fovnet.net.images.inputs.Warp`."""
-    return draws[:, -ENDS - BESIDE : -BESIDE]
+    return draws[:, -ENDS - OTHER_CHANNELS : -OTHER_CHANNELS]
 
 
-def beside(draws: Tensor) -> Tensor:
+def other_channels_shown(draws: Tensor) -> Tensor:
     """(n, 1) of each slice's draw: whether channels other than the slice are shown."""
-    return draws[:, -BESIDE:]
+    return draws[:, -OTHER_CHANNELS:]
 
 
-def cropped(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
+def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
     """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is left whole
     if the mean of its rectangle is below LEAST_BRIGHT times that of the slice, as for one of air."""
-    half, middle = crops[:, :2], crops[:, 2:]
-    inside = []
+    half_size = crops[:, :2]
+    centre = crops[:, 2:]
+    masks = []
     for axis, size in ((0, images.shape[3]), (1, images.shape[2])):
-        at = (2 * torch.arange(size, device=images.device) + 1) / size - 1
-        inside.append(((at - middle[:, axis, None]).abs() <= half[:, axis, None]).to(images.dtype))
-    across, along = inside
-    left = images * across[:, None, None, :] * along[:, None, :, None]
-    enough = left.sum(dim=(1, 2, 3)) >= LEAST_BRIGHT * half.prod(dim=1) * images.sum(dim=(1, 2, 3))
+        pixel = (2 * torch.arange(size, device=images.device) + 1) / size - 1
+        distance = (pixel - centre[:, axis, None]).abs()
+        masks.append((distance <= half_size[:, axis, None]).to(images.dtype))
+    column_mask, row_mask = masks
+    crop_images = images * column_mask[:, None, None, :] * row_mask[:, None, :, None]
+    least_sum = LEAST_BRIGHT * half_size.prod(dim=1) * images.sum(dim=(1, 2, 3))
     # on the device: a CUDA graph cannot record a wait
-    whole = torch.cat([torch.ones_like(half), torch.zeros_like(middle)], dim=1)
-    return torch.where(enough[:, None, None, None], left, images), torch.where(
-        enough[:, None], crops, whole
+    is_bright = crop_images.sum(dim=(1, 2, 3)) >= least_sum
+    whole_slice = torch.cat([torch.ones_like(half_size), torch.zeros_like(centre)], dim=1)
+    return (
+        torch.where(is_bright[:, None, None, None], crop_images, images),
+        torch.where(is_bright[:, None], crops, whole_slice),
     )
 
 
-def framed(theta: Tensor, crops: Tensor) -> Tensor:
+def theta_in_crops(theta: Tensor, crops: Tensor) -> Tensor:
     """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and c the
     crop's centre."""
-    side = crops[:, :2].amax(dim=1)[:, None, None]
-    return torch.cat([side * theta[:, :, :2], side * theta[:, :, 2:] + crops[:, 2:, None]], dim=2)
+    half_side = crops[:, :2].amax(dim=1)[:, None, None]
+    shift = half_side * theta[:, :, 2:] + crops[:, 2:, None]
+    return torch.cat([half_side * theta[:, :, :2], shift], dim=2)
 
 
-def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
+def change_greys(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     """The batch (n, c, h, w) in [0, 1] with the grey values of each slice changed by its draw: the same
     contrast and window in all channels, independent noise in each.
 
     Changes with a range of 0 are skipped, and cost nothing.
     """
     n = len(images)
-    sigma, place, gamma, low, high = (
+    noise_sd, noise_place, gamma, low, high = (
         column.reshape(n, 1, 1, 1) for column in draws[:, 6:11].unbind(dim=1)
     )
     if ranges.gamma:
@@ -171,14 +181,15 @@ def recoloured(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
     if ranges.window:
         images = ((images - low) / (high - low)).clamp_(0.0, 1.0)
     if ranges.noise:
-        images = torch.addcmul(images, noise_at(place, images), sigma).clamp_(0.0, 1.0)
+        images = torch.addcmul(images, noise_at(noise_place, images), noise_sd).clamp_(0.0, 1.0)
     return images
 
 
-def without_others(images: Tensor, beside: Tensor) -> Tensor:
-    """The batch (n, c, h, w) with all channels but the first black where `beside` (n, 1) is 0."""
-    shown = torch.cat([torch.ones_like(beside), beside.expand(-1, images.shape[1] - 1)], dim=1)
-    return images * shown[:, :, None, None]
+def blacken_other_channels(images: Tensor, is_shown: Tensor) -> Tensor:
+    """The batch (n, c, h, w) with all channels but the first black where `is_shown` (n, 1) is 0."""
+    other_channels = is_shown.expand(-1, images.shape[1] - 1)
+    channels = torch.cat([torch.ones_like(is_shown), other_channels], dim=1)
+    return images * channels[:, :, None, None]
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
@@ -212,11 +223,12 @@ def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n, h, w * c)
-    low, high = (found.reshape(n, w, c) for found in (rows.amin(dim=1), rows.amax(dim=1)))
-    return low.amin(dim=1)[:, :, None, None], high.amax(dim=1)[:, :, None, None]
+    column_minima = rows.amin(dim=1).reshape(n, w, c)
+    column_maxima = rows.amax(dim=1).reshape(n, w, c)
+    return column_minima.amin(dim=1)[:, :, None, None], column_maxima.amax(dim=1)[:, :, None, None]
 
 
-def noise_at(place: Tensor, images: Tensor) -> Tensor:
+def noise_at(noise_place: Tensor, images: Tensor) -> Tensor:
     """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place in [0, 1)
     for each, (n, 1, 1, 1).
 
@@ -224,11 +236,10 @@ def noise_at(place: Tensor, images: Tensor) -> Tensor:
     and would differ between devices.  Two slices sometimes share part of their noise; in a large batch a pair
     may share all of it.
     """
-    n, size = len(images), images[0].numel()
     # a view: nothing is copied
-    windows = _noise_table(images.device).unfold(0, size, NOISE_STRIDE)
-    first = (place.reshape(n) * len(windows)).long()
-    return windows.index_select(0, first).reshape(images.shape)
+    windows = _noise_table(images.device).unfold(0, images[0].numel(), NOISE_STRIDE)
+    window = (noise_place.reshape(len(images)) * len(windows)).long()
+    return windows.index_select(0, window).reshape(images.shape)
 
 
 @cache

@@ -1,11 +1,12 @@
 """Distortions of slices before the affine warp, not in the paper: smooth deformation, random texture and tone
 curves, and a surface coil's shading.
 
-    n  slices    controls  (n, 2, 4, 4) displacements to the right and down, in half sides of the frame
-        kernels  (n, 3, 3), of sum one
-    greys  (n, 3) values of the tone curve at 1/3, 2/3 and 1    shares  (n, 4, 4) mixing share of the curve at
-        each control point
-    gains  (n, 4, 4) logarithm of the gain at each control point
+    n         slices
+    controls  (n, 2, 4, 4) displacements to the right and down, in half sides of the frame
+    kernels   (n, 3, 3), of sum one
+    greys     (n, 3) values of the tone curve at 1/3, 2/3 and 1
+    shares    (n, 4, 4) mixing share of the curve at each control point
+    gains     (n, 4, 4) logarithm of the gain at each control point
 
 A network trained on a simulator overfits its shapes, textures and tissue contrasts.  They are changed here
 more than the simulator does, so that the relative positions of body parts remain to be learned.
@@ -29,7 +30,11 @@ from torch import Tensor
 from fovnet.net.images.resampling import grid_of, read_at
 
 POINTS = 4  # control points along a side
-CONTROLS, TAPS, GREYS, SHARES, GAINS = 2 * POINTS**2, 9, 3, POINTS**2, POINTS**2
+CONTROLS = 2 * POINTS**2
+TAPS = 9
+GREYS = 3
+SHARES = POINTS**2
+GAINS = POINTS**2
 WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS  # numbers a slice
 
 
@@ -39,14 +44,18 @@ def draw_distortions(
     """(n, 76) float32: displacements of the control points, as shares of the frame's half side; each slice's
     kernel, greys, shares, gains.
 
-    bend  largest displacement, as a share of the side    texture  largest standard deviation of a kernel's
-        taps
-    tones  largest mixing share of the tone curve    shading  largest logarithm of a gain; for those that are
-        0 no numbers are drawn
+    bend     largest displacement, as a share of the side
+    texture  largest standard deviation of a kernel's taps
+    tones    largest mixing share of the tone curve
+    shading  largest logarithm of a gain
+    For those that are 0 no numbers are drawn.
     """
-    controls, kernels = torch.zeros(n, CONTROLS), torch.zeros(n, TAPS)
+    controls = torch.zeros(n, CONTROLS)
+    kernels = torch.zeros(n, TAPS)
     kernels[:, TAPS // 2] = 1.0
-    greys, shares, gains = torch.zeros(n, GREYS), torch.zeros(n, SHARES), torch.zeros(n, GAINS)
+    greys = torch.zeros(n, GREYS)
+    shares = torch.zeros(n, SHARES)
+    gains = torch.zeros(n, GAINS)
     if bend:
         controls = 2 * bend * (2 * torch.rand((n, CONTROLS), generator=generator) - 1)
     if texture:
@@ -69,15 +78,15 @@ def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
     Their common amplitude is random, so that some slices stay nearly unchanged.
     """
     angle = 2 * torch.pi * torch.rand((n, 1, 1), generator=generator)
-    at = torch.linspace(-1, 1, POINTS)
+    point = torch.linspace(-1, 1, POINTS)
     # 1 in a corner, at most
-    slope = (torch.cos(angle) * at + torch.sin(angle) * at[:, None]) / 2**0.5
-    own = 2 * torch.rand((n, POINTS, POINTS), generator=generator) - 1
-    much = shading * torch.rand((n, 1), generator=generator)
-    return much * (slope + own).reshape(n, GAINS) / 2
+    slope = (torch.cos(angle) * point + torch.sin(angle) * point[:, None]) / 2**0.5
+    point_values = 2 * torch.rand((n, POINTS, POINTS), generator=generator) - 1
+    amplitude = shading * torch.rand((n, 1), generator=generator)
+    return amplitude * (slope + point_values).reshape(n, GAINS) / 2
 
 
-def distorted(
+def distort(
     images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool
 ) -> Tensor:
     """The batch (n, c, h, w) in [0, 1], each slice's texture, greys, shading and shape changed by its row,
@@ -87,15 +96,17 @@ def distorted(
         distortions, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1
     )
     if texture:
-        images = textured(images, kernels.reshape(n, 3, 3))
+        images = filter_texture(images, kernels.reshape(n, 3, 3))
     if tones:
-        images = toned(images, greys, shares.reshape(n, POINTS, POINTS))
+        images = change_tones(images, greys, shares.reshape(n, POINTS, POINTS))
     if shading:
-        images = shaded(images, gains.reshape(n, POINTS, POINTS))
-    return bent(images, controls.reshape(n, 2, POINTS, POINTS)) if bend else images
+        images = shade(images, gains.reshape(n, POINTS, POINTS))
+    if bend:
+        images = bend_shape(images, controls.reshape(n, 2, POINTS, POINTS))
+    return images
 
 
-def bent(images: Tensor, controls: Tensor) -> Tensor:
+def bend_shape(images: Tensor, controls: Tensor) -> Tensor:
     """The batch (n, c, h, w), each pixel read at its place plus the cubic B-spline displacement of its slice;
     outside is black.
 
@@ -104,12 +115,12 @@ def bent(images: Tensor, controls: Tensor) -> Tensor:
     """
     n, _, h, w = images.shape
     down, across = (_splines(size, images.device) for size in (h, w))
-    moves = torch.einsum("hi,naij,wj->nhwa", down, controls, across)
-    still = torch.eye(2, 3, device=images.device).expand(n, 2, 3)
-    return read_at(images, grid_of(still, h, w) + moves)
+    displacements = torch.einsum("hi,naij,wj->nhwa", down, controls, across)
+    identity = torch.eye(2, 3, device=images.device).expand(n, 2, 3)
+    return read_at(images, grid_of(identity, h, w) + displacements)
 
 
-def textured(images: Tensor, kernels: Tensor) -> Tensor:
+def filter_texture(images: Tensor, kernels: Tensor) -> Tensor:
     """The batch (n, c, h, w) in [0, 1], each slice filtered by its own kernel (n, 3, 3), clipped to [0, 1].
 
     Kernels of sum one leave uniform areas unchanged: edges become sharper, softer or one-sided.
@@ -125,27 +136,26 @@ def textured(images: Tensor, kernels: Tensor) -> Tensor:
     )
 
 
-def toned(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
+def change_tones(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
     """The batch (n, c, h, w) in [0, 1], each grey x mixed with f(x) by the cubic B-spline field of its
     slice's shares.
 
     f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, clipped to [0, 1]: it need
-    not be monotone; black stays black.    shares  (n, 4, 4) at points a third of the frame apart, each in [0,
-    1]
+    not be monotone; black stays black.
+
+    shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
     """
     n = len(images)
     field = _field(shares, images)
     a, b, c = (grey.reshape(n, 1, 1, 1) for grey in greys.unbind(dim=1))
-    first, second, third = (
-        9 * a - 4.5 * b + c,
-        -22.5 * a + 18 * b - 4.5 * c,
-        13.5 * (a - b) + 4.5 * c,
-    )
-    curve = ((images * third).add_(second).mul_(images).add_(first).mul_(images)).clamp_(0.0, 1.0)
+    linear = 9 * a - 4.5 * b + c
+    quadratic = -22.5 * a + 18 * b - 4.5 * c
+    cubic = 13.5 * (a - b) + 4.5 * c
+    curve = (images * cubic).add_(quadratic).mul_(images).add_(linear).mul_(images).clamp_(0.0, 1.0)
     return torch.lerp(images, curve, field)
 
 
-def shaded(images: Tensor, gains: Tensor) -> Tensor:
+def shade(images: Tensor, gains: Tensor) -> Tensor:
     """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-spline field of its slice's
     gains, clipped at 1; black stays.
 
@@ -168,12 +178,14 @@ def _splines(size: int, device: torch.device) -> Tensor:
     Cached on the device: a copy from the host would synchronise, which a step recorded as a CUDA graph must
     not.
     """
-    at = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
-    whole = torch.arange(-1, POINTS + 1, dtype=torch.float64)
-    far = (at[:, None] - whole).abs()
-    near, outer = 2 / 3 - far**2 + far**3 / 2, (2 - far) ** 3 / 6
-    weights = torch.where(far < 1, near, torch.where(far < 2, outer, torch.zeros(())))
-    inner = weights[:, 1:-1].clone()
-    inner[:, 0] += weights[:, 0]
-    inner[:, -1] += weights[:, -1]
-    return inner.float().to(device)
+    pixel = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
+    point = torch.arange(-1, POINTS + 1, dtype=torch.float64)
+    distance = (pixel[:, None] - point).abs()
+    below_one = 2 / 3 - distance**2 + distance**3 / 2
+    below_two = (2 - distance) ** 3 / 6
+    outer_weights = torch.where(distance < 2, below_two, torch.zeros(()))
+    all_weights = torch.where(distance < 1, below_one, outer_weights)
+    weights = all_weights[:, 1:-1].clone()
+    weights[:, 0] += all_weights[:, 0]
+    weights[:, -1] += all_weights[:, -1]
+    return weights.float().to(device)

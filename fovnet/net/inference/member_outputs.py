@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fovnet.net.images.inputs import brought_for, images, inputs_of
+from fovnet.net.images.inputs import images, inputs_of, move_to_device
 from fovnet.net.inference.engines import Engine, Torch
 from fovnet.net.inference.side_by_side import parts_of, side_by_side
 from fovnet.net.inference_batch import inference_batch_size
@@ -58,7 +58,7 @@ def member_answers(
     wanted = np.arange(len(pixels)) if rows is None else rows
     outputs = []
     for start in range(0, len(wanted), together):
-        brought, own, placed = brought_for(
+        brought, own, placed = move_to_device(
             pixels, wanted[start : start + together], kinds, placing, device
         )
         made = partial(images, brought, kinds=kinds, placed=placed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.net.jobs.training_data import Labelled
+from fovnet.net.jobs.training_data import LabelledSlices
 from fovnet.net.jobs.workers import Job, one_thread, train
 from fovnet.net.paths import forget
 from fovnet.records import digest, read_json, write_json
@@ -23,8 +23,18 @@ if TYPE_CHECKING:
 
     from fovnet.net.training.progress import Progress
 
-NETWORK, RECORD = "network.safetensors", "trial.json"
-APART = ("pixels", "rows", "weights", "source", "stamp", "process_seconds", "recipe", "ranges")
+NETWORK = "network.safetensors"
+RECORD = "trial.json"
+NOT_DECIDING = (
+    "pixels",
+    "rows",
+    "weights",
+    "source",
+    "stamp",
+    "process_seconds",
+    "recipe",
+    "ranges",
+)
 """What of a job does not decide its outcome, or does by what it holds."""
 
 
@@ -33,22 +43,23 @@ class SingleTraining:
     """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a
     checkpoint during training.
 
-    source   a hash of the slices;  validation_slices  as in a search, drawn by `seed`
+    source   a hash of the slices
+    validation_slices  as in a search, drawn by `seed`
     job      as of a search; rows, folder of the weights and source are this training's own
-    often    (n,) frequency with which each training row is drawn, None if uniform
+    row_frequencies  (n,) with which each training row is drawn; None if uniform
     training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network
                    is the same
     """
 
     configuration: Mapping[str, Any]
-    data: Labelled
+    data: LabelledSlices
     source: str
     folder: Path
     job: Job
     seed: int
     training_seed: int
     validation_slices: int | None = None
-    often: Tensor | None = None
+    row_frequencies: Tensor | None = None
 
     @property
     def network(self) -> Path:
@@ -56,18 +67,18 @@ class SingleTraining:
         return self.folder / NETWORK
 
     @property
-    def scored_on(self) -> NDArray[np.int64]:
+    def validation_rows(self) -> NDArray[np.int64]:
         """(v,) the validation rows of the score, ascending."""
         return self._data.validation
 
     @property
-    def _data(self) -> Labelled:
-        return self.data.scored_on(self.validation_slices, self.seed)
+    def _data(self) -> LabelledSlices:
+        return self.data.with_validation_rows(self.validation_slices, self.seed)
 
     @property
     def guess(self) -> float:
         """The validation loss of guessing, in nats."""
-        return self._data.guess(self.often)
+        return self._data.guess(self.row_frequencies)
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
         """The outcome of the training, written to trial.json; the recorded one if this very training was done
@@ -77,21 +88,24 @@ class SingleTraining:
         another process trains there.
         """
         with lock_journal(self.folder):
-            return self._trained(report)
+            return self._train(report)
 
-    def _trained(self, report: Callable[[Progress, int], None] | None) -> Outcome:
-        recorded = self.recorded()
-        if recorded is not None:
-            return recorded.outcome
+    def _train(self, report: Callable[[Progress, int], None] | None) -> Outcome:
+        trial = self.read_record()
+        if trial is not None:
+            return trial.outcome
         one_thread()  # gives the same bits as in a search
         record = self.folder / RECORD
         # of another training: its network must not stand beside this one's record
         if record.exists():
             self.network.unlink(missing_ok=True)
             record.unlink()
-        rows = self._data.write(self.folder)
-        learned = digest([self.source, self.seed, self.validation_slices])
-        job = replace(self.job, rows=rows, weights=self.folder / "networks", source=learned)
+        job = replace(
+            self.job,
+            rows=self._data.write(self.folder),
+            weights=self.folder / "networks",
+            source=digest([self.source, self.seed, self.validation_slices]),
+        )
         proposal = Proposal(0, 0, self.configuration, self.training_seed, (), (), 0.0)
         outcome = train(job, proposal, report, self.network)
         write_json(
@@ -108,12 +122,14 @@ class SingleTraining:
         """A hash of everything that the outcome depends on; the recipe's numbers beside the job's, as in
         records of before."""
         recipe = self.job.recipe
-        named = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
-        written = {name: repr(value) for name, value in named.items() if name not in APART}
+        numbers = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
+        numbers_in_words = {
+            name: repr(value) for name, value in numbers.items() if name not in NOT_DECIDING
+        }
         return digest(
             [
                 self.configuration,
-                written,
+                numbers_in_words,
                 self.source,
                 self.seed,
                 self.training_seed,
@@ -121,25 +137,25 @@ class SingleTraining:
             ]
         )
 
-    def recorded(self) -> Trial | None:
+    def read_record(self) -> Trial | None:
         """The record of this very training, if it was done before without an error, and its network is there
         if it has a score; else None."""
-        trial, decides = self._there()
+        trial, decides = self._record_in_folder()
         if trial is None or decides != self._decides or trial.outcome.status == "error":
             return None
-        return trial if trial.score is None or self.network.exists() else None
+        if trial.score is not None and not self.network.exists():
+            return None
+        return trial
 
     def replaces(self) -> Mapping[str, Any] | None:
         """The configuration of another training whose network in the folder this one's will replace; None if
         there is none."""
-        trial, decides = self._there()
-        return (
-            trial.proposal.configuration
-            if trial is not None and decides != self._decides and self.network.exists()
-            else None
-        )
+        trial, decides = self._record_in_folder()
+        if trial is None or decides == self._decides or not self.network.exists():
+            return None
+        return trial.proposal.configuration
 
-    def _there(self) -> tuple[Trial | None, str | None]:
+    def _record_in_folder(self) -> tuple[Trial | None, str | None]:
         """The record in the folder, and the hash of what it depends on; (None, None) if there is none that
         can be read."""
         try:

@@ -17,7 +17,6 @@ from fovnet.volume.slices.placing import Placing
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fovnet.config.models import Settings
     from fovnet.volume.collection.pack import Pack
 
 AT_ONCE = 4096  # slices, 67 MB
@@ -27,32 +26,37 @@ VALIDATION = 1
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """The labelled slices of a search: targets (n, k) of all rows of the pixels, the row numbers of training
-    and validation, and the placing if the networks' inputs need it."""
+class LabelledSlices:
+    """The labelled slices of a search.
+
+    targets            (n, k) of all rows of the pixels
+    train, validation  row numbers
+    placing            if the networks' inputs need it
+    """
 
     targets: NDArray[np.float32]
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
     placing: Placing | None = None
 
-    def scored_on(self, count: int | None, seed: int) -> Labelled:
+    def with_validation_rows(self, count: int | None, seed: int) -> LabelledSlices:
         """The same with `count` of the validation rows, ascending: those on which all trials of a seed are
         scored; all if `count` is None or more than there are."""
         order = np.random.default_rng([seed, VALIDATION]).permutation(self.validation)
         return replace(self, validation=np.sort(order[:count]))
 
-    def guess(self, often: Tensor | None) -> float:
-        """The validation loss of guessing, in nats, which is that of a network that has learned nothing; the
-        training rows are drawn as `often` (n,), None: uniformly."""
+    def guess(self, row_frequencies: Tensor | None) -> float:
+        """The validation loss of guessing, in nats, which is that of a network that has learned nothing.
+
+        row_frequencies  (n,) of the draws of the training rows; None: uniform
+        """
         import torch
 
-        from fovnet.net.training.train import class_weights, guessing_loss
+        from fovnet.net.training.train import class_weights, guessing_loss  # torch
 
-        train, validation = (
-            torch.from_numpy(self.targets[rows]) for rows in (self.train, self.validation)
-        )
-        return guessing_loss(validation, class_weights(train, often))
+        training_targets = torch.from_numpy(self.targets[self.train])
+        validation_targets = torch.from_numpy(self.targets[self.validation])
+        return guessing_loss(validation_targets, class_weights(training_targets, row_frequencies))
 
     def write(self, folder: Path) -> Path:
         """`folder/rows.npz`, the file `rows` of a `Job`: the data of a journal's trainings, or of a single
@@ -61,17 +65,17 @@ class Labelled:
         To be called by the holder of the folder's lock, or by a training on these slices, which are those of
         the journal's other trainings.
         """
-        placing = {} if self.placing is None else vars(self.placing)
-        return write_npz(
-            folder / ROWS,
-            targets=self.targets,
-            train=self.train,
-            validation=self.validation,
-            **placing,
-        )
+        arrays: dict[str, NDArray[Any]] = {
+            "targets": self.targets,
+            "train": self.train,
+            "validation": self.validation,
+        }
+        if self.placing is not None:
+            arrays |= vars(self.placing)
+        return write_npz(folder / ROWS, **arrays)
 
 
-def refuse_without_slices(data: Labelled) -> None:
+def refuse_without_slices(data: LabelledSlices) -> None:
     """Raise SearchError "search-no-slices" unless there are training and validation slices."""
     for name, rows in (("training", data.train), ("validation", data.validation)):
         if not len(rows):
@@ -99,35 +103,38 @@ def training_fingerprint(pack: Pack) -> list[Any]:
 def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
     """SHA-256 hex of the labels, placing and pixels of some slices; volumes are renumbered from 0."""
     placing = pack.placing
-    volume = np.unique(placing.volume[rows], return_inverse=True)[1].astype(np.int64)
-    hashed = hashlib.sha256(str(len(rows)).encode())
+    _, volume_number = np.unique(placing.volume[rows], return_inverse=True)
+    volume = volume_number.astype(np.int64)
+    running_hash = hashlib.sha256(str(len(rows)).encode())
     for array in (pack.truth[rows], placing.sides_mm[rows], placing.z_mm[rows], volume):
-        hashed.update(np.ascontiguousarray(array).tobytes())
-    for first in range(0, len(rows), AT_ONCE):
-        hashed.update(pack.pixels[rows[first : first + AT_ONCE]].tobytes())
-    return hashed.hexdigest()
+        running_hash.update(np.ascontiguousarray(array).tobytes())
+    for start in range(0, len(rows), AT_ONCE):
+        running_hash.update(pack.pixels[rows[start : start + AT_ONCE]].tobytes())
+    return running_hash.hexdigest()
 
 
-def labelled_rows(pack: Pack) -> Labelled:
+def labelled_rows(pack: Pack) -> LabelledSlices:
     """The training data of a pack: the target of a slice of two regions is half of each.  Raises SearchError
     "search-no-slices"."""
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
-    data = Labelled(
+    data = LabelledSlices(
         targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing
     )
     refuse_without_slices(data)
     return data
 
 
-def row_frequencies(settings: Settings, pack: Pack) -> Tensor | None:
+def row_frequencies(pack: Pack, sampling: str) -> Tensor | None:
     """(n,) frequency with which a training draws each of its rows, also used for its class weights; None if
-    uniform."""
+    uniform.
+
+    sampling  as in `fovnet.net.recipe.Recipe`
+    """
+    if sampling == "slices":
+        return None
+
     import torch
 
-    from fovnet.net.training.train import each_volume_alike
+    from fovnet.net.training.train import volume_frequencies  # torch
 
-    return (
-        None
-        if settings.training.sampling == "slices"
-        else each_volume_alike(torch.from_numpy(pack.volume[pack.rows("train")]))
-    )
+    return volume_frequencies(torch.from_numpy(pack.volume[pack.rows("train")]))

@@ -58,7 +58,7 @@ def forget_recorded(journal: Path) -> None:
     For a search that is over; if it is extended, trainings that continue start again from the first epoch,
     to the same result.
     """
-    _forget(journal / "networks", journal, needed=())
+    _forget(journal / "networks", journal, slots_needed=())
 
 
 def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Submit:
@@ -67,10 +67,10 @@ def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Subm
 
     def submit(proposal: Proposal) -> Future[Outcome]:
         _forget_done(job, journal, search)
-        seen = (
-            [read_slot(slot_path(journal, slot)) for slot in proposal.seen] if job.envelope else []
-        )
-        return pool.submit(proposal, job.envelope.over(seen) if job.envelope else None)
+        if job.envelope is None:
+            return pool.submit(proposal)
+        trials_seen = [read_slot(slot_path(journal, slot)) for slot in proposal.seen]
+        return pool.submit(proposal, job.envelope.over(trials_seen))
 
     return submit
 
@@ -82,23 +82,23 @@ def _forget_done(job: Job, journal: Path, search: Search) -> None:
     While a record cannot be read, nothing that the search may need is removed.
     """
     if search.schedule.kind == "full":
-        _forget(job.weights, journal, needed=())
+        _forget(job.weights, journal, slots_needed=())
         return
     try:
         trials = read_trials(journal)
     except SearchError:
         return
-    scores = {trial.proposal.slot: trial.score for trial in trials}
+    score_by_slot = {trial.proposal.slot: trial.score for trial in trials}
     proposals = (trial.proposal for trial in trials)
-    ledger = Ledger.of(search.schedule, proposals, scores, any_free=True)
-    _forget(job.weights, journal, needed=may_go_on(ledger, search.workers))
+    ledger = Ledger.of(search.schedule, proposals, score_by_slot, any_free=True)
+    _forget(job.weights, journal, slots_needed=may_go_on(ledger, search.workers))
     for trial in trials:
         if trial.proposal.continues is not None and trial.outcome.status != "error":
             weights_of(job.weights, trial.proposal.continues).unlink(missing_ok=True)
 
 
-def _forget(networks: Path, journal: Path, needed: Collection[int]) -> None:
+def _forget(networks: Path, journal: Path, slots_needed: Collection[int]) -> None:
     for path in networks.glob("slot-*.checkpoint"):
         slot = int(path.stem.split("-")[1])
-        if slot not in needed and on_record(journal, slot):
+        if slot not in slots_needed and on_record(journal, slot):
             forget(path)

@@ -11,12 +11,12 @@ import os
 import platform
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
@@ -28,6 +28,7 @@ import numpy as np
 from fovnet.errors import SearchError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.machine.parallel import end_with
+from fovnet.net.device import choose_device, device_name
 from fovnet.net.family import axes
 from fovnet.net.family.architecture import from_configuration
 from fovnet.net.paths import inherit, weights_of
@@ -50,9 +51,10 @@ Stamp = tuple[int, int, int]
 class Job:
     """The settings of every training of a search, small enough to send to another process.
 
-    pixels   npy file (n, side, side) uint8      rows  npz file: targets (n, k), row numbers train,
-        validation; sides_mm, volume, z_mm (n,)
-    weights  folder for the networks; device and head as configured
+    pixels   npy file (n, side, side) uint8
+    rows     npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm (n,)
+    weights  folder for the networks
+    head, device  as configured
     envelope makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
     inputs   the format of the slices, as in `fovnet.volume.collection.pack`, and the names of the classes:
              stored with the weights
@@ -92,11 +94,12 @@ class TrainingPool:
     def __init__(self, job: Job | None, workers: int) -> None:
         self._job = job
         self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
-        self._beginning, self._stopped = Lock(), False
-        self._working: set[BaseProcess] = set()
+        self._submission_lock = Lock()
+        self._is_stopped = False
+        self._busy_workers: set[BaseProcess] = set()
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="trial")
         for _ in range(workers):
-            self._idle.put(_process())
+            self._idle.put(_new_executor())
 
     def __enter__(self) -> TrainingPool:
         return self
@@ -104,9 +107,9 @@ class TrainingPool:
     def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
         # their outcomes would not be recorded; their progress is in their checkpoints
         if fault is not None:
-            with self._beginning:
-                self._stopped = True
-                for worker in tuple(self._working):
+            with self._submission_lock:
+                self._is_stopped = True
+                for worker in tuple(self._busy_workers):
                     worker.terminate()
         self._threads.shutdown(wait=True, cancel_futures=True)
         while not self._idle.empty():
@@ -130,28 +133,29 @@ class TrainingPool:
         return self._threads.submit(self._run, replace(job, recipe=recipe), proposal)
 
     def _run(self, job: Job, proposal: Proposal) -> Outcome:
-        process = self._idle.get()
-        working: list[BaseProcess] = []
+        executor = self._idle.get()
+        worker: BaseProcess | None = None
         try:
-            with self._beginning:
-                if self._stopped:
+            worker = _worker_of(executor)
+            with self._submission_lock:
+                if self._is_stopped:
                     raise CancelledError
-                future = process.submit(train, job, proposal)
-                working += process._processes.values()
-                self._working.update(working)
+                future = executor.submit(train, job, proposal)
+                self._busy_workers.add(worker)
             outcome = future.result()
         except BrokenProcessPool:
-            outcome = _died(job, proposal, working)
+            outcome = _outcome_of_death(job, proposal, worker)
         except BaseException:
-            self._idle.put(process)
+            self._idle.put(executor)
             raise
         finally:
-            self._working.difference_update(working)
-        # dead, or in an unknown state: a CUDA context stays unusable after its first
+            if worker is not None:
+                self._busy_workers.discard(worker)
+        # dead, or in an unknown state: a CUDA context stays unusable after its first error
         if outcome.status == "error":
-            process.shutdown(wait=False)
-            process = _process()
-        self._idle.put(process)
+            executor.shutdown(wait=False)
+            executor = _new_executor()
+        self._idle.put(executor)
         return outcome
 
 
@@ -169,7 +173,7 @@ def train(
     """
     import torch
 
-    from fovnet.net.training.train import choose_device, train_network
+    from fovnet.net.training.train import train_network  # torch
 
     device = choose_device(job.device)
     data = _data_of(job, device)
@@ -206,43 +210,46 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
     """The record of a training's end; where epochs have seconds of their own, those of this slot's epochs."""
     import torch
 
-    from fovnet.net.training.train import device_name
-
-    own = ending.epoch_seconds if job.process_seconds or proposal.epochs is not None else None
+    seconds = ending.seconds
+    epoch_seconds: tuple[float, ...] = ()
+    if job.process_seconds or proposal.epochs is not None:
+        epoch_seconds = ending.epoch_seconds
+        seconds = sum(epoch_seconds[proposal.begun :])
     return Outcome(
         status=ending.status,
         training_loss=ending.training_loss,
         validation_loss=ending.validation_loss,
         score=min((loss for loss in ending.validation_loss if np.isfinite(loss)), default=None),
-        seconds=ending.seconds if own is None else sum(own[proposal.begun :]),
+        seconds=seconds,
         peak_memory_bytes=ending.peak_memory_bytes,
         device=device_name(device),
-        message=f"{ending.message}{_logged(job, proposal.slot, ending.trace)}",
+        message=f"{ending.message}{_log_trace(job, proposal.slot, ending.trace)}",
         versions={
             "torch": torch.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
         },
-        epoch_seconds=own or (),
+        epoch_seconds=epoch_seconds,
     )
 
 
 def _data_of(job: Job, device: torch.device) -> Data:
     """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the pixels was
     replaced."""
-    stamps = stamp_of(job.pixels), stamp_of(job.rows)
+    pixels_stamp = stamp_of(job.pixels)
+    rows_stamp = stamp_of(job.rows)
     # `slice_collections` keeps the date of unchanged bytes
-    if job.stamp is not None and stamps[0][:2] != job.stamp[:2]:
-        reason = "was written again while the search ran, so the search would use other slices"
+    if job.stamp is not None and pixels_stamp[:2] != job.stamp[:2]:
         raise SearchError(
             "slices-replaced",
-            f"{job.pixels}: {reason}; run the search's command again once they are cut",
+            f"{job.pixels}: was written again while the search ran, so the search would use other slices; "
+            "run the search's command again once they are cut",
         )
-    return _resident(job.pixels, job.rows, stamps, device, job.kinds)
+    return _load_data(job.pixels, job.rows, (pixels_stamp, rows_stamp), device, job.kinds)
 
 
 @lru_cache(maxsize=1)
-def _resident(
+def _load_data(
     pixels: Path,
     rows: Path,
     stamps: tuple[Stamp, Stamp],
@@ -251,16 +258,18 @@ def _resident(
 ) -> Data:
     """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish
     rewritten files from those they replaced."""
-    from fovnet.net.training.train import place
+    from fovnet.net.training.train import place_on_device  # torch
 
-    with np.load(rows, allow_pickle=False) as kept:
-        targets, training, validation = kept["targets"], kept["train"], kept["validation"]
-        placing = (
-            Placing(kept["sides_mm"], kept["volume"], kept["z_mm"]) if "volume" in kept else None
-        )
+    with np.load(rows, allow_pickle=False) as arrays:
+        targets = arrays["targets"]
+        training = arrays["train"]
+        validation = arrays["validation"]
+        placing = None
+        if "volume" in arrays:
+            placing = Placing(arrays["sides_mm"], arrays["volume"], arrays["z_mm"])
     # copy-on-write: torch requires writable memory, but nothing is written
     slices = np.load(pixels, mmap_mode="c")
-    return place(slices, targets, training, validation, device, placing, kinds)
+    return place_on_device(slices, targets, training, validation, device, placing, kinds)
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -269,33 +278,33 @@ def stamp_of(path: Path) -> Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _died(job: Job, proposal: Proposal, working: Sequence[BaseProcess]) -> Outcome:
+def _outcome_of_death(job: Job, proposal: Proposal, worker: BaseProcess | None) -> Outcome:
     """The outcome of a trial whose process has died, with the losses of the epochs in its checkpoint."""
-    from fovnet.net.training.checkpoint import curves_of
+    from fovnet.net.training.checkpoint import curves_of  # torch
 
-    training, validation = curves_of(weights_of(job.weights, proposal.slot))
-    until = time.monotonic() + 5.0
-    while any(process.exitcode is None for process in working) and time.monotonic() < until:
-        # the executor also waits for the process, and may receive its status first
-        time.sleep(0.01)
-    codes = [process.exitcode for process in working if process.exitcode]
-    how = (
-        f"by signal {-codes[0]}, perhaps for memory"
-        if codes and codes[0] < 0
-        else f"with status {codes[0]}"
-        if codes
-        else "unseen"
-    )
+    training_loss, validation_loss = curves_of(weights_of(job.weights, proposal.slot))
     return Outcome(
         "error",
-        training,
-        validation,
-        min(validation, default=None),
-        message=f"the worker process died {how}",
+        training_loss,
+        validation_loss,
+        min(validation_loss, default=None),
+        message=f"the worker process died {_cause_of_death(worker)}",
     )
 
 
-def _logged(job: Job, slot: int, trace: str) -> str:
+def _cause_of_death(worker: BaseProcess | None) -> str:
+    deadline = time.monotonic() + 5.0
+    while worker is not None and worker.exitcode is None and time.monotonic() < deadline:
+        # the executor also waits for the process, and may receive its status first
+        time.sleep(0.01)
+    if worker is None or not worker.exitcode:
+        return "unseen"
+    if worker.exitcode < 0:
+        return f"by signal {-worker.exitcode}, perhaps for memory"
+    return f"with status {worker.exitcode}"
+
+
+def _log_trace(job: Job, slot: int, trace: str) -> str:
     """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if there is
     none."""
     if not trace:
@@ -310,11 +319,21 @@ def _logged(job: Job, slot: int, trace: str) -> str:
     return f" (traceback in {path.parent.name}/{path.name})"
 
 
-def _process() -> ProcessPoolExecutor:
+def _new_executor() -> ProcessPoolExecutor:
     """One worker process; spawned, because a fork of a process that has used CUDA or threads may hang."""
     return ProcessPoolExecutor(
         1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),)
     )
+
+
+def _worker_of(executor: ProcessPoolExecutor) -> BaseProcess:
+    """The process of an executor, which begins it where it has none yet.  Raises BrokenProcessPool if it is
+    dead."""
+    pid = executor.submit(os.getpid).result()
+    for process in active_children():
+        if process.pid == pid:
+            return process
+    raise BrokenProcessPool(f"the process {pid} has ended")
 
 
 def one_thread() -> None:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 class Checkpoint:
     """The checkpoint of the training whose weights are at `keep`.
 
-    decides  JSON-able facts that determine the training; a checkpoint with other facts is not resumed
+    deciding_facts  JSON-able, which determine the training; a checkpoint with other facts is not resumed
     """
 
     keep: Path
-    decides: Mapping[str, Any]
+    deciding_facts: Mapping[str, Any]
 
     @property
     def path(self) -> Path:
@@ -53,25 +53,21 @@ class Checkpoint:
         """
         tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
         names = [name for name, _ in progress.model.named_parameters()]
-        for name, parameter in zip(
-            names, progress.optimiser.param_groups[0]["params"], strict=True
-        ):
+        parameters = progress.optimiser.param_groups[0]["params"]
+        for name, parameter in zip(names, parameters, strict=True):
             tensors[f"momentum.{name}"] = progress.optimiser.state[parameter]["momentum_buffer"]
         tensors |= {
             f"average.{name}": tensor
             for name, tensor in zip(names, progress.average, strict=bool(progress.average))
         }
         tensors["generator"] = progress.generator.get_state()
-        curves = {
-            "training_loss": progress.training_loss,
-            "validation_loss": progress.validation_loss,
-        }
-        curves |= {"epoch_seconds": progress.epoch_seconds}
         facts = {
             "step": progress.step,
-            "decides": digest(self.decides),
+            "decides": digest(self.deciding_facts),
             "crc32": _crc32(tensors),
-            **curves,
+            "training_loss": progress.training_loss,
+            "validation_loss": progress.validation_loss,
+            "epoch_seconds": progress.epoch_seconds,
         }
         # no fsync: a damaged checkpoint is treated as none
         save_tensors(self.path, tensors, facts, lasting=False)
@@ -88,10 +84,14 @@ class Checkpoint:
             tensors, facts = load_tensors(self.path)
         except ModelError:
             facts = {}
-        ours = self.keep.exists() and facts.get("decides") == digest(self.decides)
-        intact = ours and "epoch_seconds" in facts and facts.get("crc32") == _crc32(tensors)
+        is_same_training = facts.get("decides") == digest(self.deciding_facts)
         # the header may be so, and the tensors behind it damaged
-        if intact:
+        if (
+            self.keep.exists()
+            and is_same_training
+            and "epoch_seconds" in facts
+            and facts.get("crc32") == _crc32(tensors)
+        ):
             _restore(fresh, tensors, facts)
         else:
             self.keep.unlink(missing_ok=True)
@@ -102,10 +102,8 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
     """The CRC-32 of the bytes of all tensors, in the order of their names."""
     running = 0
     for name in sorted(tensors):
-        running = zlib.crc32(
-            tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data,
-            running,
-        )
+        numbers = tensors[name].detach().cpu().contiguous().reshape(-1)
+        running = zlib.crc32(numbers.view(torch.uint8).numpy().data, running)
     return running
 
 
@@ -130,20 +128,17 @@ def _restore(
             if name.startswith("model.")
         }
     )
+    names = []
     for name, parameter in fresh.model.named_parameters():
-        momentum = (
-            tensors[f"momentum.{name}"].to(device).contiguous(memory_format=torch.preserve_format)
-        )
-        fresh.optimiser.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(
-            momentum
-        )
-    for (name, _), average in zip(
-        fresh.model.named_parameters(), fresh.average, strict=bool(fresh.average)
-    ):
+        momentum = tensors[f"momentum.{name}"].to(device)
+        momentum = momentum.contiguous(memory_format=torch.preserve_format)
+        buffer = torch.empty_like(parameter).copy_(momentum)
+        fresh.optimiser.state[parameter]["momentum_buffer"] = buffer
+        names.append(name)
+    for name, average in zip(names, fresh.average, strict=bool(fresh.average)):
         average.copy_(tensors[f"average.{name}"])
     fresh.generator.set_state(tensors["generator"])
-    fresh.step, fresh.epoch_seconds[:] = facts["step"], facts["epoch_seconds"]
-    fresh.training_loss[:], fresh.validation_loss[:] = (
-        facts["training_loss"],
-        facts["validation_loss"],
-    )
+    fresh.step = facts["step"]
+    fresh.epoch_seconds[:] = facts["epoch_seconds"]
+    fresh.training_loss[:] = facts["training_loss"]
+    fresh.validation_loss[:] = facts["validation_loss"]

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from fovnet.maths.gradients import move_histograms
 from fovnet.maths.turns import MOVES, SOURCES, TURNS, VIEWS
-from fovnet.net.images.augment import affines, draw, recoloured
+from fovnet.net.images.augment import affines, change_greys, draw
 from fovnet.net.images.resampling import resample
 from fovnet.net.recipe import Ranges
 from fovnet.volume.slices.outlines import SHAPE, outlines
@@ -104,7 +104,7 @@ def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray
 def _as_drawn(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """Pictures (m, 1, h, w) in [0, 1], each augmented by its own draw."""
     draws = draw(len(pictures), RANGES, generator)
-    return recoloured(resample(_cut(pictures, generator), affines(draws)), draws, RANGES)
+    return change_greys(resample(_cut(pictures, generator), affines(draws)), draws, RANGES)
 
 
 def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:

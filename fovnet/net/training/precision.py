@@ -14,7 +14,7 @@ from torch import Tensor
 
 from fovnet.errors import ModelError
 from fovnet.net.family.weights import load_tensors, save_tensors
-from fovnet.net.training.warm_start import blended
+from fovnet.net.training.warm_start import blend_tensors
 from fovnet.records import copy
 
 PRECISIONS = {"float32": torch.float32, "float16": torch.float16}
@@ -41,20 +41,24 @@ def write_weights(
     if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
         return copy(source, target)
     tensors, facts = load_tensors(source)
-    tensors = tensors if mixed is None else blended(tensors, facts, *mixed)
-    rounded = {name: _rounded(source, name, tensor, precision) for name, tensor in tensors.items()}
-    return save_tensors(target, rounded, {**facts, "alone": True} if alone else facts)
+    if mixed is not None:
+        tensors = blend_tensors(tensors, facts, *mixed)
+    if alone:
+        facts = {**facts, "alone": True}
+    rounded_tensors = {
+        name: _round_tensor(source, name, tensor, precision) for name, tensor in tensors.items()
+    }
+    return save_tensors(target, rounded_tensors, facts)
 
 
-def _rounded(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:
+def _round_tensor(source: Path, name: str, tensor: Tensor, precision: str) -> Tensor:
     if not tensor.is_floating_point():
         return tensor
     rounded = tensor.to(PRECISIONS[precision])
     if bool((tensor.isfinite() & ~rounded.isfinite()).any()):
-        seen, most = float(tensor.abs().max()), torch.finfo(rounded.dtype).max
         raise ModelError(
             "weights-overflow",
-            f"{source}: {name} holds {seen:g}, {precision} at most {most:g}; set ensemble.precision to "
-            "float32, or leave this trial out",
+            f"{source}: {name} holds {float(tensor.abs().max()):g}, {precision} at most "
+            f"{torch.finfo(rounded.dtype).max:g}; set ensemble.precision to float32, or leave this trial out",
         )
     return rounded

@@ -1,6 +1,7 @@
 """One trial: a network trained by the paper's recipe, from its seed to its record.
 
-    slices   (n, 128, 128) uint8, resident on the device       targets  (n, k) float, rows summing to one
+    slices   (n, 128, 128) uint8, resident on the device
+    targets  (n, k) float, rows summing to one
     weights  (k,) inverse class frequency of the training rows, mean one over their slices
 
 Source of the recipe: Bertrand et al. (ISBI 2017): cross-entropy weighted by inverse class frequency;
@@ -11,7 +12,6 @@ loss.
 from __future__ import annotations
 
 import math
-import platform
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fovnet.errors import ConfigError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import Network, build
 from fovnet.net.family.weights import save_network
@@ -55,9 +54,12 @@ AVERAGE_EVERY = 5
 class Data:
     """The labelled slices, on the device, and which rows are for training and which for validation.
 
-    slices  (n, h, w) uint8      targets  (n, k) float32, rows summing to one      train, validation  (r,) and
-        (v,) int64 row numbers
-    placed  for inputs that need it    volume  (n,) int64 of each slice, if known
+    slices      (n, h, w) uint8
+    targets     (n, k) float32, rows summing to one
+    train       (r,) int64 row numbers
+    validation  (v,) int64 row numbers
+    placed      for inputs that need it
+    volume      (n,) int64 of each slice, if known
     """
 
     slices: Tensor
@@ -77,8 +79,9 @@ class Data:
 class Ending:
     """How a trial ended: its status, its learning curves, and a message unless it simply completed.
 
-    seconds  of training, including the whole epochs before a kill;    epoch_seconds  of each whole epoch
-    trace    of the exception, where the status is "error"
+    seconds        of training, including the whole epochs before a kill
+    epoch_seconds  of each whole epoch
+    trace          of the exception, where the status is "error"
     """
 
     status: Status
@@ -94,7 +97,7 @@ class Ending:
 Array = np.ndarray[Any, Any]
 
 
-def place(
+def place_on_device(
     pixels: Array,
     targets: Array,
     train: Array,
@@ -107,9 +110,8 @@ def place(
     array is not copied, but shared by all workers."""
     placed = volume = None
     if placing is not None:
-        placed = Placed.on(
-            device, placing, sections(pixels, placing) if "sections" in kinds else None
-        )
+        body_sections = sections(pixels, placing) if "sections" in kinds else None
+        placed = Placed.on(device, placing, body_sections)
         volume = torch.from_numpy(placing.volume.astype(np.int64)).to(device)
     return Data(
         torch.from_numpy(pixels).to(device),
@@ -121,66 +123,33 @@ def place(
     )
 
 
-def choose_device(name: str) -> torch.device:
-    """The device a configuration names; "auto" is CUDA if available.  Raises ConfigError ("device-unknown",
-    "device-missing")."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(
-            "device-unknown", f"device {name!r} is unknown; use auto, cpu or cuda"
-        ) from None
-    if device.type not in ("cpu", "cuda") or (
-        device.type == "cuda" and not torch.cuda.is_available()
-    ):
-        raise ConfigError(
-            "device-missing",
-            f"device {name!r} is not available; this torch {torch.__version__} can use auto or cpu; cuda "
-            "needs a GPU and a build of torch for it",
-        )
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ConfigError(
-            "device-missing",
-            f"device {name!r} does not exist; GPUs are numbered from cuda:0 "
-            f"to cuda:{torch.cuda.device_count() - 1}",
-        )
-    return device
-
-
-def device_name(device: torch.device) -> str:
-    """The name of the device in the records of trials."""
-    return (
-        torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{platform.machine()} CPU, one thread"
-    )
-
-
-def class_weights(targets: Tensor, often: Tensor | None = None) -> Tensor:
+def class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Tensor:
     """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a class
     without rows.
 
-    often  (n,) frequency with which each row is drawn; None: uniform
+    row_frequencies  (n,) with which each row is drawn; None: uniform
     """
-    share = targets.mean(dim=0) if often is None else often @ targets / often.sum()
+    share = _mean_of_rows(targets, row_frequencies)
     inverse = torch.where(share > 0, 1 / share.clamp_min(1e-12), 0.0)
     return inverse / (share * inverse).sum().clamp_min(1e-12)
 
 
-def guessing_loss(targets: Tensor, weights: Tensor, often: Tensor | None = None) -> float:
+def _mean_of_rows(values: Tensor, row_frequencies: Tensor | None) -> Tensor:
+    if row_frequencies is None:
+        return values.mean(dim=0)
+    return row_frequencies @ values / row_frequencies.sum()
+
+
+def guessing_loss(targets: Tensor, weights: Tensor, row_frequencies: Tensor | None = None) -> float:
     """The loss of uniform probabilities over the k classes seen in training, on these rows: log k if their
     class shares are the training's.
 
-    often  (n,) frequency with which each row is drawn; None: uniform
+    row_frequencies  (n,) with which each row is drawn; None: uniform
     With inverse-frequency weights no other constant prediction has a lower loss on the training rows.
     """
-    seen = int((weights > 0).sum())
-    costs = targets @ weights
-    return float(costs.mean() if often is None else often @ costs / often.sum()) * math.log(
-        max(2, seen)
-    )
+    classes_seen = int((weights > 0).sum())
+    mean_weight = _mean_of_rows(targets @ weights, row_frequencies)
+    return float(mean_weight) * math.log(max(2, classes_seen))
 
 
 def train_network(
@@ -211,9 +180,10 @@ def train_network(
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
     started = time.monotonic()
-    progress, before, trace = None, 0.0, ""
+    progress = None
+    seconds_before_kill = 0.0
+    trace = ""
     try:
-        classes = facts.get("classes", ())
         progress = begin_training(
             net,
             learning_rate,
@@ -221,39 +191,44 @@ def train_network(
             data.device,
             averaged=recipe.averaging > 0,
             begin=begin,
-            classes=classes,
+            classes=facts.get("classes", ()),
         )
-        decides = _decides(net, learning_rate, batch, seed, recipe, facts)
-        given = {"begin": begin and begin.sha256, "source": source}
-        checkpoint = Checkpoint(
-            keep, {**decides, **{name: digits for name, digits in given.items() if digits}}
-        )
+        deciding_facts = _deciding_facts(net, learning_rate, batch, seed, recipe, facts)
+        if begin is not None and begin.sha256:
+            deciding_facts["begin"] = begin.sha256
+        if source:
+            deciding_facts["source"] = source
+        checkpoint = Checkpoint(keep, deciding_facts)
         checkpoint.resume(progress)
-        before = progress.seconds
-        end = _Epochs(net, learning_rate, batch, data, recipe, checkpoint, facts, report, now).run(
-            progress
+        seconds_before_kill = progress.seconds
+        epochs = _Epochs(
+            net=net,
+            learning_rate=learning_rate,
+            batch=batch,
+            data=data,
+            recipe=recipe,
+            checkpoint=checkpoint,
+            facts=facts,
+            report=report,
+            now=now,
         )
+        end = epochs.run(progress)
     except Exception as fault:
         end = end_of(fault)
         trace = traceback.format_exc() if end.status == "error" else ""
-    training, validation = (
-        (progress.training_loss, progress.validation_loss) if progress else ([], [])
-    )
-    seconds = before + time.monotonic() - started
-    each = tuple(progress.epoch_seconds) if progress else ()
     return Ending(
-        end.status,
-        tuple(training),
-        tuple(validation),
-        peak_memory(data.device),
-        end.message,
-        seconds,
-        trace,
-        each,
+        status=end.status,
+        training_loss=tuple(progress.training_loss) if progress else (),
+        validation_loss=tuple(progress.validation_loss) if progress else (),
+        peak_memory_bytes=peak_memory(data.device),
+        message=end.message,
+        seconds=seconds_before_kill + time.monotonic() - started,
+        trace=trace,
+        epoch_seconds=tuple(progress.epoch_seconds) if progress else (),
     )
 
 
-def _decides(
+def _deciding_facts(
     net: Architecture,
     learning_rate: float,
     batch: int,
@@ -264,23 +239,19 @@ def _decides(
     """The facts that two trainings must share for one to resume the other's checkpoint: all except the number
     of epochs (unless there is a cooldown), the stopping rules (except the plateau), and the slot, as a later
     one may go on with a training."""
-    shared = {
-        key: value
-        for key, value in asdict(recipe).items()
-        if key != "ends" and (key != "epochs" or recipe.cooldown)
+    recipe_facts = {
+        name: value
+        for name, value in asdict(recipe).items()
+        if name != "ends" and (name != "epochs" or recipe.cooldown)
     }
-    plateau, own = (
-        asdict(recipe.ends)["plateau"],
-        {key: value for key, value in facts.items() if key != "slot"},
-    )
     return {
         "net": asdict(net),
         "rate": learning_rate,
         "batch": batch,
         "seed": seed,
-        "plateau": plateau,
-        **shared,
-        "facts": own,
+        "plateau": asdict(recipe.ends)["plateau"],
+        **recipe_facts,
+        "facts": {name: value for name, value in facts.items() if name != "slot"},
     }
 
 
@@ -300,51 +271,53 @@ class _Epochs:
 
     def run(self, progress: Progress) -> End:
         """Train epoch by epoch until an end; a resumed training that is already finished ends at once."""
-        data, ends = self.data, self.recipe.ends
-        often = drawn_how_often(data, self.recipe)
-        weights = class_weights(data.targets[data.train], often)
+        data = self.data
+        row_frequencies = training_row_frequencies(data, self.recipe)
+        weights = class_weights(data.targets[data.train], row_frequencies)
         guess = Guess(
-            guessing_loss(data.targets[data.train], weights, often),
+            guessing_loss(data.targets[data.train], weights, row_frequencies),
             guessing_loss(data.targets[data.validation], weights),
         )
-        losses = progress.training_loss, progress.validation_loss
-        saved = -np.inf
-
-        def ended() -> End | None:
-            return ends.end(
-                *losses, epochs=self.recipe.epochs, seconds=progress.seconds, guess=guess
-            )
-
-        end = ended()
+        saved_at = -np.inf
+        end = self._end(progress, guess)
         while end is None:
-            started = self.now()
-            rate = (
-                self.learning_rate
-                * ends.rate_factor(progress.validation_loss)
-                * self.recipe.cooled(len(progress.validation_loss))
-            )
-            train_epoch(progress, data, weights, self.recipe, rate, self.batch)
-            with _kept(progress, self.recipe):
-                progress.validation_loss.append(
-                    validation_loss(progress.model, data, weights, self.recipe.precision)
-                )
-                if progress.score == progress.validation_loss[-1] and np.isfinite(progress.score):
-                    best = {"epoch": len(progress.validation_loss), "score": progress.score}
-                    save_network(
-                        self.checkpoint.keep, progress.model, self.net, {**self.facts, **best}
-                    )
-            progress.epoch_seconds.append(self.now() - started)
-            end = ended()
-            due = end is not None or time.monotonic() - saved >= CHECKPOINTS_APART
-            if (
-                due
-                and np.isfinite([progress.training_loss[-1], progress.validation_loss[-1]]).all()
-            ):
+            self._run_epoch(progress, weights)
+            end = self._end(progress, guess)
+            is_due = end is not None or time.monotonic() - saved_at >= CHECKPOINTS_APART
+            last_losses = [progress.training_loss[-1], progress.validation_loss[-1]]
+            if is_due and np.isfinite(last_losses).all():
                 self.checkpoint.save(progress)
-                saved = time.monotonic()
+                saved_at = time.monotonic()
             if self.report:
                 self.report(progress, self.recipe.epochs)
         return end
+
+    def _end(self, progress: Progress, guess: Guess) -> End | None:
+        return self.recipe.ends.end(
+            progress.training_loss,
+            progress.validation_loss,
+            epochs=self.recipe.epochs,
+            seconds=progress.seconds,
+            guess=guess,
+        )
+
+    def _run_epoch(self, progress: Progress, weights: Tensor) -> None:
+        """Train and validate for one epoch, and keep its weights if they are the best so far."""
+        started = self.now()
+        rate = (
+            self.learning_rate
+            * self.recipe.ends.rate_factor(progress.validation_loss)
+            * self.recipe.cooldown_factor(len(progress.validation_loss))
+        )
+        train_epoch(progress, self.data, weights, self.recipe, rate, self.batch)
+        with _averaged_weights(progress, self.recipe):
+            loss = validation_loss(progress.model, self.data, weights, self.recipe.precision)
+            progress.validation_loss.append(loss)
+            if progress.score == loss and np.isfinite(loss):
+                best = {"epoch": len(progress.validation_loss), "score": progress.score}
+                facts = {**self.facts, **best}
+                save_network(self.checkpoint.keep, progress.model, self.net, facts)
+        progress.epoch_seconds.append(self.now() - started)
 
 
 def validation_loss(model: Network, data: Data, weights: Tensor, precision: str = "auto") -> float:
@@ -353,13 +326,11 @@ def validation_loss(model: Network, data: Data, weights: Tensor, precision: str 
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), computing_in(precision, data.device):
-        for rows in torch.split(
-            data.validation, inference_batch_size([model], data.slices[0].numel(), data.device)
-        ):
+        batch = inference_batch_size([model], data.slices[0].numel(), data.device)
+        for rows in torch.split(data.validation, batch):
             scores = model(images(data.slices, rows, model.inputs, data.placed)).float()
-            total += loss_of(scores, data.targets.index_select(0, rows), weights).double() * len(
-                rows
-            )
+            loss = loss_of(scores, data.targets.index_select(0, rows), weights)
+            total += loss.double() * len(rows)
     return float(total / len(data.validation))
 
 
@@ -398,14 +369,13 @@ def _take_into_average(progress: Progress, decay: float) -> None:
     """Update the running mean; its decay at update u is at most (1 + u)/(10 + u), so that the initial weights
     are soon forgotten."""
     update = progress.step // AVERAGE_EVERY
-    new = 1.0 - min(decay, (1 + update) / (10 + update))
-    torch._foreach_lerp_(
-        progress.average, [parameter.detach() for parameter in progress.model.parameters()], new
-    )
+    share = 1.0 - min(decay, (1 + update) / (10 + update))
+    weights = [parameter.detach() for parameter in progress.model.parameters()]
+    torch._foreach_lerp_(progress.average, weights, share)
 
 
 @contextmanager
-def _kept(progress: Progress, recipe: Recipe) -> Iterator[None]:
+def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
     """Gives the model its averaged weights, if the recipe averages, and restores its own afterwards.
 
     Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging, in its exponential form:
@@ -424,14 +394,16 @@ def _kept(progress: Progress, recipe: Recipe) -> Iterator[None]:
 
 
 @torch.no_grad()
-def _exchange(some: Iterable[Tensor], others: Iterable[Tensor]) -> None:
+def _exchange(weights: Iterable[Tensor], averages: Iterable[Tensor]) -> None:
     """Swap tensors in place, as a CUDA graph requires; a few rows at a time, as the predicted memory has no
     room for a whole copy."""
-    for one, other in zip(some, others, strict=True):
-        for mine, theirs in zip(torch.split(one, 64), torch.split(other, 64), strict=True):
-            held = mine.clone()
-            mine.copy_(theirs)
-            theirs.copy_(held)
+    for weight, average in zip(weights, averages, strict=True):
+        for weight_rows, average_rows in zip(
+            torch.split(weight, 64), torch.split(average, 64), strict=True
+        ):
+            copied_rows = weight_rows.clone()
+            weight_rows.copy_(average_rows)
+            average_rows.copy_(copied_rows)
 
 
 def train_epoch(
@@ -444,18 +416,24 @@ def train_epoch(
 ) -> None:
     """Train for one epoch; its mean training loss is appended to the curve."""
     progress.model.train()
-    train_step = progress.train_step = progress.train_step or TrainStep(
-        progress.model, progress.optimiser, data, weights, recipe.ranges, batch, recipe.precision
-    )
+    if progress.train_step is None:
+        progress.train_step = TrainStep(
+            progress.model,
+            progress.optimiser,
+            data,
+            weights,
+            ranges=recipe.ranges,
+            batch=batch,
+            precision=recipe.precision,
+        )
+    train_step = progress.train_step
     draws = draw(recipe.slices_per_epoch, recipe.ranges, progress.generator).to(data.device)
-    rows_of = (
-        shuffled
-        if recipe.sampling == "slices" or data.volume is None
-        else partial(of_volumes, volume=data.volume)
-    )
-    batches = rows_of(data.train, recipe.slices_per_epoch, batch, progress.generator)
-    for rows, drawn in zip(batches, torch.split(draws, batch), strict=True):
-        train_step.take(rows, drawn, learning_rate / (1 + DECAY * progress.step))
+    make_batches: Callable[..., Iterator[Tensor]] = shuffled_batches
+    if recipe.sampling != "slices" and data.volume is not None:
+        make_batches = partial(volume_batches, volume=data.volume)
+    batches = make_batches(data.train, recipe.slices_per_epoch, batch, progress.generator)
+    for rows, batch_draws in zip(batches, torch.split(draws, batch), strict=True):
+        train_step.take(rows, batch_draws, learning_rate / (1 + DECAY * progress.step))
         progress.step += 1
         if recipe.averaging and progress.step % AVERAGE_EVERY == 0:
             _take_into_average(progress, recipe.averaging)
@@ -465,23 +443,21 @@ def train_epoch(
     progress.training_loss.append(train_step.mean_loss())
 
 
-def drawn_how_often(data: Data, recipe: Recipe) -> Tensor | None:
+def training_row_frequencies(data: Data, recipe: Recipe) -> Tensor | None:
     """(n,) frequency with which each training row is drawn; None if uniform."""
-    return (
-        None
-        if recipe.sampling == "slices" or data.volume is None
-        else each_volume_alike(data.volume[data.train])
-    )
+    if recipe.sampling == "slices" or data.volume is None:
+        return None
+    return volume_frequencies(data.volume[data.train])
 
 
-def each_volume_alike(volume: Tensor) -> Tensor:
+def volume_frequencies(volume: Tensor) -> Tensor:
     """(n,) float32: relative frequency of slices of these volumes (n,) if all volumes are drawn equally
     often."""
     _, of_volume, slices = volume.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     return torch.reciprocal(slices[of_volume].float())
 
 
-def of_volumes(
+def volume_batches(
     rows: Tensor, count: int, batch: int, generator: torch.Generator, volume: Tensor
 ) -> Iterator[Tensor]:
     """Batches (m,) of row numbers, `count` in all: a random slice of each volume, in one permutation of the
@@ -494,19 +470,25 @@ def of_volumes(
     order = volume[rows].argsort(stable=True).cpu()
     _, slices = volume[rows].unique(return_counts=True)  # type: ignore[no-untyped-call]
     slices = slices.cpu()
-    first = slices.cumsum(0) - slices
-    chosen = torch.cat(
-        [torch.randperm(len(slices), generator=generator) for _ in range(-(-count // len(slices)))]
-    )[:count]
-    within = (torch.rand(count, generator=generator, dtype=torch.float64) * slices[chosen]).long()
-    yield from torch.split(rows[order[first[chosen] + within].to(rows.device)], batch)
+    first_row = slices.cumsum(0) - slices
+    volumes = _permutations(len(slices), count, generator)
+    shares = torch.rand(count, generator=generator, dtype=torch.float64)
+    row_in_volume = (shares * slices[volumes]).long()
+    picks = order[first_row[volumes] + row_in_volume]
+    yield from torch.split(rows[picks.to(rows.device)], batch)
 
 
-def shuffled(rows: Tensor, count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
+def shuffled_batches(
+    rows: Tensor, count: int, batch: int, generator: torch.Generator
+) -> Iterator[Tensor]:
     """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so that no row
     is drawn twice before every row was drawn once."""
-    passes = -(-count // len(rows))
-    order = torch.cat([torch.randperm(len(rows), generator=generator) for _ in range(passes)])[
-        :count
-    ]
+    order = _permutations(len(rows), count, generator)
     yield from torch.split(rows[order.to(rows.device)], batch)
+
+
+def _permutations(length: int, count: int, generator: torch.Generator) -> Tensor:
+    """(count,) numbers below `length`: one permutation after another."""
+    passes = -(-count // length)
+    permutations = [torch.randperm(length, generator=generator) for _ in range(passes)]
+    return torch.cat(permutations)[:count]

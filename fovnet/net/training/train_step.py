@@ -20,14 +20,14 @@ from fovnet.net.family.model import Network
 from fovnet.net.images.augment import (
     DRAWS,
     affines,
-    beside,
+    blacken_other_channels,
+    change_greys,
     crops,
     distortions,
     ends,
-    recoloured,
-    without_others,
+    other_channels_shown,
 )
-from fovnet.net.images.distort import distorted
+from fovnet.net.images.distort import distort
 from fovnet.net.images.inputs import Placed, Warp, images
 from fovnet.net.recipe import Ranges
 
@@ -51,9 +51,10 @@ class Resident(Protocol):
 class TrainStep:
     """The step of stochastic gradient descent that trains one network on resident slices.
 
-    data     slices (n, h, w) uint8 and targets (n, k) on one device      weights  (k,) of the classes, on
-        that device
-    ranges   of the augmentation      batch      size of a whole batch, for which a graph is recorded on CUDA
+    data     slices (n, h, w) uint8 and targets (n, k) on one device
+    weights  (k,) of the classes, on that device
+    ranges   of the augmentation
+    batch    size of a whole batch, for which a graph is recorded on CUDA
     precision  of the layers' arithmetic, as in `computing_in`
     """
 
@@ -67,22 +68,19 @@ class TrainStep:
         batch: int,
         precision: str = "auto",
     ) -> None:
-        self.model, self.optimiser, self.ranges, self.precision = (
-            model,
-            optimiser,
-            ranges,
-            precision,
-        )
-        self.slices, self.targets, self.placed, self.weights = (
-            data.slices,
-            data.targets,
-            data.placed,
-            weights,
-        )
-        self._total, self._seen = torch.zeros((), dtype=torch.float64, device=weights.device), 0
-        self._replay = (
-            _Replay(optimiser, batch, weights.device) if weights.device.type == "cuda" else None
-        )
+        self.model = model
+        self.optimiser = optimiser
+        self.ranges = ranges
+        self.precision = precision
+        self.slices = data.slices
+        self.targets = data.targets
+        self.placed = data.placed
+        self.weights = weights
+        self._loss_sum = torch.zeros((), dtype=torch.float64, device=weights.device)
+        self._slice_count = 0
+        self._replay: Replay | None = None
+        if weights.device.type == "cuda":
+            self._replay = Replay(optimiser, batch, weights.device)
 
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
         """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning
@@ -90,39 +88,41 @@ class TrainStep:
 
         Both are on the device; weights, momentum and running statistics are changed in place, and the host
         does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises ModelError
-        "inputs-unplaced" as `augmented`, and torch's errors if memory is short.
+        "inputs-unplaced" as `augmented_images`, and torch's errors if memory is short.
         """
         if self._replay and len(rows) == self._replay.batch:
             self._replay(self, rows, draws, rate)
         else:
             self.set_rate(rate)
             self.step(rows, draws)
-        self._seen += len(rows)
+        self._slice_count += len(rows)
 
     def mean_loss(self) -> float:
         """The mean weighted cross-entropy, in nats, of the slices since the last call, at least one; nan or
         inf if a step diverged.  Only here does the host wait."""
-        mean = float(self._total / self._seen)
-        self._total.zero_()
-        self._seen = 0
+        mean = float(self._loss_sum / self._slice_count)
+        self._loss_sum.zero_()
+        self._slice_count = 0
         return mean
 
     def images(self, rows: Tensor, draws: Tensor) -> Tensor:
         """The network's input (m, c, h, w) float32 in [0, 1] for rows (m,) and draws (m, 94)."""
-        return augmented(self.slices, rows, draws, self.ranges, self.model.inputs, self.placed)
+        return augmented_images(
+            self.slices, rows, draws, self.ranges, self.model.inputs, self.placed
+        )
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
         """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising with the
         host."""
-        seen = self.images(rows, draws)
+        inputs = self.images(rows, draws)
         self.optimiser.zero_grad(set_to_none=True)
-        with computing_in(self.precision, seen.device):
-            scores = self.model(seen)
+        with computing_in(self.precision, inputs.device):
+            scores = self.model(inputs)
         loss = loss_of(scores.float(), self.targets.index_select(0, rows), self.weights)
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         # stays on the device: .item() here would stall every step
-        self._total += loss.detach().double() * len(rows)
+        self._loss_sum += loss.detach().double() * len(rows)
 
     def set_rate(self, rate: float) -> None:
         """Set the learning rate of the following steps."""
@@ -133,7 +133,7 @@ class TrainStep:
                 group["lr"] = rate
 
 
-def augmented(
+def augmented_images(
     slices: Tensor,
     rows: Tensor,
     draws: Tensor,
@@ -147,22 +147,38 @@ def augmented(
 
     Raises ModelError "inputs-unplaced" as `fovnet.net.images.inputs.images`.
     """
-    fields, stretches = (crops(draws), ends(draws)) if ranges.crop else (None, None)
-    warp = Warp(affines(draws), fields, stretches, _distorting(draws, ranges), ranges.as_cut)
-    seen = recoloured(images(slices, rows, kinds, placed, warp), draws, ranges)
-    return without_others(seen, beside(draws)) if ranges.alone else seen
-
-
-def _distorting(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
-    wanted = {name: getattr(ranges, name) > 0 for name in ("bend", "texture", "tones", "shading")}
-    if not any(wanted.values()):
-        return None
-    return lambda images, moved: distorted(
-        images, distortions(draws), **{**wanted, "bend": wanted["bend"] and moved}
+    warp = Warp(
+        theta=affines(draws),
+        crops=crops(draws) if ranges.crop else None,
+        ends=ends(draws) if ranges.crop else None,
+        distort=_distortion(draws, ranges),
+        as_cut=ranges.as_cut,
     )
+    inputs = change_greys(images(slices, rows, kinds, placed, warp), draws, ranges)
+    if ranges.alone:
+        inputs = blacken_other_channels(inputs, other_channels_shown(draws))
+    return inputs
 
 
-class _Replay:
+def _distortion(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tensor] | None:
+    """What distorts images as these draws say; None if the ranges have no distortion."""
+    if not (ranges.bend or ranges.texture or ranges.tones or ranges.shading):
+        return None
+
+    def distort_images(images: Tensor, may_move: bool) -> Tensor:
+        return distort(
+            images,
+            distortions(draws),
+            bend=ranges.bend > 0 and may_move,
+            texture=ranges.texture > 0,
+            tones=ranges.tones > 0,
+            shading=ranges.shading > 0,
+        )
+
+    return distort_images
+
+
+class Replay:
     """The training step for whole batches as a CUDA graph; what changes between steps is copied to tensors
     that the recording reads.
 
@@ -171,7 +187,8 @@ class _Replay:
     """
 
     def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
-        self.batch, self.warm = batch, 0
+        self.batch = batch
+        self.eager_steps = 0
         self.graph: torch.cuda.CUDAGraph | None = None
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self.rows = torch.zeros(batch, dtype=torch.int64, device=device)
@@ -183,22 +200,22 @@ class _Replay:
         self.rows.copy_(rows)
         self.draws.copy_(draws)
         train_step.set_rate(rate)
-        if self.warm < WARM_UP:
-            self.warm += 1
-            self._aside(train_step)
+        if self.eager_steps < WARM_UP:
+            self.eager_steps += 1
+            self._run_eager_step(train_step)
             return
         if self.graph is None:
-            self.graph = self._recorded(train_step)
+            self.graph = self._record(train_step)
         self.graph.replay()
 
-    def _aside(self, train_step: TrainStep) -> None:
+    def _run_eager_step(self, train_step: TrainStep) -> None:
         """An eager step on the recording's stream: torch requires warm-up there before recording."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
             train_step.step(self.rows, self.draws)
         torch.cuda.current_stream().wait_stream(self.stream)
 
-    def _recorded(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
+    def _record(self, train_step: TrainStep) -> torch.cuda.CUDAGraph:
         """The step as a graph; recording does not execute it."""
         # so that gradients are allocated in the graph's memory
         train_step.optimiser.zero_grad(set_to_none=True)
@@ -216,8 +233,10 @@ def computing_in(precision: str, device: torch.device) -> torch.autocast:
     third of the time; one without takes longer.  The cache of cast weights is off: a recording would keep
     reading the weights cast when it was made.
     """
-    reduced = device.type == "cuda" if precision == "auto" else precision == "bfloat16"
-    return torch.autocast(device.type, torch.bfloat16, enabled=reduced, cache_enabled=False)
+    if precision == "auto":
+        precision = "bfloat16" if device.type == "cuda" else "float32"
+    is_reduced = precision == "bfloat16"
+    return torch.autocast(device.type, torch.bfloat16, enabled=is_reduced, cache_enabled=False)
 
 
 def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:

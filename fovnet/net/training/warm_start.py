@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fovnet.errors import ConfigError, ModelError
+from fovnet.errors import ModelError
 from fovnet.net.family import axes
+from fovnet.net.family.architecture import Architecture
 from fovnet.records import checksum, read_json
-from fovnet.results import SHIPPED_NETWORKS, Results
 from fovnet.search.space import Axis, Space
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fovnet.config.models import Settings
-    from fovnet.net.family.architecture import Architecture
     from fovnet.net.family.model import Network
 
 SHIPPED = "shipped"
@@ -57,7 +55,7 @@ class Beginning:
         }
 
 
-def facts_of(folder: Path) -> dict[str, Any]:
+def read_ensemble_facts(folder: Path) -> dict[str, Any]:
     """The facts in a folder's `ensemble.json`.  Raises ModelError ("begin-missing") if it is not an
     ensemble."""
     try:
@@ -65,10 +63,10 @@ def facts_of(folder: Path) -> dict[str, Any]:
         beginnings(folder, facts)
         return facts
     except (OSError, ValueError, KeyError, TypeError):
-        seen = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
+        trouble = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
         raise ModelError(
             "begin-missing",
-            f"training.begin: {folder}: {seen}; give {SHIPPED!r} for the networks that come with the "
+            f"training.begin: {folder}: {trouble}; give {SHIPPED!r} for the networks that come with the "
             "package, or the folder `ensemble` of a finished run, which may have to be run first",
         ) from None
 
@@ -76,8 +74,8 @@ def facts_of(folder: Path) -> dict[str, Any]:
 def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
     """The members of the ensemble with these facts, the best first."""
     return tuple(
-        Beginning(one["configuration"], folder / one["weights"], one["sha256"])
-        for one in facts["members"]
+        Beginning(member["configuration"], folder / member["weights"], member["sha256"])
+        for member in facts["members"]
     )
 
 
@@ -92,22 +90,22 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
     if not members:
         # torch takes 1.2 s to import; pricing a space without networks costs none
         return
-    from fovnet.net.family.weights import load_facts
+    from fovnet.net.family.weights import load_facts  # torch
 
     for member in members:
-        trained = load_facts(member.weights).get("architecture", {})
+        architecture = load_facts(member.weights).get("architecture", {})
         if checksum(member.weights) != member.sha256:
             raise ModelError(
                 "weights-damaged",
                 f"{member.weights}: not the file recorded in ensemble.json beside it; copy the whole folder "
                 "again",
             )
-        here = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
-        for name, value in here.items():
-            if trained.get(name) != value:
+        configured = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
+        for name, value in configured.items():
+            if architecture.get(name) != value:
                 raise ModelError(
                     "begin-other-network",
-                    f"{member.weights}: its {name} {_plain(trained.get(name))}, here {_plain(value)}; "
+                    f"{member.weights}: its {name} {_plain(architecture.get(name))}, here {_plain(value)}; "
                     f"set training.{name} as it was trained",
                 )
 
@@ -116,12 +114,16 @@ def space_of_members(members: Sequence[Beginning]) -> Space:
     """The space of the members' configurations only, in their order.  Raises SearchError as
     `fovnet.net.family.axes.in_order` does."""
     configurations = [dict(member.configuration) for member in members]
-    names = {name for one in configurations for name in one}
-    levels = {name: sorted({one[name] for one in configurations if name in one}) for name in names}
-    ordered = axes.in_order([Axis.of(name, levels[name]) for name in names])
-    whole = Space(ordered)
-    listed = dict.fromkeys(whole.row_of(one) for one in configurations)
-    return Space(ordered, whole.rows[list(listed)])
+    levels_by_name: dict[str, set[Any]] = {}
+    for configuration in configurations:
+        for name, level in configuration.items():
+            levels_by_name.setdefault(name, set()).add(level)
+    ordered_axes = axes.in_order(
+        [Axis.of(name, sorted(levels)) for name, levels in levels_by_name.items()]
+    )
+    whole_space = Space(ordered_axes)
+    rows = dict.fromkeys(whole_space.row_of(configuration) for configuration in configurations)
+    return Space(ordered_axes, whole_space.rows[list(rows)])
 
 
 def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
@@ -129,22 +131,20 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
     of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises ModelError
     ("begin-none-fits") if there is none of its architecture."""
     body = Beginning(configuration, Path(), "").body
-    alike = [member for member in members if member.body == body]
-    if not alike:
+    candidates = [member for member in members if member.body == body]
+    if not candidates:
         raise ModelError(
             "begin-none-fits",
             f"training.begin: no network there has the architecture {body}; change only the learning rate "
             "and the batch, or leave out training.begin",
         )
 
-    def apart(member: Beginning) -> tuple[float, float]:
-        ratios = (
-            of(member.configuration) / of(configuration) for of in (axes.learning_rate, axes.batch)
-        )
-        rate, batch = (max(ratio, 1 / ratio) for ratio in ratios)
-        return round(rate, 6), batch
+    def ratios(member: Beginning) -> tuple[float, float]:
+        rate = axes.learning_rate(member.configuration) / axes.learning_rate(configuration)
+        batch = axes.batch(member.configuration) / axes.batch(configuration)
+        return round(max(rate, 1 / rate), 6), max(batch, 1 / batch)
 
-    return min(alike, key=apart)
+    return min(candidates, key=ratios)
 
 
 def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
@@ -154,99 +154,49 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
     Raises ModelError ("begin-other-network") if the network has another architecture, which includes its
     inputs.
     """
-    from fovnet.net.family.architecture import Architecture
-    from fovnet.net.family.weights import load_tensors
+    from fovnet.net.family.weights import load_tensors  # torch
 
     tensors, facts = load_tensors(weights)
-    trained = Architecture(**facts["architecture"])
-    if replace(trained, classes=net.classes) != net:
-        differ = [
-            name
+    file_net = Architecture(**facts["architecture"])
+    if replace(file_net, classes=net.classes) != net:
+        differences = "; ".join(
+            f"its {name} {_plain(vars(file_net)[name])}, here {_plain(value)}"
             for name, value in vars(net).items()
-            if name != "classes" and vars(trained)[name] != value
-        ]
-        message = "; ".join(
-            f"its {name} {_plain(vars(trained)[name])}, here {_plain(vars(net)[name])}"
-            for name in differ
+            if name != "classes" and vars(file_net)[name] != value
         )
         raise ModelError(
             "begin-other-network",
-            f"{weights}: {message}; set training.inputs and training.head as it was trained",
+            f"{weights}: {differences}; set training.inputs and training.head as it was trained",
         )
-    mine = model.state_dict()
     if list(facts.get("classes", ())) != list(classes):
-        tensors |= {name: mine[name] for name in LAST}
+        drawn_tensors = model.state_dict()
+        tensors |= {name: drawn_tensors[name] for name in LAST}
     model.load_state_dict(tensors)
 
 
-def blended(
-    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, begun: Path
+def blend_tensors(
+    tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, start: Path
 ) -> dict[str, Tensor]:
     """Weights and running statistics interpolated between a network, with weight `share`, and the network
     that it was trained from.
 
     facts  of the network, as in its file
+    start  the file of the network that it was trained from
     If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust fine-tuning
     of zero-shot models, eq. 1: the interpolated network performs well on the data of both.  Raises ModelError
     as `fovnet.net.family.weights.load_tensors` does.
     """
     import torch
 
-    from fovnet.net.family.weights import load_tensors
+    from fovnet.net.family.weights import load_tensors  # torch
 
-    before, facts_before = load_tensors(begun)
-    drawn = LAST if facts_before.get("classes") != facts.get("classes") else ()
-    mixed = [
-        name for name, tensor in tensors.items() if tensor.is_floating_point() and name not in drawn
-    ]
-    return {
-        **tensors,
-        **{name: torch.lerp(before[name].float(), tensors[name].float(), share) for name in mixed},
-    }
-
-
-def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
-    """The folder of the ensemble whose networks trainings begin with, and its facts; None if weights are
-    drawn.
-
-    Raises ModelError as `facts_of`, and ConfigError "begin-in-results" if it is the ensemble that this
-    configuration makes.
-    """
-    if (begin := settings.training.begin) is None:
-        return None
-    folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
-    if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
-        raise ConfigError(
-            "begin-in-results",
-            f"training.begin: {begin}: is the ensemble that this run would replace; set another `results`",
-        )
-    return folder, facts_of(folder)
-
-
-def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
-    """The networks that trainings begin with, the best first; empty if weights are drawn.  Raises as
-    `warm_start_ensemble`, and ModelError as `refuse_other_inputs`."""
-    begun = warm_start_ensemble(settings)
-    members = () if begun is None else beginnings(*begun)
-    refuse_other_inputs(members, settings.training.inputs, settings.training.head)
-    return members
-
-
-def warm_start_blend(
-    settings: Settings, members: Sequence[Mapping[str, Any]]
-) -> tuple[float, dict[int, Path]] | None:
-    """The weight of the trained networks in an ensemble's members, and by slot the weights file that each was
-    trained from.
-
-    members  facts of each: slot and configuration
-    None if members are not blended.  Raises as `warm_start_networks` and `nearest`.
-    """
-    if settings.ensemble.blend == 1:
-        return None
-    begun = warm_start_networks(settings)
-    return settings.ensemble.blend, {
-        member["slot"]: nearest(begun, member["configuration"]).weights for member in members
-    }
+    start_tensors, start_facts = load_tensors(start)
+    has_other_classes = start_facts.get("classes") != facts.get("classes")
+    blend = dict(tensors)
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not (has_other_classes and name in LAST):
+            blend[name] = torch.lerp(start_tensors[name].float(), tensor.float(), share)
+    return blend
 
 
 def _plain(value: Any) -> str:

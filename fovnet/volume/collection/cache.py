@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fovnet import records
-from fovnet.records import Array
+from fovnet.records import Array, digest, replace_with
 
 SEAL_BYTES = 32
 ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
@@ -32,7 +31,7 @@ ABANDONED_SECONDS = (
 
 def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
     """The path in `folder` for `facts` (checksum of the volume, settings); equal facts give the same path."""
-    return folder / f"{records.digest({**facts, 'sealed': 1})}.npz"
+    return folder / f"{digest({**facts, 'sealed': 1})}.npz"
 
 
 def write(path: Path, arrays: Mapping[str, ArrayLike]) -> Path:
@@ -40,7 +39,7 @@ def write(path: Path, arrays: Mapping[str, ArrayLike]) -> Path:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     content = buffer.getvalue()
-    return records.replace_with(path, lambda file: file.write(content + _seal(path, content)))
+    return replace_with(path, lambda file: file.write(content + _seal(path, content)))
 
 
 def read(path: Path) -> dict[str, Array]:

@@ -23,9 +23,19 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet import records
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.machine.parallel import run_in_order
+from fovnet.records import (
+    Array,
+    checksum,
+    clear_unfinished,
+    read_json,
+    read_npz,
+    replace_with,
+    write_json,
+    write_npz,
+    write_tsv,
+)
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.unforeseen import internal, is_disk_full
 from fovnet.volume.collection import cache
@@ -275,8 +285,8 @@ def load_pack(folder: Path) -> Pack:
     "pack-damaged"."""
     folder = Path(folder)
     try:
-        facts = records.read_json(folder / "volumes.json")
-        arrays = records.read_npz(folder / "slices.npz")
+        facts = read_json(folder / "volumes.json")
+        arrays = read_npz(folder / "slices.npz")
         rows = len(arrays["volume"])
         pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
         known = {column.name for column in fields(VolumeRecord)}
@@ -489,7 +499,7 @@ def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str
     )
 
 
-def _sealed(cached: Path) -> dict[str, records.Array]:
+def _sealed(cached: Path) -> dict[str, Array]:
     """The arrays of an entry written or read earlier in this run.  Raises CollectionError "cache-changed" if
     it has changed since."""
     try:
@@ -549,7 +559,7 @@ def _write(
     after `fovnet slice` by hand, repeat every job that depends on them.
     """
     files = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
-    before = [(records.checksum(path), path.stat()) for path in files if path.exists()]
+    before = [(checksum(path), path.stat()) for path in files if path.exists()]
     (out / "volumes.json").unlink(missing_ok=True)
     slices = sum(result.record.slices for result in results)
     z_mm, covers = np.empty(slices), np.empty((slices, 2), dtype=np.int64)
@@ -567,28 +577,28 @@ def _write(
             shown[rows] = False if result.truth is None else result.truth
             file.write(np.ascontiguousarray(stack["pixels"]).tobytes())
 
-    records.clear_unfinished(out)
-    records.replace_with(out / "pixels.npy", write_pixels)
+    clear_unfinished(out)
+    replace_with(out / "pixels.npy", write_pixels)
     volume = np.repeat(
         np.arange(len(results)), [result.record.slices for result in results]
     ).astype(np.int64)
-    records.write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=shown)
+    write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=shown)
     volumes = [asdict(result.record) for result in results]
     attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
     table = [
         {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"}
         for row in volumes
     ]
-    records.write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
+    write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
     facts = {
         "classes": vocabulary.classes,
         "slicing": asdict(slicing),
         "looks": slice_format(slicing),
         "volumes": volumes,
     }
-    records.write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
+    write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
     if len(before) == len(files) and all(
-        records.checksum(path) == known for path, (known, _) in zip(files, before, strict=True)
+        checksum(path) == known for path, (known, _) in zip(files, before, strict=True)
     ):
         for path, (_, was) in zip(files, before, strict=True):
             os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))

@@ -33,7 +33,7 @@ from fovnet.net.family.architecture import (
     from_configuration,
 )
 from fovnet.net.family.model import build
-from fovnet.net.training.train import shuffled
+from fovnet.net.training.train import shuffled_batches
 from fovnet.search.space import Space, paper_space
 
 NETS = [
@@ -161,7 +161,7 @@ def test_a_batch_that_is_not_full_is_a_step_like_any_other() -> None:
     found = terms(cost_of(NETS[0]), 8, work, device)
     each = terms(cost_of(NETS[0]), 20, work, device)
     assert [float(a / b) for a, b in zip(found, each, strict=True)] == [1, 1, 3, 3, 1]
-    assert len(list(shuffled(torch.arange(50), 20, 8, torch.Generator()))) == 3
+    assert len(list(shuffled_batches(torch.arange(50), 20, 8, torch.Generator()))) == 3
 
 
 def test_a_column_is_priced_as_each_of_its_rows_alone() -> None:

@@ -11,10 +11,10 @@ import torch
 from fovnet.net.family.architecture import INPUTS, Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import load_network, load_tensors, save_network
-from fovnet.net.images.augment import without_others
+from fovnet.net.images.augment import blacken_other_channels
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.precision import write_weights
-from fovnet.net.training.train import place, train_network
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.volume.slices.placing import Placing
 
 ALL = tuple(INPUTS)
@@ -33,7 +33,7 @@ def test_a_network_that_sees_slices_alone_says_what_the_other_says_with_black_be
     with torch.no_grad():
         model.normalise.weight.copy_(torch.linspace(0.5, 1.5, net.channels))
         model.normalise.bias.copy_(torch.linspace(-0.4, 0.6, net.channels))
-    black = without_others(shown, torch.zeros(6, 1))
+    black = blacken_other_channels(shown, torch.zeros(6, 1))
     save_network(tmp_path / "all.safetensors", model, net, {})
     write_weights(
         tmp_path / "all.safetensors", tmp_path / "alone.safetensors", "float32", alone=True
@@ -59,7 +59,7 @@ def test_what_a_network_learns_from_slices_shown_alone_it_needs_nothing_else_for
     )
     slices = np.clip(180 * shape + rng.normal(30, 8, (96, 128, 128)), 0, 255).astype(np.uint8)
     placing = Placing(np.full(96, 128.0), np.arange(96), np.zeros(96))
-    data = place(
+    data = place_on_device(
         slices,
         np.stack([disc_there, ~disc_there], axis=1).astype(np.float32),
         np.arange(64),

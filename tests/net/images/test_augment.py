@@ -11,20 +11,20 @@ from scipy.ndimage import gaussian_filter
 
 from fovnet.net.images.augment import (
     LEAST_CROP,
-    beside,
-    cropped,
+    blacken_other_channels,
+    crop_images,
     crops,
     draw,
     draw_affines,
     draw_crops,
     ends,
-    framed,
     noise_at,
-    without_others,
+    other_channels_shown,
+    theta_in_crops,
 )
 from fovnet.net.images.resampling import grid_of, resample
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.train_step import augmented as in_training
+from fovnet.net.training.train_step import augmented_images as in_training
 
 STILL = Ranges(0, 0, 0, 0, 0)
 WIDE = Ranges(rotation_deg=25, translation=0.1, shear=0.5, zoom=0.15, noise=0.05, gamma=0.6)
@@ -330,7 +330,7 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
     """16 columns and 8 rows of 32: torch's own interpolation of the square of 16 about them."""
     images, crop = 0.1 * slices(2, seed=4), torch.tensor([[0.5, 0.25, 0.25, -0.5]] * 2)
     images[:, :, 4:12, 12:28] *= 10
-    shown, made = cropped(images, crop)
+    shown, made = crop_images(images, crop)
     assert torch.equal(made, crop) and torch.equal(
         shown[:, :, 4:12, 12:28], images[:, :, 4:12, 12:28]
     )
@@ -339,14 +339,14 @@ def test_a_crop_is_the_rectangle_padded_to_a_square_and_resized() -> None:
     wanted = torch.nn.functional.interpolate(
         square, size=(32, 32), mode="bilinear", align_corners=False
     )
-    found = resample(shown, framed(torch.eye(2, 3).expand(2, 2, 3), made))
+    found = resample(shown, theta_in_crops(torch.eye(2, 3).expand(2, 2, 3), made))
     # the rim reads beyond it
     torch.testing.assert_close(found[:, :, 1:-1, 1:-1], wanted[:, :, 1:-1, 1:-1], atol=1e-5, rtol=0)
 
 
 def test_the_tightest_crop_of_a_slice_full_of_body_is_made() -> None:
     """A sixth of its pixels, and of its brightness: as bright as the whole."""
-    _, made = cropped(
+    _, made = crop_images(
         0.2 + 0.1 * slices(8), torch.tensor([[LEAST_CROP, LEAST_CROP, 0.3, -0.3]] * 8)
     )
     assert torch.equal(made[:, :2], torch.full((8, 2), LEAST_CROP))
@@ -356,7 +356,7 @@ def test_a_crop_that_would_leave_a_slice_dark_is_not_made() -> None:
     images = torch.zeros(2, 1, 32, 32)
     images[:, :, 2:8, 2:8] = 1.0
     away, there = [0.4, 0.4, 0.5, 0.5], [0.5, 0.5, -0.5, -0.5]
-    shown, made = cropped(images, torch.tensor([away, there]))
+    shown, made = crop_images(images, torch.tensor([away, there]))
     assert torch.equal(shown, images) and torch.equal(
         made, torch.stack([WHOLE, torch.tensor(there)])
     )
@@ -379,14 +379,14 @@ def test_slices_are_shown_alone_as_often_as_asked_whatever_else_is_drawn() -> No
     ranges = [Ranges(9, 0.1, 0.1, 0.1, 0.05, crop=0.3, alone=share) for share in (0.2, 0.0)]
     some, never = (draw(20_000, each, torch.Generator().manual_seed(3)) for each in ranges)
     assert torch.equal(some[:, :-1], never[:, :-1]) and torch.equal(
-        beside(never), torch.ones(20_000, 1)
+        other_channels_shown(never), torch.ones(20_000, 1)
     )
-    assert 1 - float(beside(some).mean()) == pytest.approx(0.2, abs=0.01)
+    assert 1 - float(other_channels_shown(some).mean()) == pytest.approx(0.2, abs=0.01)
 
 
 def test_a_slice_shown_alone_is_itself_with_black_beside_it() -> None:
     images = torch.rand((2, 4, 16, 16), generator=torch.Generator().manual_seed(1))
-    shown = without_others(images, torch.tensor([[1.0], [0.0]]))
+    shown = blacken_other_channels(images, torch.tensor([[1.0], [0.0]]))
     assert (
         torch.equal(shown[0], images[0])
         and torch.equal(shown[1, 0], images[1, 0])

@@ -18,12 +18,12 @@ from fovnet.net.images.distort import (
     POINTS,
     SHARES,
     TAPS,
-    bent,
-    distorted,
+    bend_shape,
+    change_tones,
+    distort,
     draw_distortions,
-    shaded,
-    textured,
-    toned,
+    filter_texture,
+    shade,
 )
 from fovnet.net.recipe import Ranges
 
@@ -52,7 +52,7 @@ def test_without_a_range_nothing_is_drawn_and_nothing_changes() -> None:
     still = draw_distortions(3, 0.0, 0.0, 0.0, 0.0, generator)
     assert torch.equal(generator.get_state(), before)
     torch.testing.assert_close(
-        distorted(slices(3), still, bend=True, texture=True, tones=True, shading=True),
+        distort(slices(3), still, bend=True, texture=True, tones=True, shading=True),
         slices(3),
         atol=1e-5,
         rtol=0,
@@ -75,11 +75,11 @@ def test_each_change_is_made_where_it_is_asked_for_and_no_other() -> None:
         drawn, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1
     )
     for bend, texture, tones, shading in product((False, True), repeat=4):
-        wanted = textured(images, kernels.reshape(2, 3, 3)) if texture else images
-        wanted = toned(wanted, greys, shares.reshape(2, POINTS, POINTS)) if tones else wanted
-        wanted = shaded(wanted, gains.reshape(2, POINTS, POINTS)) if shading else wanted
-        wanted = bent(wanted, controls.reshape(2, 2, POINTS, POINTS)) if bend else wanted
-        made = distorted(images, drawn, bend=bend, texture=texture, tones=tones, shading=shading)
+        wanted = filter_texture(images, kernels.reshape(2, 3, 3)) if texture else images
+        wanted = change_tones(wanted, greys, shares.reshape(2, POINTS, POINTS)) if tones else wanted
+        wanted = shade(wanted, gains.reshape(2, POINTS, POINTS)) if shading else wanted
+        wanted = bend_shape(wanted, controls.reshape(2, 2, POINTS, POINTS)) if bend else wanted
+        made = distort(images, drawn, bend=bend, texture=texture, tones=tones, shading=shading)
         torch.testing.assert_close(made, wanted, atol=0, rtol=0)
 
 
@@ -105,7 +105,7 @@ def test_points_that_move_alike_move_the_slice() -> None:
     image, controls = slices(1), torch.zeros(1, 2, POINTS, POINTS)
     controls[:, 0], controls[:, 1] = 0.25, 0.125
     torch.testing.assert_close(
-        bent(image, controls)[:, :, :-2, :-5], image[:, :, 2:, 5:], atol=1e-5, rtol=0
+        bend_shape(image, controls)[:, :, :-2, :-5], image[:, :, 2:, 5:], atol=1e-5, rtol=0
     )
 
 
@@ -116,7 +116,7 @@ def test_a_bend_reads_where_scipys_splines_point() -> None:
     right, low = (spline_surface(part, h, w) for part in controls[0])
     where = np.array([np.arange(h)[:, None] + low * h / 2, np.arange(w) + right * w / 2])
     wanted = map_coordinates(image[0, 0].double().numpy(), where, order=1, mode="grid-constant")
-    np.testing.assert_allclose(bent(image, controls)[0, 0].numpy(), wanted, atol=2e-5)
+    np.testing.assert_allclose(bend_shape(image, controls)[0, 0].numpy(), wanted, atol=2e-5)
 
 
 def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
@@ -125,11 +125,11 @@ def test_a_texture_is_scipys_correlation_and_leaves_what_is_flat() -> None:
         :, CONTROLS : CONTROLS + TAPS
     ].reshape(2, 3, 3)
     torch.testing.assert_close(kernels.sum(dim=(1, 2)), torch.ones(2), atol=1e-5, rtol=0)
-    for image, kernel, found in zip(images, kernels, textured(images, kernels), strict=True):
+    for image, kernel, found in zip(images, kernels, filter_texture(images, kernels), strict=True):
         wanted = np.clip(correlate(image[0].numpy(), kernel.numpy(), mode="nearest"), 0, 1)
         np.testing.assert_allclose(found[0].numpy(), wanted, atol=1e-5)
     torch.testing.assert_close(
-        textured(torch.full((2, 1, 32, 40), 0.6), kernels),
+        filter_texture(torch.full((2, 1, 32, 40), 0.6), kernels),
         torch.full((2, 1, 32, 40), 0.6),
         atol=1e-5,
         rtol=0,
@@ -147,13 +147,13 @@ def test_tones_follow_scipys_interpolation_as_far_as_its_splines_give() -> None:
     assert 0 <= share.min() < share.max() <= 0.8
     wanted = x + share * (curve(x).clip(0, 1) - x)
     np.testing.assert_allclose(
-        toned(image, greys[None], shares[None])[0, 0].numpy(), wanted, atol=1e-5
+        change_tones(image, greys[None], shares[None])[0, 0].numpy(), wanted, atol=1e-5
     )
 
 
 def test_tones_leave_black_black_and_may_swap_two_tissues() -> None:
     two = torch.tensor([[0.0, 1 / 3, 2 / 3, 1.0]]).reshape(1, 1, 1, 4)
-    swapped = toned(two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS, POINTS))
+    swapped = change_tones(two, torch.tensor([[0.9, 0.2, 0.4]]), torch.ones(1, POINTS, POINTS))
     torch.testing.assert_close(
         swapped.flatten(), torch.tensor([0.0, 0.9, 0.2, 0.4]), atol=1e-5, rtol=0
     )
@@ -168,7 +168,7 @@ def test_shades_are_the_exponential_of_scipys_splines_and_leave_black_black() ->
     wanted = np.minimum(
         image[0, 0].double().numpy() * np.exp(spline_surface(gains, *image.shape[2:])), 1.0
     )
-    found = shaded(image, gains[None])[0, 0].numpy()
+    found = shade(image, gains[None])[0, 0].numpy()
     np.testing.assert_allclose(found, wanted, atol=1e-5)
     assert (
         not found[:5].any()

@@ -19,11 +19,18 @@ from fovnet.net.family.architecture import INPUTS, Architecture, in_order
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import load_network, load_tensors
 from fovnet.net.images.augment import affines, draw, draw_affines
-from fovnet.net.images.inputs import Placed, Warp, _zoomed_along, images, images_of, in_millimetres
+from fovnet.net.images.inputs import (
+    Placed,
+    Warp,
+    images,
+    images_of,
+    in_millimetres,
+    zoom_along_second_axis,
+)
 from fovnet.net.images.resampling import resample
 from fovnet.net.inference.member_outputs import member_answers
 from fovnet.net.recipe import Ranges, Recipe
-from fovnet.net.training.train import place, train_network
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import resize_weights
 from fovnet.volume.slices.sections import sections
@@ -229,7 +236,9 @@ def test_a_map_zoomed_along_the_other_axis_turns_and_shears_as_it_did(seed: int)
     theta = draw_affines(4, ranges, torch.Generator().manual_seed(seed))
     even = draw_affines(4, replace(ranges, zoom=0.0), torch.Generator().manual_seed(seed))
     zooms = torch.linalg.solve(even[:, :, :2], theta[:, :, :2]).diagonal(dim1=1, dim2=2)
-    torch.testing.assert_close(_zoomed_along(theta), even[:, :, :2] * zooms[:, 1][:, None, None])
+    torch.testing.assert_close(
+        zoom_along_second_axis(theta), even[:, :, :2] * zooms[:, 1][:, None, None]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -313,7 +322,7 @@ def test_what_moves_parts_of_a_slice_is_not_done_to_sections(
         torch.tensor([3, 4]),
         ("slice", "sections"),
         tower[1],
-        Warp(torch.eye(2, 3).expand(2, 2, 3), before=before),
+        Warp(torch.eye(2, 3).expand(2, 2, 3), distort=before),
     )
     assert asked == [(1, True), (2, False)]
 
@@ -347,7 +356,7 @@ def test_size_alone_is_learnt_from_millimetres_and_not_from_slices(tmp_path: Pat
         180 * disc(44.0, 128.0).numpy()[0] + rng.normal(30, 8, (72, 128, 128)), 0, 255
     ).astype(np.uint8)
     placing = Placing(np.where(small, 170.0, 430.0), np.arange(72), np.zeros(72))
-    data = place(
+    data = place_on_device(
         discs,
         np.stack([small, ~small], axis=1).astype(np.float32),
         np.arange(48),

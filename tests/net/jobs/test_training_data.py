@@ -13,7 +13,7 @@ import torch
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.jobs.training_data import labelled_rows, training_fingerprint
 from fovnet.net.recipe import Recipe
-from fovnet.net.training.train import place, train_network
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.slices.placing import Placing
@@ -132,7 +132,7 @@ def test_where_in_a_pack_slices_lie_changes_no_training(
             return np.concatenate([b[:first], a[:64], b[first:last], a[64:]])
 
         placed = Placing(*(among(a, b) for a, b in zip(placing, beyond, strict=True)))
-        data = place(
+        data = place_on_device(
             *(among(a, b) for a, b in zip(mine, others, strict=True)),
             np.arange(64) + first,
             np.arange(64, 96) + last,
@@ -159,10 +159,12 @@ def test_all_trials_of_a_seed_are_scored_on_the_same_slices_and_on_all_where_the
     None
 ):
     data = labelled_rows(made())
-    few, again, other = (data.scored_on(4, seed).validation for seed in (1, 1, 2))
+    few, again, other = (data.with_validation_rows(4, seed).validation for seed in (1, 1, 2))
     assert few.tolist() == again.tolist() != other.tolist() and len(set(few.tolist())) == 4
     assert set(few.tolist()) < set(data.validation.tolist()) and few.tolist() == sorted(
         few.tolist()
     )
     for count in (None, 99):
-        np.testing.assert_array_equal(data.scored_on(count, 1).validation, np.sort(data.validation))
+        np.testing.assert_array_equal(
+            data.with_validation_rows(count, 1).validation, np.sort(data.validation)
+        )

@@ -18,7 +18,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import load_network, load_tensors
-from fovnet.net.images.inputs import normalised
+from fovnet.net.images.inputs import normalise
 from fovnet.net.paths import checkpoint_of, forget
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
@@ -28,14 +28,14 @@ from fovnet.net.training.train import (
     Data,
     Ending,
     class_weights,
-    drawn_how_often,
     guessing_loss,
     loss_of,
-    of_volumes,
-    place,
-    shuffled,
+    place_on_device,
+    shuffled_batches,
     train_network,
+    training_row_frequencies,
     validation_loss,
+    volume_batches,
 )
 from fovnet.net.training.train_step import TrainStep
 
@@ -89,7 +89,7 @@ def test_the_loss_is_torchs_weighted_cross_entropy_over_soft_targets() -> None:
 
 def test_every_slice_is_drawn_once_before_any_is_drawn_twice() -> None:
     rows = torch.arange(10, 20)
-    drawn = torch.cat(list(shuffled(rows, 25, 4, torch.Generator().manual_seed(0))))
+    drawn = torch.cat(list(shuffled_batches(rows, 25, 4, torch.Generator().manual_seed(0))))
     assert sorted(drawn[:10].tolist()) == sorted(drawn[10:20].tolist()) == rows.tolist()
     assert len(drawn) == 25
 
@@ -186,9 +186,11 @@ def test_a_cooldown_lowers_the_rate_over_the_last_epochs_and_leaves_the_first_al
     """Rates as written out by hand; the epochs before are those without it, to the bit; one that ended is not
     gone on with."""
     assert [
-        replace(recipe, epochs=5, cooldown=0.6).cooled(epoch) for epoch in range(5)
+        replace(recipe, epochs=5, cooldown=0.6).cooldown_factor(epoch) for epoch in range(5)
     ] == pytest.approx([1, 1, 1, 2 / 3, 1 / 3])
-    assert [replace(recipe, epochs=2, cooldown=0.0).cooled(epoch) for epoch in range(2)] == [1, 1]
+    assert [
+        replace(recipe, epochs=2, cooldown=0.0).cooldown_factor(epoch) for epoch in range(2)
+    ] == [1, 1]
     plain = train(shapes, replace(recipe, epochs=4), tmp_path / "plain.safetensors")
     cooled = train(shapes, replace(recipe, epochs=4, cooldown=0.5), tmp_path / "cooled.safetensors")
     assert cooled.training_loss[:3] == plain.training_loss[:3]
@@ -207,7 +209,9 @@ def test_volumes_are_drawn_alike_whatever_their_slices_and_weights_know_it() -> 
     volume as often."""
     volume = torch.tensor([7] * 30 + [n for n in range(10, 19) for _ in range(2)])
     rows = torch.randperm(48, generator=torch.Generator().manual_seed(1))
-    drawn = torch.cat(list(of_volumes(rows, 1000, 64, torch.Generator().manual_seed(2), volume)))
+    drawn = torch.cat(
+        list(volume_batches(rows, 1000, 64, torch.Generator().manual_seed(2), volume))
+    )
     assert Counter(volume[drawn].tolist()) == dict.fromkeys([7, *range(10, 19)], 100)
     counts = np.bincount(drawn.numpy(), minlength=48)
     assert chisquare(counts[:30]).pvalue > 1e-3 and all(
@@ -218,10 +222,10 @@ def test_volumes_are_drawn_alike_whatever_their_slices_and_weights_know_it() -> 
         Data(torch.zeros(48), targets, torch.arange(48), torch.arange(0), volume=volume),
         Recipe(1, 1, Ranges(0, 0, 0, 0, 0)),
     )
-    often = drawn_how_often(data, replace(recipe, sampling="volumes"))
+    often = training_row_frequencies(data, replace(recipe, sampling="volumes"))
     # nine volumes of ten are of the first
     torch.testing.assert_close(class_weights(targets, often), torch.tensor([5 / 9, 5.0]))
-    assert drawn_how_often(data, recipe) is None
+    assert training_row_frequencies(data, recipe) is None
 
 
 def test_bfloat16_is_near_float32_and_ends_with_the_same_bits_again(
@@ -462,9 +466,9 @@ import numpy as np, torch
 from pathlib import Path
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
-from fovnet.net.training.train import place, train_network
+from fovnet.net.training.train import place_on_device, train_network
 from fovnet.net.recipe import Recipe
-data = place(np.zeros((8, 128, 128), np.uint8), np.eye(3)[np.zeros(8, int)], np.arange(4), np.arange(4, 8), torch.device("cpu"))
+data = place_on_device(np.zeros((8, 128, 128), np.uint8), np.eye(3)[np.zeros(8, int)], np.arange(4), np.arange(4, 8), torch.device("cpu"))
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 end = train_network(Architecture(1, 1, 8, 3, False, classes=3), learning_rate=0.1, batch=4, seed=0, data=data,
                     recipe=Recipe(1, 4, Ranges(0, 0, 0, 0, 0)), keep=Path(sys.argv[1]), facts={})
@@ -491,14 +495,14 @@ def test_the_score_is_the_loss_of_all_validation_slices_together(
     """As torch has it of all 150 at once, though they are scored by 128 and the last batch is smaller; a
     network in the midst of training is asked as it will answer."""
     pixels, targets = draw(150, 2)
-    data = place(pixels, targets, np.arange(1), np.arange(150), torch.device("cpu"))
+    data = place_on_device(pixels, targets, np.arange(1), np.arange(150), torch.device("cpu"))
     model, weights = build(SMALL, torch.Generator().manual_seed(3)), torch.tensor([0.5, 1.0, 2.0])
     model.train()
     # moves the running statistics away from those of any batch
-    model(normalised(data.slices[:16]))
+    model(normalise(data.slices[:16]))
     found = validation_loss(model, data, weights, "float32")
     with torch.inference_mode():
-        scores = model.eval()(normalised(data.slices))
+        scores = model.eval()(normalise(data.slices))
         whole = (
             torch.nn.functional.cross_entropy(scores, data.targets, weight=weights, reduction="sum")
             / 150

@@ -18,8 +18,14 @@ from fovnet.net.family.architecture import Architecture
 from fovnet.net.images.augment import DRAWS
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.progress import Progress
-from fovnet.net.training.train import Data, begin_training, class_weights, place, train_epoch
-from fovnet.net.training.train_step import WARM_UP, TrainStep, _Replay, augmented
+from fovnet.net.training.train import (
+    Data,
+    begin_training,
+    class_weights,
+    place_on_device,
+    train_epoch,
+)
+from fovnet.net.training.train_step import WARM_UP, Replay, TrainStep, augmented_images
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CPU = torch.device("cpu")
@@ -80,7 +86,7 @@ def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = F
         progress.model, progress.optimiser, data, weights, recipe.ranges, 8
     )
     if replayed:
-        progress.train_step._replay = _Replay(progress.optimiser, 8, device)
+        progress.train_step._replay = Replay(progress.optimiser, 8, device)
     for _ in range(2):
         train_epoch(progress, data, weights, recipe, 0.03, 8)
     return progress
@@ -153,14 +159,14 @@ def test_no_change_of_a_step_copies_from_the_host_once_it_was_done(name: str) ->
     ranges = replace(STILL, **{name: getattr(EVERYTHING, name)})
     for _ in range(2):
         with Copies() as copies:
-            seen = augmented(slices, rows, torch.empty(4, DRAWS, device=there), ranges)
+            seen = augmented_images(slices, rows, torch.empty(4, DRAWS, device=there), ranges)
     assert seen.shape == (4, 1, 128, 128) and copies.found == []
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_every_change_of_a_step_is_recorded_on_cuda(shapes: Data, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
-    there = place(
+    there = place_on_device(
         shapes.slices.numpy(),
         shapes.targets.numpy(),
         shapes.train.numpy(),
@@ -175,7 +181,7 @@ def test_every_change_of_a_step_is_recorded_on_cuda(shapes: Data, recipe: Recipe
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_on_cuda_the_loss_falls_as_on_the_cpu(shapes: Data, recipe: Recipe) -> None:
     cuda = torch.device("cuda")
-    there = place(
+    there = place_on_device(
         shapes.slices.numpy(),
         shapes.targets.numpy(),
         shapes.train.numpy(),

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from fovnet.acts.search_space import search_space, start_configuration
 from fovnet.config.files import parse
 from fovnet.errors import ConfigError, ModelError
 from fovnet.net.family import axes
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import load_tensors, save_network, save_tensors
-from fovnet.net.jobs.search_plan import search_space, start_configuration
 from fovnet.net.paths import checkpoint_of
 from fovnet.net.recipe import Recipe
 from fovnet.net.training.precision import write_weights
@@ -23,8 +23,8 @@ from fovnet.net.training.warm_start import (
     Beginning,
     begin_with,
     beginnings,
-    facts_of,
     nearest,
+    read_ensemble_facts,
     refuse_other_inputs,
     space_of_members,
 )
@@ -206,7 +206,7 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
 
 
 def test_the_space_of_members_is_their_configurations_and_no_other() -> None:
-    facts = facts_of(SHIPPED_NETWORKS)
+    facts = read_ensemble_facts(SHIPPED_NETWORKS)
     space = space_of_members(beginnings(SHIPPED_NETWORKS, facts))
     assert [space.configuration(row) for row in range(len(space))] == [
         member["configuration"] for member in facts["members"]
@@ -220,7 +220,7 @@ def test_shipped_networks_are_the_space_and_the_best_of_them_the_start() -> None
         "search": {"space": "members"},
     }
     settings = parse(raw, "mine.yaml")
-    best = facts_of(SHIPPED_NETWORKS)["members"][0]["configuration"]
+    best = read_ensemble_facts(SHIPPED_NETWORKS)["members"][0]["configuration"]
     assert start_configuration(settings) == search_space(settings).configuration(0) == best
 
 
@@ -251,4 +251,4 @@ def test_a_folder_that_is_no_ensemble_is_reported(tmp_path: Path) -> None:
         (tmp_path, "no readable ensemble.json"),
     ):
         with pytest.raises(ModelError, match=rf"{seen}.*begin-missing"):
-            facts_of(folder)
+            read_ensemble_facts(folder)

@@ -1,0 +1,82 @@
+"""The last finished search of a results folder: its journal, its trials, and their explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fovnet.config.models import Settings
+from fovnet.errors import SearchError
+from fovnet.records import digest, read_json
+from fovnet.results import Results
+from fovnet.search.explain.explanation import Explanation, explain
+from fovnet.search.jobs.proposals import request_of
+from fovnet.search.journal import read_search, read_trials, slot_path, to_repeat
+from fovnet.search.search import Search
+from fovnet.search.trial import Trial
+
+
+def finished_search(results: Results) -> tuple[Path, list[Trial]]:
+    """The journal of the last finished search in a results folder, and its trials: the first ones if an
+    earlier run requested more.
+
+    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its slots is
+    gone, and as `fovnet.search.journal.read_trials` does.
+    """
+    try:
+        facts = read_json(results.search / "current.json")
+        journal = results.search / str(facts["journal"])
+        count = int(facts["trials"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise SearchError(
+            "search-missing",
+            f"{results.search}: no finished search in it; run `fovnet search` first",
+        ) from None
+    trial_by_slot = {trial.proposal.slot: trial for trial in read_trials(journal)}
+    for slot in range(count):
+        if slot not in trial_by_slot:
+            path = slot_path(journal, slot)
+            raise SearchError(
+                "slot-missing", f"{path}: of a finished search is missing; {to_repeat(path)}"
+            )
+    return journal, [trial_by_slot[slot] for slot in range(count)]
+
+
+def journal_of_same_training(settings: Settings, folder: Path) -> Path:
+    """The journal of the finished search in a results folder, whose training settings must be the configured
+    ones; the device may differ, as each trial records its own.
+
+    Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
+    """
+    journal, _ = finished_search(Results(folder))
+    current = Results(folder).search / "current.json"
+    training = settings.training.model_dump(mode="json")
+    digests = {digest({**training, "device": device}) for device in ("auto", "cpu", "cuda")}
+    if read_json(current).get("training_sha256") not in digests:
+        raise SearchError(
+            "calibration-training",
+            f"{current}: its training differs from the configured one, or was made by an earlier fovnet "
+            "(`fovnet search` records it now); calibrate without --from",
+        )
+    return journal
+
+
+def explain_search(
+    journal: Path, trials: Sequence[Trial] | None = None
+) -> tuple[Search, Explanation]:
+    """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all
+    that were requested unless the search ended early."""
+    search = read_search(journal)
+    finished_trials = read_trials(journal) if trials is None else trials
+    request = request_of(journal, len(finished_trials))
+    if trials is not None and request.ends_after is None:
+        trial_count = search.schedule.full_trainings(trial.proposal for trial in finished_trials)
+    else:
+        trial_count = request.trials
+    return search, explain(
+        search,
+        finished_trials,
+        asked=trial_count,
+        ends_after=request.ends_after,
+        notes=request.notes,
+    )

@@ -1,0 +1,122 @@
+"""The costs of a configuration's networks on its device, and short trainings that measure the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fovnet.acts.finished_search import journal_of_same_training
+from fovnet.acts.search_space import search_space
+from fovnet.acts.slices import load_slices
+from fovnet.config.models import Settings
+from fovnet.config.regions import vocabulary
+from fovnet.machine.allocation import keep_freed_memory
+from fovnet.net.cost.calibration import read_calibration
+from fovnet.net.cost.finished import finished_trainings
+from fovnet.net.cost.predicted import Device, Limits, Work
+from fovnet.net.cost.prices import Prices, prices
+from fovnet.net.cost.speed import Timings
+from fovnet.net.device import choose_device
+from fovnet.net.recipe import Ranges
+from fovnet.results import Results
+from fovnet.search.space import Space
+
+if TYPE_CHECKING:
+    from fovnet.net.cost.probes import Bench
+
+
+def cost_device(settings: Settings) -> Device:
+    """The device in the cost model: as configured, or as calibrated."""
+    speed = settings.search.speed
+    if isinstance(speed, str):
+        return read_calibration(Results(Path(settings.results)).calibration).device
+    return Device(**speed.model_dump())
+
+
+def search_prices(settings: Settings, device: Device | None = None) -> Prices:
+    """Every configuration priced.  The number of validation slices is that of the settings, at most that of
+    the pack; without the setting it is that of the pack, and without both 0."""
+    validation_slices = settings.training.validation_slices
+    if (Path(settings.results) / "slices" / "slices.npz").exists():
+        slices_in_pack = len(load_slices(settings).rows("validation"))
+        if validation_slices is None:
+            validation_slices = slices_in_pack
+        validation_slices = min(validation_slices, slices_in_pack)
+    classes = len(vocabulary(settings.regions).classes)
+    return price_space(
+        settings,
+        search_space(settings),
+        classes=classes,
+        validation_slices=validation_slices or 0,
+        device=device or cost_device(settings),
+    )
+
+
+def price_space(
+    settings: Settings,
+    space: Space,
+    *,
+    classes: int,
+    validation_slices: int,
+    device: Device,
+    side: int = 128,
+) -> Prices:
+    """The rows of a space, priced for slices of this side."""
+    training = settings.training
+    search = settings.search
+    return prices(
+        space,
+        classes=classes,
+        head=training.head,
+        inputs=training.inputs,
+        averaged=training.averaging > 0,
+        device=device,
+        work=Work(training.slices_per_epoch, validation_slices, training.epochs),
+        limits=Limits(search.memory_limit_gb * 1e9, search.seconds_limit),
+        side=side,
+    )
+
+
+def count_fitting(settings: Settings) -> int:
+    """The number of configurations within the limits; if the device is not measured yet, within that of
+    memory.  Raises SearchError if it is 0."""
+    device = None
+    calibration = Results(Path(settings.results)).calibration
+    if isinstance(settings.search.speed, str) and not calibration.exists():
+        device = Device(1.0, 1.0, 1.0)
+        search_without_limit = settings.search.model_copy(update={"seconds_limit": None})
+        settings = settings.model_copy(update={"search": search_without_limit})
+    space_prices = search_prices(settings, device)
+    space_prices.refuse_where_nothing_fits()
+    return int(space_prices.fits.sum())
+
+
+def probing_bench(settings: Settings, side: int = 128) -> Bench:
+    """A bench on the configured device, with threads and memory allocation set as in a worker."""
+    import torch
+
+    from fovnet.net.cost.probes import Bench  # torch
+
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    training = settings.training
+    return Bench(
+        choose_device(training.device),
+        Ranges(**training.augmentation.model_dump()),
+        len(vocabulary(settings.regions).classes),
+        side=side,
+        precision=training.precision,
+    )
+
+
+def timings_of_same_training(settings: Settings, folder: Path, device: str) -> Timings:
+    """The completed trials of a results folder that ran on this device.  Raises SearchError as
+    `journal_of_same_training` and `finished_trainings`."""
+    training = settings.training
+    return finished_trainings(
+        journal_of_same_training(settings, folder),
+        device,
+        head=training.head,
+        slices_per_epoch=training.slices_per_epoch,
+        inputs=training.inputs,
+    )

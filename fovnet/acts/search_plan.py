@@ -1,0 +1,262 @@
+"""The search that a configuration describes, over the slices of a pack: its space, its prices, its trainings
+and its journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from fovnet.acts.pricing import cost_device, price_space
+from fovnet.acts.search_space import polling, search_space, start_configuration
+from fovnet.acts.warm_start import warm_start_networks
+from fovnet.config.models import Settings
+from fovnet.errors import SearchError
+from fovnet.net.cost.prices import Prices
+from fovnet.net.jobs.single_training import SingleTraining
+from fovnet.net.jobs.training_data import (
+    ROWS,
+    LabelledSlices,
+    labelled_rows,
+    row_frequencies,
+    training_fingerprint,
+)
+from fovnet.net.jobs.workers import Job, stamp_of
+from fovnet.net.recipe import Ranges, Recipe
+from fovnet.net.stopping import Ends, Plateau
+from fovnet.net.training.warm_start import Beginning
+from fovnet.records import digest
+from fovnet.results import Results
+from fovnet.search.jobs.steps import source_of
+from fovnet.search.look.view import RANKING, Modelling, Ranking
+from fovnet.search.prior import Prior, read_prior
+from fovnet.search.search import Search
+from fovnet.search.space import Space
+from fovnet.search.spend.envelope import Envelope
+from fovnet.search.spend.schedule import FULL, Kind, Schedule
+from fovnet.volume.collection.pack import Pack
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class SearchPlan:
+    """The search of the settings over the slices of a pack, and what its acts share, worked out once, when
+    it is first asked for."""
+
+    settings: Settings
+    pack: Pack
+
+    @cached_property
+    def warm_start(self) -> tuple[Beginning, ...]:
+        """The networks that trainings begin with.  Raises as `warm_start_networks`."""
+        return warm_start_networks(self.settings)
+
+    @cached_property
+    def space(self) -> Space:
+        """The search space.  Raises as `search_space`."""
+        return search_space(self.settings, self.warm_start)
+
+    @cached_property
+    def prior(self) -> Prior | None:
+        """What earlier searches taught, if it is to be used.  Raises as `search_prior`."""
+        return search_prior(self.settings, self.space) if prior_path(self.settings) else None
+
+    @cached_property
+    def data(self) -> LabelledSlices:
+        """The slices that networks learn from and are scored on.  Raises as `labelled_rows`."""
+        validation_slices = self.settings.training.validation_slices
+        return labelled_rows(self.pack).with_validation_rows(validation_slices, self.settings.seed)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what a journal depends on: settings of search and training except the number of trials,
+        labelled slices, warm-start networks, what earlier searches taught."""
+        checksums: list[Any] = []
+        if self.warm_start:
+            checksums.append([network.sha256 for network in self.warm_start])
+        if self.prior:
+            checksums.append(self.prior.sha256)
+        return digest([*self.settings.deciding, *training_fingerprint(self.pack), *checksums])
+
+    def prices(self, side: int = 128) -> Prices:
+        """Every configuration priced, for slices of this side.  Raises as `labelled_rows`, `cost_device` and
+        `Prices.refuse_where_nothing_fits`."""
+        validation_slices = len(self.data.validation)
+        device = cost_device(self.settings)
+        space_prices = price_space(
+            self.settings,
+            self.space,
+            classes=len(self.pack.classes),
+            validation_slices=validation_slices,
+            device=device,
+            side=side,
+        )
+        space_prices.refuse_where_nothing_fits()
+        return space_prices
+
+    def search(self) -> Search:
+        """The search, every configuration priced; one predicted to exceed a limit is never proposed.
+
+        Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
+        """
+        settings = self.settings
+        options = settings.search
+        space_prices = self.prices()
+        start = start_configuration(settings, self.warm_start)
+        return Search(
+            space=self.space,
+            method=options.method,
+            seed=settings.seed,
+            workers=options.workers,
+            start=self.space.row_of(start),
+            initial=options.initial,
+            predicted_seconds=space_prices.seconds,
+            feasible=space_prices.fits,
+            modelling=Modelling(
+                targets=options.targets,
+                kernel=options.kernel,
+                hyperparameters=options.hyperparameters,
+                per_second=options.per_second,
+                choose=options.choose,
+                fidelity=options.fidelity,
+            ),
+            memory=space_prices.memory,
+            lead=options.lead,
+            candidates=options.candidates,
+            schedule=_schedule(settings),
+            polling=polling(settings),
+            ranking=_ranking(settings),
+            prior=self.prior,
+        )
+
+    def job(self, journal: Path) -> Job:
+        """The job that the trainings of this search share, in its journal."""
+        training = self.settings.training
+        pruning = training.early_stopping.envelope
+        pixels = self.pack.folder / "pixels.npy"
+        return Job(
+            pixels,
+            rows=journal / ROWS,
+            weights=journal / "networks",
+            head=training.head,
+            device=training.device,
+            recipe=self._recipe,
+            envelope=Envelope(tuple(pruning.milestones), pruning.margin) if pruning else None,
+            inputs=self.pack.inputs,
+            kinds=tuple(training.inputs),
+            begin=self.warm_start,
+            rate_factor=training.rate_factor,
+            stamp=stamp_of(pixels),
+        )
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The numbers of every training, with the rules that end one before its last epoch."""
+        training = self.settings.training
+        plateau = training.early_stopping.plateau
+        timeout_seconds = 60.0 * training.timeout_minutes if training.timeout_minutes else None
+        ends = Ends(
+            guessing_epochs=training.guessing_epochs,
+            timeout_seconds=timeout_seconds,
+            plateau=Plateau(**plateau.model_dump()) if plateau else None,
+        )
+        return Recipe(
+            epochs=training.epochs,
+            slices_per_epoch=training.slices_per_epoch,
+            ranges=Ranges(**training.augmentation.model_dump()),
+            averaging=training.averaging,
+            ends=ends,
+            precision=training.precision,
+            cooldown=training.cooldown,
+            sampling=training.sampling,
+        )
+
+    @property
+    def row_frequencies(self) -> Tensor | None:
+        """(n,) frequency with which a training draws each of its rows; None if uniform."""
+        return row_frequencies(self.pack, self.settings.training.sampling)
+
+    def single(
+        self,
+        configuration: dict[str, Any],
+        folder: Path,
+        epochs: int | None,
+        training_seed: int | None,
+    ) -> SingleTraining:
+        """The training of one configuration on these slices; it is not started.
+
+        epochs, training_seed  those of the settings if None
+        Raises as `labelled_rows` and `warm_start_networks`.
+        """
+        seed = self.settings.seed
+        job = self.job(folder)
+        recipe = replace(job.recipe, epochs=epochs or job.recipe.epochs)
+        return SingleTraining(
+            configuration=configuration,
+            data=labelled_rows(self.pack),
+            source=digest(training_fingerprint(self.pack)),
+            folder=folder,
+            job=replace(job, recipe=recipe, stamp=None),
+            seed=seed,
+            training_seed=seed if training_seed is None else training_seed,
+            validation_slices=self.settings.training.validation_slices,
+            row_frequencies=self.row_frequencies,
+        )
+
+    def refuse_other_slices(self, journal: Path) -> None:
+        """Raise SearchError ("journal-of-other-slices") unless the journal was begun for these slices."""
+        if source_of(journal) != self.fingerprint:
+            raise SearchError(
+                "journal-of-other-slices",
+                f"{journal}: begun for slices other than those in {self.pack.folder}; `fovnet slot begin` "
+                "starts it again",
+            )
+
+
+def prior_path(settings: Settings) -> Path | None:
+    """The file of what earlier searches taught, as named, or to be learned from `learn_from`; None without
+    either."""
+    if settings.search.learn_from:
+        return Results(Path(settings.results)).prior
+    return Path(settings.search.prior) if settings.search.prior else None
+
+
+def search_prior(settings: Settings, space: Space) -> Prior | None:
+    """What earlier searches taught, if it is to be used.  Raises SearchError as `read_prior`, and
+    "prior-missing" where it is still to be learned."""
+    path = prior_path(settings)
+    if path is None:
+        return None
+    if settings.search.learn_from and not path.exists():
+        raise SearchError(
+            "prior-missing",
+            f"{path}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet search "
+            "learn --config CONFIG` does that, or leave search.learn_from out.",
+        )
+    return read_prior(path, space.axes)
+
+
+def _ranking(settings: Settings) -> Ranking:
+    """How the search learns the order of the scores, if it does."""
+    ranking = settings.search.ranking
+    return Ranking.from_facts(ranking.model_dump()) if ranking else RANKING
+
+
+def _schedule(settings: Settings) -> Schedule:
+    """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates
+    depend on its length."""
+    options = settings.search
+    training = settings.training
+    if options.spends == "full":
+        return FULL
+    return Schedule(
+        kind=cast("Kind", options.spends),
+        epochs=training.epochs,
+        eta=options.eta,
+        least=options.least_epochs,
+        reuse=options.reuse,
+        restarts=training.cooldown > 0,
+    )

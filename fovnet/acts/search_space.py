@@ -1,0 +1,89 @@
+"""The space of a configuration's search, and the configuration that it tries first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from fovnet.acts.warm_start import warm_start_networks
+from fovnet.config.models import Settings
+from fovnet.config.numbers import number_in_words
+from fovnet.config.space import MEMBERS
+from fovnet.config.yaml_text import read_value
+from fovnet.errors import ConfigError
+from fovnet.net.family import axes
+from fovnet.net.training.warm_start import Beginning, space_of_members
+from fovnet.search.look.mesh import refuse_neighbours
+from fovnet.search.look.view import POLLING, Neighbour, Polling
+from fovnet.search.space import Axis, Space, paper_space
+
+
+def search_space(settings: Settings, networks: Sequence[Beginning] | None = None) -> Space:
+    """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or the axes
+    of the settings.
+
+    networks  those of the warm start, where they are known
+    Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`, and
+    ConfigError as `refuse_neighbours`.
+    """
+    if settings.search.space == "paper":
+        space = paper_space()
+    elif settings.search.space == MEMBERS:
+        space = space_of_members(warm_start_networks(settings) if networks is None else networks)
+    else:
+        levels_by_axis = settings.search.model_dump()["space"]
+        space = Space(
+            axes.in_order([Axis.of(name, levels) for name, levels in levels_by_axis.items()])
+        )
+    refuse_neighbours(space, polling(settings))
+    return space
+
+
+def polling(settings: Settings) -> Polling:
+    """How the search polls, if it does."""
+    neighbours = tuple(
+        Neighbour(axis, rule.to, tuple(rule.reset.items()))
+        for axis, rule in settings.search.neighbours.items()
+    )
+    if settings.search.mads:
+        return Polling(neighbours=neighbours, **settings.search.mads.model_dump())
+    return replace(POLLING, neighbours=neighbours)
+
+
+def start_configuration(
+    settings: Settings, networks: Sequence[Beginning] | None = None
+) -> dict[str, Any]:
+    """The configuration tried first: as configured, or that of the best warm-start network, of `networks`
+    where they are known.  Raises ModelError as `warm_start_networks`."""
+    if networks is None:
+        networks = warm_start_networks(settings)
+    return dict(networks[0].configuration if networks else settings.search.start)
+
+
+def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
+    """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and SearchError
+    as `axes.changed`."""
+    levels: dict[str, Any] = {}
+    for change in changes:
+        name, equals, level = change.partition("=")
+        name = name.strip()
+        if not equals:
+            raise ConfigError(
+                "train-set", f"--set {change}: give axis=level, for instance --set log2_filters=4"
+            )
+        if name in levels:
+            raise ConfigError(
+                "train-set", f"--set {change}: {name} is set twice; leave out one of them"
+            )
+        try:
+            levels[name] = number_in_words(read_value(level))
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise ConfigError(
+                "train-set",
+                f"--set {change}: {level!r} is not a level of an axis; give a number or a word, for instance "
+                "--set log2_filters=4",
+            ) from None
+    return axes.changed(start_configuration(settings), levels)

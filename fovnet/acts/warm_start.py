@@ -1,0 +1,66 @@
+"""The ensemble that a configuration's trainings begin with (`training.begin`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fovnet.config.models import Settings
+from fovnet.errors import ConfigError
+from fovnet.net.training.warm_start import (
+    SHIPPED,
+    Beginning,
+    beginnings,
+    nearest,
+    read_ensemble_facts,
+    refuse_other_inputs,
+)
+from fovnet.results import SHIPPED_NETWORKS, Results
+
+
+def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
+    """The folder of the ensemble whose networks trainings begin with, and its facts; None if weights are
+    drawn.
+
+    Raises ModelError as `read_ensemble_facts`, and ConfigError "begin-in-results" if it is the ensemble that
+    this configuration makes.
+    """
+    begin = settings.training.begin
+    if begin is None:
+        return None
+    folder = SHIPPED_NETWORKS if begin == SHIPPED else Path(begin)
+    if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
+        raise ConfigError(
+            "begin-in-results",
+            f"training.begin: {begin}: is the ensemble that this run would replace; set another `results`",
+        )
+    return folder, read_ensemble_facts(folder)
+
+
+def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
+    """The networks that trainings begin with, the best first; empty if weights are drawn.
+
+    Raises as `warm_start_ensemble`, and ModelError as `refuse_other_inputs`.
+    """
+    ensemble = warm_start_ensemble(settings)
+    networks = () if ensemble is None else beginnings(*ensemble)
+    refuse_other_inputs(networks, settings.training.inputs, settings.training.head)
+    return networks
+
+
+def warm_start_blend(
+    settings: Settings, members: Sequence[Mapping[str, Any]]
+) -> tuple[float, dict[int, Path]] | None:
+    """The weight of the trained networks in an ensemble's members, and by slot the weights file that each was
+    trained from.
+
+    members  facts of each: slot and configuration
+    None if members are not blended.  Raises as `warm_start_networks` and `nearest`.
+    """
+    if settings.ensemble.blend == 1:
+        return None
+    networks = warm_start_networks(settings)
+    return settings.ensemble.blend, {
+        member["slot"]: nearest(networks, member["configuration"]).weights for member in members
+    }
