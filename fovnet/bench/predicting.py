@@ -1,16 +1,17 @@
 """The time of a prediction and of its stages, compared with unpacking the file, the least that any
 reader has to do.
 
-    read      the file read, unpacked, checked, brought to RAS; and its checksum          networks
-        probabilities of all members
-    slice     the slices cut                                                              decide    from
-        probabilities to spans
-    write     the answer's JSON.  Pictures and pages, which are optional, are left out; they take longer than
-              all the rest
+    read      the file read, unpacked, checked, brought to RAS; and its checksum
+    slice     the slices cut
+    networks  probabilities of all members
+    decide    from probabilities to spans
+    write     the answer's JSON.  Pictures and pages, which are optional, are left out; they take
+              longer than all the rest
     unpack    gzip and numpy alone, by the standard library
-    together  `fovnet predict` itself on several such volumes, the next one read while one is decided: volumes
-              a second
-    beside    all the stages once more while other processes compute, in turn with the stages without them
+    beside    all the stages once more while other processes compute, in turn with the stages
+              without them
+Volumes per second are those of `fovnet predict` itself on several such volumes, of which the next
+is read while one is decided.
 
 Every engine has a process of its own, so that its peak memory, children included, is measured apart
 from the others'.
@@ -29,7 +30,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,11 +56,23 @@ from fovnet.volume.sources.kind import file_kind
 from fovnet.volume.sources.readers import reader_of, volume_name
 from fovnet.volume.sources.source import read, source_of
 
-Turn = tuple[dict[str, float], str, int]
 STAGES = ("read", "slice", "networks", "decide", "write")
 FIELD_MM = (420.0, 330.0, 380.0)  # of the simulated volume, from the hips to the lungs
 MIDDLE_MM = (0.0, 0.0, 1100.0)  # above the soles
-TOGETHER = 6  # volumes that are answered one after another
+VOLUMES_IN_A_ROW = 6  # that are answered one after another
+
+
+class Turn(NamedTuple):
+    """One prediction.
+
+    figures  seconds, or MB, by stage
+    voxels   the shape, in words
+    slices   their number
+    """
+
+    figures: dict[str, float]
+    voxels: str
+    slices: int
 
 
 @dataclass(frozen=True)
@@ -67,9 +80,13 @@ class PredictingTime:
     """Medians of the repeats in milliseconds; None where nothing was measured, with the reason in
     `note`.
 
-    total_ms  the sum of the stages         unpack_ms  None where the file is not gzipped
-    peak_mb   of the process and its children over all stages; of one stage, including what was allocated
-              before it
+    total_ms    the sum of the stages
+    unpack_ms   None where the file is not gzipped
+    peak_mb     of the process and its children over all stages
+    *_peak_mb   of one stage, including what was allocated before it
+    whole_ms    the sum of the stages without neighbours;  beside_ms  with them
+    least_ms    the least of these;  beside_least_ms  likewise
+    ratio       beside_ms over whole_ms
     """
 
     path: str
@@ -126,7 +143,7 @@ def predicting_times(
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        yield run_alone(measured, path, folder, engine, repeats, beside)
+        yield run_alone(measure, path, folder, engine, repeats, beside)
     progress(len(work), len(work))
 
 
@@ -142,40 +159,37 @@ def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
         Acquisition(snr=25.0),
         np.random.default_rng(seed),
     )
-    packed = nifti_bytes(image, np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64))
-    return replace_with(path, lambda file: file.write(packed))
+    orientation = np.column_stack([np.arange(3), np.ones(3)]).astype(np.int64)
+    content = nifti_bytes(image, orientation)
+    return replace_with(path, lambda file: file.write(content))
 
 
-def measured(
-    path: Path, folder: Path, engine: str, repeats: int, beside: int = 0
-) -> PredictingTime:
+def measure(path: Path, folder: Path, engine: str, repeats: int, beside: int = 0) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
     try:
         ensemble = load(folder, "cpu", engine=engine)
-        with TemporaryDirectory() as place:
-            out = Path(place) / "answer.json"
-            _turn(path, ensemble, out)  # fills caches
-            peaks = _turn(path, ensemble, out, peak)[0] if forget_peak() else {}
+        with TemporaryDirectory() as folder_name:
+            answer_path = Path(folder_name) / "answer.json"
+            _run_turn(path, ensemble, answer_path)  # fills caches
+            peaks: dict[str, float] = {}
+            if forget_peak():
+                peaks = _run_turn(path, ensemble, answer_path, peak).figures
             # from here on as the command does it: faster, but without peaks
             keep_freed_memory()
-            turns, crowded = map(
-                list,
-                zip(
-                    *_alternately(partial(_turn, path, ensemble, out), repeats, beside), strict=True
-                ),
-            )
-            rates = [_together(path, ensemble) for _ in range(repeats)]
+            run_turn = partial(_run_turn, path, ensemble, answer_path)
+            pairs = list(_alternate(run_turn, repeats, beside))
+            rates = [_volumes_per_second(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
         return PredictingTime(str(path), engine, note=str(refusal))
-    ms = {name: 1e3 * median(turn[0][name] for turn in turns) for name in turns[0][0]}
-    voxels, slices = turns[0][1:]
+    turns = [quiet for quiet, _ in pairs]
+    ms = {name: 1e3 * median(turn.figures[name] for turn in turns) for name in turns[0].figures}
     by_stage: dict[str, Any] = {f"{stage}_ms": ms.get(stage) for stage in (*STAGES, "unpack")}
     by_stage |= {f"{stage}_peak_mb": peaks.get(stage) for stage in STAGES}
     return PredictingTime(
         str(path),
         engine,
-        voxels,
-        slices,
+        turns[0].voxels,
+        turns[0].slices,
         len(ensemble.members),
         total_ms=sum(ms[stage] for stage in STAGES),
         volumes_per_second=median(rates),
@@ -183,37 +197,38 @@ def measured(
         peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),
         **by_stage,
         threads=cores(),
-        **(_compared(turns, crowded, beside) if beside else {}),
+        **(_neighbour_figures(pairs, beside) if beside else {}),
     )
 
 
-def _alternately(
-    turn: Callable[[], Turn], repeats: int, beside: int
+def _alternate(
+    run_turn: Callable[[], Turn], repeats: int, beside: int
 ) -> Iterator[tuple[Turn, Turn]]:
     """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice
     the same one where there are none."""
-    turn()
+    run_turn()
     for _ in range(repeats):
-        quiet = turn()
+        quiet = run_turn()
         with neighbours(beside):
-            yield quiet, turn() if beside else quiet
+            yield quiet, run_turn() if beside else quiet
 
 
-def _compared(turns: Sequence[Turn], crowded: Sequence[Turn], beside: int) -> dict[str, Any]:
+def _neighbour_figures(pairs: Sequence[tuple[Turn, Turn]], beside: int) -> dict[str, Any]:
     """The figures of `PredictingTime` that tell of neighbours."""
-    quiet, loud = (
-        [1e3 * sum(turn[0][stage] for stage in STAGES) for turn in each]
-        for each in (turns, crowded)
-    )
-    whole, between = median(quiet), median(loud)
+    quiet_ms = [_total_ms(quiet) for quiet, _ in pairs]
+    loud_ms = [_total_ms(loud) for _, loud in pairs]
     return {
         "beside": beside,
-        "whole_ms": whole,
-        "beside_ms": between,
-        "least_ms": min(quiet),
-        "beside_least_ms": min(loud),
-        "ratio": between / whole,
+        "whole_ms": median(quiet_ms),
+        "beside_ms": median(loud_ms),
+        "least_ms": min(quiet_ms),
+        "beside_least_ms": min(loud_ms),
+        "ratio": median(loud_ms) / median(quiet_ms),
     }
+
+
+def _total_ms(turn: Turn) -> float:
+    return 1e3 * sum(turn.figures[stage] for stage in STAGES)
 
 
 @contextmanager
@@ -234,14 +249,16 @@ def peak(figures: dict[str, float], stage: str) -> Iterator[None]:
     figures[stage] = peak_mb()
 
 
-def _turn(
+def _run_turn(
     path: Path,
     ensemble: Ensemble,
-    out: Path,
+    answer_path: Path,
     gauge: Callable[[dict[str, float], str], AbstractContextManager[None]] = clock,
 ) -> Turn:
-    """(the gauge's figure by stage, the shape of the voxels, the number of slices)."""
-    slicing, judge, figures = Slicing(**ensemble.prepare), ensemble.judge, dict[str, float]()
+    """One prediction, with the gauge's figure by stage."""
+    slicing = Slicing(**ensemble.prepare)
+    judge = ensemble.judge
+    figures: dict[str, float] = {}
     with gauge(figures, "read"):
         source = source_of(path)
         volume = to_ras(read(source), slicing.max_tilt_deg)
@@ -255,22 +272,23 @@ def _turn(
         raw = judge.probabilities(outputs)
     with gauge(figures, "write"):
         write_json(
-            out,
+            answer_path,
             answer_facts(answer, stack, raw, ensemble.vocabulary)
             | {"rows": table_rows(answer, stack)},
         )
     if path.name.endswith(".gz"):
         with gauge(figures, "unpack"):
             np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8)
-    return figures, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels)
+    return Turn(figures, " × ".join(map(str, volume.voxels.shape)), len(stack.pixels))
 
 
-def _together(path: Path, ensemble: Ensemble) -> float:
+def _volumes_per_second(path: Path, ensemble: Ensemble) -> float:
     """Volumes per second of prediction as the command does it, without writing."""
     began = time.perf_counter()
-    for _ in predict([(str(number), source_of(path)) for number in range(TOGETHER)], ensemble):
+    sources = [(str(number), source_of(path)) for number in range(VOLUMES_IN_A_ROW)]
+    for _ in predict(sources, ensemble):
         pass
-    return TOGETHER / (time.perf_counter() - began)
+    return VOLUMES_IN_A_ROW / (time.perf_counter() - began)
 
 
 def peak_mb() -> float:

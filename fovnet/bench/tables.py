@@ -5,10 +5,13 @@ already.
     y       (M,)    loss, lower is better; huge or not finite where the training diverged
     cost    (M,)    seconds, or another positive measure of effort       names  (d,)
 One npz file holds these arrays; nothing in it is unpickled.  Learning curves may come with them:
-    curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from the first
-                      later column on that is not finite the training has diverged, whatever y says
-    rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last); without one, as y is
-    epoch_seconds  (M,)  else cost / E          guess  the loss of guessing
+    curves  (M, E+1)  validation loss after e epochs in column e, column 0 before the training; from
+                      the first later column on that is not finite the training has diverged,
+                      whatever y says
+    rule    "lowest" (y is the least of epochs 1 .. E) or "last" (y is the last); without one, as y
+            is
+    epoch_seconds  (M,)  else cost / E
+    guess   the loss of guessing
 or, without a rule, the curves in a file NAME.curves.npy beside NAME.npz.
 """
 
@@ -37,9 +40,9 @@ class Table:
     """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not
     finite stands for a training that diverged.
 
-    curves, rule  losses (M, E+1) epoch by epoch, and which of them is a training's score; None: only the last
-                  is known
-    guess         the loss of a network that has learned nothing; None: unknown
+    curves  losses (M, E+1) epoch by epoch; None: only the last is known
+    rule    which of them is a training's score
+    guess   the loss of a network that has learned nothing; None: unknown
     """
 
     name: str
@@ -97,24 +100,23 @@ def load_table(path: Path) -> Table:
     "table-repeats", "table-curves".
     """
     arrays = _arrays(path)
-    X, kinds, names, cost = (
-        arrays["X"],
-        arrays["kinds"].astype(str),
-        arrays["names"].astype(str),
-        arrays["cost"],
-    )
+    X = arrays["X"]
+    kinds = arrays["kinds"].astype(str)
+    names = arrays["names"].astype(str)
+    raw_cost = arrays["cost"]
     loss = _numbers(path, "y", arrays["y"])
-    shapes = {"X": X.shape, "kinds": kinds.shape, "names": names.shape, "cost": cost.shape}
+    shapes = {"X": X.shape, "kinds": kinds.shape, "names": names.shape, "cost": raw_cost.shape}
     fits = (
         X.ndim == 2
         and loss.ndim == 1
-        and len(X) == len(loss) == len(cost)
+        and len(X) == len(loss) == len(raw_cost)
         and len(kinds) == len(names) == X.shape[1]
     )
     if not fits:
-        wanted = "X (M, d), y and cost (M,), kinds and names (d,)"
         raise SearchError(
-            "table-shape", f"{path}: {wanted} are needed; found {shapes}, y {loss.shape}."
+            "table-shape",
+            f"{path}: X (M, d), y and cost (M,), kinds and names (d,) are needed; found {shapes}, "
+            f"y {loss.shape}.",
         )
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         if kind not in ("ord", "cat"):
@@ -124,23 +126,27 @@ def load_table(path: Path) -> Table:
         if not np.isfinite(_numbers(path, str(name), column)).all():
             raise SearchError(
                 "table-value",
-                f"{path}: column {name!r} holds a value that is not a number; drop that row or fill it.",
+                f"{path}: column {name!r} holds a value that is not a number; drop that row or "
+                "fill it.",
             )
-    cost = _numbers(path, "cost", cost)
-    if len(wrong := cost[~(np.isfinite(cost) & (cost > 0))]):
+    cost = _numbers(path, "cost", raw_cost)
+    is_positive = np.isfinite(cost) & (cost > 0)
+    if not is_positive.all():
         raise SearchError(
-            "table-value", f"{path}: a cost is {wrong[0]}; all must be positive numbers."
+            "table-value",
+            f"{path}: a cost is {cost[~is_positive][0]}; all must be positive numbers.",
         )
     if np.isneginf(loss).any():
         raise SearchError(
             "table-value",
-            f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or nan.",
+            f"{path}: y is -inf in row {int(np.argmin(loss))}; a training that diverged is inf or "
+            "nan.",
         )
-    curves, rule = _recorded_curves(path, arrays), "last"
+    curves = _find_curves(path, arrays)
+    rule = "last"
     if curves is not None:
-        rule = _rule(
-            path, loss, curves, [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"]
-        )
+        rules = [str(arrays["rule"])] if "rule" in arrays else ["last", "lowest"]
+        rule = _rule(path, loss, curves, rules)
         loss = np.where(np.isfinite(scores_of(curves, rule)[:, -1]), loss, np.nan)
         cost = _full_cost(path, arrays, cost, curves.shape[1] - 1)
     if not np.isfinite(loss).any():
@@ -156,9 +162,12 @@ def own_table(path: Path = OWN) -> Path:
     """The table of trainings that comes with this installation.  Raises SearchError "table-absent"
     if it has none."""
     if not path.is_file():
-        made = "`fovnet bench table --config configs/table-600.yaml --out FILE` records one"
-        absent = f"{path}: this installation has no recorded trainings"
-        raise SearchError("table-absent", f"{absent}; give a table, as {made}.")
+        command = "fovnet bench table --config configs/table-600.yaml --out FILE"
+        raise SearchError(
+            "table-absent",
+            f"{path}: this installation has no recorded trainings; give a table, as `{command}` "
+            "records one.",
+        )
     return path
 
 
@@ -178,24 +187,26 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     if missing:
         raise SearchError(
             "table-shape",
-            f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of {', '.join(NEEDED)}.",
+            f"{path}: has {sorted(arrays)}, lacks {', '.join(missing)}; give all of "
+            f"{', '.join(NEEDED)}.",
         )
     return arrays
 
 
-def _recorded_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Floats | None:
+def _find_curves(path: Path, arrays: Mapping[str, NDArray[np.generic]]) -> Floats | None:
     """The curves in the table or beside it; None without any."""
-    beside = path.with_suffix(".curves.npy")
     if "curves" in arrays:
         return _numbers(path, "curves", arrays["curves"])
-    if not beside.exists():
+    curves_path = path.with_suffix(".curves.npy")
+    if not curves_path.exists():
         return None
     try:
-        return _numbers(beside, "curves", np.load(beside, allow_pickle=False))
+        return _numbers(curves_path, "curves", np.load(curves_path, allow_pickle=False))
     except (OSError, ValueError, EOFError) as fault:
-        tried = "save it again with numpy.save, or remove it to search without curves"
         raise SearchError(
-            "table-damaged", f"{beside}: not an npy file without pickles ({fault}); {tried}."
+            "table-damaged",
+            f"{curves_path}: not an npy file without pickles ({fault}); save it again with "
+            "numpy.save, or remove it to search without curves.",
         ) from fault
 
 
@@ -211,18 +222,22 @@ def _rule(path: Path, loss: Floats, curves: Floats, rules: Sequence[str]) -> str
             f"{path}: rule {rules[0]!r}; use 'lowest' or 'last', whichever y is of the curves.",
         )
     if curves.ndim != 2 or len(curves) != len(loss) or curves.shape[1] < 2:
-        wanted = f"({len(loss)}, E + 1), a row for each of y, from before the first epoch to the last of E"
-        raise SearchError("table-shape", f"{path}: curves are {curves.shape}, not {wanted}.")
+        raise SearchError(
+            "table-shape",
+            f"{path}: curves are {curves.shape}, not ({len(loss)}, E + 1), a row for each of y, "
+            "from before the first epoch to the last of E.",
+        )
     for rule in rules:
         ends = scores_of(curves, rule)[:, -1]
-        off = np.isfinite(loss) & np.isfinite(ends) & ~np.isclose(ends, loss, rtol=1e-3, atol=1e-6)
-        if not off.any():
+        is_finite = np.isfinite(loss) & np.isfinite(ends)
+        differs = is_finite & ~np.isclose(ends, loss, rtol=1e-3, atol=1e-6)
+        if not differs.any():
             return rule
-    row = int(off.argmax())
-    seen = f"y of row {row} is {loss[row]:g}, by the rule {rule!r} its curve says {ends[row]:g}"
+    row = int(differs.argmax())
     raise SearchError(
         "table-curves",
-        f"{path}: {seen}; put the rows in one order, or give the rule that y follows.",
+        f"{path}: y of row {row} is {loss[row]:g}, by the rule {rule!r} its curve says "
+        f"{ends[row]:g}; put the rows in one order, or give the rule that y follows.",
     )
 
 
@@ -232,14 +247,14 @@ def _full_cost(
     """Seconds (M,) of full trainings: of so many epochs, where the seconds of one are recorded."""
     if "epoch_seconds" not in arrays:
         return cost
-    each = _numbers(path, "epoch_seconds", arrays["epoch_seconds"])
-    if each.shape != cost.shape or not (np.isfinite(each) & (each > 0)).all():
-        found = f"{each.shape}, the least {each.min(initial=np.inf):g}"
+    seconds = _numbers(path, "epoch_seconds", arrays["epoch_seconds"])
+    if seconds.shape != cost.shape or not (np.isfinite(seconds) & (seconds > 0)).all():
         raise SearchError(
             "table-value",
-            f"{path}: epoch_seconds are {found}; {len(cost)} positive numbers are needed, or none.",
+            f"{path}: epoch_seconds are {seconds.shape}, the least {seconds.min(initial=np.inf):g}; "
+            f"{len(cost)} positive numbers are needed, or none.",
         )
-    return each * epochs
+    return seconds * epochs
 
 
 def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
@@ -254,22 +269,25 @@ def _numbers(path: Path, name: str, values: NDArray[np.generic]) -> Floats:
 def _space(
     path: Path, X: NDArray[np.generic], kinds: NDArray[np.str_], names: NDArray[np.str_]
 ) -> Space:
-    axes, codes = [], []
+    axes = []
+    codes = []
     for name, kind, column in zip(names.tolist(), kinds.tolist(), X.T, strict=True):
         values, code = np.unique(column.astype(np.float64), return_inverse=True)
         if kind == "cat":
             axes.append(Axis(name, tuple(values.tolist()), "categorical"))
         else:
-            low, high = float(values[0]), float(values[-1])
+            low = float(values[0])
+            high = float(values[-1])
             places = (values - low) / (high - low) if high > low else values * 0.0
             axes.append(Axis(name, tuple(values.tolist()), places=tuple(places.tolist())))
         codes.append(code)
     rows = np.column_stack(codes).astype(np.int64)
-    found, counts = np.unique(rows, axis=0, return_counts=True)
+    distinct_rows, counts = np.unique(rows, axis=0, return_counts=True)
     if (counts > 1).any():
-        twice = np.flatnonzero((rows == found[counts > 1][0]).all(axis=1))[:2].tolist()
+        same = (rows == distinct_rows[counts > 1][0]).all(axis=1)
+        first, second, *_ = np.flatnonzero(same).tolist()
         raise SearchError(
             "table-repeats",
-            f"{path}: rows {twice[0]} and {twice[1]} are the same configuration; keep one of them.",
+            f"{path}: rows {first} and {second} are the same configuration; keep one of them.",
         )
     return Space(tuple(axes), rows)

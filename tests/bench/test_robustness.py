@@ -18,7 +18,7 @@ from fovnet.bench.robustness import (
     SLICES,
     SURE,
     WRONG,
-    Labelled,
+    LabelledVolume,
     borders,
     is_right,
     of_collection,
@@ -57,14 +57,14 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     return load(folder / "ensemble", "cpu", rule=Rule())
 
 
-def changed(one: Labelled, name: str, seed: int = 0) -> Labelled:
+def changed(one: LabelledVolume, name: str, seed: int = 0) -> LabelledVolume:
     return CHANGES[name](one, np.random.default_rng(seed))
 
 
-def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> Labelled:
+def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> LabelledVolume:
     """A volume whose voxels tell where they were, 2 x 3 x 5 mm."""
     voxels = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    return Labelled("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
+    return LabelledVolume("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
 
 
 def test_a_part_of_a_volume_keeps_its_millimetres() -> None:
@@ -85,7 +85,7 @@ def test_a_turned_body_is_no_mirror_image(name: str) -> None:
     one = in_ramp()
     for seed in range(6):
         turned = changed(one, name, seed)
-        assert turned.shows is None
+        assert turned.regions is None
         steps = np.array([np.diff(turned.volume.voxels, axis=axis).flat[0] for axis in range(3)])
         strides = np.array([1200.0, 40.0, 1.0])
         went = np.sign(steps)[:, None] * (np.abs(steps)[:, None] == strides)
@@ -179,9 +179,9 @@ def test_a_collection_shows_what_its_tables_say(tmp_path: Path) -> None:
     for made in volumes:
         one = made()
         stack = cut(one.volume, target_spacing_mm=8.0)
-        assert one.shows is not None
-        shown = truth_at(stack.z_mm, stack.middle, len(stack.z_mm), one.shows, DEFAULT)
-        assert {row.region for row in one.shows} <= set(DEFAULT.classes)
+        assert one.regions is not None
+        shown = truth_at(stack.z_mm, stack.middle, len(stack.z_mm), one.regions, DEFAULT)
+        assert {row.region for row in one.regions} <= set(DEFAULT.classes)
         assert shown.any(axis=1).all() and shown[:, :-1].any()
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 import yaml
 
-from fovnet.bench.robustness import in_noise, stranger
+from fovnet.bench.robustness import stranger, surround_with_noise
 from fovnet.decision import orientation, shipped
 from fovnet.decision.ensemble import load
 from fovnet.errors import ModelError
@@ -153,7 +153,7 @@ def test_a_body_in_bright_noise_is_seen_with_the_networks_of_this_clone_and_doub
     person = stranger(1, 16)
     answers = []
     for noisy, blacken in ((False, True), (True, True), (True, False)):
-        one = (in_noise(person, np.random.default_rng(1)) if noisy else person).volume
+        one = (surround_with_noise(person, np.random.default_rng(1)) if noisy else person).volume
         stack = cut(
             one,
             target_spacing_mm=float(ensemble.prepare["target_spacing_mm"]),

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from engines import COLUMNS, engine_times
+from engines import COLUMNS, app, engine_times
 from fovnet.decision.assembly import assemble
 from fovnet.decision.folder import save_rule
 from fovnet.decision.rule import Rule
-from fovnet.errors import CollectionError
+from fovnet.errors import CollectionError, ConfigError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
@@ -20,6 +20,7 @@ from fovnet.net.inference.engines import installed
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.slices.stack import Slicing, slice_format
+from tests.typed_words import output_of
 
 PREPARE = {"target_spacing_mm": 8.0, "max_tilt_deg": 20.0}
 
@@ -90,3 +91,8 @@ def test_without_a_collection_nothing_is_decided(model: Path) -> None:
     assert {row["volumes"] for row in engine_times(model, None, [2], 1, 3, lambda *_: None)} == {
         None
     }
+
+
+def test_a_number_of_volumes_without_volumes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="bench-most"):
+        output_of(app, "--most", 5, "--out", tmp_path / "t.tsv")
