@@ -18,16 +18,16 @@ def neighbours(count: int) -> Iterator[tuple[int, ...]]:
     ends."""
     spawn = get_context("spawn")
     with ExitStack() as end:
-        begun = []
+        receivers = []
         for _ in range(count):
-            ours, theirs = spawn.Pipe()
-            process = spawn.Process(target=_compute, args=(os.getpid(), theirs), daemon=True)
+            receiver, sender = spawn.Pipe()
+            process = spawn.Process(target=_compute, args=(os.getpid(), sender), daemon=True)
             process.start()
-            theirs.close()
+            sender.close()
             end.callback(process.join)
             end.callback(process.kill)
-            begun.append((process, ours))
-        yield tuple(ours.recv() for _, ours in begun)
+            receivers.append(receiver)
+        yield tuple(receiver.recv() for receiver in receivers)
 
 
 def _compute(parent: int, ready: Connection) -> None:

@@ -36,14 +36,15 @@ def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay
     except BrokenProcessPool as crash:
         raise SearchError(
             "peer-crashed",
-            f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it out, or "
-            "give another number of --runs",
+            f"nomad, seed {seed} on {table.name}: its process ended without an answer; leave it "
+            "out, or give another number of --runs",
         ) from crash
-    slots = [Slot(row, 0, table.epochs) for row in rows]
-    found = next(
-        (place + 1 for place, slot in enumerate(slots) if is_best(table, slot)), len(slots)
-    )
-    return in_succession(table, slots[:found], [0.0] * found)
+    slots: list[Slot] = []
+    for row in rows:
+        slots.append(Slot(row, 0, table.epochs))
+        if is_best(table, slots[-1]):
+            break
+    return in_succession(table, slots, [0.0] * len(slots))
 
 
 def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
@@ -52,24 +53,26 @@ def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
     What it prints there goes nowhere: it cannot be told to keep quiet about its limits.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    places, rng = places_of(table.space), np.random.default_rng([seed, len(table.space)])
-    axes = [a for a, axis in enumerate(table.space.axes) if len(axis.levels) > 1]
-    free, rows = np.ones(len(table.space), dtype=bool), list[int]()
+    places = places_of(table.space)
+    rng = np.random.default_rng([seed, len(table.space)])
+    axes = [number for number, axis in enumerate(table.space.axes) if len(axis.levels) > 1]
+    is_free = np.ones(len(table.space), dtype=bool)
+    rows: list[int] = []
 
     def train(point: Any) -> int:
-        if len(rows) == min(draws, len(free)):
+        if len(rows) == min(draws, len(is_free)):
             return 0
         levels = table.space.rows[first_row].copy()
         levels[axes] = [round(point.get_coord(number)) for number in range(point.size())]
-        asked = places_of(Space(table.space.axes, levels[None]))[0]
-        row = nearest_free(table.space, places, asked, free, rng) if rows else first_row
-        free[row] = False
+        place = places_of(Space(table.space.axes, levels[None]))[0]
+        row = nearest_free(table.space, places, place, is_free, rng) if rows else first_row
+        is_free[row] = False
         rows.append(row)
         loss = float(table.loss[row])
         point.setBBO(repr(loss if np.isfinite(loss) else DIVERGED).encode())
         return 1
 
-    highest = [len(table.space.axes[a].levels) - 1 for a in axes]
+    highest = [len(table.space.axes[number].levels) - 1 for number in axes]
     kinds = f"BB_INPUT_TYPE ( {' '.join('I' for _ in axes)} )"
     import_module("PyNomad").optimize(
         train,

@@ -34,11 +34,12 @@ class Pace:
     """Seconds per proposal of `method`, over `proposals` in a row, the last of which knows n
     trials.
 
-    refits   how many of them refitted the hyper-parameters            resumed  seconds of the one before,
-        with empty caches
-    cpu      mean seconds of processor time, which other load on the machine affects less than the others
-    peak_mb  the process's peak memory, of which idle_mb were in use before the search began
     diverged  share of the trials that had diverged
+    refits    how many of them refitted the hyper-parameters
+    cpu       mean seconds of processor time, which other load on the machine affects less
+    resumed   seconds of the one before, with empty caches
+    idle_mb   memory in use before the search began
+    peak_mb   the process's peak memory
     """
 
     method: str
@@ -78,22 +79,31 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
     """
     space = paper_space()
     size = len(space)
-    loss, rng = smooth_loss(space, seed), np.random.default_rng([seed, trials])
+    loss = smooth_loss(space, seed)
+    rng = np.random.default_rng([seed, trials])
     fails = rng.random(size) < diverged
-    space.unit_cube, space.axis_of_column  # noqa: B018  (computed once in a search, so before the timing)
-    timed = timed_at(trials)
-    rows = rng.choice(size, trials - timed, replace=False)
+    # computed once in a search, so before the timing
+    space.unit_cube, space.axis_of_column  # noqa: B018
+    proposals = proposals_to_time(trials)
+    rows = rng.choice(size, trials - proposals, replace=False)
     search = Search(
-        space, method, seed, 1, int(rows[0]), 1, np.ones(size), np.ones(size, dtype=bool)
+        space,
+        method,
+        seed,
+        workers=1,
+        start=int(rows[0]),
+        initial=1,
+        predicted_seconds=np.ones(size),
+        feasible=np.ones(size, dtype=bool),
     )
     record: dict[int, Trial] = {}
     earlier: list[Proposal] = []
 
     def learn(proposal: Proposal) -> None:
         row = proposal.row
-        outcome = (
-            Outcome("diverged") if fails[row] else Outcome("completed", score=float(loss[row]))
-        )
+        outcome = Outcome("completed", score=float(loss[row]))
+        if fails[row]:
+            outcome = Outcome("diverged")
         record[proposal.slot] = Trial(proposal, outcome)
         earlier.append(proposal)
 
@@ -110,34 +120,36 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
                 1.0,
             )
         )
-    idle = peak_bytes()
-    seconds, cpu, fitted_to = [], [], []
-    for _ in range(1 + timed):
-        began, worked = time.perf_counter(), time.process_time()
+    idle_bytes = peak_bytes()
+    seconds = []
+    cpu_seconds = []
+    milestones = []
+    for _ in range(1 + proposals):
+        began = time.perf_counter()
+        cpu_began = time.process_time()
         proposal = propose_slot(search, earlier, record)
         seconds.append(time.perf_counter() - began)
-        cpu.append(time.process_time() - worked)
-        fitted_to.append(milestone(sum(trial.score is not None for trial in record.values())))
+        cpu_seconds.append(time.process_time() - cpu_began)
+        milestones.append(milestone(sum(trial.score is not None for trial in record.values())))
         learn(proposal)
-    resumed, *each = seconds
     return Pace(
         method,
         size,
         trials,
         diverged,
-        timed,
-        int((np.diff(fitted_to) > 0).sum()),
-        float(np.median(each)),
-        float(np.mean(each)),
-        max(each),
-        float(np.mean(cpu[1:])),
-        resumed,
-        idle / MEGABYTE,
-        peak_bytes() / MEGABYTE,
+        proposals=proposals,
+        refits=int((np.diff(milestones) > 0).sum()),
+        median=float(np.median(seconds[1:])),
+        mean=float(np.mean(seconds[1:])),
+        worst=max(seconds[1:]),
+        cpu=float(np.mean(cpu_seconds[1:])),
+        resumed=seconds[0],
+        idle_mb=idle_bytes / MEGABYTE,
+        peak_mb=peak_bytes() / MEGABYTE,
     )
 
 
-def timed_at(trials: int) -> int:
+def proposals_to_time(trials: int) -> int:
     """The number of proposals to time, the last of which knows `trials` trials: PROPOSALS, or more
     for whole periods."""
     refit = trials

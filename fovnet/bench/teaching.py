@@ -76,9 +76,10 @@ class Lesson:
 
     def _levels(self, axis: AxisEffect, levels: Integers) -> Iterator[dict[str, Any]]:
         for number, effect in enumerate(axis.levels):
-            here = levels == number
-            diverged, nothing = (int(which[here].sum()) for which in (self.diverged, self.nothing))
-            rows = int(here.sum())
+            at_level = levels == number
+            rows = int(at_level.sum())
+            diverged = int(self.diverged[at_level].sum())
+            nothing = int(self.nothing[at_level].sum())
             yield {
                 "axis": axis.name,
                 "level": f"{effect.level}",
@@ -89,19 +90,26 @@ class Lesson:
                 "diverged": diverged,
                 "nothing_learned": nothing,
                 "learned": (rows - diverged - nothing) / rows if rows else None,
-                "best": float(self.loss[here].min()) if rows > diverged else None,
+                "best": float(self.loss[at_level].min()) if rows > diverged else None,
             }
 
 
 def lesson(path: Path, table: Table) -> Lesson:
     """What the table in this file teaches."""
-    space, levels = _whole(path, table)
+    space, levels = _space_of_levels(path, table)
     size = len(space)
     rows = np.arange(size)
     if space.table is None:
         rows = np.ravel_multi_index(tuple(levels.T), [len(axis.levels) for axis in space.axes])
     search = Search(
-        space, "gp-ei", 0, 1, int(rows[0]), None, np.ones(size), np.ones(size, dtype=bool)
+        space,
+        "gp-ei",
+        seed=0,
+        workers=1,
+        start=int(rows[0]),
+        initial=None,
+        predicted_seconds=np.ones(size),
+        feasible=np.ones(size, dtype=bool),
     )
     outcomes = [outcome_of(table, Slot(number, 0, table.epochs)) for number in range(len(rows))]
     trials = [
@@ -122,24 +130,25 @@ def nothing_learned(table: Table) -> Mask:
     return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guess)
 
 
-def _whole(path: Path, table: Table) -> tuple[Space, Integers]:
+def _space_of_levels(path: Path, table: Table) -> tuple[Space, Integers]:
     """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M,
     d) of the rows."""
     arrays = read_npz(path)
-    axes, levels = table.space.axes, table.space.rows
+    axes = table.space.axes
+    levels = table.space.rows
     if "values" in arrays:
-        named = zip(axes, arrays["values"].tolist(), strict=True)
+        values = [tuple(json.loads(text)) for text in arrays["values"].tolist()]
         axes = tuple(
-            Axis(axis.name, tuple(json.loads(values)), axis.kind) for axis, values in named
+            Axis(axis.name, axis_values, axis.kind)
+            for axis, axis_values in zip(axes, values, strict=True)
         )
-        levels = np.column_stack(
-            [_nearest(*pair) for pair in zip(axes, arrays["X"].T, strict=True)]
-        )
-    whole = math.prod(len(axis.levels) for axis in axes) <= MOST_ROWS
-    return Space(axes, None if whole else levels), levels
+        columns = zip(axes, arrays["X"].T, strict=True)
+        levels = np.column_stack([_nearest_level(axis, column) for axis, column in columns])
+    is_small = math.prod(len(axis.levels) for axis in axes) <= MOST_ROWS
+    return Space(axes, None if is_small else levels), levels
 
 
-def _nearest(axis: Axis, column: NDArray[np.float64]) -> Integers:
+def _nearest_level(axis: Axis, column: NDArray[np.float64]) -> Integers:
     """The level of each place (M,) of an ordinal axis, or of each code of a category."""
     if axis.kind == "categorical":
         return column.astype(np.int64)

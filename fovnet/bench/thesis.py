@@ -38,9 +38,10 @@ from fovnet.records import checksum, digest, read_npz, write_npz
 from fovnet.search.look.view import Modelling
 from fovnet.search.methods import METHODS
 
-SOURCE, THESIS = "Bertrand (2019)", "thesis"
-"""The table of published lines, and the contestant with the thesis's own setting: raw targets, and
-a model from the second draw on."""
+SOURCE = "Bertrand (2019)"
+"""The table of published lines."""
+THESIS = "thesis"
+"""The contestant with the thesis's own setting: raw targets, and a model from the second draw on."""
 STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
 """Contestants besides the methods by themselves, where trainings can be stopped early."""
 COLUMNS = (
@@ -68,36 +69,24 @@ or might have spent.
 *_low, *_high: the 95 % interval of the mean."""
 PACES = ("method", "runs", "median", "mean", "run")
 """Columns of seconds.tsv, the lines of `paces`."""
+# fmt: off
 PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
-    "random": (
-        (297, 171, 599),
-        (146, 114, 554),
-        (87, 75, 397),
-        (54, 52, 296),
-        (87, 75, 397),
-        (18, 17, 106),
-        (10, 10, 62),
-    ),
-    "gp-ei": (
-        (87, 64, 249),
-        (26, 16, 120),
-        (17, 11, 67),
-        (15, 9, 44),
-        (17, 11, 67),
-        (10, 8, 38),
-        (7, 7, 36),
-    ),
+    "random": ((297, 171, 599), (146, 114, 554), (87, 75, 397), (54, 52, 296), (87, 75, 397),
+               (18, 17, 106), (10, 10, 62)),
+    "gp-ei": ((87, 64, 249), (26, 16, 120), (17, 11, 67), (15, 9, 44), (17, 11, 67),
+              (10, 8, 38), (7, 7, 36)),
 }
+# fmt: on
 """Mean, standard deviation and worst of 600 runs, of each of GOALS, in the thesis."""
 
 
 def contestants(table: Table) -> list[str]:
-    """The names of all that can be compared on a table, without what other tables teach: with
-    learning curves also what stops trainings early."""
-    stopping = table.epochs > 1
-    own = [name for name, method in METHODS.items() if stopping or method.spend == "full"]
-    peers = [name for name in PEERS if is_installed(name) and (stopping or name not in THAWING)]
-    return [THESIS, *own, *(STOPPING if stopping else ()), *peers]
+    """The names of all that can be compared on a table: with learning curves also what stops
+    trainings early."""
+    has_curves = table.epochs > 1
+    methods = [name for name, method in METHODS.items() if has_curves or method.spend == "full"]
+    peers = [name for name in PEERS if is_installed(name) and (has_curves or name not in THAWING)]
+    return [THESIS, *methods, *(STOPPING if has_curves else ()), *peers]
 
 
 def entries(
@@ -106,61 +95,60 @@ def entries(
     """The runs of these contestants; without numbers 100 of each, or one from every row if these
     are fewer, of as many draws as there are rows.  Raises ConfigError and SearchError as
     `refuse_spending`."""
-    size, made = len(table.space), list[Entry]()
-    for name in names:
-        like = Entry(path, "", 0, draws or size)
-        if name == THESIS:
-            like, name = replace(like, initial=1, modelling=Modelling(targets="raw")), "gp-ei"
-        made += entries_of(
-            like,
+    size = len(table.space)
+    usual = Entry(path, "", 0, draws or size)
+    of_thesis = replace(usual, initial=1, modelling=Modelling(targets="raw"))
+    return [
+        entry
+        for name in names
+        for entry in entries_of(
+            of_thesis if name == THESIS else usual,
             {path: table},
-            [parse_contestant(name)],
+            [parse_contestant("gp-ei" if name == THESIS else name)],
             runs or min(100, size),
             every_row_first=True,
         )
-    return made
+    ]
 
 
 def contests(
-    made: Sequence[Entry], folder: Path, processes: int = 1, progress: Progress | None = None
+    entries: Sequence[Entry], folder: Path, processes: int = 1, progress: Progress | None = None
 ) -> list[Contest]:
     """The runs, grouped by contestant; `folder` holds those made so far, and only the others are
     made."""
-    replays = run_each(partial(kept, folder, checksum(made[0].table)), made, processes, progress)
-    return contests_of(zip(made, replays, strict=True))
+    run = partial(run_once, folder, checksum(entries[0].table))
+    replays = run_each(run, entries, processes, progress)
+    return contests_of(zip(entries, replays, strict=True))
 
 
-def kept(folder: Path, stamp: str, entry: Entry) -> Replay:
+def run_once(folder: Path, stamp: str, entry: Entry) -> Replay:
     """The run of an entry on the table with this checksum, read from `folder`, or made and left
     there."""
     facts = asdict(entry) | {"table": stamp, "setting": entry.setting}
     path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(facts)[:12]}.npz"
     if path.exists():
         return Replay(**read_npz(path))  # type: ignore[arg-type]
-    made = run_entry(entry)
-    write_npz(path, **vars(made))
-    return made
+    replay = run_entry(entry)
+    write_npz(path, **vars(replay))
+    return replay
 
 
-def comparison(table: Table, held: Sequence[Contest]) -> list[dict[str, Any]]:
+def comparison(table: Table, contests: Sequence[Contest]) -> list[dict[str, Any]]:
     """The lines of COLUMNS: the thesis's numbers, what is known exactly, and the contests."""
-    lines = [*_published(), *_exact(table), *_nested_loops(table)]
-    for contest in held:
+    lines = [*_published_lines(), *_chance_lines(table), *_grid_lines(table)]
+    for contest in contests:
         for row in standings(table, contest.entry, contest.replays):
-            line, spread = asdict(row), ("low", "high", "sd", "worst")
-            lines.append(
-                {
-                    **line,
-                    "good": good_rows(table, goal_losses(table)[row.goal]),
-                    "draws": row.mean,
-                    **{f"draws_{what}": line[what] for what in spread},
-                    **{f"full_{what}": line[f"epochs_{what}"] / table.epochs for what in spread},
-                }
-            )
+            line = asdict(row)
+            line["good"] = good_rows(table, goal_losses(table)[row.goal])
+            line["draws"] = row.mean
+            for what in ("low", "high", "sd", "worst"):
+                line[f"draws_{what}"] = line[what]
+                line[f"full_{what}"] = line[f"epochs_{what}"] / table.epochs
+            lines.append(line)
     return lines
 
 
-def _published() -> Iterator[dict[str, Any]]:
+def _published_lines() -> Iterator[dict[str, Any]]:
     for method, numbers in PUBLISHED.items():
         for goal, (mean, deviation, worst) in zip(GOALS, numbers, strict=True):
             yield {
@@ -175,26 +163,25 @@ def _published() -> Iterator[dict[str, Any]]:
             }
 
 
-def _exact(table: Table) -> Iterator[dict[str, Any]]:
+def _chance_lines(table: Table) -> Iterator[dict[str, Any]]:
     """Random search, exactly: until the last draw it trains rows that are not good, for so many
     epochs on average."""
     size = len(table.space)
     for goal, loss in goal_losses(table).items():
-        bad, good = ~(table.loss <= loss), good_rows(table, loss)
-        draws, each_bad = (
-            expected_draws(size, good),
-            float(table.lasts[bad].mean()) if bad.any() else 0.0,
-        )
+        is_bad = ~(table.loss <= loss)
+        good = good_rows(table, loss)
+        draws = expected_draws(size, good)
+        epochs_of_bad_row = float(table.lasts[is_bad].mean()) if is_bad.any() else 0.0
         yield {
             **_line(table, "random, exact", goal, good),
             "draws": draws,
             "draws_worst": size - good + 1,
             "draws_sd": deviation_of_draws(size, good),
-            "full_trainings": (draws - 1) * each_bad / table.epochs + 1,
+            "full_trainings": (draws - 1) * epochs_of_bad_row / table.epochs + 1,
         }
 
 
-def _nested_loops(table: Table) -> Iterator[dict[str, Any]]:
+def _grid_lines(table: Table) -> Iterator[dict[str, Any]]:
     """A grid gone through in nested loops, the first axis outermost, from every row on and from the
     last to the first."""
     order = np.lexsort(table.space.rows.T[::-1])
@@ -214,20 +201,20 @@ def _line(table: Table, method: str, goal: str, good: int) -> dict[str, Any]:
     return {"table": table.name, "method": method, "goal": goal, "good": good, "misses": 0}
 
 
-def paces(held: Sequence[Contest]) -> list[dict[str, Any]]:
+def paces(contests: Sequence[Contest]) -> list[dict[str, Any]]:
     """The median and the mean real seconds of a proposal, and those of a run, of each contest: by
     this computer's clock."""
     lines = []
-    for contest in held:
-        seconds = [one.seconds for one in contest.replays]
-        every = np.concatenate(seconds)
+    for contest in contests:
+        seconds_by_run = [replay.seconds for replay in contest.replays]
+        seconds = np.concatenate(seconds_by_run)
         lines.append(
             {
                 "method": contest.name,
-                "runs": len(seconds),
-                "median": float(np.median(every)),
-                "mean": float(every.mean()),
-                "run": float(np.mean([one.sum() for one in seconds])),
+                "runs": len(seconds_by_run),
+                "median": float(np.median(seconds)),
+                "mean": float(seconds.mean()),
+                "run": float(np.mean([run_seconds.sum() for run_seconds in seconds_by_run])),
             }
         )
     return lines

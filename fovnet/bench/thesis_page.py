@@ -24,20 +24,18 @@ PICTURES = {
 }
 
 
-def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
+def page(table: Table, lines: Sequence[Line], lesson: Lesson) -> str:
     """The page: draws, full trainings, both as shares of chance's, pictures, and what the table
     teaches."""
-    diverged, nothing, size = (
-        int(taught.diverged.sum()),
-        int(taught.nothing.sum()),
-        len(table.space),
-    )
-    good = [f"{line['good']} {line['goal']}" for line in lines if line["method"] == "random, exact"]
+    diverged = int(lesson.diverged.sum())
+    nothing = int(lesson.nothing.sum())
+    chance_lines = [line for line in lines if line["method"] == "random, exact"]
+    good_rows = ", ".join(f"{line['good']} {line['goal']}" for line in chance_lines)
     parts = [
         f"# Search methods on {table.name}",
-        f"{size} trainings of {table.epochs} epochs: {diverged} diverged, {nothing} learned nothing (above "
-        f"{AT_GUESSING:g} of the loss of guessing), the lowest loss is {table.best:.4f}. Good rows: "
-        f"{', '.join(good)}. Every run begins with a row of its own. Mean ± standard "
+        f"{len(table.space)} trainings of {table.epochs} epochs: {diverged} diverged, {nothing} "
+        f"learned nothing (above {AT_GUESSING:g} of the loss of guessing), the lowest loss is "
+        f"{table.best:.4f}. Good rows: {good_rows}. Every run begins with a row of its own. Mean ± standard "
         "deviation (worst); a miss counts with all that the run has drawn, or might have spent.",
         "## Draws: networks begun until a good one is trained to the end",
         _goals(lines, partial(_cell, "draws", "draws"), "draws"),
@@ -48,10 +46,10 @@ def page(table: Table, lines: Sequence[Line], taught: Lesson) -> str:
         "## Pictures",
         *(f"![{words}]({name})" for name, words in PICTURES.items()),
         "## What the table teaches about its space",
-        _intro(taught),
-        _axes(taught),
-        _levels(taught),
-        _pairs(taught),
+        _intro(lesson),
+        _axes(lesson),
+        _levels(lesson),
+        _pairs(lesson),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -65,34 +63,37 @@ def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _goals(lines: Sequence[Line], cell: Callable[[Line], str], needed: str) -> str:
     """A row for each method, a column for each goal, of the lines that have the number needed."""
     rows = [
-        [name, *map(cell, mine)]
-        for name, mine in _by_method(lines)
-        if mine[0].get(needed) is not None
+        [name, *map(cell, method_lines)]
+        for name, method_lines in _lines_by_method(lines)
+        if method_lines[0].get(needed) is not None
     ]
     return markdown(["method", *GOALS], rows)
 
 
-def _by_method(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
+def _lines_by_method(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
     """Every method's name with its lines, one for each goal."""
-    grouped: dict[tuple[str, str], list[Line]] = {}
+    lines_by_name: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
-        grouped.setdefault((line["table"], _name(line)), []).append(line)
-    return [(name, mine) for (_, name), mine in grouped.items()]
+        lines_by_name.setdefault((line["table"], _name(line)), []).append(line)
+    return [(name, method_lines) for (_, name), method_lines in lines_by_name.items()]
 
 
 def _name(line: Line) -> str:
     """`gp-ei` (its setting); of what the thesis has published, so."""
-    if line["table"] != SOURCE:
-        return f"`{line['method']}`" + (f" ({line['setting']})" if line.get("setting") else "")
-    return f"{SOURCE}, {line['method']}"
+    if line["table"] == SOURCE:
+        return f"{SOURCE}, {line['method']}"
+    setting = f" ({line['setting']})" if line.get("setting") else ""
+    return f"`{line['method']}`{setting}"
 
 
-def _cell(mean: str, of: str, line: Line) -> str:
+def _cell(mean: str, prefix: str, line: Line) -> str:
     """A mean, its standard deviation and the worst where these are known, and how often it was
     missed."""
-    deviation, worst = line.get(f"{of}_sd"), line.get(f"{of}_worst")
+    deviation = line.get(f"{prefix}_sd")
+    worst = line.get(f"{prefix}_worst")
     spread = "" if deviation is None else f" ± {deviation:.0f} ({worst:.0f})"
-    return f"{line[mean]:.1f}{spread}" + (f", {line['misses']} missed" if line["misses"] else "")
+    misses = f", {line['misses']} missed" if line["misses"] else ""
+    return f"{line[mean]:.1f}{spread}{misses}"
 
 
 def _shares(lines: Sequence[Line]) -> str:
@@ -106,32 +107,32 @@ def _shares(lines: Sequence[Line]) -> str:
         unit = "full_trainings" if line.get("full_trainings") is not None else "draws"
         return f"{line[unit] / chance[line['goal']][unit]:.2f}"
 
-    others = [line for line in lines if line["method"] not in ("random", "random, exact")]
-    return _goals(others, share, "draws")
+    compared_lines = [line for line in lines if line["method"] not in ("random", "random, exact")]
+    return _goals(compared_lines, share, "draws")
 
 
-def _intro(taught: Lesson) -> str:
-    matter = taught.matter
+def _intro(lesson: Lesson) -> str:
+    matter = lesson.matter
     left_out = "of the variance of the losses left out, and "
     explained = "" if matter.explained is None else f"explains {matter.explained:.0%} {left_out}"
     says = "says what each axis and each pair matters (share of variance)."
     return f"A Gaussian process of all losses {explained}{says}"
 
 
-def _axes(taught: Lesson) -> str:
-    ordered = sorted(taught.matter.axes, key=lambda axis: -(axis.share or 0.0))
+def _axes(lesson: Lesson) -> str:
+    ordered = sorted(lesson.matter.axes, key=lambda axis: -(axis.share or 0.0))
     return markdown(
         ["axis by itself", "share"], [(axis.name, _percent(axis.share)) for axis in ordered]
     )
 
 
-def _pairs(taught: Lesson) -> str:
-    known = [pair for pair in taught.matter.pairs[:PAIRS] if pair.share is not None]
-    rows = [(" and ".join(pair.axes), _percent(pair.share)) for pair in known]
+def _pairs(lesson: Lesson) -> str:
+    pairs = [pair for pair in lesson.matter.pairs[:PAIRS] if pair.share is not None]
+    rows = [(" and ".join(pair.axes), _percent(pair.share)) for pair in pairs]
     return markdown(["together, beyond each by itself", "share"], rows) if rows else ""
 
 
-def _levels(taught: Lesson) -> str:
+def _levels(lesson: Lesson) -> str:
     """Every level: its rows, what became of them, the loss expected there and the lowest found."""
     rows = [
         (
@@ -143,7 +144,7 @@ def _levels(taught: Lesson) -> str:
             _number(line["loss"]),
             _number(line["best"]),
         )
-        for line in taught.lines
+        for line in lesson.lines
         if "level" in line
     ]
     headings = [

@@ -76,26 +76,29 @@ def bench_thesis(
     loaded = load_table(path)
     names = list(dict.fromkeys(method or thesis.contestants(loaded)))
     refuse_methods([name for name in names if name != thesis.THESIS], 1)
-    made = thesis.entries(path, loaded, names, runs, draws)
+    entries = thesis.entries(path, loaded, names, runs, draws)
     with progress_bar("racing") as advance:
-        held = thesis.contests(made, out_folder / "runs", jobs, advance)
-    lines, taught = thesis.comparison(loaded, held), teaching.lesson(path, loaded)
+        contests = thesis.contests(entries, out_folder / "runs", jobs, advance)
+    lines = thesis.comparison(loaded, contests)
+    lesson = teaching.lesson(path, loaded)
     write_tsv(out_folder / "comparison.tsv", thesis.COLUMNS, lines)
-    write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, taught.lines)
-    write_tsv(out_folder / "seconds.tsv", thesis.PACES, thesis.paces(held))
-    _draw(out_folder, loaded, held)
-    write_text(out_folder / "thesis.md", page(loaded, lines, taught))
-    out.print(f"{out_folder}: {', '.join(FILES)}; {len(made)} runs in {out_folder / 'runs'}")
+    write_tsv(out_folder / "effects.tsv", teaching.COLUMNS, lesson.lines)
+    write_tsv(out_folder / "seconds.tsv", thesis.PACES, thesis.paces(contests))
+    _draw(out_folder, loaded, contests)
+    write_text(out_folder / "thesis.md", page(loaded, lines, lesson))
+    out.print(f"{out_folder}: {', '.join(FILES)}; {len(entries)} runs in {out_folder / 'runs'}")
 
 
-def _draw(folder: Path, table: Table, held: list[Contest]) -> None:
+def _draw(folder: Path, table: Table, contests: list[Contest]) -> None:
     from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
     from fovnet.drawing.canvas import save_png
 
-    full = [contest for contest in held if not contest.stops]
-    usual = [contest for name in ("random", "gp-ei") for contest in held if contest.name == name]
+    full = [contest for contest in contests if not contest.stops]
+    usual = [
+        contest for name in ("random", "gp-ei") for contest in contests if contest.name == name
+    ]
     save_png(losses_figure(table), folder / "losses.png")
-    save_png(draws_figure(table, usual or held[:2]), folder / "draws.png")
-    save_png(shares_figure(table, full or held, "draws"), folder / "share-draws.png")
-    stopping = [contest for contest in held if contest.stops or contest in usual]
-    save_png(shares_figure(table, stopping or held, "epochs"), folder / "share-epochs.png")
+    save_png(draws_figure(table, usual or contests[:2]), folder / "draws.png")
+    save_png(shares_figure(table, full or contests, "draws"), folder / "share-draws.png")
+    stopping = [contest for contest in contests if contest.stops or contest in usual]
+    save_png(shares_figure(table, stopping or contests, "epochs"), folder / "share-epochs.png")

@@ -7,7 +7,7 @@ import pytest
 
 from fovnet.bench import pace
 from fovnet.bench.landscape import smooth_loss
-from fovnet.bench.pace import measure, timed_at
+from fovnet.bench.pace import measure, proposals_to_time
 from fovnet.search.look.hyperparameters import milestone
 from fovnet.search.space import Space
 
@@ -32,8 +32,8 @@ def test_a_short_search_is_timed_from_its_second_proposal_on(
     monkeypatch.setattr(
         pace, "paper_space", lambda: Space.of({"depth": range(6), "width": range(6)})
     )
-    assert timed_at(2) == measure("gp-ei", 2, seed=0).proposals == 1
-    assert timed_at(1000) % (milestone(1100) - milestone(1000)) == 0
+    assert proposals_to_time(2) == measure("gp-ei", 2, seed=0).proposals == 1
+    assert proposals_to_time(1000) % (milestone(1100) - milestone(1000)) == 0
 
 
 def test_random_search_never_fits_anything(monkeypatch: pytest.MonkeyPatch) -> None:

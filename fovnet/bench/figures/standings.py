@@ -39,12 +39,14 @@ def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
     rows: list[Standing] = []
     views = []
     for path, table in tables.items():
-        mine = contests_of((entry, replay) for entry, replay in results if entry.table == path)
-        stood = [row for one in mine for row in standings(table, one.entry, one.replays)]
-        curves = [curve(table, one.entry, one.replays) for one in mine]
-        chance = chance_curve(table, mine[0].entry.draws if table.epochs == 1 else 0)
-        views.append(RaceView(table.name, len(table.space), chance, curves, stood))
-        rows += stood
+        contests = contests_of((entry, replay) for entry, replay in results if entry.table == path)
+        table_rows = [
+            row for contest in contests for row in standings(table, contest.entry, contest.replays)
+        ]
+        curves = [curve(table, contest.entry, contest.replays) for contest in contests]
+        chance = chance_curve(table, contests[0].entry.draws if table.epochs == 1 else 0)
+        views.append(RaceView(table.name, len(table.space), chance, curves, table_rows))
+        rows += table_rows
     write_tsv(
         folder / "standings.tsv",
         [field.name for field in fields(Standing)],
