@@ -130,11 +130,11 @@ def one_torch_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def place_values(space: Space, places: Floats) -> list[float]:
+def place_values(space: Space, row_places: Floats) -> list[float]:
     """The places of a row, those on [0, 1] as floats, and the numbers of levels as integers."""
     return [
-        float(place) if axis.kind == "ordinal" else int(place)
-        for axis, place in zip(space.axes, places, strict=True)
+        float(value) if axis.kind == "ordinal" else int(value)
+        for axis, value in zip(space.axes, row_places, strict=True)
     ]
 
 

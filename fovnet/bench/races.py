@@ -147,7 +147,7 @@ class Contest:
         """Whether it may stop trainings early."""
         return self.entry.spends != "full"
 
-    def found(self, loss: float, most: int, unit: str) -> Floats:
+    def found_share(self, loss: float, most: int, unit: str) -> Floats:
         """(most + 1,) the share of its runs that have found a loss this low by 0 .. most "draws" or
         "epochs"."""
         needs = [

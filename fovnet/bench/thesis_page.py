@@ -35,7 +35,8 @@ def page(table: Table, lines: Sequence[Line], lesson: Lesson) -> str:
         f"# Search methods on {table.name}",
         f"{len(table.space)} trainings of {table.epochs} epochs: {diverged} diverged, {nothing} "
         f"learned nothing (above {AT_GUESSING:g} of the loss of guessing), the lowest loss is "
-        f"{table.best:.4f}. Good rows: {good_rows}. Every run begins with a row of its own. Mean ± standard "
+        f"{table.best:.4f}. Good rows: {good_rows}. Every run begins with a row of its own. "
+        "Mean ± standard "
         "deviation (worst); a miss counts with all that the run has drawn, or might have spent.",
         "## Draws: networks begun until a good one is trained to the end",
         _goals(lines, partial(_cell, "draws", "draws"), "draws"),

@@ -254,16 +254,16 @@ def measure(
         device=device,
     )
     turns = _turns_with_monai(clocks, pipeline, bounds.repeats)
-    own = turns["own"]
+    own_seconds = turns["own"]
     return _row(
         net,
         batch,
         images=images,
-        **_speed(net, batch, rate, float(np.median(images / own))),
-        handling_share=float(np.median(turns["handling"]) / np.median(own)),
+        **_speed(net, batch, rate, float(np.median(images / own_seconds))),
+        handling_share=float(np.median(turns["handling"]) / np.median(own_seconds)),
         peak_mb=peak / 1e6,
         device=device_text,
-        **_compare_with_monai(own, turns.get("monai"), images),
+        **_compare_with_monai(own_seconds, turns.get("monai"), images),
     )
 
 
@@ -289,14 +289,16 @@ def _speed(net: Architecture, batch: int, rate: float, speed: float) -> dict[str
     }
 
 
-def _compare_with_monai(own: Floats, monai: Floats | None, images: int) -> dict[str, Any]:
+def _compare_with_monai(
+    own_seconds: Floats, monai_seconds: Floats | None, images: int
+) -> dict[str, Any]:
     """The figures of MONAI's pipeline, from the seconds of epochs of so many images in both; none
     where it was not run."""
-    if monai is None:
+    if monai_seconds is None:
         return {"note": "MONAI is not installed: its pipeline was not run"}
-    ratios = monai / own
+    ratios = monai_seconds / own_seconds
     return {
-        "monai_images_per_second": float(images / np.median(monai)),
+        "monai_images_per_second": float(images / np.median(monai_seconds)),
         "ratio": float(np.median(ratios)),
         "ratio_low": float(ratios.min()),
         "ratio_high": float(ratios.max()),

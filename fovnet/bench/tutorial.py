@@ -93,7 +93,8 @@ def _begin(pipeline: Pipeline) -> None:
         model.train()
         total = 0.0
         for sample in loader:
-            images, targets = sample["image"].to(device), sample["label"].to(device)
+            images = sample["image"].to(device)
+            targets = sample["label"].to(device)
             optimiser.zero_grad()
             loss = torch.nn.functional.cross_entropy(model(images), targets, weight=weights)
             loss.backward()  # type: ignore[no-untyped-call]

@@ -45,8 +45,8 @@ def bench_search(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="One or several methods, also of other libraries, optionally with a way to spend, such as "
-            "gp-ei+asha; default: gp-ei and random."
+            help="One or several methods, also of other libraries, optionally with a way to spend, "
+            "such as gp-ei+asha; default: gp-ei and random."
         ),
     ] = None,
     runs: Annotated[
@@ -132,7 +132,8 @@ def bench_search(
         bool,
         typer.Option(
             "--thesis",
-            help="As in Bertrand's thesis: raw targets, a model from the second draw, every row first once.",
+            help="As in Bertrand's thesis: raw targets, a model from the second draw, every row "
+            "first once.",
         ),
     ] = False,
 ) -> None:

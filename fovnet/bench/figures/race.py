@@ -49,21 +49,24 @@ def race_figure(views: Sequence[RaceView]) -> Figure:
     with house_style():
         entries = list(shades)
         columns = 4
-        head, each, gap, foot = 0.45 + 0.17 * -(-(len(entries) + 1) // columns), 2.55, 0.78, 0.45
-        height = head + len(views) * each + (len(views) - 1) * gap + foot
+        head = 0.45 + 0.17 * -(-(len(entries) + 1) // columns)
+        chart = 2.55
+        gap = 0.78
+        foot = 0.45
+        height = head + len(views) * chart + (len(views) - 1) * gap + foot
         figure = Figure(figsize=(10.4, height))
         for number, view in enumerate(views):
-            bottom = (height - head - (number + 1) * each - number * gap) / height
-            _shares(figure.add_axes((0.062, bottom, 0.41, each / height)), view, shades)
-            _needs(figure.add_axes((0.575, bottom, 0.41, each / height)), view, shades)
-        drawn = {
+            bottom = (height - head - (number + 1) * chart - number * gap) / height
+            _shares(figure.add_axes((0.062, bottom, 0.41, chart / height)), view, shades)
+            _needs(figure.add_axes((0.575, bottom, 0.41, chart / height)), view, shades)
+        handle_by_name = {
             name: handle
             for axis in figure.axes[::2]
             for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
-            list(drawn.values()),
-            list(drawn),
+            list(handle_by_name.values()),
+            list(handle_by_name),
             loc="upper left",
             bbox_to_anchor=(0.05, 1.0),
             ncols=columns,
@@ -82,18 +85,18 @@ def stroke_of(number: int) -> dict[str, Any]:
 
 
 def _shades(names: Sequence[str]) -> Mapping[str, str]:
-    others = [name for name in dict.fromkeys(names) if name != "random"]
-    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(others)}
+    learners = [name for name in dict.fromkeys(names) if name != "random"]
+    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(learners)}
     return colours | ({"random": FAINT} if "random" in names else {})
 
 
 def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     """Step curves: the share of runs that had found the best row after n draws or epochs.  A band
     ends where all runs have found it."""
-    at = np.arange(view.most + 1)
+    counts = np.arange(view.most + 1)
     if len(view.chance):
         axis.step(
-            at,
+            counts,
             np.concatenate([[0.0], view.chance]),
             where="post",
             color=INK,
@@ -106,18 +109,10 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
         colour = shades[curve.label]
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
         share = np.concatenate([[0.0], curve.share])
-        drawn = (share > 0.0) & ((share < 1.0) | (np.arange(len(share)) <= np.argmax(share == 1.0)))
-        axis.fill_between(
-            at, low, high, where=drawn, step="post", color=colour, alpha=0.13, linewidth=0
-        )
-        axis.step(
-            at,
-            share,
-            where="post",
-            color=colour,
-            linewidth=1.6,
-            label=curve.label,
-        )
+        is_open = (share < 1.0) | (counts <= np.argmax(share == 1.0))
+        band = {"where": (share > 0.0) & is_open, "color": colour, "alpha": 0.13, "linewidth": 0}
+        axis.fill_between(counts, low, high, step="post", **band)
+        axis.step(counts, share, where="post", color=colour, linewidth=1.6, label=curve.label)
     trained = "trained the best row" if view.unit == "epochs" else "found the best row"
     axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
     axis.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -129,21 +124,21 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
     """Mean draws or epochs to every goal with their intervals, one lane per method within the
     goal's band."""
     lanes = [curve.label for curve in view.curves]
-    for place, goal in enumerate(GOALS):
+    for band, goal in enumerate(GOALS):
         rows = [row for row in view.standings if row.goal == goal]
-        if place % 2:
-            axis.axhspan(place - 0.5, place + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
+        if band % 2:
+            axis.axhspan(band - 0.5, band + 0.5, color="#f3f6f8", linewidth=0, zorder=0)
         if len(view.chance):
             axis.plot(
                 [rows[0].chance] * 2,
-                [place - 0.42, place + 0.42],
+                [band - 0.42, band + 0.42],
                 color=INK,
                 linewidth=0.9,
                 linestyle=(0, (4, 2)),
             )
         for row in rows:
             mean, *ends = _interval(view, row)
-            lane = place + 0.7 * ((lanes.index(row.label) + 0.5) / len(lanes) - 0.5)
+            lane = band + 0.7 * ((lanes.index(row.label) + 0.5) / len(lanes) - 0.5)
             axis.plot(
                 ends,
                 [lane, lane],
@@ -177,11 +172,9 @@ def _needs(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
 
 def _interval(view: RaceView, row: Standing) -> tuple[float, float, float]:
     """The mean of a standing in the view's unit, and the ends of its interval."""
-    return (
-        (row.mean, row.low, row.high)
-        if view.unit == "draws"
-        else (row.epochs, row.epochs_low, row.epochs_high)
-    )
+    if view.unit == "draws":
+        return row.mean, row.low, row.high
+    return row.epochs, row.epochs_low, row.epochs_high
 
 
 def _runs(view: RaceView) -> str:

@@ -41,14 +41,14 @@ def losses_figure(table: Table) -> Figure:
         return figure
 
 
-def draws_figure(table: Table, shown: Sequence[Contest]) -> Figure:
+def draws_figure(table: Table, contests: Sequence[Contest]) -> Figure:
     """The loss of every draw of the first run of each contest, above one another, and the lowest
     loss so far; each has an axis of its own, as one may need a tenth of the draws of another."""
     with house_style():
-        height = 0.5 + 2.1 * len(shown)
+        height = 0.5 + 2.1 * len(contests)
         figure = Figure(figsize=(7.2, height))
-        for number, contest in enumerate(shown):
-            bottom = 0.45 + 2.1 * (len(shown) - 1 - number)
+        for number, contest in enumerate(contests):
+            bottom = 0.45 + 2.1 * (len(contests) - 1 - number)
             axis = figure.add_axes((0.08, bottom / height, 0.9, 1.55 / height))
             _draw_run(axis, table, contest)
             axis.set(xlim=(0, len(contest.replays[0].rows) + 1), ylabel="loss")
@@ -58,26 +58,30 @@ def draws_figure(table: Table, shown: Sequence[Contest]) -> Figure:
 
 def _draw_run(axis: Axes, table: Table, contest: Contest) -> None:
     """Points, crosses at the top for what diverged, and a line of steps."""
-    run, end = contest.replays[0], _ceiling(table)
-    at, diverged = np.arange(1, len(run.rows) + 1), ~np.isfinite(run.loss)
-    loss = np.where(diverged, end, np.minimum(run.loss, end))
-    axis.plot(at[~diverged], loss[~diverged], ".", color=FAINT, markersize=3.5)
-    axis.plot(at[diverged], loss[diverged], "x", color=WARN, markersize=3.5)
-    axis.step(at, np.minimum.accumulate(loss), where="post", color=ACCENT, linewidth=1.3)
+    run = contest.replays[0]
+    ceiling = _ceiling(table)
+    draws = np.arange(1, len(run.rows) + 1)
+    diverged = ~np.isfinite(run.loss)
+    loss = np.where(diverged, ceiling, np.minimum(run.loss, ceiling))
+    axis.plot(draws[~diverged], loss[~diverged], ".", color=FAINT, markersize=3.5)
+    axis.plot(draws[diverged], loss[diverged], "x", color=WARN, markersize=3.5)
+    axis.step(draws, np.minimum.accumulate(loss), where="post", color=ACCENT, linewidth=1.3)
     axis.axhline(table.best, color=INK, linewidth=0.7, linestyle=(0, (4, 2)))
-    found = run.draws_until(table.best)
-    ending = f"the best row after {found} draws" if found else "without the best row"
+    draws_to_best = run.draws_until(table.best)
+    ending = "without the best row"
+    if draws_to_best:
+        ending = f"the best row after {draws_to_best} draws"
     crosses = f"crosses: {int(diverged.sum())} diverged"
     axis.set_title(f"{contest.name}, from row {run.rows[0]}: {ending}; {crosses}", loc="left")
 
 
-def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
+def shares_figure(table: Table, contests: Sequence[Contest], unit: str) -> Figure:
     """The share of each contest's runs that have found the best row, against "draws", with the
     exact share of random search, or against "epochs" in full trainings, on a logarithmic axis."""
     size = len(table.space)
-    each = 1 if unit == "draws" else table.epochs
+    units_per_training = 1 if unit == "draws" else table.epochs
     with house_style():
-        foot = 0.5 + 0.17 * -(-(len(shown) + 1) // 3)
+        foot = 0.5 + 0.17 * -(-(len(contests) + 1) // 3)
         height = foot + 3.4
         figure = Figure(figsize=(7.2, height))
         axis = figure.add_axes((0.1, (foot + 0.1) / height, 0.88, 2.95 / height))
@@ -92,24 +96,25 @@ def shares_figure(table: Table, shown: Sequence[Contest], unit: str) -> Figure:
                 label="random, exact",
                 linestyle=(0, (4, 2)),
             )
-        for number, contest in enumerate(shown):
-            share = contest.found(table.best, size * each, unit)
+        for number, contest in enumerate(contests):
+            share = contest.found_share(table.best, size * units_per_training, unit)
             axis.step(
-                np.arange(len(share)) / each,
+                np.arange(len(share)) / units_per_training,
                 share,
                 where="post",
                 **stroke_of(number),
                 linewidth=1.3,
                 label=contest.name,
             )
+        xlabel = "draws"
+        if unit == "epochs":
+            xlabel = f"epochs, {units_per_training} of them, a full training, as one"
         axis.set(
             xlim=(1, size),
             xscale="log",
             ylim=(0, 1.02),
             ylabel="runs that have found the best row",
-            xlabel="draws"
-            if unit == "draws"
-            else f"epochs, {each} of them, a full training, as one",
+            xlabel=xlabel,
         )
         axis.xaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_major_formatter(PercentFormatter(1.0))

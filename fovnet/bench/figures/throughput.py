@@ -65,16 +65,16 @@ def throughput_figure(rows: Sequence[Throughput]) -> Figure:
 
 
 def _speeds(axis: Axes, measured: Sequence[Throughput], lanes: np.ndarray) -> None:
-    ours, theirs, ratio = (
+    own_speed, monai_speed, ratio = (
         _column(measured, name)
         for name in ("images_per_second", "monai_images_per_second", "ratio")
     )
-    axis.plot(ours, lanes, "o", color=ACCENT, label="fovnet")
-    axis.plot(theirs, lanes, "o", color=FAINT, label="MONAI's pipeline")
+    axis.plot(own_speed, lanes, "o", color=ACCENT, label="fovnet")
+    axis.plot(monai_speed, lanes, "o", color=FAINT, label="MONAI's pipeline")
     for lane in lanes[np.isfinite(ratio)]:
         axis.annotate(
             f"{ratio[lane]:.1f} ×",
-            (max(ours[lane], theirs[lane]), lane),
+            (max(own_speed[lane], monai_speed[lane]), lane),
             (6, 0),
             textcoords="offset points",
             va="center",
