@@ -64,8 +64,8 @@ def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
             return 0
         levels = table.space.rows[first_row].copy()
         levels[axes] = [round(point.get_coord(number)) for number in range(point.size())]
-        place = places_of(Space(table.space.axes, levels[None]))[0]
-        row = nearest_free(table.space, places, place, is_free, rng) if rows else first_row
+        point_places = places_of(Space(table.space.axes, levels[None]))[0]
+        row = nearest_free(table.space, places, point_places, is_free, rng) if rows else first_row
         is_free[row] = False
         rows.append(row)
         loss = float(table.loss[row])

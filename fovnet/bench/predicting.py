@@ -127,7 +127,7 @@ def predicting_times(
     repeats: int,
     progress: Progress,
     names: Sequence[str],
-    beside: int,
+    neighbour_count: int,
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also
     `beside` so many busy processes; a refused file has a note instead."""
@@ -143,7 +143,7 @@ def predicting_times(
         except VolumeError as refusal:
             yield PredictingTime(str(path), engine, note=str(refusal))
             continue
-        yield run_alone(measure, path, folder, engine, repeats, beside)
+        yield run_alone(measure, path, folder, engine, repeats, neighbour_count)
     progress(len(work), len(work))
 
 
@@ -164,7 +164,9 @@ def simulate(path: Path, shape: tuple[int, int, int], seed: int = 1) -> Path:
     return replace_with(path, lambda file: file.write(content))
 
 
-def measure(path: Path, folder: Path, engine: str, repeats: int, beside: int = 0) -> PredictingTime:
+def measure(
+    path: Path, folder: Path, engine: str, repeats: int, neighbour_count: int = 0
+) -> PredictingTime:
     """The figures of one file and one engine, in this process."""
     try:
         ensemble = load(folder, "cpu", engine=engine)
@@ -177,7 +179,7 @@ def measure(path: Path, folder: Path, engine: str, repeats: int, beside: int = 0
             # from here on as the command does it: faster, but without peaks
             keep_freed_memory()
             run_turn = partial(_run_turn, path, ensemble, answer_path)
-            pairs = list(_alternate(run_turn, repeats, beside))
+            pairs = list(_alternate(run_turn, repeats, neighbour_count))
             rates = [_volumes_per_second(path, ensemble) for _ in range(repeats)]
     except FovnetError as refusal:
         return PredictingTime(str(path), engine, note=str(refusal))
@@ -194,31 +196,31 @@ def measure(path: Path, folder: Path, engine: str, repeats: int, beside: int = 0
         total_ms=sum(ms[stage] for stage in STAGES),
         volumes_per_second=median(rates),
         # neighbours are children
-        peak_mb=peak_bytes() / 1e6 if beside else peak_mb(),
+        peak_mb=peak_bytes() / 1e6 if neighbour_count else peak_mb(),
         **by_stage,
         threads=cores(),
-        **(_neighbour_figures(pairs, beside) if beside else {}),
+        **(_neighbour_figures(pairs, neighbour_count) if neighbour_count else {}),
     )
 
 
 def _alternate(
-    run_turn: Callable[[], Turn], repeats: int, beside: int
+    run_turn: Callable[[], Turn], repeats: int, neighbour_count: int
 ) -> Iterator[tuple[Turn, Turn]]:
     """Turns without and with neighbours, after one that fills what `keep_freed_memory` keeps; twice
     the same one where there are none."""
     run_turn()
     for _ in range(repeats):
         quiet = run_turn()
-        with neighbours(beside):
-            yield quiet, run_turn() if beside else quiet
+        with neighbours(neighbour_count):
+            yield quiet, run_turn() if neighbour_count else quiet
 
 
-def _neighbour_figures(pairs: Sequence[tuple[Turn, Turn]], beside: int) -> dict[str, Any]:
+def _neighbour_figures(pairs: Sequence[tuple[Turn, Turn]], neighbour_count: int) -> dict[str, Any]:
     """The figures of `PredictingTime` that tell of neighbours."""
     quiet_ms = [_total_ms(quiet) for quiet, _ in pairs]
     loud_ms = [_total_ms(loud) for _, loud in pairs]
     return {
-        "beside": beside,
+        "beside": neighbour_count,
         "whole_ms": median(quiet_ms),
         "beside_ms": median(loud_ms),
         "least_ms": min(quiet_ms),

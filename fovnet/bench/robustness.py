@@ -277,8 +277,8 @@ def robustness(
         except FovnetError as fault:
             log(f"left out: {fault.sentence} [{fault.code}]")
             continue
-        for place, (name, change) in enumerate(CHANGES.items()):
-            rng = np.random.default_rng([seed, place, number])
+        for change_number, (name, change) in enumerate(CHANGES.items()):
+            rng = np.random.default_rng([seed, change_number, number])
             _count_answer(tally, (name,), change(labelled, rng), ensemble)
         if progress:
             progress(number + 1, len(volumes))
@@ -296,12 +296,12 @@ def robustness(
 def without_a_body(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
     """(kind, number, volume): `count` of every one of ODDITIES and of the kinds of things held
     out."""
-    for place, kind in enumerate(ODDITIES):
+    for kind_number, kind in enumerate(ODDITIES):
         for number in range(count):
-            yield kind, number, oddity(kind, np.random.default_rng([seed, place, number]))
-    for place, kind in enumerate(HELD_OUT):
+            yield kind, number, oddity(kind, np.random.default_rng([seed, kind_number, number]))
+    for kind_number, kind in enumerate(HELD_OUT):
         for number in range(count):
-            rng = np.random.default_rng([STRANGERS + seed, place, number])
+            rng = np.random.default_rng([STRANGERS + seed, kind_number, number])
             yield kind, number, thing_volume(kind, PLANES[number % len(PLANES)], rng)
 
 

@@ -31,8 +31,11 @@ def bench_robustness(
             "people."
         ),
     ] = None,
-    each: Annotated[
-        int, typer.Option(min=1, help="Simulated people, and volumes of each kind without a body.")
+    count: Annotated[
+        int,
+        typer.Option(
+            "--each", min=1, help="Simulated people, and volumes of each kind without a body."
+        ),
     ] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the people and changes.")] = 1,
     device: Device = "auto",
@@ -43,13 +46,13 @@ def bench_robustness(
     from fovnet.decision.ensemble import load
 
     ensemble = load(model_folder(model), device)
-    volumes = of_collection(collection, ensemble.vocabulary) if collection else people(each, seed)
+    volumes = of_collection(collection, ensemble.vocabulary) if collection else people(count, seed)
     with progress_bar("judging") as advance:
         rows = robustness(
             ensemble,
             volumes,
             seed=seed,
-            bodiless=0 if collection else each,
+            bodiless=0 if collection else count,
             progress=advance,
             log=err.print,
         )

@@ -302,13 +302,13 @@ def _draws_table(view: RaceView) -> Table:
         f"{view.name}: draws until the best row, and mean draws until the good ones",
         *("best", "worst", "missed"),
     )
-    for best, others in _standings_by_method(view):
+    for best, standings in _standings_by_method(view):
         table.add_row(
             best.label,
             f"{best.mean:.1f}±{best.sd:.0f}",
             f"{best.worst}",
             f"{best.misses}/{best.runs}",
-            *(f"{standing.mean:.1f}" for standing in others),
+            *(f"{standing.mean:.1f}" for standing in standings),
         )
     best_chance, *chances = [f"{row.chance:.1f}" for row in view.standings[: len(GOALS)]]
     table.add_row("random, exact", best_chance, "", "", *chances)
@@ -325,7 +325,7 @@ def _epochs_table(view: RaceView) -> Table:
     headings = ("virtual time", "idle") if has_workers else ("full length", "draws")
     title = "epochs until the best row is trained to the end, and mean epochs until the good ones"
     table = _goals_table(f"{view.name}: {title}", "best", "worst", "missed", *headings)
-    for best, others in _standings_by_method(view):
+    for best, standings in _standings_by_method(view):
         if has_workers:
             cells = [f"{best.time:,.4g}", f"{best.idle:.0%}"]
         else:
@@ -336,7 +336,7 @@ def _epochs_table(view: RaceView) -> Table:
             f"{best.epochs_worst:,}",
             f"{best.misses}/{best.runs}",
             *cells,
-            *(f"{standing.epochs:,.0f}" for standing in others),
+            *(f"{standing.epochs:,.0f}" for standing in standings),
         )
     return table
 
@@ -357,5 +357,5 @@ def _standings_by_method(view: RaceView) -> Iterator[tuple[Standing, Sequence[St
     from fovnet.bench.races import GOALS
 
     for first in range(0, len(view.standings), len(GOALS)):
-        best, *others = view.standings[first : first + len(GOALS)]
-        yield best, others
+        best, *standings = view.standings[first : first + len(GOALS)]
+        yield best, standings

@@ -137,10 +137,12 @@ def bench_predict(
         list[str] | None,
         typer.Option(help="Engine; may be repeated. Default: all.", show_default=False),
     ] = None,
-    beside: Annotated[
+    neighbours: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of busy processes beside which everything is measured again."
+            "--beside",
+            min=0,
+            help="Number of busy processes beside which everything is measured again.",
         ),
     ] = 0,
 ) -> None:
@@ -160,7 +162,7 @@ def bench_predict(
     with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
         files = paths or [simulate(Path(folder) / "simulated.nii.gz", shape or (320, 250, 72))]
         rows = list(
-            predicting_times(files, model_folder(model), repeats, advance, engine or (), beside)
+            predicting_times(files, model_folder(model), repeats, advance, engine or (), neighbours)
         )
     measured_rows = [row for row in rows if row.total_ms is not None]
     if not measured_rows:
@@ -186,8 +188,8 @@ def bench_predict(
         peaks_mb = (getattr(row, f"{stage}_peak_mb") for stage in STAGES)
         table.add_row("", "", "peak MB", *number_cells(",.0f", *peaks_mb))
     show_table(table)
-    if beside:
-        show_table(_neighbours_table(measured_rows, beside, repeats))
+    if neighbours:
+        show_table(_neighbours_table(measured_rows, neighbours, repeats))
     for note in dict.fromkeys(row.note for row in rows if row.note):
         out.print(note)
     out.print(f"{out_file}")

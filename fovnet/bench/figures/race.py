@@ -110,8 +110,10 @@ def _shares(axis: Axes, view: RaceView, shades: Mapping[str, str]) -> None:
         low, high = (np.concatenate([[0.0], end]) for end in (curve.low, curve.high))
         share = np.concatenate([[0.0], curve.share])
         is_open = (share < 1.0) | (counts <= np.argmax(share == 1.0))
-        band = {"where": (share > 0.0) & is_open, "color": colour, "alpha": 0.13, "linewidth": 0}
-        axis.fill_between(counts, low, high, step="post", **band)
+        is_drawn = (share > 0.0) & is_open
+        axis.fill_between(
+            counts, low, high, where=is_drawn, step="post", color=colour, alpha=0.13, linewidth=0
+        )
         axis.step(counts, share, where="post", color=colour, linewidth=1.6, label=curve.label)
     trained = "trained the best row" if view.unit == "epochs" else "found the best row"
     axis.set(xlim=(0, view.most), ylim=(0, 1.02), xlabel=view.unit, ylabel=f"runs that {trained}")
