@@ -95,7 +95,7 @@ def settings(
 def made(pack: Pack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Recording, list[Trial]]:
     """Five networks of a space of 48, trained for two epochs on slices of 16 x 16."""
     one = begin_recording(settings(tmp_path_factory.mktemp("results")), pack, 16)
-    return one, one.trained()
+    return one, one.train()
 
 
 def curves_of(trials: list[Trial]) -> list[object]:
@@ -195,8 +195,8 @@ def test_the_same_seed_gives_the_same_bits_and_another_other_ones_of_the_same_ro
 ) -> None:
     recorded, trials = made
     same, other = recorded.repeat(2, 1), recorded.repeat(3, 7)
-    assert curves_of(same.trained()) == curves_of(trials[:2])
-    again = other.trained()
+    assert curves_of(same.train()) == curves_of(trials[:2])
+    again = other.train()
     assert {trial.proposal.row for trial in again} == {trial.proposal.row for trial in trials[:3]}
     before = {trial.proposal.row: trial.outcome.validation_loss for trial in trials}
     assert all(before[trial.proposal.row] != trial.outcome.validation_loss for trial in again)

@@ -17,7 +17,7 @@ from interval_coverage import (
     app,
     coverage,
     intervals_of,
-    simulated_study,
+    simulate_study,
     true_values,
 )
 from tests.typed_words import output_of
@@ -27,7 +27,7 @@ TAIL = "95th percentile"
 
 @pytest.fixture(scope="module")
 def large() -> Study:
-    return simulated_study(np.random.default_rng(0), 30_000, 0.2)
+    return simulate_study(np.random.default_rng(0), 30_000, 0.2)
 
 
 def test_the_true_values_are_what_a_very_large_study_shows(large: Study) -> None:
@@ -61,7 +61,7 @@ def test_slices_of_one_body_are_as_alike_as_was_asked_for(large: Study) -> None:
 def test_runs_that_differ_in_slices_differ_as_surely_as_single_slices_would() -> None:
     """Against a list of every slice, whose standard error is that of a mean; gains and losses of one body do
     not cancel."""
-    study = simulated_study(np.random.default_rng(4), 200, 0.01)
+    study = simulate_study(np.random.default_rng(4), 200, 0.01)
     change, moved, slices = (
         int(counts.sum()) for counts in (study.wrong_again - study.wrong, study.moved, study.slices)
     )

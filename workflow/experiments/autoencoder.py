@@ -1,8 +1,9 @@
 """A variational autoencoder whose error tells unusual vectors: trained on usual ones alone, it
 reconstructs others badly.
 
-    d  numbers of a vector, in [0, 1]        z  latent        L  hidden layers of the encoder, and of the
-        decoder
+    d  numbers of a vector, in [0, 1]
+    z  latent
+    L  hidden layers of the encoder, and of the decoder
 Source: Lakhmiri (2021), thesis, chapter 5; Kingma & Welling, *Auto-encoding variational Bayes*
 (2014), appendix B.
 """
@@ -49,7 +50,8 @@ class Autoencoder(nn.Module):
     def loss(self, x: Tensor) -> Tensor:
         """Mean of |x - x̂|² + KL(q(z|x) ‖ N(0, I)) over vectors (n, d), z drawn anew."""
         hidden = self.encoder(x)
-        mean, log_variance = self.mean(hidden), self.log_variance(hidden)
+        mean = self.mean(hidden)
+        log_variance = self.log_variance(hidden)
         z = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
         divergence = 0.5 * (mean**2 + log_variance.exp() - 1.0 - log_variance).sum(dim=1)
         error: Tensor = ((x - self.decoder(z)) ** 2).sum(dim=1)

@@ -1,7 +1,10 @@
 """The draws after which random search has probably drawn one of the best rows: the baseline of
 every search.
 
-    M  rows        g  good ones among them, or their share        n  draws        p  the certainty wanted
+    M  rows
+    g  good ones among them, or their share
+    n  draws
+    p  the certainty wanted
 Without replacement P(none of the n draws is good) = C(M - n, g) / C(M, g).
 With replacement it is (1 - share)ⁿ.
 
@@ -140,17 +143,17 @@ def write_bounds(
 ) -> None:
     """Compute how many draws random search needs until it has probably drawn one of the best
     rows."""
-    found = bounds(rows)
+    table_bounds = bounds(rows)
     title = f"draws of {rows:,} rows, no row twice (any row again)"
     headings = [f"with > {certainty:g}" for certainty in CERTAINTIES]
     table = titled(title, "one of the best", "rows", *headings)
     for share in SHARES:
-        same_share = [bound for bound in found if bound.share == share]
+        same_share = [bound for bound in table_bounds if bound.share == share]
         cells = [f"{bound.without_replacement} ({bound.with_replacement})" for bound in same_share]
         table.add_row(f"{100 * share:g} %", f"{same_share[0].good:,}", *cells)
     show_table(table)
     if out_file is not None:
-        write_tsv(out_file, COLUMNS, [vars(bound) for bound in found])
+        write_tsv(out_file, COLUMNS, [vars(bound) for bound in table_bounds])
         out.print(f"{out_file}")
 
 

@@ -1,11 +1,12 @@
 """The time of a decision: all of `decide` on a volume, compared with the plain recursions of
 textbooks.
 
-    body       clear: five regions and noisy scores; or nothing: pure noise, independent from slice to slice
+    body       clear: five regions and noisy scores; or nothing: pure noise, independent from slice
+               to slice
     known      whether the usual heights of the regions are used
-    textbook   the best path and the forward-backward posterior alone, without the other parts of a decision:
-               slice by slice (Rabiner 1989) where no heights are used, over all pairs of edges (Yu 2010)
-               where they are
+    textbook   the best path and the forward-backward posterior alone, without the other parts of a
+               decision: slice by slice (Rabiner 1989) where no heights are used, over all pairs of
+               edges (Yu 2010) where they are
 
 Both are timed alternately in one process with one thread.
 """
@@ -88,7 +89,8 @@ def deciding_times(sizes: Sequence[int], repeats: int, seed: int) -> Iterator[De
 
 def simulate(s: int, body: str, seed: int) -> tuple[Floats, Floats]:
     """Probabilities (s, k) of a standing body, and heights (s,) in mm."""
-    rng, k = np.random.default_rng(seed), len(DEFAULT.classes)
+    rng = np.random.default_rng(seed)
+    k = len(DEFAULT.classes)
     z_mm = (np.arange(s) + 0.5) * BODY_MM / s
     rung = np.where((z_mm > 20) & (z_mm < BODY_MM - 20), np.digitize(z_mm, BORDERS_MM), k - 1)
     scores = (4.0 if body == "clear" else 0.0) * np.eye(k)[rung] + rng.normal(size=(s, k))
@@ -106,7 +108,8 @@ def slice_by_slice(chain: ChainModel) -> tuple[float, Floats]:
     move[0, 1:-1] = move[1:-1, -1] = 0.0
     move[np.arange(1, states - 2), np.arange(2, states - 1)] = -chain.rule.border_toll
     value = np.where(np.arange(states) < states - 1, emit[0], -np.inf)
-    forward, backward = np.empty((s, states)), np.zeros((s, states))
+    forward = np.empty((s, states))
+    backward = np.zeros((s, states))
     forward[0] = value
     for t in range(1, s):
         value = (value[:, None] + move).max(axis=0) + emit[t]
@@ -123,8 +126,11 @@ def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
     edges, b before e."""
     s, n = chain.fits.shape
     below = np.concatenate([[0.0], np.cumsum(chain.none)])
-    above, toll = below[-1] - below, chain.rule.border_toll
-    arrived, best, total = [np.full((2, s + 1), -np.inf)], below[-1], [below[-1]]
+    above = below[-1] - below
+    toll = chain.rule.border_toll
+    arrived = [np.full((2, s + 1), -np.inf)]
+    best = below[-1]
+    total = [below[-1]]
     for r in range(n):
         cut, whole = _runs(chain, r)
         last = np.logaddexp(below, arrived[r][1])[:, None] + cut + above
@@ -141,10 +147,12 @@ def all_pairs(chain: ChainModel) -> tuple[float, Floats]:
             - toll
         )
     shares: list[Floats] = []
-    left, weight = np.full(s + 1, -np.inf), np.logaddexp.reduce(total)
+    left = np.full(s + 1, -np.inf)
+    weight = np.logaddexp.reduce(total)
     for r in range(n - 1, -1, -1):
         cut, whole = _runs(chain, r)
-        outer, inner = np.logaddexp(above, left), np.logaddexp(cut + above, whole + left)
+        outer = np.logaddexp(above, left)
+        inner = np.logaddexp(cut + above, whole + left)
         runs = np.exp(
             np.logaddexp(below[:, None] + cut + outer, arrived[r][1][:, None] + inner) - weight
         )
@@ -158,10 +166,11 @@ def _runs(chain: ChainModel, r: int) -> tuple[Floats, Floats]:
     sums = np.concatenate([[0.0], np.cumsum(chain.fits[:, r])])
     edges = np.arange(len(sums))
     evidence = np.where(edges[:, None] < edges, sums - sums[:, None], -np.inf)
-    mm, height = chain.edges_mm - chain.edges_mm[:, None], chain.rule.heights[r]
-    return (
-        (evidence + height.cut(mm), evidence + height.whole(mm)) if height else (evidence, evidence)
-    )
+    height = chain.rule.heights[r]
+    if not height:
+        return evidence, evidence
+    mm = chain.edges_mm - chain.edges_mm[:, None]
+    return evidence + height.cut(mm), evidence + height.whole(mm)
 
 
 @app.command()

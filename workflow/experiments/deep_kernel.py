@@ -1,7 +1,8 @@
 """fsbo: a Gaussian process that compares points by what a network makes of them, which is trained
 on earlier searches and, at every draw from there anew, on the losses seen.
 
-    n  rows seen          y  goodness of each: 1 the best of them, 0 the worst, between by warped loss
+    n  rows seen
+    y  goodness of each: 1 the best of them, 0 the worst, between by warped loss
 Source: Wistuba & Grabocka, *Few-shot Bayesian optimization with deep kernel surrogates* (2021),
 arXiv:2101.07667; of what differs, training has a fixed number of steps and a falling rate, and
 fine-tuning 100 epochs, not 500.

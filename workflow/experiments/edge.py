@@ -1,9 +1,10 @@
 """Search near the limit of memory: how many draws fail before the best network that can be trained
 is drawn.
 
-    M  rows drawn from the paper's space          memory    (M,) the bytes that each needs
-    loss  (M,) simulated, falls towards larger networks          limit  of the device, unknown to the search:
-        a quantile of `memory`
+    M         rows drawn from the paper's space
+    memory    (M,) the bytes that each needs
+    loss      (M,) simulated, falls towards larger networks
+    limit     of the device, unknown to the search: a quantile of `memory`
     estimate  (M,) memory as the search is given it, with a lognormal error of NOISE
 
 A larger network is better until it no longer fits: the best row that trains lies near the limit,
@@ -59,8 +60,8 @@ app = typer.Typer(add_completion=False)
 class Scenario:
     """How the loss depends on memory, and what fails besides memory.
 
-    slope      how far the loss falls over a standard deviation of log memory, in standard deviations of its
-               smooth ups and downs
+    slope      how far the loss falls over a standard deviation of log memory, in standard
+               deviations of its smooth ups and downs
     diverging  a share DIVERGING of all rows: any of them, or those of the highest learning rates
     killed     the share of all trainings that the machine ends, each tried again
     estimated  whether the search is given `estimate`
@@ -113,8 +114,8 @@ class Walk:
     """Draws of a search until the best row that trains, in all and by the status of those that
     failed.
 
-    kills  trainings that were killed and tried again, not counted as draws           found  False where all
-        rows were used up
+    kills  trainings that were killed and tried again, not counted as draws
+    found  False where all rows were used up
     """
 
     draws: int
@@ -148,9 +149,9 @@ class EdgeStanding:
 
 def edge(scenario: Scenario, seed: int, rows: int = ROWS) -> Edge:
     """The problem of a seed; all scenarios of a seed share rows, losses, memory and limit."""
-    whole = paper_space()
+    paper = paper_space()
     rng = np.random.default_rng([seed, rows])
-    space = Space(whole.axes, whole.rows[np.sort(rng.choice(len(whole), rows, replace=False))])
+    space = Space(paper.axes, paper.rows[np.sort(rng.choice(len(paper), rows, replace=False))])
     nets = columns_of_space(space, classes=7, head="fc")
     memory = training_bytes(costs(nets), nets.batch)
     size = np.log(memory)

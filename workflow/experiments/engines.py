@@ -77,11 +77,11 @@ def engine_times(
     """One row of COLUMNS per engine and batch, torch first; at most `most` volumes of the pack are
     decided.
 
-    ratio     of its slices per second to torch's
-    probabilities_off, features_off   the largest difference from torch's, of the features relative to the
-                                      largest of them
-    changed   of `volumes` of the pack, how many have another status or other spans than with torch; both None
-              without a pack
+    ratio              of its slices per second to torch's
+    probabilities_off  the largest difference from torch's
+    features_off       likewise, relative to the largest feature
+    changed            of `volumes` of the pack, how many have another status or other spans than
+                       with torch; both None without a pack
     Raises CollectionError "bench-no-slices" where none of the pack's volumes has slices.
     """
     if pack is not None and not len(pack.pixels):

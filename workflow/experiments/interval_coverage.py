@@ -48,15 +48,19 @@ WRONG = (0.05, 0.10, 0.20)
 """True error rates of the three classes."""
 SHOWN = (1.0, 0.6, 0.5)
 """Share of bodies that show each class."""
-KEPT, ADDED = 0.5, 0.02
+KEPT = 0.5
+ADDED = 0.02
 """Share of the first run's wrong slices that the second gets wrong too, and of the first run's
 right ones that it gets wrong."""
 FEW = 0.1
 """Share of the bodies in which two equally good runs differ, in either direction with equal
 probability."""
-OFFSET_MM, JITTER_MM = 6.0, 6.0
+OFFSET_MM = 6.0
+JITTER_MM = 6.0
 """Standard deviations of a border's error: of the body's own offset, and from volume to volume."""
-APART, OFFSET, JITTER = 2.0, 0.7, 1.0
+APART = 2.0
+OFFSET = 0.7
+JITTER = 1.0
 """Scores: how far positives lie above negatives, and the standard deviations between and within
 bodies."""
 
@@ -76,10 +80,11 @@ app = typer.Typer(add_completion=False)
 class Study:
     """One simulated study.
 
-    slices, wrong  (n, k) by body and class;  wrong_again (n, k) of a second run on the same slices, `moved`
-                   of which it decides otherwise
-    border_mm, of_border (v,) errors and the body of each;  score, positive, of_score (s,) likewise
-    few  (n,) -1, 0 or 1, the difference of two equally good runs in each body
+    slices, wrong  (n, k) by body and class
+    wrong_again    (n, k) of a second run on the same slices, `moved` of which it decides otherwise
+    border_mm      (v,) errors, and `of_border` the body of each
+    score          (s,) and `positive`, `of_score` likewise
+    few            (n,) -1, 0 or 1, the difference of two equally good runs in each body
     """
 
     slices: NDArray[np.int64]
@@ -99,9 +104,10 @@ class Coverage:
     """The number `held` of `studies` in which the interval of `method` holds the true `value`, its
     share, and the share's 95 % interval.
 
-    used   whether the evaluation uses this method;  width  median width of the intervals
-    undefined  studies without an interval, counted as not held: the 95th percentile often has none for fewer
-               than 50 bodies
+    used       whether the evaluation uses this method
+    width      median width of the intervals
+    undefined  studies without an interval, counted as not held: the 95th percentile often has none
+               for fewer than 50 bodies
     """
 
     statistic: str
@@ -122,17 +128,18 @@ class Coverage:
 COLUMNS = tuple(field.name for field in fields(Coverage))
 
 
-def simulated_study(rng: np.random.Generator, subjects: int, correlation: float) -> Study:
+def simulate_study(rng: np.random.Generator, subjects: int, correlation: float) -> Study:
     """A study of so many bodies, whose error rates have this intra-body correlation."""
     volumes = rng.integers(1, 4, subjects)
-    shown = rng.random((subjects, len(SHOWN))) < SHOWN
-    slices = rng.integers(8, 25, (subjects, len(SHOWN))) * volumes[:, None] * shown
+    is_shown = rng.random((subjects, len(SHOWN))) < SHOWN
+    slices = rng.integers(8, 25, (subjects, len(SHOWN))) * volumes[:, None] * is_shown
     inverse = 1 / correlation - 1
     rates = np.stack(
         [rng.beta(mean * inverse, (1 - mean) * inverse, subjects) for mean in WRONG], axis=1
     )
     wrong = rng.binomial(slices, rates)
-    kept, added = rng.binomial(wrong, KEPT), rng.binomial(slices - wrong, ADDED)
+    still_wrong = rng.binomial(wrong, KEPT)
+    newly_wrong = rng.binomial(slices - wrong, ADDED)
     of_border = np.repeat(np.arange(subjects), volumes * 2)
     border_mm = rng.normal(0, OFFSET_MM, subjects)[of_border] + rng.normal(
         0, JITTER_MM, len(of_border)
@@ -148,8 +155,8 @@ def simulated_study(rng: np.random.Generator, subjects: int, correlation: float)
     return Study(
         slices,
         wrong,
-        kept + added,
-        wrong - kept + added,
+        still_wrong + newly_wrong,
+        wrong - still_wrong + newly_wrong,
         border_mm,
         of_border,
         score,
@@ -255,9 +262,7 @@ def coverage(
     for place, count in enumerate(subjects):
         ends: dict[tuple[str, str], list[Ends]] = {}
         for number in range(studies):
-            study = simulated_study(
-                np.random.default_rng([seed, count, number]), count, correlation
-            )
+            study = simulate_study(np.random.default_rng([seed, count, number]), count, correlation)
             for statistic, by_method in intervals_of(
                 study, cluster_weights(count, repeats, seed + number)
             ).items():
@@ -346,7 +351,9 @@ def _of_difference(
 
 
 def _plain(parts: NDArray[np.int64], wholes: NDArray[np.int64], weights: Floats) -> dict[str, Ends]:
-    ratio: Callable[[Floats], Floats] = lambda w: (w @ parts) / np.maximum(w @ wholes, 1e-12)  # noqa: E731
+    def ratio(counts: Floats) -> Floats:
+        return np.asarray((counts @ parts) / np.maximum(counts @ wholes, 1e-12))
+
     return {"BCa": bca_interval(ratio, weights), "percentile": _percentile(ratio(weights))}
 
 

@@ -1,7 +1,10 @@
 """Search methods ranked on many tables: mean ranks and regrets by draw, with intervals, and
 critical differences.
 
-    N  tables      R  runs: a table and a seed, of which every method has one      T  draws      k  methods
+    N  tables
+    R  runs: a table and a seed, of which every method has one
+    T  draws
+    k  methods
 The regret of a run at a draw is the distance of its lowest loss so far from the table's best, in
 units of median − best of the table (worst − best in published incumbents).  Tables, not runs, are
 the independent observations: five seeds of a table are nearly one, so intervals resample tables,
@@ -106,7 +109,8 @@ class Critical:
     """Which methods differ at a draw.
 
     ranks      (k,) mean ranks over blocks
-    overall_p  whether any method differs: Friedman's test of three methods or more, Wilcoxon's of two
+    overall_p  whether any method differs: Friedman's test of three methods or more, Wilcoxon's of
+               two
     p          (k, k) of pairs, by Wilcoxon's signed-rank test
     holm       (k, k) the same after Holm
     nemenyi    ranks that differ by more do so by Nemenyi's test, which is weaker than that of pairs
@@ -163,8 +167,8 @@ class Critical:
         if self.possible:
             return tested
         return (
-            f"{tested}; no bars: with so few tables a pair's p is {self.least:.2g} at the lowest, above "
-            f"{LEVEL:g}"
+            f"{tested}; no bars: with so few tables a pair's p is {self.least:.2g} at the lowest, "
+            f"above {LEVEL:g}"
         )
 
 
@@ -320,22 +324,22 @@ def replays(folders: Sequence[Path], methods: Sequence[str] = ()) -> Comparison:
     for folder in folders:
         for (table, seed, label), regret in _runs_in(folder / "runs.tsv").items():
             if label in regrets_of_run.setdefault((table, seed), {}):
-                again = (
-                    f"{folder}: {label} with seed {seed} on {table} is in another folder too; give each run "
-                    "once."
+                raise ConfigError(
+                    "ranks-runs",
+                    f"{folder}: {label} with seed {seed} on {table} is in another folder too; give "
+                    "each run once.",
                 )
-                raise ConfigError("ranks-runs", again)
             regrets_of_run[table, seed][label] = regret
     names = _choose(
         methods, [label for runs in regrets_of_run.values() for label in runs], "among the runs"
     )
     for (table, seed), runs in regrets_of_run.items():
         if missing := [name for name in names if name not in runs]:
-            lacks = (
-                f"{table}, seed {seed}: no run of {missing[0]}; ranks need every method in every run: run "
-                "it, or name others"
+            raise ConfigError(
+                "ranks-runs",
+                f"{table}, seed {seed}: no run of {missing[0]}; ranks need every method in every "
+                "run: run it, or name others",
             )
-            raise ConfigError("ranks-runs", lacks)
     last = max(len(runs[name]) for runs in regrets_of_run.values() for name in names)
     regret = np.stack(
         [

@@ -9,8 +9,8 @@ consists of m rows of a Hadamard matrix, m the least power of two that leaves FR
 freedom, and of their mirror images, each right after its own: n = 2m.  In it
 
 * the columns are orthogonal: no effect is confounded with another;
-* y_2i - y_2i+1 depends on main effects alone: whatever both of a pair share cancels, and so does every
-  interaction of two factors, X_j·X_k being the same in both.
+* y_2i - y_2i+1 depends on main effects alone: whatever both of a pair share cancels, and so does
+  every interaction of two factors, X_j·X_k being the same in both.
 
 Source: Plackett & Burman, *The design of optimum multifactorial experiments*, Biometrika 33 (1946),
 for the matrices; Box & Wilson, *On the experimental attainment of optimum conditions*, JRSS B 13

@@ -1,8 +1,9 @@
 """Wilcoxon's signed-rank test, exactly: with ties, with zeros, and for any number of differences.
 
-    d   (n,)  differences of which none is 0        r   (n,)  mid-ranks of |d|, so that 2 r are whole numbers
-    W   Σ r over d > 0, and T = Σ r                 under the null every sign is a fair coin
-    p   2 P(W <= min(W, T - W)), 1 at most
+    d  (n,)  differences of which none is 0
+    r  (n,)  mid-ranks of |d|, so that 2 r are whole numbers
+    W  Σ r over d > 0, and T = Σ r; under the null every sign is a fair coin
+    p  2 P(W <= min(W, T - W)), 1 at most
 
 The distribution of 2 W is that of a sum of independent steps, each 0 or 2 r: n convolutions with
 two points each give it, in n · T additions (40 million for n = 430).

@@ -1,7 +1,9 @@
 """Networks that learn to sort numbers: a study of an MSc thesis on ranking losses (Freiburg 2022),
 repeated.
 
-    R  runs, of a network each, at once     B  lists of a step     n  numbers of a list, uniform over a range
+    R  runs, of a network each, at once
+    B  lists of a step
+    n  numbers of a list, uniform over a range
 A network scores each number by itself and learns by ListMLE from lists of which the lowest number
 is the best. A list is sorted without a fault if its scores fall strictly as its numbers rise.
 
@@ -33,7 +35,9 @@ from fovnet.records import write_tsv
 
 Floats = NDArray[np.float64]
 
-RUNS, TESTED, NEAR = 5, 1000, 0.05
+RUNS = 5
+TESTED = 1000
+NEAR = 0.05
 RANGES = ((1.0, 100.0), (-100.0, -1.0), (-50.0, 50.0))
 THEIRS: Mapping[tuple[int, int], tuple[float, ...]] = {
     (3, 100): (0.77, 0.29, 0.11),
@@ -53,8 +57,10 @@ app = typer.Typer(add_completion=False)
 class Study:
     """What is learned, and how.
 
-    size  n;  batch  B;  rate, rate_end  of the cosine;  within  k of the scores k·tanh(s/100), None for s
-        themselves
+    size            n
+    batch           B
+    rate, rate_end  of the cosine
+    within          k of the scores k·tanh(s/100); None: s themselves
     """
 
     size: int
