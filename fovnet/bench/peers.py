@@ -328,7 +328,7 @@ class Surrogate:
     """Another library's Gaussian process and expected improvement, maximised over the free rows
     after `initial` random rows.
 
-    improvement  improvement(X (n, D), y (n,), x (m, D)) gives the acquisition (m,), higher is better
+    improvement  given X (n, D), y (n,) and x (m, D), the acquisition (m,); higher is better
     """
 
     def __init__(

@@ -327,8 +327,8 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
         pronoun = "it" if len(peers) == 1 else "these"
         raise ConfigError(
             "bench-workers",
-            f"--workers {workers}: {', '.join(peers)}: asked for one row at a time; leave --workers "
-            f"out, or {pronoun}",
+            f"--workers {workers}: {', '.join(peers)}: asked for one row at a time; leave "
+            f"--workers out, or {pronoun}",
         )
 
 
@@ -371,8 +371,8 @@ def refuse_spending(table: Table, entry: Entry) -> None:
     if entry.cap(table) < table.epochs:
         raise ConfigError(
             "bench-spend",
-            f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; give "
-            "more.",
+            f"--epochs {entry.cap(table)}: a full training of {entry.table} has {table.epochs}; "
+            "give more.",
         )
     if entry.method not in PEERS:
         entry.spending.schedule(entry.method, table.epochs)

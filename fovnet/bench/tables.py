@@ -251,8 +251,8 @@ def _full_cost(
     if seconds.shape != cost.shape or not (np.isfinite(seconds) & (seconds > 0)).all():
         raise SearchError(
             "table-value",
-            f"{path}: epoch_seconds are {seconds.shape}, the least {seconds.min(initial=np.inf):g}; "
-            f"{len(cost)} positive numbers are needed, or none.",
+            f"{path}: epoch_seconds are {seconds.shape}, the least "
+            f"{seconds.min(initial=np.inf):g}; {len(cost)} positive numbers are needed, or none.",
         )
     return seconds * epochs
 

@@ -41,7 +41,7 @@ from fovnet.search.methods import METHODS
 SOURCE = "Bertrand (2019)"
 """The table of published lines."""
 THESIS = "thesis"
-"""The contestant with the thesis's own setting: raw targets, and a model from the second draw on."""
+"""The contestant with the thesis's setting: raw targets, and a model from the second draw on."""
 STOPPING = ("random+one-epoch", "random+asha", "tpe+asha", "tpe+hyperband", "gp-ei+asha")
 """Contestants besides the methods by themselves, where trainings can be stopped early."""
 COLUMNS = (

@@ -31,8 +31,8 @@ STANDINGS = {
     "standings.png": is_our_picture,
 }
 TABLES_HELP = (
-    "Tables of recorded trainings: npz files with X, kinds, y, cost, names and, optionally, curves; "
-    "default: the one that comes with the package."
+    "Tables of recorded trainings: npz files with X, kinds, y, cost, names and, optionally, "
+    "curves; default: the one that comes with the package."
 )
 
 
@@ -124,8 +124,8 @@ def bench_search(
     prior: Annotated[
         list[Path] | None,
         GivenBy(
-            help="A file written by `fovnet search learn`, for methods that use one; or several, for "
-            "successive runs."
+            help="A file written by `fovnet search learn`, for methods that use one; or several, "
+            "for successive runs."
         ),
     ] = None,
     thesis: Annotated[

@@ -156,8 +156,8 @@ def bench_predict(
     if paths and shape:
         raise ConfigError(
             "bench-shape",
-            f"--shape {' '.join(map(str, shape))}: describes the simulated volume, but {paths[0]} is "
-            "measured instead; leave out one of the two",
+            f"--shape {' '.join(map(str, shape))}: describes the simulated volume, but {paths[0]} "
+            "is measured instead; leave out one of the two",
         )
     with tempfile.TemporaryDirectory() as folder, progress_bar("predicting") as advance:
         files = paths or [simulate(Path(folder) / "simulated.nii.gz", shape or (320, 250, 72))]

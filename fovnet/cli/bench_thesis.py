@@ -51,8 +51,8 @@ def bench_thesis(
     method: Annotated[
         list[str] | None,
         typer.Option(
-            help="One or several methods, as in `bench search`; `thesis` is gp-ei with the thesis's "
-            "settings; default: all."
+            help="One or several methods, as in `bench search`; `thesis` is gp-ei with the "
+            "thesis's settings; default: all."
         ),
     ] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Runs per method; default: 100.")] = None,

@@ -2,8 +2,8 @@
 any reader has to do.
 
     fovnet  slice_volume: checksum, read, checks, RAS, cut, window
-    MONAI   LoadImage, EnsureChannelFirst, Orientation(RAS), Spacing (along z, to the same distance),
-            Resize (to as many slices)
+    MONAI   LoadImage, EnsureChannelFirst, Orientation(RAS), Spacing (along z, to the same
+            distance), Resize (to as many slices)
     floor   the file's bytes, unpacked by the library that fovnet uses, and one resize of them to as
             many slices
 
