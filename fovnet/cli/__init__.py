@@ -137,7 +137,8 @@ def _silent_libraries() -> Iterator[None]:
     """Keeps warnings and log messages of libraries from the terminal while the block runs, also those of
     child processes: numpy, pydicom and nibabel report thousands on odd files, and what matters for an answer
     is among its notes.  PYTHONWARNINGS and `python -W` show the warnings."""
-    level, named = logging.root.manager.disable, sys.warnoptions or "PYTHONWARNINGS" in os.environ
+    level = logging.root.manager.disable
+    named = sys.warnoptions or "PYTHONWARNINGS" in os.environ
     with warnings.catch_warnings():
         if not named:
             warnings.simplefilter("ignore")

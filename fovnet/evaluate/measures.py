@@ -224,7 +224,7 @@ class Resampling:
         of = _bare(name, stage, region, int(positive.sum()), value, subjects)
         if value == 1.0 and subjects > 1:
             return _alike(of)
-        low, high = t_interval(pairs.measured, self.weights)
+        low, high = t_interval(pairs.area_and_error, self.weights)
         return _between(of, (low[0], high[0]))
 
     def weighted(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:

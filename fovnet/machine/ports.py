@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 
-FREE_PORTS, LAST_PORT = 1024, 65535  # of a usual system
+FREE_PORTS = 1024
+LAST_PORT = 65535  # of a usual system
 
 
 def refusal_of_port(fault: OSError, port: int) -> str:

@@ -59,9 +59,11 @@ def expected_regret(
     correlated points the true value is lower (Slepian's inequality), so a search that stops by it stops late
     rather than early.  Gauss-Legendre quadrature.
     """
-    deviation, hazy = _deviation(variance), float(np.sqrt(doubt))
+    deviation = _deviation(variance)
+    hazy = float(np.sqrt(doubt))
     # min f never lies below the bottom, nor b above the top
-    top, bottom = best + 6.0 * hazy, float((mean - 6.0 * deviation).min())
+    top = best + 6.0 * hazy
+    bottom = float((mean - 6.0 * deviation).min())
     # below the middle one P(b > y) is 1
     ends = sorted({bottom, max(bottom, best - 6.0 * hazy), top}) if bottom < top else []
     return sum(
@@ -73,8 +75,8 @@ def _area(
     low: float, high: float, mean: Floats, deviation: Floats, best: float, hazy: float, nodes: int
 ) -> float:
     """The integral of P(min f < y) P(b > y) from low to high."""
-    at, weights = np.polynomial.legendre.leggauss(nodes)
-    levels = low + 0.5 * (at + 1.0) * (high - low)
+    abscissas, weights = np.polynomial.legendre.leggauss(nodes)
+    levels = low + 0.5 * (abscissas + 1.0) * (high - low)
     below = np.array([_some_below(level, mean, deviation) for level in levels])
     above = ndtr((best - levels) / hazy) if hazy else 1.0
     return float(0.5 * (high - low) * (weights @ (below * above)))
@@ -102,12 +104,13 @@ def log_h(z: Floats) -> Floats:
     to 3/z², is the better value.
     """
     # each branch sees only safe values
-    body, tail = np.maximum(z, -1.0), np.minimum(z, -1.0)
-    near = np.log(np.exp(-0.5 * body**2) / (2.0 * SQRT_HALF_PI) + body * ndtr(body))
+    body = np.maximum(z, -1.0)
+    tail = np.minimum(z, -1.0)
+    direct = np.log(np.exp(-0.5 * body**2) / (2.0 * SQRT_HALF_PI) + body * ndtr(body))
     middle = np.maximum(tail, -1e5)
     ratio = np.log1p(middle * SQRT_HALF_PI * erfcx(-middle * SQRT_HALF))  # log(1 - |z|Φ/φ)
     ratio = np.where(tail > -1e5, ratio, -2.0 * np.log(-tail))
-    return np.asarray(np.where(z > -1.0, near, -0.5 * tail**2 - LOG_SQRT_2PI + ratio))
+    return np.asarray(np.where(z > -1.0, direct, -0.5 * tail**2 - LOG_SQRT_2PI + ratio))
 
 
 def _deviation(variance: Floats) -> Floats:

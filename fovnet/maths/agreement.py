@@ -24,10 +24,10 @@ Floats = NDArray[np.float64]
 
 def divergence(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
     """Jensen-Shannon divergence (s,) in nats; rounding below 0 is cut off."""
-    each = np.asarray(forecasts, dtype=np.float64)
-    mixture = np.tensordot(weights, each, axes=1)
+    probabilities = np.asarray(forecasts, dtype=np.float64)
+    mixture = np.tensordot(weights, probabilities, axes=1)
     return np.asarray(
-        np.maximum(entr(mixture).sum(axis=-1) - weights @ entr(each).sum(axis=-1), 0.0)
+        np.maximum(entr(mixture).sum(axis=-1) - weights @ entr(probabilities).sum(axis=-1), 0.0)
     )
 
 

@@ -35,7 +35,10 @@ def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.
     target = math.sqrt(2.0 * math.log(1.0 / at_risk) / len(x))
     most = CAUTION / (1.0 - limit)
     # in logarithms; mean and variance begin at 1/2 and 1/4, as in the source
-    wealth, best, total, squares = 0.0, 0.0, 0.5, 0.25
+    wealth = 0.0
+    best = 0.0
+    total = 0.5
+    squares = 0.25
     for count, value in enumerate(map(float, x), start=1):
         wealth += math.log1p(min(most, target / math.sqrt(squares / count)) * (limit - value))
         best = max(best, wealth)

@@ -22,8 +22,8 @@ def chance_found(rows: int, good: int, draws: int) -> Floats:
     ValueError unless 1 <= good <= rows."""
     refuse_counts(rows, good)
     left = np.arange(rows, rows - min(draws, rows), -1)
-    found = 1.0 - np.cumprod(np.maximum(left - good, 0) / left)
-    return np.concatenate([found, np.ones(draws - len(found))])
+    chances = 1.0 - np.cumprod(np.maximum(left - good, 0) / left)
+    return np.concatenate([chances, np.ones(draws - len(chances))])
 
 
 def expected_draws(rows: int, good: int, most: int | None = None) -> float:

@@ -54,7 +54,8 @@ class Effects:
 
 def effects(f: Floats, rows: Integers, counts: Sequence[int]) -> Effects:
     """Main and pairwise effects of `f` over its table."""
-    mean, d = float(f.mean()), len(counts)
+    mean = float(f.mean())
+    d = len(counts)
     main = tuple(_means(f, rows[:, [j]], [counts[j]]) for j in range(d))
     pairs = {
         (j, k): _means(f, rows[:, [j, k]], [counts[j], counts[k]])
@@ -76,30 +77,33 @@ def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
 
 
 def deviations_of_level_means(
-    process: Growing, known: Integers, rows: Integers, counts: Sequence[int]
+    process: Growing, observed_rows: Integers, rows: Integers, counts: Sequence[int]
 ) -> tuple[Floats, ...]:
-    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at `known` rows.
+    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at `observed_rows`.
     Full grids only.
 
-    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹ K(known,
+    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹ K(observed,
     ·) w|², where w spreads 1 over these rows.  On a full grid wᵀKw is a sum over the gaps that occur along
     each other axis.
     """
     starts = np.concatenate([[0], np.cumsum(counts)])
-    # K(known, ·) w, a column for each level
-    crossed = np.zeros((len(known), starts[-1]))
+    # K(observed, ·) w, a column for each level
+    crossed = np.zeros((len(observed_rows), starts[-1]))
     for first in range(0, len(rows), CHUNK):
         part = slice(first, first + CHUNK)
-        beside = (
+        covariance = (
             process.s2
-            * process.kernel(cdist(process.scaled[known], process.scaled[part], "sqeuclidean"))[0]
+            * process.kernel(
+                cdist(process.scaled[observed_rows], process.scaled[part], "sqeuclidean")
+            )[0]
         )
-        belongs = np.zeros((beside.shape[1], starts[-1]))
+        belongs = np.zeros((covariance.shape[1], starts[-1]))
         for j, start in enumerate(starts[:-1]):
             belongs[np.arange(len(belongs)), start + rows[part, j]] = counts[j] / len(rows)
-        crossed += beside @ belongs
+        crossed += covariance @ belongs
     learned = (
-        solve_triangular(process.factor(known), crossed, lower=True, check_finite=False) ** 2
+        solve_triangular(process.factor(observed_rows), crossed, lower=True, check_finite=False)
+        ** 2
     ).sum(axis=0)
     gaps = [
         _gaps(process.scaled[:, process.scales.share[:, j] > 0], rows[:, j], count)
@@ -118,10 +122,11 @@ def deviations_of_level_means(
 def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
     """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there is no
     row."""
-    place = np.ravel_multi_index(tuple(levels.T), tuple(counts))
+    cell = np.ravel_multi_index(tuple(levels.T), tuple(counts))
     size = int(np.prod(counts))
-    total, of = np.bincount(place, f, size), np.bincount(place, minlength=size)
-    return np.where(of > 0, total / np.maximum(of, 1), np.nan).reshape(counts)
+    total = np.bincount(cell, f, size)
+    count = np.bincount(cell, minlength=size)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(counts)
 
 
 def _gaps(columns: Floats, levels: Integers, count: int) -> tuple[Floats, Floats]:
@@ -136,7 +141,9 @@ def _gaps(columns: Floats, levels: Integers, count: int) -> tuple[Floats, Floats
 
 def _mean_of_kernel(process: Growing, gaps: Sequence[tuple[Floats, Floats]]) -> float:
     """The mean of s2·k over all pairs of points of a grid, from the gaps along each of its axes."""
-    r2, weight = np.zeros(1), np.ones(1)
+    r2 = np.zeros(1)
+    weight = np.ones(1)
     for gap, share in gaps:
-        r2, weight = np.add.outer(r2, gap).ravel(), np.multiply.outer(weight, share).ravel()
+        r2 = np.add.outer(r2, gap).ravel()
+        weight = np.multiply.outer(weight, share).ravel()
     return float(process.s2 * (process.kernel(r2)[0] @ weight))

@@ -44,8 +44,9 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     count = np.ones(len(mean))
     if len(mean) > MANY:
-        mean, deviation, count = _grouped(mean, deviation)
-    low, high = float((mean - 6.0 * deviation).min()), float((mean + 6.0 * deviation).min())
+        mean, deviation, count = _cells_of_points(mean, deviation)
+    low = float((mean - 6.0 * deviation).min())
+    high = float((mean + 6.0 * deviation).min())
 
     # nearly a straight line in the level: secants find its root
     def off(level: float, share: float) -> float:
@@ -59,7 +60,7 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
     return root(0.25), root(0.5), root(0.75)
 
 
-def _grouped(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
+def _cells_of_points(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
     """Mean, deviation and number of the points in each cell of a grid of 256 means by 64 deviations; empty
     cells are left out."""
     cell = 64 * _place(mean, 256) + _place(deviation, 64)
@@ -72,7 +73,8 @@ def _grouped(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _place(values: Floats, cells: int) -> Integers:
     """The cell (m,) of each value on an even grid from the least to the greatest."""
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     return np.minimum((values - low) * (cells / ((high - low) or 1.0)), cells - 1).astype(np.int64)
 
 
@@ -91,7 +93,8 @@ def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Flo
     at most φ(γ)(1.74 + γ/2) where γ > 0."""
     gamma = (mean - lowest.max()) / np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     high = np.maximum(gamma, 0.0)
-    bound, below = np.log(1.74 + 0.5 * high) - 0.5 * high**2 - LOG_SQRT_2PI, gamma <= 0.0
+    bound = np.log(1.74 + 0.5 * high) - 0.5 * high**2 - LOG_SQRT_2PI
+    below = gamma <= 0.0
     bound[below] = log_entropy_lost(gamma[below])
     return np.asarray(bound)
 
@@ -104,11 +107,10 @@ def log_entropy_lost(gamma: Floats) -> Floats:
     Beyond -1e4 the terms of order γ² have cancelled each other, and their limit -1/2 is the better value.
     """
     # each branch sees only safe values
-    high, low = np.maximum(gamma, 0.0), np.clip(gamma, -1e150, 0.0)
-    ratio, rest = (
-        SQRT_HALF_PI * erfcx(high * SQRT_HALF),
-        np.maximum(ndtr(-high), 1e-300),
-    )  # Q/φ and Q
+    high = np.maximum(gamma, 0.0)
+    low = np.clip(gamma, -1e150, 0.0)
+    ratio = SQRT_HALF_PI * erfcx(high * SQRT_HALF)  # Q/φ
+    rest = np.maximum(ndtr(-high), 1e-300)  # Q
     above = (
         np.log(0.5 * high / (1.0 - rest) - ratio * np.log1p(-rest) / rest)
         - 0.5 * high**2
@@ -145,18 +147,18 @@ def information_on_the_place(
     F = (mean[:, None] + _root(covariance) @ rng.standard_normal((count, draws))).astype(np.float32)
     off = (np.sqrt(noise) * rng.standard_normal(draws)).astype(np.float32)
     shares = _shares_of_the_lowest(F)
-    kept = shares > 0.0
-    at, weight = np.polynomial.hermite_e.hermegauss(nodes)
+    is_contender = shares > 0.0
+    abscissas, weight = np.polynomial.hermite_e.hermegauss(nodes)
     weight = weight / weight.sum()
     heavy = weight > 1e-4
     deviation = np.sqrt(np.maximum(np.diag(covariance) + noise, LEAST_VARIANCE))
     left = np.zeros(len(asked))
     for i, x in enumerate(asked.tolist()):
-        slope = (covariance[kept, x] / deviation[x] ** 2).astype(np.float32)[:, None]
-        still = F[kept] - slope * (F[x] + off)
-        values = (mean[x] + deviation[x] * at[heavy]).astype(np.float32)
-        each = [entr(_shares_of_the_lowest(still + value * slope)).sum() for value in values]
-        left[i] = weight[heavy] @ each / weight[heavy].sum()
+        slope = (covariance[is_contender, x] / deviation[x] ** 2).astype(np.float32)[:, None]
+        still = F[is_contender] - slope * (F[x] + off)
+        values = (mean[x] + deviation[x] * abscissas[heavy]).astype(np.float32)
+        entropies = [entr(_shares_of_the_lowest(still + value * slope)).sum() for value in values]
+        left[i] = weight[heavy] @ entropies / weight[heavy].sum()
     return np.asarray(entr(shares).sum() - left)
 
 
@@ -169,8 +171,8 @@ def _root(covariance: Floats) -> Floats:
     count = len(covariance)
     for share in (1e-6, 1e-4, 1e-2, 1.0):
         try:
-            more = share * np.trace(covariance) / count * np.eye(count)
-            return np.asarray(cholesky(covariance + more, lower=True, check_finite=False))
+            ridge = share * np.trace(covariance) / count * np.eye(count)
+            return np.asarray(cholesky(covariance + ridge, lower=True, check_finite=False))
         except LinAlgError:
             continue
     return np.diag(np.sqrt(np.maximum(np.diag(covariance), 0.0)))

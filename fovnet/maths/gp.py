@@ -44,13 +44,12 @@ def log_marginal_likelihood(
 
     Raises LinAlgError where K is not positive definite.
     """
-    D, n = len(gaps), len(y)
+    D = len(gaps)
+    n = len(y)
     scales = scales or Scales.plain(D)
-    precision, s2, noise = (
-        np.exp(-2.0 * scales.log_lengthscales(theta)),
-        np.exp(theta[-2]),
-        np.exp(theta[-1]),
-    )
+    precision = np.exp(-2.0 * scales.log_lengthscales(theta))
+    s2 = np.exp(theta[-2])
+    noise = np.exp(theta[-1])
     flat = gaps.reshape(D, n * n)
     k, slope = kernel((precision @ flat).reshape(n, n))
     L = cholesky(s2 * k + noise * np.eye(n), lower=True, check_finite=False)
@@ -93,15 +92,16 @@ def fit(
     y: Floats,
     scales: Scales | None = None,
     kernel: Kernel = matern52,
-    near: Floats | None = None,
+    first_start: Floats | None = None,
 ) -> Floats:
     """The theta (p+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
-    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `near` or else the prior's centre; no
+    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `first_start` or else the prior's centre; no
     randomness, so that a proposal can be replayed.  y is expected centred and of about unit variance.
     """
     scales = scales or Scales.plain(X.shape[1])
-    gaps, p = squared_gaps(X), scales.share.shape[1]
+    gaps = squared_gaps(X)
+    p = scales.share.shape[1]
     centre, _ = prior_of(scales)
     wiggly = np.array([*np.full(scales.axes, np.log(0.5)), *np.zeros(p - scales.axes), 0.0, -2.5])
     box = [(np.log(0.02), np.log(50.0))] * p + [
@@ -114,7 +114,7 @@ def fit(
         prior, pull = log_prior(theta, scales)
         return -(value + prior), -(gradient + pull)
 
-    starts = (centre if near is None else near, wiggly)
+    starts = (centre if first_start is None else first_start, wiggly)
     ends = [minimize(cost, start, jac=True, method="L-BFGS-B", bounds=box) for start in starts]
     return np.asarray(min(ends, key=lambda end: float(end.fun)).x)
 
@@ -147,9 +147,11 @@ def posterior(
     ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     s2 = np.exp(theta[-2])
     L = factor(X, theta, scales, kernel)
-    X, x = X / ell, x / ell
+    X = X / ell
+    x = x / ell
     alpha = cho_solve((L, True), y, check_finite=False)
-    mean, variance = np.empty(len(x)), np.empty(len(x))
+    mean = np.empty(len(x))
+    variance = np.empty(len(x))
     for first in range(0, len(x), QUERY_BLOCK):
         block = slice(first, first + QUERY_BLOCK)
         Ks = s2 * kernel(cdist(X, x[block], "sqeuclidean"))[0]  # (n, block)

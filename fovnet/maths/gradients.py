@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from fovnet.maths.turns import Move
 
-CELL, BINS = 8, 8
+CELL = 8
+BINS = 8
 QUIET = (
     0.5  # added to the squared votes of a cell, for grey values up to 1, so that noise stays small
 )
@@ -62,12 +63,12 @@ def _even(votes: Floats32) -> Floats32:
     return np.asarray(votes / np.sqrt(about + QUIET)[..., None], np.float32)
 
 
-def move_histograms(kept: NDArray[Number], move: Move) -> NDArray[Number]:
+def move_histograms(grids: NDArray[Number], move: Move) -> NDArray[Number]:
     """The histograms (..., rows, columns, BINS) of the moved pictures, from those of the original ones."""
     transposed, rows, columns = move
     if transposed:
-        kept = kept.swapaxes(-3, -2)[..., (BINS // 2 - np.arange(BINS)) % BINS]
+        grids = grids.swapaxes(-3, -2)[..., (BINS // 2 - np.arange(BINS)) % BINS]
     for reversed_, axis in ((rows, -3), (columns, -2)):
         if reversed_:
-            kept = np.flip(kept, axis)[..., -np.arange(BINS) % BINS]
-    return kept
+            grids = np.flip(grids, axis)[..., -np.arange(BINS) % BINS]
+    return grids

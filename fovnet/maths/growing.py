@@ -63,7 +63,8 @@ class Growing:
     squares: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.s2, self.noise = float(np.exp(self.theta[-2])), float(np.exp(self.theta[-1]))
+        self.s2 = float(np.exp(self.theta[-2]))
+        self.noise = float(np.exp(self.theta[-1]))
         self.scaled = self.cube / self.scales.lengthscales(self.theta)
         self.asked = len(self.cube) if self.asked is None else self.asked
         self.squares = np.zeros(self.asked)
@@ -77,9 +78,11 @@ class Growing:
         (2010), section 4.2.
         """
         self._keep(rows)
-        n, k = len(rows), len(pending)
+        n = len(rows)
+        k = len(pending)
         z = self._forward(y[:, None])[:, 0]
-        mean, squares = z @ self.V[:n], self.squares
+        mean = z @ self.V[:n]
+        squares = self.squares
         if k:
             self._grow(pending)
             squares = squares + _squares(self.V[n : n + k])
@@ -103,7 +106,8 @@ class Growing:
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
         """A function (M,) drawn from the process before any observation, as a sum of random cosines."""
         omega = frequencies(self.kernel, features, self.scaled.shape[1], rng)
-        phase, weight = rng.uniform(0.0, 2.0 * np.pi, features), rng.standard_normal(features)
+        phase = rng.uniform(0.0, 2.0 * np.pi, features)
+        weight = rng.standard_normal(features)
         draw = np.empty(len(self.scaled))
         for first in range(0, len(draw), DRAWN):
             part = slice(first, first + DRAWN)
@@ -112,24 +116,23 @@ class Growing:
 
     def _keep(self, rows: Integers) -> None:
         """Compute `rows` and keep them, reusing the kept blocks with which `rows` begins."""
-        ends, shared = self._ends(len(rows)), _shared(self.rows, rows)
+        ends = self._ends(len(rows))
+        shared = _common_prefix(self.rows, rows)
         trusted = [
             end
-            for end, kept in zip(ends, self._ends(len(self.rows)), strict=False)
-            if end == kept <= shared
+            for end, block_end in zip(ends, self._ends(len(self.rows)), strict=False)
+            if end == block_end <= shared
         ]
         if len(trusted) < len(self._ends(len(self.rows))):
-            self.rows, self.squares = (
-                self.rows[: trusted[-1] if trusted else 0],
-                np.zeros(len(self.squares)),
-            )
+            self.rows = self.rows[: trusted[-1] if trusted else 0]
+            self.squares = np.zeros(len(self.squares))
             for first, end in zip([0, *trusted], trusted, strict=False):
                 self.squares = self.squares + _squares(self.V[first:end])
         for end in ends[len(trusted) :]:
-            at = len(self.rows)
-            self._grow(rows[at:end])
+            first_row = len(self.rows)
+            self._grow(rows[first_row:end])
             self.rows = rows[:end]
-            self.squares = self.squares + _squares(self.V[at:end])
+            self.squares = self.squares + _squares(self.V[first_row:end])
 
     def _ends(self, n: int) -> list[int]:
         """Where the blocks of n rows end."""
@@ -142,7 +145,8 @@ class Growing:
 
     def _grow(self, new: Integers) -> None:
         """Compute k more rows of L and V after the kept ones; the caller marks them as kept."""
-        n, k = len(self.rows), len(new)
+        n = len(self.rows)
+        k = len(new)
         if n + k > len(self.V):
             self._make_room(2 * (n + k))
         border = np.zeros((k, n))
@@ -153,17 +157,17 @@ class Growing:
             lower=True,
             check_finite=False,
         )
-        for at, row in enumerate(np.hstack([border, corner]), start=n):
-            strip, line = divmod(at, STRIP)
+        for number, row in enumerate(np.hstack([border, corner]), start=n):
+            strip, line = divmod(number, STRIP)
             if strip == len(self.strips):
                 self.strips.append(np.zeros((STRIP, (strip + 1) * STRIP)))
-            self.strips[strip][line, : at + 1] = row[: at + 1]
+            self.strips[strip][line, : number + 1] = row[: number + 1]
         # temporary arrays fit the cache
         for first in range(0, len(self.squares), CHUNK):
             part = slice(first, min(first + CHUNK, len(self.squares)))
-            beside = self._kernel(new, part) - border @ self.V[:n, part]
+            right_side = self._kernel(new, part) - border @ self.V[:n, part]
             self.V[n : n + k, part] = solve_triangular(
-                corner, beside, lower=True, overwrite_b=True, check_finite=False
+                corner, right_side, lower=True, overwrite_b=True, check_finite=False
             )
 
     def _forward(self, B: Floats) -> Floats:
@@ -179,14 +183,15 @@ class Growing:
 
     def _make_room(self, capacity: int) -> None:
         """Reallocate V for `capacity` rows; pages not yet written take no memory."""
-        n, kept = len(self.rows), self.V if len(self.rows) else None
+        n = len(self.rows)
+        earlier_rows = self.V if len(self.rows) else None
         self.V = np.empty((capacity, len(self.squares)))
-        if kept is not None:
-            self.V[:n] = kept[:n]
+        if earlier_rows is not None:
+            self.V[:n] = earlier_rows[:n]
 
-    def _kernel(self, rows: Integers, others: Integers | slice) -> Floats:
+    def _kernel(self, rows: Integers, columns: Integers | slice) -> Floats:
         return np.asarray(
-            self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[others], "sqeuclidean"))[0]
+            self.s2 * self.kernel(cdist(self.scaled[rows], self.scaled[columns], "sqeuclidean"))[0]
         )
 
 
@@ -195,8 +200,8 @@ def _squares(block: Floats) -> Floats:
     return np.asarray(np.einsum("km,km->m", block, block))
 
 
-def _shared(kept: Integers, rows: Integers) -> int:
+def _common_prefix(former_rows: Integers, rows: Integers) -> int:
     """How many rows both begin with."""
-    n = min(len(kept), len(rows))
-    differ = np.flatnonzero(kept[:n] != rows[:n])
+    n = min(len(former_rows), len(rows))
+    differ = np.flatnonzero(former_rows[:n] != rows[:n])
     return int(differ[0]) if len(differ) else n

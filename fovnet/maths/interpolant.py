@@ -14,42 +14,45 @@ Floats = NDArray[np.float64]
 
 AT_ONCE = 4096
 """Points asked about at once: with 300 known ones a block of distances takes 10 MB."""
-SMOOTHING, TAIL = 1e-6, 1e-9  # so that points in a plane, or twice the same, can be solved for
+SMOOTHING = 1e-6  # so that points that are twice the same can be solved for
+TAIL = 1e-9  # and points in a plane
 
 
-def cubic(known: Floats, values: Floats, asked: Floats) -> Floats:
+def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
     """(m,) the interpolant Σ w_i |x - x_i|³ + a + b·x through values (n,), the smoothest in three dimensions.
 
     Exact for affine values.  Source: Wendland, *Scattered data approximation* (2005), section 11.2.
     """
-    tail = _affine(known)
-    size, terms = len(known), tail.shape[1]
+    tail = _affine(points)
+    size = len(points)
+    terms = tail.shape[1]
     system = np.empty((size + terms, size + terms))
-    system[:size, :size] = cdist(known, known) ** 3 + SMOOTHING * np.eye(size)
-    system[:size, size:], system[size:, :size] = tail, tail.T
+    system[:size, :size] = cdist(points, points) ** 3 + SMOOTHING * np.eye(size)
+    system[:size, size:] = tail
+    system[size:, :size] = tail.T
     system[size:, size:] = -TAIL * np.eye(terms)
     weights = np.linalg.solve(system, np.concatenate([values, np.zeros(terms)]))
     blocks = [
-        cdist(block, known) ** 3 @ weights[:size] + _affine(block) @ weights[size:]
-        for block in np.array_split(asked, 1 + len(asked) // AT_ONCE)
+        cdist(block, points) ** 3 @ weights[:size] + _affine(block) @ weights[size:]
+        for block in np.array_split(queries, 1 + len(queries) // AT_ONCE)
     ]
     return np.concatenate(blocks)
 
 
-def shepard(known: Floats, values: Floats, asked: Floats) -> Floats:
+def shepard(points: Floats, values: Floats, queries: Floats) -> Floats:
     """(m,) the mean of the values (n,), weighted by 1/(|x - x_i|² + 0.001)²: near a known point its value,
     far from all their mean.
 
     Source: Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968).
     """
-    weights = (cdist(asked, known, "sqeuclidean") + 1e-3) ** -2
+    weights = (cdist(queries, points, "sqeuclidean") + 1e-3) ** -2
     return np.asarray(weights @ values / weights.sum(axis=1))
 
 
-def nearest_gap(known: Floats, asked: Floats) -> Floats:
+def nearest_gap(points: Floats, queries: Floats) -> Floats:
     """(m,) the squared distance to the nearest known point."""
-    blocks = np.array_split(asked, 1 + len(asked) // AT_ONCE)
-    return np.concatenate([cdist(block, known, "sqeuclidean").min(axis=1) for block in blocks])
+    blocks = np.array_split(queries, 1 + len(queries) // AT_ONCE)
+    return np.concatenate([cdist(block, points, "sqeuclidean").min(axis=1) for block in blocks])
 
 
 def _affine(points: Floats) -> Floats:

@@ -41,23 +41,23 @@ class RunsBetweenCrossings:
         self, rung: int, first: Floats, inner: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        sums, _ = self.plain.sum_to_ends(rung, _masked(first, self.begins[rung]), inner, add)
-        return _masked(sums, self.ends[rung]), _masked(sums, self.leaves[rung])
+        sums, _ = self.plain.sum_to_ends(rung, _mask(first, self.begins[rung]), inner, add)
+        return _mask(sums, self.ends[rung]), _mask(sums, self.leaves[rung])
 
     def sum_from_begins(
         self, rung: int, last: Floats, onward: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        last = _masked(last, self.ends[rung])
-        onward = _masked(onward, self.leaves[rung])
+        last = _mask(last, self.ends[rung])
+        onward = _mask(onward, self.leaves[rung])
         sums, _ = self.plain.sum_from_begins(rung, last, onward, add)
-        return _masked(sums, self.begins[rung]), sums
+        return _mask(sums, self.begins[rung]), sums
 
     def runs_to(
         self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
     ) -> tuple[Floats, Floats]:
         """See `chain_recursion.Runs`."""
-        return self.plain.runs_to(rung, e, _masked(first, self.begins[rung]), inner, onward)
+        return self.plain.runs_to(rung, e, _mask(first, self.begins[rung]), inner, onward)
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
@@ -83,5 +83,5 @@ def _rises(gap: Floats) -> Marks:
     return np.asarray((gap[:-1] <= 0) & (gap[1:] >= 0))
 
 
-def _masked(values: Floats, marks: Marks) -> Floats:
+def _mask(values: Floats, marks: Marks) -> Floats:
     return np.where(marks, values, -np.inf)

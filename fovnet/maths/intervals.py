@@ -51,7 +51,8 @@ def wilson_interval(right: float, total: float) -> tuple[float, float]:
     if total == 0:
         return 0.0, 1.0
     z = float(ndtri(TAILS[1]))
-    share, spread = right / total, z * z / total
+    share = right / total
+    spread = z * z / total
     centre = (share + spread / 2) / (1 + spread)
     half = np.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
     low = (
@@ -69,8 +70,8 @@ def cluster_weights(clusters: int, repeats: int, seed: int) -> Floats:
     1000 clusters: 8 MB.
     """
     rng = np.random.default_rng([seed, clusters])
-    drawn = rng.integers(0, clusters, size=(repeats, clusters))
-    flat = (drawn + clusters * np.arange(repeats)[:, None]).ravel()
+    picks = rng.integers(0, clusters, size=(repeats, clusters))
+    flat = (picks + clusters * np.arange(repeats)[:, None]).ravel()
     return (
         np.bincount(flat, minlength=repeats * clusters)
         .reshape(repeats, clusters)
@@ -93,13 +94,13 @@ def cluster_bootstrap(
     exist.
     """
     weights = cluster_weights(len(totals), repeats, seed)
-    low, high = percentile_interval(_resampled(totals, statistic, weights))
+    low, high = percentile_interval(_resample(totals, statistic, weights))
     if len(totals) < 2:
         return np.full_like(low, np.nan), np.full_like(high, np.nan)
     return low, high
 
 
-def _resampled(
+def _resample(
     totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats
 ) -> Floats:
     """The statistic (B, ...) of every resample."""
@@ -125,8 +126,8 @@ def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[Flo
     flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
     for column in np.flatnonzero(np.isfinite(flat).any(axis=0)):
-        known = flat[:, column][np.isfinite(flat[:, column])]
-        ends[:, column] = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
+        finite_values = flat[:, column][np.isfinite(flat[:, column])]
+        ends[:, column] = np.quantile(finite_values, [0.5 - level / 2, 0.5 + level / 2])
     shaped = ends.reshape(2, *np.shape(values)[1:])
     return shaped[0], shaped[1]
 
@@ -143,7 +144,8 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> 
     would end at the largest value seen: with 20 bodies its coverage is 86 %.
     """
     number = np.unique(clusters, return_inverse=True)[1]
-    n, v = int(number.max(initial=-1)) + 1, len(values)
+    n = int(number.max(initial=-1)) + 1
+    v = len(values)
     if n < 2:
         return np.nan, np.nan
     beyond = values > np.quantile(values, share)
@@ -191,7 +193,7 @@ def difference_interval(
     differ in all bodies the percentiles cover 92 to 94 %.  Both ends are NaN as in
     `quantile_difference_interval`."""
     ends = (
-        quantile_difference_interval(_resampled(totals, statistic, weights), len(totals)),
+        quantile_difference_interval(_resample(totals, statistic, weights), len(totals)),
         studentised_interval(totals, statistic, weights, share=False),
     )
     return float(np.fmin(ends[0][0], ends[1][0])), float(np.fmax(ends[0][1], ends[1][1]))
@@ -213,10 +215,12 @@ def ratio_interval(
     constant limit the error tends on this scale; so does one below LEAST_ERROR of it. Both ends are NaN with
     fewer than two clusters, or if the ratio is undefined or has no standard error.
     """
-    a, b = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
+    a = np.asarray(parts, dtype=np.float64)
+    b = np.asarray(wholes, dtype=np.float64)
 
     def measured(w: Floats) -> tuple[Floats, Floats]:
-        top, bottom = w @ a, w @ b
+        top = w @ a
+        bottom = w @ b
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = top / bottom
             squares = w @ (a * a) - 2 * ratio * (w @ (a * b)) + ratio**2 * (w @ (b * b))
@@ -242,7 +246,8 @@ def studentised_interval(
     (the infinitesimal jackknife); the gradient is a difference quotient with a step of 1e-4 of a cluster. One
     call of `statistic` for each of the m totals.
     """
-    n, shape = len(totals), np.shape(totals)[1:]
+    n = len(totals)
+    shape = np.shape(totals)[1:]
     flat = np.asarray(totals, dtype=np.float64).reshape(n, -1)
 
     def measured(w: Floats) -> tuple[Floats, Floats]:
@@ -263,34 +268,36 @@ def studentised_interval(
 
 
 def t_interval(
-    measured: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, *, share: bool = True
+    moments_of: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, *, share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends (q,) of the bootstrap-t interval of what `measured` computes from weights (B, n):
+    """Lower and upper ends (q,) of the bootstrap-t interval of what `moments_of` computes from weights (B, n):
     values and standard errors, (B, q) each."""
     clusters = weights.shape[1]
-    seen, resampled = measured(np.ones((1, clusters))), measured(weights)
+    sample_moments = moments_of(np.ones((1, clusters)))
+    resample_moments = moments_of(weights)
     if share:
-        seen, resampled = _rooted(*seen), _rooted(*resampled)
-    (centre,), (error,) = seen
+        sample_moments = _arcsine_root(*sample_moments)
+        resample_moments = _arcsine_root(*resample_moments)
+    (centre,), (error,) = sample_moments
     ends = np.full((2, len(centre)), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = (resampled[0] - centre) / np.where(
-            resampled[1] > LEAST_ERROR * error, resampled[1], error
+        ratios = (resample_moments[0] - centre) / np.where(
+            resample_moments[1] > LEAST_ERROR * error, resample_moments[1], error
         )
     for column in (
         np.flatnonzero(np.isfinite(centre) & (error > ROUNDING * np.abs(centre)))
         if clusters > 1
         else ()
     ):
-        known = ratios[np.isfinite(ratios[:, column]), column]
-        if len(known):
-            ends[::-1, column] = centre[column] - np.quantile(known, TAILS) * error[column]
+        finite_ratios = ratios[np.isfinite(ratios[:, column]), column]
+        if len(finite_ratios):
+            ends[::-1, column] = centre[column] - np.quantile(finite_ratios, TAILS) * error[column]
     if share:
         ends = np.sin(np.clip(ends, 0.0, np.pi / 2)) ** 2
     return ends[0], ends[1]
 
 
-def _rooted(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
+def _arcsine_root(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
     """Shares and their standard errors on the scale of arcsin √."""
     inside = np.clip(values, 0.0, 1.0)
     slope = 2 * np.sqrt(inside * (1 - inside))
@@ -317,13 +324,13 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple
     if not len(replicates) or not np.isfinite(value):
         return np.nan, np.nan
     without = value_of(1.0 - np.eye(n))
-    apart = (
+    deviations = (
         np.nanmean(without) - without[np.isfinite(without)]
         if np.isfinite(without).any()
         else np.zeros(1)
     )
-    spread = float((apart**2).sum()) ** 1.5
-    acceleration = float((apart**3).sum()) / (6 * spread) if spread > 0 else 0.0
+    spread = float((deviations**2).sum()) ** 1.5
+    acceleration = float((deviations**3).sum()) / (6 * spread) if spread > 0 else 0.0
     below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
     # all replicates on one side: the bias cannot be estimated
     if not 0 < below < 1:

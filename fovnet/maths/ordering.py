@@ -43,9 +43,9 @@ def passes(x: NDArray[np.floating]) -> int:
     put_back = {}
     for number in PASSES:
         for first in range(number):
-            taken = np.concatenate(
+            storage_order = np.concatenate(
                 [np.arange((first + later) % number, len(x), number) for later in range(number)]
             )
-            put_back[number, first] = neighbour_ratio(x[np.argsort(taken)])
-    (number, _), least = min(put_back.items(), key=lambda one: one[1])
+            put_back[number, first] = neighbour_ratio(x[np.argsort(storage_order)])
+    (number, _), least = min(put_back.items(), key=lambda item: item[1])
     return number if least < PUT_BACK * neighbour_ratio(x) else 1

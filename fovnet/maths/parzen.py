@@ -23,7 +23,8 @@ REMEMBERED = 25
 """Newest observations of full weight; the weight of older ones falls to 1/n."""
 PRIOR = 1.0
 """Weight of the prior; an observation has 1."""
-MIDDLE, WIDTH = 0.5, 1.0  # mean and standard deviation of the prior on [0, 1]
+MIDDLE = 0.5  # mean of the prior on [0, 1]
+WIDTH = 1.0  # its standard deviation
 
 
 class Estimate(Protocol):
@@ -48,22 +49,24 @@ class Mixture:
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """Values of untruncated components, drawn by weight, until `count` of them are in [0, 1)."""
-        drawn = np.zeros(0)
-        while len(drawn) < count:
+        values_inside = np.zeros(0)
+        while len(values_inside) < count:
             component = rng.choice(len(self.weights), 4 * count, p=self.weights)
             values = rng.normal(self.means[component], self.deviations[component])
-            drawn = np.concatenate([drawn, values[(values >= 0.0) & (values < 1.0)]])
-        return drawn[:count]
+            values_inside = np.concatenate(
+                [values_inside, values[(values >= 0.0) & (values < 1.0)]]
+            )
+        return values_inside[:count]
 
     def log_mass(self, places: Floats) -> Floats:
         """(L,) log probability of each of the places of an axis: of all values that are nearer to it than to
         the others."""
-        levels, place = np.unique(places, return_inverse=True)
+        levels, level_of_place = np.unique(places, return_inverse=True)
         edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
         below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
         mass = np.diff(below) / (below[-1] - below[0])
         # 0 between places that are all but equal
-        return np.asarray(np.log(np.maximum(mass, 1e-300))[place])
+        return np.asarray(np.log(np.maximum(mass, 1e-300))[level_of_place])
 
     def log_density(self, values: Floats) -> Floats:
         """The prior is a component, so that the density is nowhere 0."""
@@ -96,18 +99,19 @@ def mixture(places: Floats) -> Mixture:
 
     Equal places keep the order of time: with forgetting, hyperopt's order depends on the sort of the machine.
     """
-    n, order = len(places), np.argsort(places, kind="stable")
-    at = int(np.searchsorted(places[order], MIDDLE, side="right" if n == 1 else "left"))
-    means = np.insert(places[order], at, MIDDLE)
-    weights = np.insert(forgetting(n)[order], at, PRIOR)
+    n = len(places)
+    order = np.argsort(places, kind="stable")
+    prior_index = int(np.searchsorted(places[order], MIDDLE, side="right" if n == 1 else "left"))
+    means = np.insert(places[order], prior_index, MIDDLE)
+    weights = np.insert(forgetting(n)[order], prior_index, PRIOR)
     gaps = np.diff(means)
-    wide = (
+    widths = (
         np.maximum(np.append(gaps, 0.0), np.insert(gaps, 0, 0.0))
         if n != 1
         else np.full(2, WIDTH / 2)
     )
-    deviations = np.clip(wide, WIDTH / min(100, n + 2), WIDTH)
-    deviations[at] = WIDTH
+    deviations = np.clip(widths, WIDTH / min(100, n + 2), WIDTH)
+    deviations[prior_index] = WIDTH
     return Mixture(weights / weights.sum(), means, deviations)
 
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from fovnet.maths.scorers import Adam, Layers, backward, cosine, forward, scores
 
 Floats = NDArray[np.float64]
-LATENT, CODE = 32, 16
+LATENT = 32
+CODE = 16
 SPREAD = 2.0 * 3.0**0.5
 """Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each other's
 reverse, a code of numbers as they are told nothing after 4,000 steps, of these all after 1,000."""
@@ -45,10 +46,10 @@ class DeepSet:
     whole: Layers
 
     @classmethod
-    def drawn(cls, inputs: int, rng: np.random.Generator) -> DeepSet:
+    def draw(cls, inputs: int, rng: np.random.Generator) -> DeepSet:
         """New networks for supports of so many columns."""
-        each = Layers.drawn((inputs, LATENT, LATENT, LATENT), 1, rng)
-        return cls(each, Layers.drawn((LATENT, LATENT, LATENT, CODE), 1, rng))
+        each = Layers.draw((inputs, LATENT, LATENT, LATENT), 1, rng)
+        return cls(each, Layers.draw((LATENT, LATENT, LATENT, CODE), 1, rng))
 
     def forward(self, support: Floats) -> tuple[list[Floats], list[Floats]]:
         """The values of both networks' layers; the last of the second are the code (1, 1, C)."""
@@ -75,7 +76,7 @@ class Ranker:
     task: DeepSet | None = None
 
     @classmethod
-    def drawn(
+    def draw(
         cls,
         inputs: int,
         hidden: tuple[int, ...],
@@ -87,7 +88,7 @@ class Ranker:
         """New networks for points of so many columns; `knows` whether they know the task."""
         widths = (inputs + CODE * knows, *hidden, 1)
         return cls(
-            Layers.drawn(widths, members, rng), DeepSet.drawn(inputs + 1, rng) if knows else None
+            Layers.draw(widths, members, rng), DeepSet.draw(inputs + 1, rng) if knows else None
         )
 
     @property
@@ -101,30 +102,32 @@ class Ranker:
 
     def copy(self) -> Ranker:
         """The same networks, to be trained further."""
-        members, *others = (Layers(part.widths, part.flat.copy()) for part in self.parts)
-        return Ranker(members, DeepSet(*others) if others else None)
+        members, *task_layers = (Layers(part.widths, part.flat.copy()) for part in self.parts)
+        return Ranker(members, DeepSet(*task_layers) if task_layers else None)
 
     def scores(self, x: Floats, support: Floats) -> Floats:
         """The scores (M, n) of points."""
         code = None if self.task is None else self.task.forward(support)[1][-1]
-        return scores(self.members, _coded(code, x))
+        return scores(self.members, _with_code(code, x))
 
     def gradients(self, batch: Batch) -> list[Floats]:
         """Of each part, the gradient in its parameters; the code's is that of the mean of the members'
         losses."""
-        coded = None if self.task is None else self.task.forward(batch.support)
-        values = forward(self.members, _coded(None if coded is None else coded[1][-1], batch.x))
-        found, first = backward(self.members, values, batch.slope(values[-1]))
-        if self.task is None or coded is None:
-            return [found]
+        task_values = None if self.task is None else self.task.forward(batch.support)
+        values = forward(
+            self.members, _with_code(None if task_values is None else task_values[1][-1], batch.x)
+        )
+        member_gradient, first = backward(self.members, values, batch.slope(values[-1]))
+        if self.task is None or task_values is None:
+            return [member_gradient]
         weights = self.members.views[0][0][:, :CODE]
         of_code = (first.sum(axis=1, keepdims=True) @ weights.swapaxes(1, 2)).mean(
             axis=0, keepdims=True
         )
-        return [found, *self.task.backward(coded, of_code)]
+        return [member_gradient, *self.task.backward(task_values, of_code)]
 
 
-def _coded(code: Floats | None, x: Floats) -> Floats:
+def _with_code(code: Floats | None, x: Floats) -> Floats:
     """The points, the code (1, 1, C) before each."""
     return x if code is None else np.hstack([np.broadcast_to(code[0], (len(x), CODE)), x])
 

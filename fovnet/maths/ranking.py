@@ -24,7 +24,8 @@ instead of seconds."""
 
 def roc_area(scores: Floats, positive: NDArray[np.bool_]) -> float:
     """The exact area for scores (s,); NaN without a positive or without a negative."""
-    high, low = int(positive.sum()), int((~positive).sum())
+    high = int(positive.sum())
+    low = int((~positive).sum())
     if not high or not low:
         return float("nan")
     return float((rankdata(scores)[positive].sum() - high * (high + 1) / 2) / (high * low))
@@ -41,19 +42,17 @@ class Pairs:
 
     def area(self, weights: Floats) -> Floats:
         """The area (B,) for each row of weights (B, n); NaN if a resample has no positive or no negative."""
-        return self.measured(weights)[0][:, 0]
+        return self.area_and_error(weights)[0][:, 0]
 
-    def measured(self, weights: Floats) -> tuple[Floats, Floats]:
+    def area_and_error(self, weights: Floats) -> tuple[Floats, Floats]:
         """The area and its linearised standard error, both (B, 1).
 
         The influence of a cluster is that of its own pairs with all others, minus the number expected from
         the area: DeLong's placements summed by cluster (Obuchowski, *Biometrics* 53 (1997) 567-578).
         """
         won = weights @ self.wins
-        positives, negatives = (
-            (weights @ self.positives)[:, None],
-            (weights @ self.negatives)[:, None],
-        )
+        positives = (weights @ self.positives)[:, None]
+        negatives = (weights @ self.negatives)[:, None]
         pairs = np.where(positives * negatives > 0, positives * negatives, np.nan)
         area = (won * weights).sum(axis=1, keepdims=True) / pairs
         expected = area * (self.positives * negatives + self.negatives * positives)
@@ -69,10 +68,10 @@ def pairs_of(
     if len(levels) > LEVELS:
         rank = ((rankdata(scores) - 1) * LEVELS / len(scores)).astype(np.int64)
     size = min(len(levels), LEVELS)
-    place = cluster * size + rank
+    cell = cluster * size + rank
     high, low = (
-        np.bincount(place[those], minlength=clusters * size).reshape(clusters, size)
-        for those in (positive, ~positive)
+        np.bincount(cell[is_class], minlength=clusters * size).reshape(clusters, size)
+        for is_class in (positive, ~positive)
     )
     reached = np.cumsum(low, axis=1) - low / 2  # negatives below, and half of those tied
     return Pairs(

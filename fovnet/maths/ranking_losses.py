@@ -32,9 +32,10 @@ def tie_starts(y: Floats | Integers) -> Integers:
 def weights(kind: str, first: Integers) -> Floats:
     """`c` by the kind of weighting, "one", "linear", "inverse" or "log"; the places of a tie share their
     mean."""
-    place = np.arange(1.0, len(first) + 1.0)
-    mine = WEIGHTS[kind](place)
-    total, count = np.bincount(first, mine), np.bincount(first)
+    places = np.arange(1.0, len(first) + 1.0)
+    weight_of_place = WEIGHTS[kind](places)
+    total = np.bincount(first, weight_of_place)
+    count = np.bincount(first)
     return np.asarray(total[first] / count[first])
 
 
@@ -82,8 +83,8 @@ def list_net(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
 
     Source: Cao et al., *Learning to rank: from pairwise approach to listwise approach* (2007).
     """
-    wanted = softmax(SHARPNESS * levels(first))
-    return -(wanted * log_softmax(s, axis=1)).sum(axis=1), softmax(s, axis=1) - wanted
+    target = softmax(SHARPNESS * levels(first))
+    return -(target * log_softmax(s, axis=1)).sum(axis=1), softmax(s, axis=1) - target
 
 
 def point(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:

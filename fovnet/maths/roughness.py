@@ -25,7 +25,8 @@ LEAST_DISTANCE = 0.12
 uninformative."""
 
 
-LONE, DETOUR = 0.1, 6.0
+LONE = 0.1
+DETOUR = 6.0
 """Share of the slices that may be outliers, and the detour over one, in mean steps: at most 6 for evenly
 spread slices."""
 
@@ -51,16 +52,14 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
 def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than past it by
     more than DETOUR mean steps."""
-    kept, mean_step = (
-        probabilities,
-        float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1),
-    )
+    path = probabilities
+    mean_step = float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
     for _ in range(ceil(LONE * len(probabilities))):
-        steps = np.abs(np.diff(kept, axis=0)).sum(axis=1)
-        across = np.abs(kept[2:] - kept[:-2]).sum(axis=1)
+        steps = np.abs(np.diff(path, axis=0)).sum(axis=1)
+        across = np.abs(path[2:] - path[:-2]).sum(axis=1)
         detour = np.concatenate([steps[:1], steps[:-1] + steps[1:] - across, steps[-1:]])
         loneliest = int(np.argmax(detour))
         if detour[loneliest] <= DETOUR * mean_step:
             break
-        kept = np.delete(kept, loneliest, axis=0)
-    return kept
+        path = np.delete(path, loneliest, axis=0)
+    return path

@@ -27,7 +27,7 @@ class Layers:
     flat: Floats
 
     @classmethod
-    def drawn(cls, widths: tuple[int, ...], members: int, rng: np.random.Generator) -> Layers:
+    def draw(cls, widths: tuple[int, ...], members: int, rng: np.random.Generator) -> Layers:
         """Networks with weights and biases uniform within ±1/√in, as torch's."""
         layers = cls(widths, np.empty((members, size_of(widths))))
         for weights, biases in layers.views:
@@ -39,13 +39,15 @@ class Layers:
     @cached_property
     def views(self) -> tuple[tuple[Floats, Floats], ...]:
         """Weights and biases of each layer, which share their memory with `flat`."""
-        found, begin = [], 0
+        pairs = []
+        begin = 0
         for inputs, outputs in pairwise(self.widths):
-            middle, end = begin + inputs * outputs, begin + (inputs + 1) * outputs
+            middle = begin + inputs * outputs
+            end = begin + (inputs + 1) * outputs
             weights = self.flat[:, begin:middle].reshape(-1, inputs, outputs)
-            found.append((weights, self.flat[:, middle:end].reshape(-1, 1, outputs)))
+            pairs.append((weights, self.flat[:, middle:end].reshape(-1, 1, outputs)))
             begin = end
-        return tuple(found)
+        return tuple(pairs)
 
 
 def size_of(widths: tuple[int, ...]) -> int:
@@ -66,15 +68,15 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
 def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Floats, Floats]:
     """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`; and
     that in the first layer's values before its ReLU (M, n, width)."""
-    found = Layers(layers.widths, np.empty_like(layers.flat))
+    gradients = Layers(layers.widths, np.empty_like(layers.flat))
     for i in reversed(range(len(layers.views))):
-        of_weights, of_biases = found.views[i]
+        of_weights, of_biases = gradients.views[i]
         np.matmul(values[i].swapaxes(-1, -2), gradient, out=of_weights)
         gradient.sum(axis=1, keepdims=True, out=of_biases)
         if i:
             gradient = np.matmul(gradient, layers.views[i][0].swapaxes(1, 2))
             gradient *= values[i] > 0.0
-    return found.flat, gradient
+    return gradients.flat, gradient
 
 
 def scores(layers: Layers, x: Floats) -> Floats:
@@ -97,7 +99,8 @@ class Adam:
     square: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.mean, self.square = np.zeros_like(self.parameters), np.zeros_like(self.parameters)
+        self.mean = np.zeros_like(self.parameters)
+        self.square = np.zeros_like(self.parameters)
 
     def step(self, gradient: Floats, rate: float) -> None:
         """One step against the gradient, of the parameters' shape."""

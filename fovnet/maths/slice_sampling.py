@@ -23,16 +23,17 @@ def elliptical_slices(
     width: Floats,
     *,
     count: int,
-    apart: int,
+    thinning: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Samples (count, D) of a chain from `start`, every `apart`-th of it; `start` must be possible."""
-    x, height = start, log_likelihood(start)
+    """Samples (count, D) of a chain from `start`, every `thinning`-th of it; `start` must be possible."""
+    x = start
+    height = log_likelihood(start)
     samples = np.empty((count, len(start)))
-    for step in range(count * apart):
+    for step in range(count * thinning):
         x, height = _slice(log_likelihood, x, height, mean, width, rng)
-        if (step + 1) % apart == 0:
-            samples[step // apart] = x
+        if (step + 1) % thinning == 0:
+            samples[step // thinning] = x
     return samples
 
 
@@ -52,7 +53,8 @@ def _slice(
     other = width * rng.standard_normal(len(x))
     level = height + np.log1p(-rng.random())  # log of a number in (0, 1]
     angle = rng.uniform(0.0, 2.0 * np.pi)
-    low, high = angle - 2.0 * np.pi, angle
+    low = angle - 2.0 * np.pi
+    high = angle
     while True:
         point = mean + (x - mean) * np.cos(angle) + other * np.sin(angle)
         value = log_likelihood(point)

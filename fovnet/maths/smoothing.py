@@ -24,16 +24,17 @@ def smooth_along_body(
     """
     if sigma_mm < 1e-3:
         return probabilities
-    weight, blurred = np.ones(len(z_mm)), probabilities.astype(np.float64, copy=True)
+    weight = np.ones(len(z_mm))
+    blurred = probabilities.astype(np.float64, copy=True)
     for step in range(1, len(z_mm)):
-        each = np.exp(-0.5 * ((z_mm[step:] - z_mm[:-step]) / sigma_mm) ** 2)
-        if each.max() < SLIGHT:
+        pair_weights = np.exp(-0.5 * ((z_mm[step:] - z_mm[:-step]) / sigma_mm) ** 2)
+        if pair_weights.max() < SLIGHT:
             # z_mm ascends: pairs farther apart weigh less still
             break
-        weight[step:] += each
-        weight[:-step] += each
-        blurred[step:] += each[:, None] * probabilities[:-step]
-        blurred[:-step] += each[:, None] * probabilities[step:]
+        weight[step:] += pair_weights
+        weight[:-step] += pair_weights
+        blurred[step:] += pair_weights[:, None] * probabilities[:-step]
+        blurred[:-step] += pair_weights[:, None] * probabilities[step:]
     return np.asarray(blurred / weight[:, None])
 
 
@@ -53,10 +54,13 @@ def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
 
     Kadane's algorithm: Bentley (1984), Programming pearls: algorithm design techniques.
     """
-    best, running, start = (0, -1, 0.0), 0.0, 0
+    best = (0, -1, 0.0)
+    running = 0.0
+    start = 0
     for index, value in enumerate(gain):
         if running <= 0:
-            running, start = 0.0, index
+            running = 0.0
+            start = index
         running += float(value)
         if running > best[2]:
             best = (start, index, running)

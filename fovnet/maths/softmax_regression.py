@@ -29,7 +29,7 @@ def refit(
     features: Floats,
     targets: Floats,
     weights: Floats,
-    begun: Layer,
+    initial_layer: Layer,
     *,
     ridge: float,
     steps: int = 100,
@@ -37,7 +37,7 @@ def refit(
     """The layer that minimises Σ w_i H(t_i, softmax(W x_i + b)) + ridge Σ (σ_f (W - W_0)_kf)².
 
     features  (s, f)    targets  (s, k), rows summing to one    weights  (s,) w, summing to one
-    begun     W_0 and b_0, where the search begins; biases are free
+    initial_layer  W_0 and b_0, where the search begins; biases are free
     steps     of L-BFGS at most
 
     σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps its weights.
@@ -45,10 +45,12 @@ def refit(
     spread = np.sqrt(np.maximum(weights @ features**2 - (weights @ features) ** 2, 0.0))
     moves = spread > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))
     scaled = features[:, moves] / spread[moves]
-    fixed, k = scores(features, begun), len(begun[1])
+    fixed = scores(features, initial_layer)
+    k = len(initial_layer[1])
 
     def loss(change: Floats) -> tuple[float, Floats]:
-        by_feature, bias = change[:-k].reshape(k, -1), change[-k:]
+        by_feature = change[:-k].reshape(k, -1)
+        bias = change[-k:]
         log_p = log_softmax(fixed + scaled @ by_feature.T + bias, axis=1)
         # of the cross-entropy in the scores
         error = weights[:, None] * (np.exp(log_p) - targets)
@@ -60,7 +62,7 @@ def refit(
         ), gradient
 
     start = np.zeros(k * scaled.shape[1] + k)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
-    changed = begun[0].copy()
-    changed[:, moves] += found[:-k].reshape(k, -1) / spread[moves]
-    return changed, begun[1] + found[-k:]
+    optimum = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
+    changed = initial_layer[0].copy()
+    changed[:, moves] += optimum[:-k].reshape(k, -1) / spread[moves]
+    return changed, initial_layer[1] + optimum[-k:]

@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 
 SIGMAS = np.array([0.05, 0.1, 0.2])
 """From a nearly exact estimate to one with an error of a fifth; equally likely a priori."""
-LIMITS, CURVE = 241, 161
+LIMITS = 241
+CURVE = 161
 """Values of the limit in the table, and points at which the curve is computed; linear between them."""
 
 
@@ -31,7 +32,8 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
 
     Prior: the limit lies above all estimates with probability 1/2, otherwise uniformly between them.
     """
-    low, high = float(estimate.min()), float(estimate.max())
+    low = float(estimate.min())
+    high = float(estimate.max())
     limit = np.linspace(low - SIGMAS[-1], high + 3.0 * SIGMAS[-1], LIMITS)[:, None]
     prior = np.where(
         limit <= high, np.log(0.5 / (limit <= high).sum()), np.log(0.5 / (limit > high).sum())
@@ -42,6 +44,10 @@ def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> F
     )
     log_weight = prior + log_likelihood  # (LIMITS, SIGMAS)
     weight = np.exp(log_weight - logsumexp(log_weight))
-    at = np.linspace(low, high, CURVE)
-    curve = sum(ndtr((limit - at) / sigma).T @ weight[:, j] for j, sigma in enumerate(SIGMAS))
-    return np.asarray(np.clip(np.interp(estimate, at, np.minimum.accumulate(curve)), 1e-12, 1.0))
+    curve_estimates = np.linspace(low, high, CURVE)
+    curve = sum(
+        ndtr((limit - curve_estimates) / sigma).T @ weight[:, j] for j, sigma in enumerate(SIGMAS)
+    )
+    return np.asarray(
+        np.clip(np.interp(estimate, curve_estimates, np.minimum.accumulate(curve)), 1e-12, 1.0)
+    )

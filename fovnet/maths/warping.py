@@ -34,8 +34,10 @@ class Target:
         best by `unit`."""
         order = np.argsort(self.values, kind="stable")
         lowest = float(self.values[order[0]])
-        seen = np.interp(value, self.values[order], self.scores[order])
-        return np.asarray(seen - (self.unit or 0.0) * np.maximum(lowest - np.asarray(value), 0.0))
+        interpolated = np.interp(value, self.values[order], self.scores[order])
+        return np.asarray(
+            interpolated - (self.unit or 0.0) * np.maximum(lowest - np.asarray(value), 0.0)
+        )
 
     def is_within_reach(self, value: float) -> bool:
         """Whether a value has a score: not if it lies above the worst one seen, or, without a unit, below the
@@ -63,26 +65,26 @@ def half_ranked(scores: Floats) -> Target:
     quantile = (_ranks(scores) - 0.5) / len(scores)  # in (0, 1), above 1/2 for the worse half
     warped = (spread or 1.0) * ndtri(np.maximum(quantile, 0.5))
     warped[good] = above
-    return _standardised(scores, warped, 2 * half if distances else None)
+    return _standard_target(scores, warped, 2 * half if distances else None)
 
 
 def rank_normal(scores: Floats) -> Target:
     """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.  Ties share
     a rank."""
-    return _standardised(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), None)
+    return _standard_target(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), None)
 
 
 def raw(scores: Floats) -> Target:
     """The scores themselves, centred and scaled."""
     small, half = _small(scores / 2 - float(np.median(scores / 2)))
-    return _standardised(scores, small, 2 * half)
+    return _standard_target(scores, small, 2 * half)
 
 
 def _ranks(scores: Floats) -> Floats:
     """1 for the lowest to n for the highest; ties share their mean rank.  Equal to scipy.stats.rankdata,
     whose import takes 30 MB."""
-    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - 0.5 * (count - 1.0))[place])
+    _, group, count = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - 0.5 * (count - 1.0))[group])
 
 
 def _small(scores: Floats) -> tuple[Floats, float]:
@@ -92,7 +94,7 @@ def _small(scores: Floats) -> tuple[Floats, float]:
     return scores / scale, scale
 
 
-def _standardised(scores: Floats, warped: Floats, scale: float | None) -> Target:
+def _standard_target(scores: Floats, warped: Floats, scale: float | None) -> Target:
     """The target of warped values that are scores divided by `scale`; None for ranks."""
     giant = float(np.abs(warped).max(initial=0.0)) or 1.0
     small = warped / giant

@@ -114,11 +114,11 @@ def lock_journal(folder: Path) -> Iterator[None]:
 def open_journal(folder: Path, search: Search) -> Journal:
     """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError if it is
     another search's."""
-    begun = (folder / "search.json").exists()
-    if begun:
+    is_begun = (folder / "search.json").exists()
+    if is_begun:
         refuse_another_search(folder, search)
     # lost arrays are written again: the hashes in search.json match
-    if not begun or not _holds_arrays(folder / "search.npz"):
+    if not is_begun or not _holds_arrays(folder / "search.npz"):
         memory = {} if search.memory is None else {"memory": search.memory}
         arrays = {
             "rows": search.space.rows,
@@ -142,13 +142,13 @@ def refuse_another_search(folder: Path, search: Search) -> None:
     """Raises SearchError if the journal in `folder` is another search's; the number of trials may differ."""
     header = read_header(folder)
     later = dict.fromkeys(("candidates", "schedule", "polling", "ranking", "prior_sha256"))
-    for key, mine in {**later, **search.identity}.items():
-        if header.get(key) != mine:
+    for key, value in {**later, **search.identity}.items():
+        if header.get(key) != value:
             if key == "predicted_seconds_sha256":
                 raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
             raise SearchError(
                 "journal-of-another-search",
-                f"{folder}: its search has {key} = {header.get(key)}, this one {mine}; give another folder "
+                f"{folder}: its search has {key} = {header.get(key)}, this one {value}; give another folder "
                 "or the same settings.",
             )
 
@@ -158,11 +158,11 @@ def read_header(folder: Path) -> dict[str, Any]:
     try:
         return read_json(folder / "search.json")
     except (FileNotFoundError, NotADirectoryError):
-        wanted = (
+        remedy = (
             "give a search's journal (results/.../search/<its name>), or begin one: `fovnet search`, `fovnet "
             "slot begin`"
         )
-        raise SearchError("journal-header", f"{folder}: no search.json in it; {wanted}.") from None
+        raise SearchError("journal-header", f"{folder}: no search.json in it; {remedy}.") from None
     except (OSError, ValueError) as fault:
         raise SearchError(
             "journal-header",
@@ -247,15 +247,13 @@ def replay(folder: Path, slot: int) -> Proposal:
     Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError
     "slot-unfinished" if a slot that it must see is not finished.
     """
-    search, trials = (
-        read_search(folder),
-        {trial.proposal.slot: trial for trial in read_trials(folder)},
-    )
+    search = read_search(folder)
+    trials = {trial.proposal.slot: trial for trial in read_trials(folder)}
     earlier: list[Proposal] = []
-    for before in range(slot):
+    for earlier_slot in range(slot):
         earlier.append(
-            trials[before].proposal
-            if before in trials
+            trials[earlier_slot].proposal
+            if earlier_slot in trials
             else _propose(folder, search, earlier, trials)
         )
     return _propose(folder, search, earlier, trials)

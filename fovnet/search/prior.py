@@ -83,21 +83,17 @@ def prior_of(
     tensors: dict[str, NDArray[Any]] = {}
     for name, part in zip(_parts(ranker.task is not None), ranker.parts, strict=True):
         for i, (weights, biases) in enumerate(part.views):
-            tensors[f"{name}.{i}.weight"], tensors[f"{name}.{i}.bias"] = (
-                weights.copy(),
-                biases.copy(),
-            )
-    for i, one in enumerate(sources):
-        tensors[f"source.{i}.levels"], tensors[f"source.{i}.losses"] = (
-            one.levels.copy(),
-            one.losses.copy(),
-        )
-    told = {
+            tensors[f"{name}.{i}.weight"] = weights.copy()
+            tensors[f"{name}.{i}.bias"] = biases.copy()
+    for i, source in enumerate(sources):
+        tensors[f"source.{i}.levels"] = source.levels.copy()
+        tensors[f"source.{i}.losses"] = source.losses.copy()
+    description = {
         "axes": [axis.facts for axis in axes],
-        "sources": [one.facts for one in sources],
+        "sources": [source.facts for source in sources],
         **facts,
     }
-    return parse_prior(save(tensors, {FACTS: json.dumps(told)}))
+    return parse_prior(save(tensors, {FACTS: json.dumps(description)}))
 
 
 def write_prior(prior: Prior, path: Path) -> Path:
@@ -132,34 +128,38 @@ def parse_prior(data: bytes) -> Prior:
     """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError
     for anything else."""
     tensors = load(data)
-    told = _metadata(data)
-    axes = tuple(Axis.from_facts(facts) for facts in told.pop("axes"))
+    description = _metadata(data)
+    axes = tuple(Axis.from_facts(facts) for facts in description.pop("axes"))
     inputs = Space(axes, np.zeros((1, len(axes)), dtype=np.int64)).unit_cube.shape[1]
-    knows = "each.0.weight" in tensors
-    parts = [_layers(tensors, name) for name in _parts(knows)]
-    wanted = [inputs + CODE * knows, inputs + 1, LATENT][: len(parts)]
-    if [part.widths[0] for part in parts] != wanted or [part.widths[-1] for part in parts] != [
+    has_task = "each.0.weight" in tensors
+    parts = [_layers(tensors, name) for name in _parts(has_task)]
+    input_widths = [inputs + CODE * has_task, inputs + 1, LATENT][: len(parts)]
+    if [part.widths[0] for part in parts] != input_widths or [
+        part.widths[-1] for part in parts
+    ] != [
         1,
         LATENT,
         CODE,
     ][: len(parts)]:
         raise ValueError(
-            f"networks of widths {[part.widths for part in parts]}, inputs {wanted} are wanted"
+            f"networks of widths {[part.widths for part in parts]}, inputs {input_widths} are wanted"
         )
-    ranker = Ranker(parts[0], DeepSet(*parts[1:]) if knows else None)
-    sources = tuple(_source(tensors, axes, i, facts) for i, facts in enumerate(told.pop("sources")))
-    return Prior(axes, ranker, sources, told, data)
+    ranker = Ranker(parts[0], DeepSet(*parts[1:]) if has_task else None)
+    sources = tuple(
+        _source(tensors, axes, i, facts) for i, facts in enumerate(description.pop("sources"))
+    )
+    return Prior(axes, ranker, sources, description, data)
 
 
 def _metadata(data: bytes) -> dict[str, Any]:
     """The facts in the header: its length in 8 bytes, then a JSON text."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    told: dict[str, Any] = json.loads(header["__metadata__"][FACTS])
-    return told
+    description: dict[str, Any] = json.loads(header["__metadata__"][FACTS])
+    return description
 
 
-def _parts(knows: bool) -> tuple[str, ...]:
-    return ("scorer", "each", "whole") if knows else ("scorer",)
+def _parts(has_task: bool) -> tuple[str, ...]:
+    return ("scorer", "each", "whole") if has_task else ("scorer",)
 
 
 def _layers(tensors: Mapping[str, NDArray[Any]], name: str) -> Layers:
@@ -187,7 +187,8 @@ def _source(
     number: int,
     facts: Mapping[str, Any],
 ) -> EarlierSearch:
-    levels, losses = tensors[f"source.{number}.levels"], tensors[f"source.{number}.losses"]
+    levels = tensors[f"source.{number}.levels"]
+    losses = tensors[f"source.{number}.losses"]
     counts = np.array([len(axis.levels) for axis in axes])
     if (
         levels.shape != (len(losses), len(axes))
@@ -202,15 +203,17 @@ def _source(
 
 
 def difference(
-    mine: Sequence[Axis], wanted: Sequence[Axis], whose: str = "that of the search"
+    prior_axes: Sequence[Axis], space_axes: Sequence[Axis], owner: str = "that of the search"
 ) -> str:
     """In words, the first axis in which two spaces differ; empty where they agree."""
-    for i in range(max(len(mine), len(wanted))):
-        theirs, ours = (axes[i] if i < len(axes) else None for axes in (mine, wanted))
-        if theirs is None or ours is None or theirs.facts != ours.facts:
-            return f"its axis {i + 1} is {_shown(theirs)}, {whose} {_shown(ours)}"
+    for i in range(max(len(prior_axes), len(space_axes))):
+        prior_axis, space_axis = (
+            axes[i] if i < len(axes) else None for axes in (prior_axes, space_axes)
+        )
+        if prior_axis is None or space_axis is None or prior_axis.facts != space_axis.facts:
+            return f"its axis {i + 1} is {_axis_in_words(prior_axis)}, {owner} {_axis_in_words(space_axis)}"
     return ""
 
 
-def _shown(axis: Axis | None) -> str:
+def _axis_in_words(axis: Axis | None) -> str:
     return f"{axis.name} ({axis.kind}: {', '.join(map(str, axis.levels))})" if axis else "missing"

@@ -71,15 +71,15 @@ class Axis:
         """
         if not isinstance(levels, Mapping):
             return cls(name, tuple(levels), _kind(levels))
-        ((kind, given),) = levels.items()
+        ((kind, values),) = levels.items()
         if kind == "log":
-            if not 0.0 < given["low"] < given["high"]:
+            if not 0.0 < values["low"] < values["high"]:
                 raise SearchError(
                     "space-levels",
-                    f"axis {name}: from {given['low']} to {given['high']}; give 0 < low < high.",
+                    f"axis {name}: from {values['low']} to {values['high']}; give 0 < low < high.",
                 )
-            return cls(name, even_ratios(given["low"], given["high"], given["levels"]))
-        return cls(name, tuple(given), "categorical" if kind == "categorical" else "ordinal")
+            return cls(name, even_ratios(values["low"], values["high"], values["levels"]))
+        return cls(name, tuple(values), "categorical" if kind == "categorical" else "ordinal")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -184,10 +184,8 @@ class Space:
         the row is not in the space."""
         names = [axis.name for axis in self.axes]
         if set(configuration) != set(names):
-            missing, unknown = (
-                sorted(set(names) - set(configuration)),
-                sorted(set(configuration) - set(names)),
-            )
+            missing = sorted(set(names) - set(configuration))
+            unknown = sorted(set(configuration) - set(names))
             faults = [
                 f"{what} {', '.join(axes)}"
                 for what, axes in (("lacks", missing), ("has, unknown to the space,", unknown))
@@ -197,14 +195,14 @@ class Space:
                 "space-axes",
                 f"the configuration (search.start) {' and '.join(faults)}; give each axis of the space once.",
             )
-        wanted = np.array([_level(axis, configuration[axis.name]) for axis in self.axes])
-        found = np.flatnonzero((self.rows == wanted).all(axis=1))
-        if not len(found):
+        levels = np.array([_level(axis, configuration[axis.name]) for axis in self.axes])
+        rows = np.flatnonzero((self.rows == levels).all(axis=1))
+        if not len(rows):
             raise SearchError(
                 "space-row",
                 f"{dict(configuration)} is not listed in this space; choose a listed row.",
             )
-        return int(found[0])
+        return int(rows[0])
 
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
         """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the first of

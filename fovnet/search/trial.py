@@ -194,9 +194,15 @@ def proposal_facts(proposal: Proposal) -> dict[str, Any]:
 
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
     """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are invalid."""
-    known = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
+    slots_in_sight = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
-    numbers = [facts["slot"], facts["row"], facts["seed"], *known["seen"], *known["pending"]]
+    numbers = [
+        facts["slot"],
+        facts["row"],
+        facts["seed"],
+        *slots_in_sight["seen"],
+        *slots_in_sight["pending"],
+    ]
     numbers += [facts[name] for name in OF_SCHEDULES if facts.get(name) is not None]
     if any(type(number) is not int for number in numbers):
         raise TypeError("slot, row, seed, epochs and the slots seen: whole numbers were expected")
@@ -209,7 +215,11 @@ def proposal_of(facts: Mapping[str, Any]) -> Proposal:
             }
         )
     return Proposal(
-        **{**facts, **known, "forecast": None if forecast is None else Forecast(**forecast)}
+        **{
+            **facts,
+            **slots_in_sight,
+            "forecast": None if forecast is None else Forecast(**forecast),
+        }
     )
 
 

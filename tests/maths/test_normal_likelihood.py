@@ -46,7 +46,7 @@ def test_loss_is_minus_the_log_density_but_for_a_constant_and_its_gradient_that_
 
 
 def fitted(x, y, hidden=(32, 32), epochs=300):
-    layers = Layers.drawn((1, *hidden, 2), 5, np.random.default_rng(1))
+    layers = Layers.draw((1, *hidden, 2), 5, np.random.default_rng(1))
     train(
         Ranker(layers),
         lambda: Batch(x, x[:0], lambda outputs: negative_log_likelihood(outputs, y)[1]),

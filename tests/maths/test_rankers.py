@@ -13,7 +13,7 @@ SINGLE = np.arange(20)
 
 
 def drawn(members=3, seed=1, inputs=5):
-    return Ranker.drawn(inputs, (8, 8), members, np.random.default_rng(seed), knows=True)
+    return Ranker.draw(inputs, (8, 8), members, np.random.default_rng(seed), knows=True)
 
 
 def leaves_of(ranker):
@@ -85,7 +85,7 @@ def test_a_copy_is_trained_and_the_original_stays():
 def test_of_two_tasks_that_are_each_others_reverse_the_support_tells_which():
     """The loss is x, or -x: three rows with their levels say which, and no network without them could."""
     draw = np.random.default_rng(3)
-    ranker = Ranker.drawn(1, (32, 32), 3, draw, knows=True)
+    ranker = Ranker.draw(1, (32, 32), 3, draw, knows=True)
 
     def task(sign, n):
         x = np.sort(draw.random(n))[::sign]

@@ -55,7 +55,7 @@ def test_the_error_is_that_of_leaving_clusters_out():
     pairs = pairs_of(scores, positive, cluster, 40)
     without = pairs.area(1.0 - np.eye(40))
     jackknife = np.sqrt(39 / 40 * ((without - without.mean()) ** 2).sum())
-    assert pairs.measured(np.ones((1, 40)))[1][0, 0] == pytest.approx(jackknife, rel=0.05)
+    assert pairs.area_and_error(np.ones((1, 40)))[1][0, 0] == pytest.approx(jackknife, rel=0.05)
 
 
 @pytest.mark.parametrize("levels", [10**9, 1000])

@@ -17,7 +17,7 @@ LOG = weights("log", SINGLE)
 
 
 def drawn(members=4, seed=1, widths=WIDTHS):
-    return Layers.drawn(widths, members, np.random.default_rng(seed))
+    return Layers.draw(widths, members, np.random.default_rng(seed))
 
 
 def one_list(x, c=LOG, first=SINGLE, loss=list_mle):

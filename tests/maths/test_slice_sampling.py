@@ -19,7 +19,7 @@ def test_a_normal_prior_and_a_normal_likelihood_give_the_conjugate_posterior():
         return float(-0.5 * (((x - seen) / noise) ** 2).sum())
 
     draws = elliptical_slices(
-        log_likelihood, mean, mean, width, count=3000, apart=5, rng=np.random.default_rng(0)
+        log_likelihood, mean, mean, width, count=3000, thinning=5, rng=np.random.default_rng(0)
     )
     precision = 1 / width**2 + 1 / noise**2
     expected = (mean / width**2 + seen / noise**2) / precision
@@ -34,7 +34,7 @@ def test_without_a_likelihood_the_prior_comes_back():
         np.zeros(1),
         np.full(1, 2.0),
         count=4000,
-        apart=2,
+        thinning=2,
         rng=np.random.default_rng(1),
     )
     assert kstest(draws[:, 0], norm(0.0, 2.0).cdf).pvalue > 1e-3
@@ -51,7 +51,7 @@ def test_impossible_points_are_never_kept_and_the_seed_fixes_the_chain():
             np.zeros(1),
             np.ones(1),
             count=500,
-            apart=3,
+            thinning=3,
             rng=np.random.default_rng(seed),
         )
 

@@ -13,7 +13,7 @@ from fovnet.errors import SearchError
 from fovnet.search.journal import Journal, open_journal, read_search, refuse_another_search, replay
 from fovnet.search.learn.earlier_searches import read_journal, source_of
 from fovnet.search.learn.training import Lessons, learn, unusable
-from fovnet.search.look.guard import misranked
+from fovnet.search.look.guard import misranked_pairs
 from fovnet.search.look.view import Ranking
 from fovnet.search.prior import FACTS, EarlierSearch, _metadata, prior_of, read_prior, write_prior
 from fovnet.search.run import run_search
@@ -300,10 +300,10 @@ def test_a_journal_of_another_prior_is_another_searchs(prior, tmp_path):
 
 
 def test_misranked_pairs_by_hand():
-    assert misranked(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])) == 0
-    assert misranked(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.2, 0.3])) == 3
+    assert misranked_pairs(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3])) == 0
+    assert misranked_pairs(np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.2, 0.3])) == 3
     # two halves; equal losses are no pair
-    assert misranked(np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.2])) == 1
+    assert misranked_pairs(np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.2, 0.2])) == 1
 
 
 def reversed_prior():

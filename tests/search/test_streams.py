@@ -16,7 +16,7 @@ from fovnet.search.look import mesh, ranking, view
 SHARED = {
     ("Mesh._nearest", "_poll"): (mesh.Mesh._nearest, mesh._poll),
     ("_near", "_poll"): (mesh._near, mesh._poll),
-    ("View.rng", "fitted"): (view.View.rng.fget, ranking.fitted),
+    ("View.rng", "fitted"): (view.View.rng.fget, ranking.fit_ranker),
 }
 
 

@@ -242,7 +242,7 @@ def _of_area(study: Study, weights: Floats) -> dict[str, Ends]:
     """Intervals of the area under the curve of the scores."""
     pairs = pairs_of(study.score, study.positive, study.of_score, len(study.slices))
     return {
-        "bootstrap-t": _pair(t_interval(pairs.measured, weights)),
+        "bootstrap-t": _pair(t_interval(pairs.area_and_error, weights)),
         "BCa": bca_interval(pairs.area, weights),
         "percentile": _percentile(pairs.area(weights)),
     }

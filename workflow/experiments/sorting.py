@@ -92,7 +92,7 @@ def share_sorted(study: Study) -> float:
     """The share of TESTED new lists that the trained networks sort without a fault, mean of
     RUNS."""
     rng = np.random.default_rng(0)
-    networks = Layers.drawn((1, 32, 32, 1), RUNS, rng)
+    networks = Layers.draw((1, 32, 32, 1), RUNS, rng)
 
     def batch() -> Batch:
         numbers = study.numbers(study.batch, rng)

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from fovnet.search.trial import Trial
 
 Floats = NDArray[np.float64]
-DEVICE, SLOPE, NOISE = 1.0, 0.2, 0.1  # standard deviations of w0, of w, and of the noise
+DEVICE = 1.0  # standard deviation of w0
+SLOPE = 0.2  # of w
+NOISE = 0.1  # of the noise
 ROUNDS = 5  # of reweighting
 
 
@@ -44,7 +46,7 @@ def pace_of(trial: Trial) -> float | None:
     return None if seconds is None else seconds / trial.proposal.predicted_seconds
 
 
-def refined(
+def correct_predictions(
     predictions: Floats,
     features: Floats,
     trials: Sequence[Trial],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fovnet.maths.poll import SIZES
-from fovnet.search.look.mads import State, nearest, states
+from fovnet.search.look.mads import PollState, nearest, states
 from fovnet.search.look.mesh import Mesh, mesh_of
 from fovnet.search.methods import POLLING_METHODS
 from fovnet.search.search import Search
@@ -77,14 +77,15 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     """The course of a search from its finished trials by slot; None for a method that does not poll."""
     if search.method not in POLLING_METHODS:
         return None
-    mesh, rows = mesh_of(search.space, search.polling, search.seed), latest(trials)
+    mesh = mesh_of(search.space, search.polling, search.seed)
+    rows = latest(trials)
     steps = {trial.proposal.row: trial.proposal.step for trial in trials if trial.proposal.step}
-    before, *after = states(mesh, rows)
+    first_state, *later_states = states(mesh, rows)
     points = []
-    for begun, (trial, state) in enumerate(zip(rows, after, strict=True)):
-        points.append(_point(mesh, trial, state, begun, steps.get(trial.proposal.row, "start")))
+    for number, (trial, state) in enumerate(zip(rows, later_states, strict=True)):
+        points.append(_point(mesh, trial, state, number, steps.get(trial.proposal.row, "start")))
     counts = Counter(point.kind for point in points)
-    last = after[-1] if after else before
+    last = later_states[-1] if later_states else first_state
     certificate = None if last is None else _certificate(search, mesh, last.centre, trials)
     return Descent(
         tuple(counts.most_common()),
@@ -94,26 +95,27 @@ def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
     )
 
 
-def _point(mesh: Mesh, trial: Trial, state: State | None, begun: int, step: str) -> Point:
+def _point(mesh: Mesh, trial: Trial, state: PollState | None, number: int, step: str) -> Point:
     if state is None:
-        return Point(trial.proposal.slot, begun, step, trial.score, None, None, None, False)
+        return Point(trial.proposal.slot, number, step, trial.score, None, None, None, False)
     rung = min(state.rung, mesh.last)
     moved = state.centre is trial
     return Point(
-        trial.proposal.slot, begun, step, trial.score, state.centre.score, rung, SIZES[rung], moved
+        trial.proposal.slot, number, step, trial.score, state.centre.score, rung, SIZES[rung], moved
     )
 
 
 def _certificate(search: Search, mesh: Mesh, best: Trial, trials: Sequence[Trial]) -> Certificate:
-    row, every = best.proposal.row, np.ones(len(search.space), dtype=bool)
-    around = nearest(mesh, row, every) if mesh.full else mesh.beside(row, every)
-    within = around[search.feasible[around]]
-    known = {trial.proposal.row for trial in trials}
+    row = best.proposal.row
+    all_rows = np.ones(len(search.space), dtype=bool)
+    neighbours = nearest(mesh, row, all_rows) if mesh.full else mesh.nearest_rows(row, all_rows)
+    feasible_neighbours = neighbours[search.feasible[neighbours]]
+    tried_rows = {trial.proposal.row for trial in trials}
     return Certificate(
         best.proposal.slot,
         dict(best.proposal.configuration),
         not mesh.full,
-        len(within),
-        sum(one in known for one in within.tolist()),
-        len(around) - len(within),
+        len(feasible_neighbours),
+        sum(neighbour in tried_rows for neighbour in feasible_neighbours.tolist()),
+        len(neighbours) - len(feasible_neighbours),
     )

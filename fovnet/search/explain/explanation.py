@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fovnet.machine.threads import one_thread
 from fovnet.maths.intervals import wilson_interval
-from fovnet.search.explain.corrected_seconds import pace_of, refined, seconds_of
+from fovnet.search.explain.corrected_seconds import correct_predictions, pace_of, seconds_of
 from fovnet.search.explain.descent import Descent, descent
 from fovnet.search.explain.importance import Matter, what_matters
 from fovnet.search.explain.spent import Spending, virtual_ends, what_was_spent
@@ -188,8 +188,8 @@ class Explanation:
     @property
     def done(self) -> int:
         """The number of full trainings that the finished slots stand for."""
-        one = self.spending
-        return self.finished if one is None else one.epochs // one.rungs[-1].epochs
+        spending = self.spending
+        return self.finished if spending is None else spending.epochs // spending.rungs[-1].epochs
 
     @property
     def begun(self) -> int:
@@ -248,7 +248,7 @@ def explain(
         _steps(search, trials),
         _forecasts(search, trials),
         matter,
-        _grouped(failures),
+        _failure_groups(failures),
         failures,
         _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)),
         ends_after,
@@ -279,11 +279,10 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     for trial in trials:
         if trial.score is not None and (best is None or trial.score < best):
             best = trial.score
-        spent, predicted = (
-            spent + trial.outcome.seconds,
-            predicted + trial.proposal.predicted_seconds,
-        )
-        slot, forecast = trial.proposal.slot, trial.proposal.forecast
+        spent = spent + trial.outcome.seconds
+        predicted = predicted + trial.proposal.predicted_seconds
+        slot = trial.proposal.slot
+        forecast = trial.proposal.forecast
         regret = None if forecast is None else forecast.expected_regret
         steps.append(
             Step(
@@ -312,18 +311,24 @@ def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
             score = at_end.get(trial.proposal.row)
             inside = None if score is None else forecast.holds(score)
             predictions.append(Prediction(trial.proposal.slot, forecast, score, inside))
-    foretold = [
+    chances = [
         (forecast.chance_to_train, trial.score is not None)
         for trial in trials
         if (forecast := trial.proposal.forecast) is not None and trial.outcome.status != "error"
     ]
-    came = [(one.score, one.forecast) for one in predictions if one.score is not None]
+    outcomes = [
+        (prediction.score, prediction.forecast)
+        for prediction in predictions
+        if prediction.score is not None
+    ]
     return Forecasts(
-        Share.of([one.inside for one in predictions if one.inside is not None]),
-        sum(forecast.low is not None and score < forecast.low for score, forecast in came),
-        sum(forecast.high is not None and score > forecast.high for score, forecast in came),
-        Share.of([trained for _, trained in foretold]),
-        float(sum(chance for chance, _ in foretold)),
+        Share.of(
+            [prediction.inside for prediction in predictions if prediction.inside is not None]
+        ),
+        sum(forecast.low is not None and score < forecast.low for score, forecast in outcomes),
+        sum(forecast.high is not None and score > forecast.high for score, forecast in outcomes),
+        Share.of([trained for _, trained in chances]),
+        float(sum(chance for chance, _ in chances)),
         tuple(predictions),
     )
 
@@ -339,32 +344,33 @@ def _pace(scored: Sequence[Trial]) -> tuple[float, float, float] | None:
 
 
 def _seconds(search: Search, trials: Sequence[Trial], epochs_left: int) -> Seconds | None:
-    features, timed = (
-        search.space.unit_cube,
-        [trial for trial in trials if seconds_of(trial) is not None],
-    )
+    features = search.space.unit_cube
+    timed = [trial for trial in trials if seconds_of(trial) is not None]
     if not timed:
         return None
-    before = [
-        refined(search.predicted_seconds, features, timed[:count]) for count in range(len(timed))
+    corrected_before = [
+        correct_predictions(search.predicted_seconds, features, timed[:count])
+        for count in range(len(timed))
     ]
-    now = refined(search.predicted_seconds, features, timed)
-    own = {
+    corrected = correct_predictions(search.predicted_seconds, features, timed)
+    epochs_of_slot = {
         trial.proposal.slot: own_epochs(trial.proposal, search.schedule.epochs) for trial in trials
     }
 
     def of_slot(seconds: NDArray[np.float64], trial: Trial) -> float:
         return (
-            float(seconds[trial.proposal.row]) * own[trial.proposal.slot] / search.schedule.epochs
+            float(seconds[trial.proposal.row])
+            * epochs_of_slot[trial.proposal.slot]
+            / search.schedule.epochs
         )
 
-    an_epoch = sum(of_slot(now, trial) for trial in trials) / sum(own.values())
+    an_epoch = sum(of_slot(corrected, trial) for trial in trials) / sum(epochs_of_slot.values())
     return Seconds(
         Share.of([_near(trial, trial.proposal.predicted_seconds) for trial in timed]),
         Share.of(
             [
                 _near(trial, of_slot(seconds, trial))
-                for trial, seconds in zip(timed, before, strict=True)
+                for trial, seconds in zip(timed, corrected_before, strict=True)
             ]
         ),
         float(f"{an_epoch * epochs_left / search.workers:.4g}"),
@@ -376,7 +382,8 @@ def _near(trial: Trial, seconds: float) -> bool:
 
 
 def _failure(trial: Trial) -> Failure:
-    proposal, outcome = trial.proposal, trial.outcome
+    proposal = trial.proposal
+    outcome = trial.outcome
     chance = None if proposal.forecast is None else proposal.forecast.chance_to_train
     return Failure(
         proposal.slot,
@@ -388,7 +395,7 @@ def _failure(trial: Trial) -> Failure:
     )
 
 
-def _grouped(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
+def _failure_groups(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     """The failures by status, the most frequent first."""
     groups = []
     for status, count in Counter(failure.status for failure in failures).most_common():

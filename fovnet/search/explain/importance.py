@@ -128,7 +128,7 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
         search.modelling.targets,
         search.modelling.kernel,
         full_grid,
-        _explained(belief),
+        _explained_share(belief),
         six_digits(_noise(belief)),
         belief.regret(view.free),
         as_good,
@@ -165,10 +165,10 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
     relevance = inverse / (inverse.sum() or 1.0)
     deviations = _deviations(space, belief, parts) if full_grid else (None,) * len(space.axes)
     tried = space.rows[[trial.proposal.row for trial in view.seen]]
-    found = []
+    axis_effects = []
     for j, (axis, deviation) in enumerate(zip(space.axes, deviations, strict=True)):
         size = len(axis.levels)
-        seen = [
+        counts_of_levels = [
             np.bincount(rows[:, j], minlength=size).tolist()
             for rows in (tried, space.rows[belief.known])
         ]
@@ -180,15 +180,21 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
                 _scores(belief.target, parts.main[j] + 1.96 * deviation),
             )
         )
-        levels = map(LevelEffect, axis.levels, _scores(belief.target, parts.main[j]), *band, *seen)
+        levels = map(
+            LevelEffect,
+            axis.levels,
+            _scores(belief.target, parts.main[j]),
+            *band,
+            *counts_of_levels,
+        )
         share = _share(parts.main_variance[j], parts.variance)
         length, part = (
             (None, None)
             if lengths[j] is None
             else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
         )
-        found.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
-    return tuple(found)
+        axis_effects.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
+    return tuple(axis_effects)
 
 
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
@@ -198,14 +204,16 @@ def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
         [process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0
     )
     logs = np.bincount(space.axis_of_column, columns) / np.bincount(space.axis_of_column)
-    several = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
-    return [float(np.exp(log)) if known else None for log, known in zip(logs, several, strict=True)]
+    varying = [len(np.unique(levels)) > 1 for levels in space.rows[belief.known].T]
+    return [
+        float(np.exp(log)) if varies else None for log, varies in zip(logs, varying, strict=True)
+    ]
 
 
 def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
     """For each axis, the standard deviation of the mean at each level, over the mixture of the processes."""
     counts = [len(axis.levels) for axis in space.axes]
-    each = [
+    deviations = [
         deviations_of_level_means(process, belief.known, space.rows, counts)
         for process in belief.processes
     ]
@@ -216,8 +224,8 @@ def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
     )
     return [
         np.sqrt(
-            np.mean([one[j] ** 2 for one in each], axis=0)
-            + np.var([one[j] for one in means], axis=0)
+            np.mean([deviation[j] ** 2 for deviation in deviations], axis=0)
+            + np.var([level_means[j] for level_means in means], axis=0)
         )
         for j in range(len(counts))
     ]
@@ -225,12 +233,14 @@ def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
 
 def _pairs(space: Space, target: Target, parts: Effects) -> tuple[PairEffect, ...]:
     """The pairs of axes, those of the largest share of variance first."""
-    found = []
+    pair_effects = []
     for (j, k), means in parts.pairs.items():
         share = _share(parts.pair_variance[j, k], parts.variance) if parts.pair_variance else None
         names = (space.axes[j].name, space.axes[k].name)
-        found.append(PairEffect(names, share, tuple(tuple(_scores(target, row)) for row in means)))
-    return tuple(sorted(found, key=lambda pair: -(pair.share or 0.0)))
+        pair_effects.append(
+            PairEffect(names, share, tuple(tuple(_scores(target, row)) for row in means))
+        )
+    return tuple(sorted(pair_effects, key=lambda pair: -(pair.share or 0.0)))
 
 
 def _scores(target: Target, values: Floats) -> list[float | None]:
@@ -246,7 +256,7 @@ def _share(part: float, variance: float) -> float | None:
     return None if variance <= LEAST_VARIANCE else max(round(float(part / variance), 6), 0.0)
 
 
-def _explained(belief: Belief) -> float | None:
+def _explained_share(belief: Belief) -> float | None:
     """1 - Σ (leave-one-out residuals)² / Σ (leave-one-out residuals of a constant)².  R&W eq. 5.12,
     hyper-parameters fixed."""
     y = belief.target.values

@@ -95,30 +95,40 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
     schedule = search.schedule
     if schedule.kind == "full":
         return None
-    cost = {trial.proposal.slot: own_epochs(trial.proposal, schedule.epochs) for trial in trials}
-    of_row: dict[int, int] = defaultdict(int)
+    epochs_of_slot = {
+        trial.proposal.slot: own_epochs(trial.proposal, schedule.epochs) for trial in trials
+    }
+    epochs_of_row: dict[int, int] = defaultdict(int)
     for trial in trials:
-        of_row[trial.proposal.row] += cost[trial.proposal.slot]
-    final = latest(trials)
-    stopped = [one for one in final if one.score is not None and one.proposal.rung < schedule.last]
-    failed = [one for one in final if one.score is None]
-    ended = [one for one in final if one.proposal.rung == schedule.last]
-    at_end = {one.proposal.row: one.score for one in ended if one.score is not None}
-    better = _better_than_those_preferred(trials, at_end)
-    total = sum(cost.values())
+        epochs_of_row[trial.proposal.row] += epochs_of_slot[trial.proposal.slot]
+    stopped_trials = []
+    failed_trials = []
+    final_score_of_row = {}
+    for trial in latest(trials):
+        if trial.score is None:
+            failed_trials.append(trial)
+        elif trial.proposal.rung < schedule.last:
+            stopped_trials.append(trial)
+        else:
+            final_score_of_row[trial.proposal.row] = trial.score
+    is_better = _better_than_those_preferred(trials, final_score_of_row)
+    epochs = sum(epochs_of_slot.values())
     return Spending(
         schedule.kind,
-        tuple(_rung(search, trials, cost, at_end, rung) for rung in range(len(schedule.rungs))),
-        len(of_row),
-        len(at_end),
-        total,
-        round(total / schedule.epochs, 2),
-        sum(of_row[one.proposal.row] for one in stopped),
-        sum(of_row[one.proposal.row] for one in failed),
-        len(better),
-        sum(better),
-        tuple(_stopped(one) for one in _most_trained_first(stopped)),
-        _stretches(search, trials),
+        rungs=tuple(
+            _rung(search, trials, epochs_of_slot, final_score_of_row, rung)
+            for rung in range(len(schedule.rungs))
+        ),
+        begun=len(epochs_of_row),
+        ended=len(final_score_of_row),
+        epochs=epochs,
+        full_trainings=round(epochs / schedule.epochs, 2),
+        on_stopped=sum(epochs_of_row[trial.proposal.row] for trial in stopped_trials),
+        on_failed=sum(epochs_of_row[trial.proposal.row] for trial in failed_trials),
+        passed_over=len(is_better),
+        better=sum(is_better),
+        stopped=tuple(_stopped_training(trial) for trial in _most_trained_first(stopped_trials)),
+        slots=_stretches(search, trials),
     )
 
 
@@ -129,20 +139,26 @@ def _rung(
     at_end: Mapping[int, float],
     rung: int,
 ) -> Rung:
-    here = [trial for trial in trials if trial.proposal.rung == rung]
+    trials_on_rung = [trial for trial in trials if trial.proposal.rung == rung]
     gone_on = {trial.proposal.continues for trial in trials if trial.outcome.status != "error"}
-    scored = [trial for trial in here if trial.score is not None]
+    scored = [trial for trial in trials_on_rung if trial.score is not None]
     went_on = sum(trial.proposal.slot in gone_on for trial in scored)
     last = rung == search.schedule.last
-    compared = [(one.score, at_end.get(one.proposal.row)) for one in scored]
-    pairs = _pairs([(here, end) for here, end in compared if here is not None and end is not None])
+    compared = [(trial.score, at_end.get(trial.proposal.row)) for trial in scored]
+    pairs = _pairs(
+        [
+            (score_here, score_at_end)
+            for score_here, score_at_end in compared
+            if score_here is not None and score_at_end is not None
+        ]
+    )
     return Rung(
         search.schedule.rungs[rung],
-        len(here),
-        len(here) - len(scored),
+        len(trials_on_rung),
+        len(trials_on_rung) - len(scored),
         went_on,
         0 if last else len(scored) - went_on,
-        sum(cost[trial.proposal.slot] for trial in here),
+        sum(cost[trial.proposal.slot] for trial in trials_on_rung),
         *((0, 0) if last else (len(pairs), sum(pairs))),
     )
 
@@ -162,25 +178,33 @@ def _better_than_those_preferred(
     from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # the continuations, by slot
     preferred: dict[int, set[int]] = defaultdict(set)
     for trial in trials:
-        before = of_slot.get(-1 if trial.proposal.continues is None else trial.proposal.continues)
-        if before is None:
+        continued = of_slot.get(
+            -1 if trial.proposal.continues is None else trial.proposal.continues
+        )
+        if continued is None:
             continue
-        others = from_rung[before.bracket, before.rung]
-        known = {one.proposal.row for one in others if before.slot in one.proposal.seen}
-        preferred[before.row] |= known & at_end.keys()
-        others.append(trial)
+        continuations = from_rung[continued.bracket, continued.rung]
+        preferred_rows = {
+            continuation.proposal.row
+            for continuation in continuations
+            if continued.slot in continuation.proposal.seen
+        }
+        preferred[continued.row] |= preferred_rows & at_end.keys()
+        continuations.append(trial)
     return [
-        at_end[row] < min(at_end[one] for one in rows)
+        at_end[row] < min(at_end[other_row] for other_row in rows)
         for row, rows in preferred.items()
         if rows and row in at_end
     ]
 
 
 def _most_trained_first(trials: Sequence[Trial]) -> list[Trial]:
-    return sorted(trials, key=lambda one: (-one.proposal.rung, one.score, one.proposal.slot))
+    return sorted(
+        trials, key=lambda trial: (-trial.proposal.rung, trial.score, trial.proposal.slot)
+    )
 
 
-def _stopped(trial: Trial) -> Stopped:
+def _stopped_training(trial: Trial) -> Stopped:
     proposal = trial.proposal
     assert trial.score is not None and proposal.epochs is not None  # as they were chosen
     return Stopped(proposal.slot, proposal.epochs, trial.score, dict(proposal.configuration))
@@ -189,29 +213,30 @@ def _stopped(trial: Trial) -> Stopped:
 def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
     """The virtual time in seconds at which each slot ends, of those before the first missing one."""
     unbroken = [
-        one.proposal.predicted_seconds
-        for slot, one in enumerate(trials)
-        if one.proposal.slot == slot
+        trial.proposal.predicted_seconds
+        for slot, trial in enumerate(trials)
+        if trial.proposal.slot == slot
     ]
     return dict(enumerate(search.clock.ends(unbroken)))
 
 
 def _stretches(search: Search, trials: Sequence[Trial]) -> tuple[Stretch, ...]:
     ends = virtual_ends(search, trials)
-    place: dict[int, int] = {}
-    found = []
+    number_of_row: dict[int, int] = {}
+    stretches = []
     for trial in trials:
-        slot, row = trial.proposal.slot, trial.proposal.row
+        slot = trial.proposal.slot
+        row = trial.proposal.row
         end = ends.get(slot)
         begin = None if end is None else end - trial.proposal.predicted_seconds
-        found.append(
+        stretches.append(
             Stretch(
                 slot,
-                place.setdefault(row, len(place)),
+                number_of_row.setdefault(row, len(number_of_row)),
                 trial.proposal.rung,
                 begin,
                 end,
                 trial.score,
             )
         )
-    return tuple(found)
+    return tuple(stretches)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import kendalltau
 
-from fovnet.search.look.guard import Judged, judged, raw_places
+from fovnet.search.look.guard import GuardVerdict, judge, raw_places
 from fovnet.search.look.ranking import GUARDED
 from fovnet.search.look.view import View
 from fovnet.search.search import Search
@@ -64,9 +64,12 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
     """What the search was taught, from its finished trials; None where it asks no prior's networks."""
     if search.prior is None or search.method != "ranking":
         return None
-    places, fit = raw_places(search.prior, search.space.unit_cube), np.flatnonzero(search.feasible)
+    places = raw_places(search.prior, search.space.unit_cube)
+    fit = np.flatnonzero(search.feasible)
     order = fit[np.argsort(places[fit], kind="stable")]
-    scores = {one.proposal.row: one.score for one in latest(trials) if one.score is not None}
+    scores = {
+        trial.proposal.row: trial.score for trial in latest(trials) if trial.score is not None
+    }
     beliefs = [
         Belief(i + 1, search.space.configuration(row), scores.get(row))
         for i, row in enumerate(order[:FIRST].tolist())
@@ -78,7 +81,7 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
         else np.nan
     )
     return Taught(
-        tuple((one.name, one.scored) for one in search.prior.sources),
+        tuple((source.name, source.scored) for source in search.prior.sources),
         tuple(beliefs),
         None if best is None else int(np.flatnonzero(order == best)[0]) + 1,
         len(order),
@@ -90,19 +93,28 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
 
 def _verdicts(search: Search, trials: Sequence[Trial]) -> list[Verdict]:
     """The guard's counts before each finished slot that had seen enough and chose a row."""
-    of_slot, found = {one.proposal.slot: one for one in trials}, []
-    for trial in (one for one in trials if one.proposal.continues is None):
-        seen = tuple(of_slot[slot] for slot in trial.proposal.seen if slot in of_slot)
-        verdict = _judged(search, seen, trial.proposal.slot)
-        if verdict:
+    of_slot = {trial.proposal.slot: trial for trial in trials}
+    verdicts = []
+    for trial in trials:
+        if trial.proposal.continues is not None:
+            continue
+        seen_trials = tuple(of_slot[slot] for slot in trial.proposal.seen if slot in of_slot)
+        judgement = _judge_before(search, seen_trials, trial.proposal.slot)
+        if judgement:
             guarded = trial.proposal.step == GUARDED
-            found.append(
-                Verdict(trial.proposal.slot, verdict.prior, verdict.process, verdict.pairs, guarded)
+            verdicts.append(
+                Verdict(
+                    trial.proposal.slot,
+                    judgement.prior,
+                    judgement.process,
+                    judgement.pairs,
+                    guarded,
+                )
             )
-    return found
+    return verdicts
 
 
-def _judged(search: Search, seen: tuple[Trial, ...], slot: int) -> Judged | None:
+def _judge_before(search: Search, seen: tuple[Trial, ...], slot: int) -> GuardVerdict | None:
     view = View(
         search.space,
         seen,
@@ -114,4 +126,4 @@ def _judged(search: Search, seen: tuple[Trial, ...], slot: int) -> Judged | None
         search.predicted_seconds,
         modelling=search.modelling,
     )
-    return judged(search.prior, view) if search.prior else None
+    return judge(search.prior, view) if search.prior else None

@@ -25,11 +25,13 @@ def proposal_path(folder: Path, slot: int) -> Path:
 
 
 def write_proposal(
-    folder: Path, slot: int, decided: Proposal | str, *, source: str, seed: int
+    folder: Path, slot: int, proposal: Proposal | str, *, source: str, seed: int
 ) -> Path:
     """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path;
     `source` as in `steps.begin`."""
-    facts = {"ends": decided} if isinstance(decided, str) else {"proposal": proposal_facts(decided)}
+    facts = (
+        {"ends": proposal} if isinstance(proposal, str) else {"proposal": proposal_facts(proposal)}
+    )
     return write_json(
         proposal_path(folder, slot), {**facts, "source": source}, settings=source, seed=seed
     )
@@ -43,7 +45,7 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
     path = proposal_path(folder, slot)
     try:
         facts = read_json(path)
-        decided: Proposal | str = (
+        proposal: Proposal | str = (
             str(facts["ends"]) if "ends" in facts else proposal_of(facts["proposal"])
         )
     except FileNotFoundError:
@@ -61,7 +63,7 @@ def read_proposal(folder: Path, slot: int, source: str | None = None) -> Proposa
             "proposal-of-another-search",
             f"{path}: made for other settings or slices; `fovnet slot begin` clears it away",
         )
-    return decided
+    return proposal
 
 
 def read_proposals(folder: Path, slots: int, source: str | None = None) -> list[Proposal]:
@@ -77,14 +79,14 @@ def proposals_within(folder: Path, trials: int, source: str | None = None) -> li
 
 
 def _read_while(
-    folder: Path, source: str | None, wanted: Callable[[Sequence[Proposal]], bool]
+    folder: Path, source: str | None, is_wanted: Callable[[Sequence[Proposal]], bool]
 ) -> list[Proposal]:
     proposals: list[Proposal] = []
-    while wanted(proposals):
-        decided = read_proposal(folder, len(proposals), source)
-        if isinstance(decided, str):
+    while is_wanted(proposals):
+        proposal = read_proposal(folder, len(proposals), source)
+        if isinstance(proposal, str):
             break
-        proposals.append(decided)
+        proposals.append(proposal)
     return proposals
 
 

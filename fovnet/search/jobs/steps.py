@@ -43,10 +43,10 @@ from fovnet.words import several
 
 
 def begin(
-    search: Search, folder: Path, source: str, beside: Callable[[], object] = lambda: None
+    search: Search, folder: Path, source: str, write_more: Callable[[], object] = lambda: None
 ) -> None:
     """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices that its
-    trials depend on, `beside` writes further files to the folder, once it is known to be this search's.
+    trials depend on, `write_more` writes further files to the folder, once it is known to be this search's.
 
     Proposals and slots of the same source are kept, others removed, with the predictions in search.npz.
     Raises SearchError while a slot is being trained, and if the journal of this source belongs to another
@@ -59,7 +59,7 @@ def begin(
         _clear(folder, source)
         _refuse_other_predictions(folder, search)
         open_journal(folder, search)
-        beside()
+        write_more()
         # without a number of trials, unlike a search in one process: requesting more must not restart the
         # search
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
@@ -75,7 +75,8 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
     Raises SearchError if a slot that it must see is missing or is not the one proposed, or the search ended
     before.
     """
-    search, source = read_search(folder), source_of(folder)
+    search = read_search(folder)
+    source = source_of(folder)
     earlier = read_proposals(folder, slot, source)
     if len(earlier) < slot:
         raise SearchError(
@@ -83,7 +84,7 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
             f"{folder}: the search ends before slot {len(earlier)}; there is no slot {slot}.",
         )
     seen, _ = search.clock.sight([proposal.predicted_seconds for proposal in earlier])
-    trials = {before: _finished(folder, earlier[before]) for before in seen}
+    trials = {before: _trial_of(folder, earlier[before]) for before in seen}
     decided = _decide(search, earlier, trials)
     if isinstance(decided, Proposal):
         decided = too_little_gain(search, decided, trials, stop_below_regret) or decided
@@ -105,11 +106,11 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
                 "search-ended",
                 f"{proposal_path(folder, slot)}: {proposal}  There is nothing to train.",
             )
-        book = Journal(folder, read_search(folder))
-        trial = book.read(slot)
+        journal = Journal(folder, read_search(folder))
+        trial = journal.read(slot)
         if trial is None or trial.proposal != proposal:
             trial = train_alone(proposal, submit)
-            book.write(trial)
+            journal.write(trial)
         return trial
 
 
@@ -130,7 +131,7 @@ def gather(folder: Path, trials: int) -> list[Trial]:
     """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search ends before.
     Raises SearchError if one is missing."""
     proposals = proposals_within(folder, trials, source_of(folder))
-    return [_finished(folder, proposal) for proposal in proposals]
+    return [_trial_of(folder, proposal) for proposal in proposals]
 
 
 def source_of(folder: Path) -> str:
@@ -157,7 +158,7 @@ def _decide(
         return f"The search ends after {several(len(earlier), 'trial')}: {error.sentence}"
 
 
-def _finished(folder: Path, proposal: Proposal) -> Trial:
+def _trial_of(folder: Path, proposal: Proposal) -> Trial:
     """The trial of a proposal.  Raises SearchError if it is missing, unreadable, or of another proposal."""
     path = slot_path(folder, proposal.slot)
     try:
@@ -193,10 +194,12 @@ def _clear(folder: Path, source: str) -> None:
 
 def _refuse_other_predictions(folder: Path, search: Search) -> None:
     for path in sorted(folder.glob("proposal-*.json")):
-        kept = read_proposal(folder, _slot(path))
-        if isinstance(kept, str):
+        proposal = read_proposal(folder, _slot(path))
+        if isinstance(proposal, str):
             continue
-        if kept.predicted_seconds != seconds_for(search, kept.row, kept.epochs, kept.begun):
+        if proposal.predicted_seconds != seconds_for(
+            search, proposal.row, proposal.epochs, proposal.begun
+        ):
             raise SearchError("journal-of-another-search", f"{folder}: {OTHER_PREDICTIONS}")
 
 
@@ -213,9 +216,9 @@ def _training(folder: Path, slot: int) -> Iterator[None]:
     """
     (folder / "locks").mkdir(parents=True, exist_ok=True)
     with (
-        (folder / "owner.lock").open("a") as journal,
-        (folder / "locks" / f"slot-{slot:04d}").open("a") as own,
+        (folder / "owner.lock").open("a") as journal_lock,
+        (folder / "locks" / f"slot-{slot:04d}").open("a") as slot_lock,
     ):
-        take_lock(own, wait=True)
-        take_lock(journal, shared=True, wait=True)
+        take_lock(slot_lock, wait=True)
+        take_lock(journal_lock, shared=True, wait=True)
         yield

@@ -30,9 +30,9 @@ def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSour
     """
     read_header(folder)
     scored = [
-        (one.proposal.configuration, one.score)
-        for one in latest(read_trials(folder))
-        if one.score is not None
+        (trial.proposal.configuration, trial.score)
+        for trial in latest(read_trials(folder))
+        if trial.score is not None
     ]
     return source_of(name or str(folder), axes, scored)
 
@@ -42,14 +42,14 @@ def source_of(
 ) -> ReadSource:
     """The source of configurations with finite losses, those of unknown axes or levels left out."""
     numbers = {axis.name: {level: i for i, level in enumerate(axis.levels)} for axis in axes}
-    every = list(scored)
-    found = sorted(
+    scored_pairs = list(scored)
+    sorted_rows = sorted(
         (loss, [numbers[name][configuration[name]] for name in numbers])
-        for configuration, loss in every
+        for configuration, loss in scored_pairs
         if configuration.keys() == numbers.keys()
         and all(configuration[name] in numbers[name] for name in numbers)
     )
-    levels = np.array([row for _, row in found], dtype=np.int64).reshape(-1, len(axes))
-    losses = np.array([loss for loss, _ in found], dtype=np.float64)
-    known = EarlierSearch(name, digest([levels, losses]), len(found), levels, losses)
-    return ReadSource(known, len(every) - len(found))
+    levels = np.array([row for _, row in sorted_rows], dtype=np.int64).reshape(-1, len(axes))
+    losses = np.array([loss for loss, _ in sorted_rows], dtype=np.float64)
+    source = EarlierSearch(name, digest([levels, losses]), len(sorted_rows), levels, losses)
+    return ReadSource(source, len(scored_pairs) - len(sorted_rows))

@@ -31,13 +31,16 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
-LIST, SUPPORT = 100, 60
-"""Rows of a list, and one more than the most rows of a support."""
+LIST = 100
+"""Rows of a list."""
+SUPPORT = 60
+"""One more than the most rows of a support."""
 KEPT = 1000
 """Rows of a source in the file; a third of them its best."""
 FEWEST = 5
 """Scored rows from which a source has an order to learn."""
-MANY_SOURCES, MANY_ROWS = 3, 300
+MANY_SOURCES = 3
+MANY_ROWS = 300
 """From so many sources of so many rows a network can learn to know the task."""
 
 
@@ -76,24 +79,24 @@ def learn(
 
     Raises SearchError "prior-no-sources" unless one source has FEWEST rows that are not all equal.
     """
-    usable = [one for one in sources if not unusable(one)]
+    usable = [source for source in sources if not unusable(source)]
     if not usable:
-        why = "; ".join(f"{one.name}: {unusable(one)}" for one in sources)
+        why = "; ".join(f"{source.name}: {unusable(source)}" for source in sources)
         raise SearchError(
             "prior-no-sources",
             f"no search to learn an order from: {why}; give journals of {FEWEST} or more trials "
             "that completed in this space, with different scores.",
         )
-    tasks = [_task(axes, one) for one in usable]
+    tasks = [_task(axes, source) for source in usable]
     context = lessons.context if lessons.context is not None else _is_much(tasks)
     lessons = replace(lessons, context=context)
-    held = len(tasks) if checked and len(tasks) > 1 else 0
-    say = _counted(lessons, held, progress)
+    held_out_tasks = len(tasks) if checked and len(tasks) > 1 else 0
+    say = _step_counter(lessons, held_out_tasks, progress)
     with one_thread():
         ranker = meta_train(tasks, lessons, seed, say)
-        held_out = [_held_out(tasks, i, lessons, seed, say) for i in range(held)]
+        held_out = [_held_out_facts(tasks, i, lessons, seed, say) for i in range(held_out_tasks)]
     facts = {"fovnet": __version__, "lessons": asdict(lessons), "seed": seed, "held_out": held_out}
-    return prior_of(axes, ranker, [_thinned(one) for one in usable], facts)
+    return prior_of(axes, ranker, [_thin_out(source) for source in usable], facts)
 
 
 def unusable(source: EarlierSearch) -> str:
@@ -107,16 +110,16 @@ def unusable(source: EarlierSearch) -> str:
 
 
 def _is_much(tasks: Sequence[Task]) -> bool:
-    return sum(len(one.x) >= MANY_ROWS for one in tasks) >= MANY_SOURCES
+    return sum(len(task.x) >= MANY_ROWS for task in tasks) >= MANY_SOURCES
 
 
 def _task(axes: Sequence[Axis], source: EarlierSearch) -> Task:
     return Task(Space(tuple(axes), source.levels).unit_cube, tie_starts(source.losses))
 
 
-def _thinned(source: EarlierSearch) -> EarlierSearch:
-    kept = fit_subset(source.losses, KEPT)
-    return replace(source, levels=source.levels[kept], losses=source.losses[kept])
+def _thin_out(source: EarlierSearch) -> EarlierSearch:
+    subset = fit_subset(source.losses, KEPT)
+    return replace(source, levels=source.levels[subset], losses=source.losses[subset])
 
 
 def meta_train(
@@ -124,7 +127,7 @@ def meta_train(
 ) -> Ranker:
     """The networks after all steps, each on a list of one task, all tasks equally often in the mean."""
     rng = np.random.default_rng(seed)
-    ranker = Ranker.drawn(
+    ranker = Ranker.draw(
         tasks[0].x.shape[1], lessons.hidden, lessons.members, rng, knows=bool(lessons.context)
     )
 
@@ -140,43 +143,46 @@ def _lesson(task: Task, rng: np.random.Generator, context: bool) -> Batch:
     """A list of a task, and a support of other rows, fewer of both where the task has few."""
     n = len(task.x)
     u = int(rng.integers(SUPPORT)) if context else 0
-    drawn = rng.permutation(n) if n < 4 * LIST else rng.choice(n, LIST + u, replace=False)
+    places = rng.permutation(n) if n < 4 * LIST else rng.choice(n, LIST + u, replace=False)
     u = min(u, n // 2)
-    support, asked = np.sort(drawn[:u]), np.sort(drawn[u : u + LIST])
-    first = tie_starts(task.first[asked])
+    support = np.sort(places[:u])
+    list_places = np.sort(places[u : u + LIST])
+    first = tie_starts(task.first[list_places])
     c = weights("log", first)
     return Batch(
-        task.x[asked],
+        task.x[list_places],
         support_of(task.x[support], tie_starts(task.first[support])),
         lambda s: LOSSES["list"](s[..., 0], c, first)[1][..., None] / len(first),
     )
 
 
-def _held_out(
+def _held_out_facts(
     tasks: Sequence[Task], i: int, lessons: Lessons, seed: int, say: Callable[[], None]
 ) -> dict[str, Any]:
     """How networks that the other tasks taught order this one: Kendall's τ, and the place of its best row."""
-    others = [task for j, task in enumerate(tasks) if j != i]
-    ranker = meta_train(others, replace(lessons, steps=_quarter(lessons)), seed, say)
-    place = rankdata(
+    other_tasks = [task for j, task in enumerate(tasks) if j != i]
+    ranker = meta_train(other_tasks, replace(lessons, steps=_quarter(lessons)), seed, say)
+    ranks = rankdata(
         -ranker.scores(tasks[i].x, support_of(tasks[i].x[:0], tasks[i].first[:0])), axis=1
     ).mean(axis=0)
-    tau = float(kendalltau(place, tasks[i].first).statistic)
-    return {"tau": round(tau, 4), "place_of_best": int(rankdata(place)[0]), "of": len(place)}
+    tau = float(kendalltau(ranks, tasks[i].first).statistic)
+    return {"tau": round(tau, 4), "place_of_best": int(rankdata(ranks)[0]), "of": len(ranks)}
 
 
 def _quarter(lessons: Lessons) -> int:
     return max(1, lessons.steps // 4)
 
 
-def _counted(lessons: Lessons, held: int, progress: Progress | None) -> Callable[[], None]:
+def _step_counter(
+    lessons: Lessons, held_out_tasks: int, progress: Progress | None
+) -> Callable[[], None]:
     """What is called at each step, and passes on their number every hundred."""
-    whole = lessons.steps + _quarter(lessons) * held
-    steps: Iterator[int] = iter(range(1, whole + 1))
+    all_steps = lessons.steps + _quarter(lessons) * held_out_tasks
+    steps: Iterator[int] = iter(range(1, all_steps + 1))
 
     def step() -> None:
         done = next(steps)
-        if progress and (done % 100 == 0 or done == whole):
-            progress(done, whole)
+        if progress and (done % 100 == 0 or done == all_steps):
+            progress(done, all_steps)
 
     return step

@@ -31,27 +31,28 @@ def adogs_and_mads(view: View) -> Choice:
         and view.begun % view.polling.every == 0
         and len(view.scored[0]) >= FEWEST_SCORES
     ):
-        row = _searched(likely_to_fit(view))
+        row = _search_row(likely_to_fit(view))
         if row is not None:
             return Choice(row, step="search")
     return mads(view)
 
 
-def _searched(view: View) -> int | None:
+def _search_row(view: View) -> int | None:
     """The free row of the lowest p if some p is below the target y, else of the least (p - y)/e."""
     rows = _candidates(view)
     if not len(rows):
         return None
-    known, losses = view.losses
-    values, cube = scaled(losses), view.space.unit_cube
-    p = cubic(cube[known], values, cube[rows])
+    finished_rows, losses = view.losses
+    values = scale_losses(losses)
+    cube = view.space.unit_cube
+    p = cubic(cube[finished_rows], values, cube[rows])
     y = target(values, view.polling.target_step)
     if (p <= y).any():
         return int(rows[np.argmin(np.round(p, 9))])
-    taken = np.concatenate([known, np.array(view.pending, dtype=np.int64)])
+    taken_rows = np.concatenate([finished_rows, np.array(view.pending, dtype=np.int64)])
     # 0 where a training that was stopped may be taken up again
     with np.errstate(divide="ignore"):
-        steepness = (p - y) / nearest_gap(cube[taken], cube[rows])
+        steepness = (p - y) / nearest_gap(cube[taken_rows], cube[rows])
     return int(rows[np.argmin(np.round(steepness, 9))])
 
 
@@ -64,16 +65,17 @@ def _candidates(view: View) -> Integers:
     categorical = np.array([axis.kind == "categorical" for axis in view.space.axes])
     if categorical.all():
         return rows[:0]
-    known, scores = view.scored
-    best = view.space.rows[known[np.argmin(scores)]][categorical]
+    scored_rows, scores = view.scored
+    best = view.space.rows[scored_rows[np.argmin(scores)]][categorical]
     return np.asarray(rows[(view.space.rows[rows][:, categorical] == best).all(axis=1)])
 
 
-def scaled(scores: Floats) -> Floats:
+def scale_losses(scores: Floats) -> Floats:
     """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence bends
     nothing."""
     finite = scores[np.isfinite(scores)]
-    lowest, range_ = finite.min(), np.median(finite) - finite.min()
+    lowest = finite.min()
+    range_ = np.median(finite) - finite.min()
     if range_ == 0:
         return np.where(scores > lowest, 1.0, 0.0)
     # a range of 1e-300 overflows the quotient

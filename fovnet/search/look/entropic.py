@@ -39,9 +39,11 @@ CONTENDERS = 200
 """Rows, of the lowest confidence bounds, that may be the lowest of all for gp-es."""
 ASKED = 50
 """Free rows, of the greatest expected improvement, whose information gp-es computes."""
-FINALISTS, GLANCE, DRAWS = 8, 500, 4000
-"""Of the rows asked about, those that tell most by GLANCE joint draws are compared by DRAWS: a third of the
+FINALISTS = 8
+"""Of the rows asked about, so many that tell most by GLANCE joint draws are compared by DRAWS: a third of the
 time for the same draws."""
+GLANCE = 500
+DRAWS = 4000
 LEAST = 1e-9
 """Information below which rows do not differ: counted in draws it may turn out negative."""
 
@@ -54,11 +56,12 @@ def max_value_entropy(view: View) -> Choice:
 
 def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-mes."""
-    candidates, rng = _candidates(view, belief), _rng(view)
+    candidates = _candidates(view, belief)
+    rng = _rng(view)
     pairs = list(zip(belief.mean, belief.variance, strict=True))
     minima = [_lowest(belief, mean, variance, candidates, rng) for mean, variance in pairs]
 
-    def averaged(of: Measure, rows: Integers) -> Floats:
+    def log_mean_of(of: Measure, rows: Integers) -> Floats:
         values = [
             of(mean[rows], variance[rows], lowest)
             for (mean, variance), lowest in zip(pairs, minima, strict=True)
@@ -66,9 +69,9 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
         return np.asarray(np.logaddexp.reduce(values) - np.log(len(values)))
 
     rows = np.flatnonzero(view.free)
-    bound = averaged(entropy.at_most_on_the_lowest, rows)
+    bound = log_mean_of(entropy.at_most_on_the_lowest, rows)
     return chances.best(
-        rows, bound, lambda some: averaged(entropy.log_information_on_the_lowest, some)
+        rows, bound, lambda part: log_mean_of(entropy.log_information_on_the_lowest, part)
     )
 
 
@@ -116,36 +119,34 @@ def _most_informative(view: View, belief: Belief, chances: Chances, rows: Intege
 
 def _information(view: View, belief: Belief, rows: Integers, draws: int) -> Floats:
     """Information (m,) on which row is the lowest, the mean over the processes."""
-    candidates, pending, rng = (
-        _candidates(view, belief),
-        np.array(view.pending, dtype=np.int64),
-        _rng(view),
-    )
-    told = np.zeros(len(rows))
+    candidates = _candidates(view, belief)
+    pending = np.array(view.pending, dtype=np.int64)
+    rng = _rng(view)
+    information = np.zeros(len(rows))
     for process, mean, variance in zip(belief.processes, belief.mean, belief.variance, strict=True):
         bound = lower_confidence_bound(mean[candidates], variance[candidates])
         points = np.union1d(candidates[np.argsort(-bound, kind="stable")[:CONTENDERS]], rows)
         covariance = process.covariance(belief.observed, pending, points)
         asked = np.searchsorted(points, rows)
-        told += entropy.information_on_the_place(
+        information += entropy.information_on_the_place(
             mean[points], covariance, process.noise, asked, rng, draws
         )
-    return told / len(belief.processes)
+    return information / len(belief.processes)
 
 
 def _candidates(view: View, belief: Belief) -> Integers:
     """A: free, running and scored rows."""
-    may = view.free.copy()
-    may[[*view.pending, *belief.known]] = True
-    return np.flatnonzero(may)
+    is_candidate = view.free.copy()
+    is_candidate[[*view.pending, *belief.known]] = True
+    return np.flatnonzero(is_candidate)
 
 
 def _lowest(
     belief: Belief, mean: Floats, variance: Floats, candidates: Integers, rng: np.random.Generator
 ) -> Floats:
     """Drawn values of the lowest row (MINIMA,), none above the lowest mean of a scored row."""
-    drawn = entropy.lowest_values(mean[candidates], variance[candidates], rng.random(MINIMA))
-    return np.minimum(drawn, float(mean[belief.known].min()) - 1e-6)
+    values = entropy.lowest_values(mean[candidates], variance[candidates], rng.random(MINIMA))
+    return np.minimum(values, float(mean[belief.known].min()) - 1e-6)
 
 
 def _rng(view: View) -> np.random.Generator:

@@ -70,21 +70,22 @@ class Chances:
         if exact is None and not len(self.view.failed):
             return np.asarray(rows[promise == promise.max()])
         order = np.argsort(-promise, kind="stable")
-        found, values = [], []
+        row_parts = []
+        value_parts = []
         highest = -np.inf
         for first in range(0, len(order), CHUNK):
             part = order[first : first + CHUNK]
             if promise[part[0]] < highest:
                 break
-            sure = (
+            promise_of_part = (
                 promise[part]
                 if exact is None
                 else exact(rows[part]) + CAUTION * self._log_fits[rows[part]]
             )
-            values.append(sure + WARINESS * self._log_trains(rows[part]))
-            found.append(rows[part])
-            highest = max(highest, float(values[-1].max()))
-        return np.sort(np.concatenate(found)[np.concatenate(values) == highest])
+            value_parts.append(promise_of_part + WARINESS * self._log_trains(rows[part]))
+            row_parts.append(rows[part])
+            highest = max(highest, float(value_parts[-1].max()))
+        return np.sort(np.concatenate(row_parts)[np.concatenate(value_parts) == highest])
 
     def fitting(self, rows: Integers) -> Integers:
         """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the most
@@ -96,8 +97,8 @@ class Chances:
         """The `rows` with a probability to train of at least 0.5, or, if there are none, the most
         probable."""
         chance = self.log_chance(rows)
-        good = chance >= np.log(0.5)
-        return np.asarray(rows[good if good.any() else chance == chance.max()])
+        is_likely = chance >= np.log(0.5)
+        return np.asarray(rows[is_likely if is_likely.any() else chance == chance.max()])
 
     @cached_property
     def _log_fits(self) -> Floats:
@@ -122,7 +123,8 @@ class Chances:
         if trained.all():
             return np.zeros(len(rows))
         below_one = np.where(trained, 0.0, -2.0)
-        space, kernel = self.view.space, self.view.modelling.kernel
+        space = self.view.space
+        kernel = self.view.modelling.kernel
         theta = fit_hyperparameters(space, tried, below_one, None, kernel)
         mean, variance = gp.posterior(
             space.unit_cube[rows],

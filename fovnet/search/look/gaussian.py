@@ -66,15 +66,15 @@ class Belief:
             return None
         if not free.any():
             return 0.0
-        each = []
+        regrets = []
         for mean, variance in zip(self.mean, self.variance, strict=True):
             best = self.known[mean[self.known].argmin()]
-            each.append(
+            regrets.append(
                 expected_regret(
                     mean[free], variance[free], float(mean[best]), float(variance[best])
                 )
             )
-        return six_digits(float(np.mean(each)) * self.target.unit)
+        return six_digits(float(np.mean(regrets)) * self.target.unit)
 
 
 def believe(view: View) -> Belief:
@@ -84,29 +84,35 @@ def believe(view: View) -> Belief:
     variance near them vanishes, and the next worker searches elsewhere.  Source: Ginsbourger et al., *Kriging
     is well-suited to parallelize optimization* (2010), section 4.2.
     """
-    known, latest = view.scored
+    scored_rows, latest_scores = view.scored
     rows, rungs, scores = view.observations
-    how, space, pending = view.modelling, view.space, np.array(view.pending, dtype=np.int64)
-    along = bool(view.rungs) and how.fidelity == "axis"
-    if along:
+    modelling = view.modelling
+    space = view.space
+    pending = np.array(view.pending, dtype=np.int64)
+    with_rung_axis = bool(view.rungs) and modelling.fidelity == "axis"
+    if with_rung_axis:
         space = with_rungs(view.space, len(view.rungs))
         rows = rows + len(view.space) * (len(view.rungs) - 1 - rungs)
-    observed, seen = (rows, scores) if along else (known, latest)
-    target = TARGETS[how.targets](seen)
-    if how.hyperparameters == "sampled":
+    observed, scores_of_observed = (
+        (rows, scores) if with_rung_axis else (scored_rows, latest_scores)
+    )
+    target = TARGETS[modelling.targets](scores_of_observed)
+    if modelling.hyperparameters == "sampled":
         thetas = fitting.sample_hyperparameters(
-            space, rows, scores, how.targets, how.kernel, view.seed
+            space, rows, scores, modelling.targets, modelling.kernel, view.seed
         )
     else:
-        thetas = fitting.fit_hyperparameters(space, rows, scores, how.targets, how.kernel)[None]
+        thetas = fitting.fit_hyperparameters(
+            space, rows, scores, modelling.targets, modelling.kernel
+        )[None]
     processes = _processes(
-        space, thetas, how.kernel, fitting.milestone(len(observed)), len(view.space)
+        space, thetas, modelling.kernel, fitting.milestone(len(observed)), len(view.space)
     )
     pairs = [process.posterior(observed, target.values, pending) for process in processes]
     mean = np.stack([mean for mean, _ in pairs])
-    best = mean.mean(axis=0)[known] if along else target.values
+    best = mean.mean(axis=0)[scored_rows] if with_rung_axis else target.values
     variance = np.stack([variance for _, variance in pairs])
-    return Belief(known, observed, target, processes, mean, variance, float(best.min()))
+    return Belief(scored_rows, observed, target, processes, mean, variance, float(best.min()))
 
 
 @lru_cache(maxsize=2)
@@ -198,11 +204,11 @@ def _log_mean(
     measure: Callable[[Floats, Floats, float], Floats], belief: Belief, rows: Integers, best: float
 ) -> Floats:
     """The logarithm (m,) of the mean over the processes of what a measure gives the logarithm of."""
-    each = [
+    log_measures = [
         measure(mean[rows], variance[rows], best)
         for mean, variance in zip(belief.mean, belief.variance, strict=True)
     ]
-    return np.asarray(logsumexp(each, axis=0) - np.log(len(each)))
+    return np.asarray(logsumexp(log_measures, axis=0) - np.log(len(log_measures)))
 
 
 def likely_improving(view: View, belief: Belief, chances: Chances) -> Integers:
@@ -221,7 +227,8 @@ def lowest_bound(view: View, belief: Belief, chances: Chances) -> Integers:
 
 def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
     """The choice of gp-ts."""
-    rows, rng = chances.likely(np.flatnonzero(view.free)), view.rng
+    rows = chances.likely(np.flatnonzero(view.free))
+    rng = view.rng
     process = belief.processes[int(rng.integers(len(belief.processes)))]
     prior = process.prior_draw(rng)
     noise = np.sqrt(process.noise) * rng.standard_normal(len(belief.observed))
@@ -234,21 +241,24 @@ def lowest_drawn(view: View, belief: Belief, chances: Chances) -> Integers:
 def choose(
     view: View,
     best: Best,
-    believed: Callable[[View], Belief] = believe,
-    told: Foretold | None = None,
+    believe_view: Callable[[View], Belief] = believe,
+    forecast_by: Foretold | None = None,
 ) -> Choice:
     """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
-    most likely to train.  `believed` and `told` are those of another model."""
+    most likely to train.  `believe_view` and `forecast_by` are those of another model."""
     if view.begun < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         # also before the first outcome, if many workers begin at once
         return _spread_where_it_fits(view)
-    rows, chances = np.flatnonzero(view.free), Chances(view)
+    rows = np.flatnonzero(view.free)
+    chances = Chances(view)
     if not len(view.scored[0]):
         return Choice(int(view.rng.choice(chances.best(rows, np.zeros(len(rows))))))
-    belief = believed(view)
+    belief = believe_view(view)
     row = int(view.rng.choice(best(view, belief, chances)))
     before_the_end = bool(view.rungs) and view.modelling.fidelity == "latest"
-    return Choice(row, None if before_the_end else (told or forecast)(view, belief, chances, row))
+    return Choice(
+        row, None if before_the_end else (forecast_by or forecast)(view, belief, chances, row)
+    )
 
 
 def _spread_where_it_fits(view: View) -> Choice:
@@ -259,8 +269,8 @@ def forecast(view: View, belief: Belief, chances: Chances, row: int) -> Forecast
     """The forecast of a row, in units of the score, with the expected regret over all free rows."""
     mean, variance = mixture_moments(belief)
     noise = float(np.mean([process.noise for process in belief.processes]))
-    half = 1.96 * float(np.sqrt(variance[row] + noise))
-    low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half, half))
+    half_width = 1.96 * float(np.sqrt(variance[row] + noise))
+    low, high = (_end(belief.target, float(mean[row] + side)) for side in (-half_width, half_width))
     chance = float(np.exp(chances.log_chance(np.array([row]))[0]))
     median = six_digits(float(belief.target.score_of(mean[row])))
     return Forecast(median, low, high, six_digits(chance), belief.regret(view.free))

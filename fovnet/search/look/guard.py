@@ -26,7 +26,7 @@ FEWEST = 4
 """Scores from which a prior is judged."""
 
 
-class Judged(NamedTuple):
+class GuardVerdict(NamedTuple):
     """Pairs of rows that the prior, and the Gaussian process, put in the wrong order, of so many."""
 
     prior: float
@@ -39,23 +39,30 @@ class Judged(NamedTuple):
         return self.prior > self.process
 
 
-def judged(prior: Prior, view: View) -> Judged | None:
+def judge(prior: Prior, view: View) -> GuardVerdict | None:
     """The verdict on the scores of a view; None of fewer than FEWEST, or where all are equal."""
     rows, losses = view.scored
-    n, x = len(rows), view.space.unit_cube[rows]
+    n = len(rows)
+    x = view.space.unit_cube[rows]
     if n < FEWEST or losses.min() == losses.max():
         return None
-    foretold, known = raw_places(prior, x), left_out(view)
-    return Judged(misranked(foretold, losses), misranked(known, losses), n * (n - 1) // 2)
+    prior_places = raw_places(prior, x)
+    left_out_scores = left_out(view)
+    return GuardVerdict(
+        misranked_pairs(prior_places, losses),
+        misranked_pairs(left_out_scores, losses),
+        n * (n - 1) // 2,
+    )
 
 
 def left_out(view: View) -> Floats:
     """The warped score (n,) that a Gaussian process expects of each row with one, given the others."""
     rows, losses = view.scored
-    how, space = view.modelling, view.space
-    theta = fit_hyperparameters(space, rows, losses, how.targets, how.kernel)
-    L = factor(space.unit_cube[rows], theta, space.scales, KERNELS[how.kernel])
-    return leave_one_out(L, TARGETS[how.targets](losses).values)
+    modelling = view.modelling
+    space = view.space
+    theta = fit_hyperparameters(space, rows, losses, modelling.targets, modelling.kernel)
+    L = factor(space.unit_cube[rows], theta, space.scales, KERNELS[modelling.kernel])
+    return leave_one_out(L, TARGETS[modelling.targets](losses).values)
 
 
 def raw_places(prior: Prior, x: Floats) -> Floats:
@@ -68,13 +75,15 @@ def raw_places(prior: Prior, x: Floats) -> Floats:
     )
 
 
-def misranked(said: Floats, losses: Floats) -> float:
+def misranked_pairs(prediction: Floats, losses: Floats) -> float:
     """How many pairs of different losses (n,) are in another order by what was said of them (n,); those of
     which the same was said count a half."""
-    return float(wrong_pairs(said, losses).sum() / 2)
+    return float(wrong_pairs(prediction, losses).sum() / 2)
 
 
-def wrong_pairs(said: Floats, losses: Floats) -> Floats:
+def wrong_pairs(prediction: Floats, losses: Floats) -> Floats:
     """Of every two rows (n, n), 1 where they are in the wrong order."""
-    order, truth = (np.sign(np.subtract.outer(one, one)) for one in (said.round(9), losses))
+    order, truth = (
+        np.sign(np.subtract.outer(values, values)) for values in (prediction.round(9), losses)
+    )
     return np.where(truth != 0, 0.5 - 0.5 * order * truth, 0.0)

@@ -52,8 +52,9 @@ def fit_subset(y: Floats, most: int = 150) -> Integers:
     if len(y) <= most:
         return np.arange(len(y))
     order = np.argsort(y, kind="stable")
-    best, others = order[: most // 3], order[most // 3 :]
-    spread_out = others[np.linspace(0, len(others) - 1, most - len(best)).astype(np.int64)]
+    best = order[: most // 3]
+    rest = order[most // 3 :]
+    spread_out = rest[np.linspace(0, len(rest) - 1, most - len(best)).astype(np.int64)]
     return np.sort(np.concatenate([best, spread_out]))
 
 
@@ -62,7 +63,7 @@ def fit_hyperparameters(
 ) -> Floats:
     """The maximum a posteriori theta for the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
-    return np.frombuffer(_fitted(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
+    return np.frombuffer(_fit(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel))
 
 
 def sample_hyperparameters(
@@ -71,29 +72,29 @@ def sample_hyperparameters(
     """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, warped."""
     m = milestone(len(rows))
     return np.frombuffer(
-        _sampled(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)
+        _sample(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)
     ).reshape(SAMPLES, -1)
 
 
 @lru_cache(maxsize=32)
-def _fitted(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
+def _fit(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
     """The fit, started from the optimum for the first half of the observations, which is mostly cached, else
     computed."""
-    X, y = _observed(space, rows, values, targets)
+    X, y = _observations(space, rows, values, targets)
     half = len(rows) // NUMBER // 2
-    near = None
+    first_theta = None
     if half >= 8:
-        near = np.frombuffer(
-            _fitted(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel)
+        first_theta = np.frombuffer(
+            _fit(space, rows[: half * NUMBER], values[: half * NUMBER], targets, kernel)
         )
-    return gp.fit(X, y, space.scales, KERNELS[kernel], near).tobytes()
+    return gp.fit(X, y, space.scales, KERNELS[kernel], first_theta).tobytes()
 
 
 @lru_cache(maxsize=4)
-def _sampled(
+def _sample(
     space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str, seed: int
 ) -> bytes:
-    X, y = _observed(space, rows, values, targets)
+    X, y = _observations(space, rows, values, targets)
     gaps = gp.squared_gaps(X)
     mean, width = gp.prior_of(space.scales)
 
@@ -104,14 +105,14 @@ def _sampled(
             # without noise, two rows that agree in all relevant axes make K singular
             return -np.inf
 
-    start = np.frombuffer(_fitted(space, rows, values, targets, kernel))
+    start = np.frombuffer(_fit(space, rows, values, targets, kernel))
     rng = np.random.default_rng([seed, len(y)])
     return elliptical_slices(
-        log_likelihood, start, mean, width, count=SAMPLES, apart=4, rng=rng
+        log_likelihood, start, mean, width, count=SAMPLES, thinning=4, rng=rng
     ).tobytes()
 
 
-def _observed(
+def _observations(
     space: Space, rows: bytes, values: bytes, targets: str | None
 ) -> tuple[Floats, Floats]:
     latest = dict(
@@ -121,7 +122,8 @@ def _observed(
             strict=True,
         )
     )
-    X, y = space.unit_cube[list(latest)], np.array(list(latest.values()))
+    X = space.unit_cube[list(latest)]
+    y = np.array(list(latest.values()))
     y = y if targets is None else TARGETS[targets](y).values
-    chosen = fit_subset(y)
-    return X[chosen], y[chosen]
+    subset = fit_subset(y)
+    return X[subset], y[subset]

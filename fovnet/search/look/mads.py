@@ -41,7 +41,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class State:
+class PollState:
     """The centre and its poll.
 
     tried     points of the rung that were worse;  fresh  whether it is the centre's first rung, with its
@@ -58,7 +58,7 @@ class State:
     before: int | None = None
     since: int = 0
 
-    def worse(self, mesh: Mesh) -> State:
+    def worse(self, mesh: Mesh) -> PollState:
         """After a trial that was no success."""
         since = self.since + 1
         if self.beside:
@@ -69,28 +69,28 @@ class State:
         extended = around if self.fresh and mesh.aside and mesh.polling.extended else 0
         return replace(self, since=since, rung=self.rung + 1, tried=0, beside=extended, fresh=False)
 
-    def better(self, trial: Trial, mesh: Mesh) -> State:
+    def better(self, trial: Trial, mesh: Mesh) -> PollState:
         """After a success: the centre is there, and the frame one rung wider."""
         rung = max(mesh.first, min(self.rung, mesh.last) - 1)
-        return State(trial, rung, before=self.centre.proposal.row)
+        return PollState(trial, rung, before=self.centre.proposal.row)
 
 
-def fold(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> State | None:
+def fold(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> PollState | None:
     """The state after these trials, and `pending` ones that count as worse until they are known; None before
     the first score.  Trials that the machine ended, or that were pruned, are no success."""
     *_, state = states(mesh, trials, pending)
     return state
 
 
-def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[State | None]:
+def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[PollState | None]:
     """As `fold`, before the first trial and after each one; those that the machine ended change nothing."""
-    state: State | None = None
+    state: PollState | None = None
     yield state
     for trial in trials:
         if trial.outcome.status == "error":
             pass
         elif trial.outcome.status == "completed" and (state is None or _lower(trial, state.centre)):
-            state = State(trial, mesh.first) if state is None else state.better(trial, mesh)
+            state = PollState(trial, mesh.first) if state is None else state.better(trial, mesh)
         elif state is not None:
             state = state.worse(mesh)
         yield state
@@ -100,9 +100,9 @@ def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[St
         yield state
 
 
-def _lower(one: Trial, other: Trial) -> bool:
-    assert one.score is not None and other.score is not None  # both completed
-    return one.score < other.score
+def _lower(trial: Trial, other: Trial) -> bool:
+    assert trial.score is not None and other.score is not None  # both completed
+    return trial.score < other.score
 
 
 def mads(view: View) -> Choice:
@@ -110,17 +110,19 @@ def mads(view: View) -> Choice:
     smallest poll is used up, of that around the next best.  No forecast; `step` says which part of the search
     it is."""
     view = likely_to_fit(view)
-    ranked = Ranked.of(view)
-    if view.begun < view.initial or not len(ranked.best):
+    ranked_trials = RankedTrials.of(view)
+    if view.begun < view.initial or not len(ranked_trials.best):
         return spread(view)._replace(step="spread")
     mesh = mesh_of(view.space, view.polling, view.seed)
     state = fold(mesh, view.seen, len(view.pending))
     assert state is not None  # a trial has a score
-    steps = ((step, rows) for step, rows in _steps(mesh, state, ranked, view.free) if len(rows))
+    steps = (
+        (step, rows) for step, rows in _steps(mesh, state, ranked_trials, view.free) if len(rows)
+    )
     step, rows = next(steps, ("", None))
     if rows is None:
         return spread(view)._replace(step="spread")
-    return Choice(_pick(view, ranked, rows), step=step)
+    return Choice(_pick(view, ranked_trials, rows), step=step)
 
 
 def likely_to_fit(view: View) -> View:
@@ -134,7 +136,7 @@ def likely_to_fit(view: View) -> View:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankedTrials:
     """The trials but those that the machine ended: rows (t,) by slot, and their ranks by score, all failures
     the last one; best (s,) the rows with a score, lowest first."""
 
@@ -143,7 +145,7 @@ class Ranked:
     best: Integers
 
     @classmethod
-    def of(cls, view: View) -> Ranked:
+    def of(cls, view: View) -> RankedTrials:
         """The ranks of the trials that the view has seen."""
         rows, scores = view.losses
         order = np.argsort(scores, kind="stable")
@@ -153,11 +155,16 @@ class Ranked:
         return cls(rows, ranks, rows[order[:scored]])
 
 
-def _steps(mesh: Mesh, state: State, ranked: Ranked, free: Mask) -> Iterator[tuple[str, Integers]]:
+def _steps(
+    mesh: Mesh, state: PollState, ranked: RankedTrials, free: Mask
+) -> Iterator[tuple[str, Integers]]:
     """The steps of the search in their order, each with the rows that it may take; of most there are none."""
     centre = state.centre.proposal.row
     if mesh.polling.speculative and state.since == 0 and state.before is not None:
-        yield "speculative", mesh.land(mesh.stepped(state.before, centre), centre, state.rung, free)
+        yield (
+            "speculative",
+            mesh.land(mesh.step_beyond(state.before, centre), centre, state.rung, free),
+        )
     if state.beside:
         close = _close(mesh, centre, ranked)
         if close is not None:
@@ -168,8 +175,8 @@ def _steps(mesh: Mesh, state: State, ranked: Ranked, free: Mask) -> Iterator[tup
     for rung in range(state.rung, mesh.last + 1):
         points = np.vstack([mesh.poll(centre, rung), mesh.neighbours(centre)])
         yield f"poll {rung}", mesh.land(points, centre, rung, free)
-    for other in ranked.best.tolist():
-        yield "restart", nearest(mesh, other, free) if mesh.full else mesh.beside(other, free)
+    for row in ranked.best.tolist():
+        yield "restart", nearest(mesh, row, free) if mesh.full else mesh.nearest_rows(row, free)
 
 
 def nearest(mesh: Mesh, row: int, free: Mask) -> Integers:
@@ -179,17 +186,17 @@ def nearest(mesh: Mesh, row: int, free: Mask) -> Integers:
     return mesh.land(points, row, mesh.last, free)
 
 
-def _close(mesh: Mesh, centre: int, ranked: Ranked) -> int | None:
+def _close(mesh: Mesh, centre: int, ranked: RankedTrials) -> int | None:
     """The best row that differs from the centre in exactly one category, if it is among the best quarter."""
     categorical = [a for a, axis in enumerate(mesh.space.axes) if axis.kind == "categorical"]
-    near = ranked.best[: math.ceil(mesh.polling.extended * len(ranked.best))]
-    differ = (mesh.space.rows[near][:, categorical] != mesh.space.rows[centre][categorical]).sum(
-        axis=1
-    )
-    return next(iter(near[differ == 1].tolist()), None)
+    best_rows = ranked.best[: math.ceil(mesh.polling.extended * len(ranked.best))]
+    differ = (
+        mesh.space.rows[best_rows][:, categorical] != mesh.space.rows[centre][categorical]
+    ).sum(axis=1)
+    return next(iter(best_rows[differ == 1].tolist()), None)
 
 
-def _pick(view: View, ranked: Ranked, rows: Integers) -> int:
+def _pick(view: View, ranked: RankedTrials, rows: Integers) -> int:
     if len(rows) == 1 or view.polling.order == "none":
         return int(rows[0])
     cube = view.space.unit_cube

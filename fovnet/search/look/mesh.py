@@ -99,49 +99,52 @@ class Mesh:
             [row for row in dict.fromkeys(rows.tolist()) if row >= 0 and free[row]], dtype=np.int64
         )
 
-    def beside(self, centre: int, free: Mask) -> Integers:
+    def nearest_rows(self, centre: int, free: Mask) -> Integers:
         """The free ones among the 2n + aside rows of a list that are nearest to a row."""
-        near = _near(self, centre)
-        return np.asarray(near[free[near]], dtype=np.int64)
+        rows = _near(self, centre)
+        return np.asarray(rows[free[rows]], dtype=np.int64)
 
-    def stepped(self, before: int, centre: int) -> Integers:
+    def step_beyond(self, last_centre: int, centre: int) -> Integers:
         """(1, d) the point as far beyond the centre as the row before it is on the other side."""
-        old, new = self.space.rows[[before, centre]]
+        old, new = self.space.rows[[last_centre, centre]]
         point = new.copy()
         point[self.ordinal] = np.clip(2 * new - old, 0, np.array(self._shape) - 1)[self.ordinal]
         return np.asarray(point[None])
 
     def _moves(self, levels: Integers, axis: int) -> list[Integers]:
         """The points that a row's level of an axis is changed to."""
-        count, own = len(self.space.axes[axis].levels), int(levels[axis])
+        count = len(self.space.axes[axis].levels)
+        own_level = int(levels[axis])
         rule = self._rules.get(axis)
         if rule is None:
-            to = (
-                [level for level in range(count) if level != own]
+            levels_reached = (
+                [level for level in range(count) if level != own_level]
                 if self.space.axes[axis].kind == "categorical"
                 else []
             )
         else:
-            to = {"all": [*range(count)], "next": [(own + 1) % count], "steps": [own - 1, own + 1]}[
-                rule.to
-            ]
-        made = []
-        for level in to:
-            if 0 <= level < count and level != own:
+            levels_reached = {
+                "all": [*range(count)],
+                "next": [(own_level + 1) % count],
+                "steps": [own_level - 1, own_level + 1],
+            }[rule.to]
+        points = []
+        for level in levels_reached:
+            if 0 <= level < count and level != own_level:
                 point = levels.copy()
                 point[axis] = level
                 for other, reset in self._resets.get(axis, ()):
                     point[other] = reset
-                made.append(point)
-        return made
+                points.append(point)
+        return points
 
     def _count(self, axis: Axis) -> int:
         """How many neighbours an axis gives a row, at most."""
         rule = self._rules.get(self.space.axes.index(axis))
-        others = len(axis.levels) - 1
+        other_levels = len(axis.levels) - 1
         if rule is None:
-            return others if axis.kind == "categorical" else 0
-        return min(others, {"all": others, "next": 1, "steps": 2}[rule.to])
+            return other_levels if axis.kind == "categorical" else 0
+        return min(other_levels, {"all": other_levels, "next": 1, "steps": 2}[rule.to])
 
     def _rows_of(self, vectors: Integers) -> Integers:
         return np.asarray(self._row_at[np.ravel_multi_index(tuple(vectors.T), self._shape)])
@@ -149,18 +152,20 @@ class Mesh:
     def _nearest(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
         """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the same at each
         call, and of the numbers that `_poll` draws."""
-        points, cube, rows = self._points(vectors), self.space.unit_cube, np.flatnonzero(free)
+        points = self._points(vectors)
+        cube = self.space.unit_cube
+        rows = np.flatnonzero(free)
         to_centre = np.round(cdist(points, cube[[centre]], "sqeuclidean")[:, 0], 12)
         gaps = np.round(cdist(points, cube[rows], "sqeuclidean"), 12)
-        found = []
-        for gap, own in zip(gaps, to_centre, strict=True):
-            tied = rows[gap == gap.min()] if len(gap) and gap.min() < own else []
-            found.append(
+        nearest_rows = []
+        for gap, centre_gap in zip(gaps, to_centre, strict=True):
+            tied = rows[gap == gap.min()] if len(gap) and gap.min() < centre_gap else []
+            nearest_rows.append(
                 int(np.random.default_rng([self.seed, centre, rung]).choice(tied))
                 if len(tied)
                 else -1
             )
-        return np.array(found, dtype=np.int64)
+        return np.array(nearest_rows, dtype=np.int64)
 
     def _points(self, vectors: Integers) -> Floats:
         """(m, D) in the unit cube."""
@@ -200,18 +205,21 @@ class Mesh:
             for axis, rule in self._rules.items()
         }
 
-    def _moved(self, centre: int, direction: Floats, size: float) -> Integers:
+    def _move(self, centre: int, direction: Floats, size: float) -> Integers:
         """The levels (d,) of a row moved along a direction (n,) by the frame's size."""
         levels = self.space.rows[centre].copy()
         for a, z in zip(self.ordinal, direction.tolist(), strict=True):
-            gap, places = self._gaps[a], self.space.axes[a].columns[:, 0]
+            gap = self._gaps[a]
+            places = self.space.axes[a].columns[:, 0]
             step = z * max(size, gap)
             if abs(z) < 1.0 and abs(step) < gap / 2:
                 continue
-            here = places[levels[a]]
-            there = np.flatnonzero(places > here if z > 0 else places < here)
-            if len(there):  # else it is at an end
-                levels[a] = there[np.argmin(np.round(np.abs(places[there] - here - step), 12))]
+            own_place = places[levels[a]]
+            levels_beyond = np.flatnonzero(places > own_place if z > 0 else places < own_place)
+            if len(levels_beyond):  # else it is at an end
+                levels[a] = levels_beyond[
+                    np.argmin(np.round(np.abs(places[levels_beyond] - own_place - step), 12))
+                ]
         return np.asarray(levels)
 
 
@@ -219,7 +227,7 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
     """Raise ConfigError "config-invalid" unless the axes and levels that neighbours name are in the space."""
     axes = {axis.name: axis.levels for axis in space.axes}
 
-    def known(name: str, where: str) -> tuple[Level, ...]:
+    def levels_of(name: str, where: str) -> tuple[Level, ...]:
         if name in axes:
             return axes[name]
         hint = did_you_mean(name, axes, f"its axes are {', '.join(axes)}")
@@ -227,17 +235,17 @@ def refuse_neighbours(space: Space, polling: Polling) -> None:
 
     for rule in polling.neighbours:
         where = f"search.neighbours.{rule.axis}"
-        known(rule.axis, "search.neighbours")
+        levels_of(rule.axis, "search.neighbours")
         for name, level in rule.reset:
             if name == rule.axis:
                 raise ConfigError(
                     "config-invalid",
                     f"{where}.reset: {name} is the axis in which these differ; reset other axes",
                 )
-            if level not in (levels := known(name, f"{where}.reset")):
-                wanted = f"its levels are {', '.join(map(str, levels))}"
+            if level not in (levels := levels_of(name, f"{where}.reset")):
+                remedy = f"its levels are {', '.join(map(str, levels))}"
                 raise ConfigError(
-                    "config-invalid", f"{where}.reset: {name} has no level {level}; {wanted}"
+                    "config-invalid", f"{where}.reset: {name} has no level {level}; {remedy}"
                 )
 
 
@@ -251,14 +259,15 @@ def mesh_of(space: Space, polling: Polling, seed: int) -> Mesh:
 def _poll(mesh: Mesh, centre: int, rung: int) -> Integers:
     """(m, d) the points about a row at a rung.  Its numbers are those of the lots of `_nearest`, and at rung
     0 of `_near`, as a seed is padded with zeros; other ones would make other journals."""
-    rng, count = np.random.default_rng([mesh.seed, centre, rung]), len(mesh.ordinal)
+    rng = np.random.default_rng([mesh.seed, centre, rung])
+    count = len(mesh.ordinal)
     if not count:
         return np.zeros((0, len(mesh.space.axes)), dtype=np.int64)
     normal = rng.standard_normal(count)
     basis = reflection(normal) if rung < mesh.last else np.eye(count)
-    moved = [mesh._moved(centre, direction, SIZES[rung]) for direction in directions(basis, rng)]
-    changed = [levels for levels in moved if (levels != mesh.space.rows[centre]).any()]
-    return np.array(changed, dtype=np.int64).reshape(-1, len(mesh.space.axes))
+    points = [mesh._move(centre, direction, SIZES[rung]) for direction in directions(basis, rng)]
+    other_points = [levels for levels in points if (levels != mesh.space.rows[centre]).any()]
+    return np.array(other_points, dtype=np.int64).reshape(-1, len(mesh.space.axes))
 
 
 @lru_cache(maxsize=4096)

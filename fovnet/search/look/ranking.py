@@ -25,7 +25,7 @@ from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import LOSSES, tie_starts, weights
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import expected_improvement, six_digits
-from fovnet.search.look.guard import judged
+from fovnet.search.look.guard import judge
 from fovnet.search.look.uniform import spread_among
 from fovnet.search.look.view import Choice, Ranking, View
 from fovnet.search.prior import Prior, support_of
@@ -35,17 +35,20 @@ from fovnet.search.trial import Forecast, Trial
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-LONGEST, ALWAYS = 128, 32
-"""Most rows in the list of an epoch; from more, these best ones and others drawn anew."""
+LONGEST = 128
+"""Most rows in the list of an epoch."""
+ALWAYS = 32
+"""Of more rows than that, so many of the best are in every list; others are drawn anew."""
 CHUNK = 8192
 """Rows scored at once: a layer of ten networks then takes 21 MB."""
 DIGITS = 9
 """Decimals of scores and of what is made of their places: members and machines that agree to this far
 agree."""
-AN_EPOCH, FINE = 3, (0.001, 0.00001)
-"""How many epochs for each row seen the networks of a prior are trained further, and the rates at which that
-begins and ends.  On three recorded tables the best row was found after 8 draws in the mean, without it after
+AN_EPOCH = 3
+"""Epochs, for each row seen, for which the networks of a prior are trained further.  On three recorded tables the best row was found after 8 draws in the mean, without it after
 10, and with 300 epochs from the second row on, as of the source, after 15."""
+FINE = (0.001, 0.00001)
+"""The rates at which that training begins and ends."""
 GUARDED = "gp-ei"
 """The step of a row that the Gaussian process chose, because the prior misleads."""
 ENOUGH_FORECASTS = 20
@@ -60,35 +63,45 @@ def best_ranked(view: View) -> Choice:
     teaches nothing.  With one, its networks propose from the first slot on, trained further on what is seen,
     unless it misleads; then the choice is that of gp-ei, and its step says so.
     """
-    rows, chances = np.flatnonzero(view.free), Chances(view)
+    rows = np.flatnonzero(view.free)
+    chances = Chances(view)
     if view.prior is None and view.begun < view.initial:
         return spread_among(view, chances.fitting(rows))
-    rows, seen = chances.likely(rows), in_order(*view.scored)
-    if view.prior is None and len(np.unique(seen.losses)) < 2:
+    rows = chances.likely(rows)
+    sorted_losses = sort_by_loss(*view.scored)
+    if view.prior is None and len(np.unique(sorted_losses.losses)) < 2:
         return spread_among(view, rows)
     if (
         view.prior
         and view.ranking.guard
-        and (verdict := judged(view.prior, view))
+        and (verdict := judge(view.prior, view))
         and verdict.misleads
     ):
         return expected_improvement(view)._replace(step=GUARDED)
-    members = fitted(view.space, seen.key, view.ranking, view.seed, view.slot, view.prior)
-    support = support_of(view.space.unit_cube[seen.rows], tie_starts(seen.losses))
-    found = scored(members, view.space.unit_cube, np.concatenate([rows, seen.rows]), support)
-    promise = promises(found[:, : len(rows) + 1] if len(seen.rows) else found, view)
-    at = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
-    row = int(rows[at])
-    told = (
-        None
-        if view.rungs or not len(seen.rows)
-        else forecast(view, seen, found[:, len(rows) :], found[:, at], row)
+    members = fit_ranker(
+        view.space, sorted_losses.key, view.ranking, view.seed, view.slot, view.prior
     )
-    return Choice(row, told)
+    support = support_of(view.space.unit_cube[sorted_losses.rows], tie_starts(sorted_losses.losses))
+    member_scores = score_rows(
+        members, view.space.unit_cube, np.concatenate([rows, sorted_losses.rows]), support
+    )
+    promise = promises(
+        member_scores[:, : len(rows) + 1] if len(sorted_losses.rows) else member_scores, view
+    )
+    index = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
+    row = int(rows[index])
+    row_forecast = (
+        None
+        if view.rungs or not len(sorted_losses.rows)
+        else forecast(
+            view, sorted_losses, member_scores[:, len(rows) :], member_scores[:, index], row
+        )
+    )
+    return Choice(row, row_forecast)
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SortedLosses:
     """Rows and losses (n,) from the lowest loss, equal ones by their rows; the order in which they came is
     lost."""
 
@@ -101,17 +114,17 @@ class Seen:
         return self.rows.tobytes(), tie_starts(self.losses).tobytes()
 
 
-def in_order(rows: Integers, losses: Floats) -> Seen:
+def sort_by_loss(rows: Integers, losses: Floats) -> SortedLosses:
     """The list of these rows and their losses."""
     order = np.lexsort((rows, losses))
-    return Seen(rows[order], losses[order])
+    return SortedLosses(rows[order], losses[order])
 
 
 @lru_cache(maxsize=8)
-def fitted(
+def fit_ranker(
     space: Space,
     key: tuple[bytes, bytes],
-    how: Ranking,
+    settings: Ranking,
     seed: int,
     slot: int,
     prior: Prior | None = None,
@@ -119,54 +132,60 @@ def fitted(
     """The members, fitted to the list of a key: from starts that seed and slot determine, or from the prior's
     networks, which stay as they are while no two rows differ."""
     rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
-    x, rng = space.unit_cube[rows], np.random.default_rng([seed, slot])
+    x = space.unit_cube[rows]
+    rng = np.random.default_rng([seed, slot])
     ranker = (
-        prior.ranker.copy() if prior else Ranker.drawn(x.shape[1], how.hidden, how.members, rng)
+        prior.ranker.copy()
+        if prior
+        else Ranker.draw(x.shape[1], settings.hidden, settings.members, rng)
     )
-    listed = np.arange(len(rows))
+    all_places = np.arange(len(rows))
 
     def batch() -> Batch:
-        asked = listed if len(rows) <= LONGEST else _listed(len(rows), rng)
-        known = asked if ranker.task is None else _known(asked, rng)
-        asked = asked if ranker.task is None or len(asked) < 5 else np.setdiff1d(asked, known)
+        asked = all_places if len(rows) <= LONGEST else _list_places(len(rows), rng)
+        support_places = asked if ranker.task is None else _support_places(asked, rng)
+        asked = (
+            asked if ranker.task is None or len(asked) < 5 else np.setdiff1d(asked, support_places)
+        )
         return Batch(
             x[asked],
-            support_of(x[known], tie_starts(first[known])),
-            _slope(how, tie_starts(first[asked])),
+            support_of(x[support_places], tie_starts(first[support_places])),
+            _slope(settings, tie_starts(first[asked])),
         )
 
     if len(np.unique(first)) > 1:
-        train(ranker, batch, *_training(how, len(rows), prior))
+        train(ranker, batch, *_training(settings, len(rows), prior))
     return ranker
 
 
-def _training(how: Ranking, n: int, prior: Prior | None) -> tuple[int, float, float]:
+def _training(settings: Ranking, n: int, prior: Prior | None) -> tuple[int, float, float]:
     """Epochs of a fit to n rows, and the rates at which it begins and ends."""
     return (
-        (how.epochs, how.rate, how.rate_end)
+        (settings.epochs, settings.rate, settings.rate_end)
         if prior is None
-        else (min(AN_EPOCH * n, how.epochs), *FINE)
+        else (min(AN_EPOCH * n, settings.epochs), *FINE)
     )
 
 
-def _known(asked: Integers, rng: np.random.Generator) -> Integers:
+def _support_places(list_places: Integers, rng: np.random.Generator) -> Integers:
     """The part of a list that is its support: a fifth of it, all of fewer than five."""
-    n = len(asked)
-    return asked if n < 5 else np.sort(rng.choice(asked, max(1, n // 5), replace=False))
+    n = len(list_places)
+    return list_places if n < 5 else np.sort(rng.choice(list_places, max(1, n // 5), replace=False))
 
 
-def _listed(n: int, rng: np.random.Generator) -> Integers:
+def _list_places(n: int, rng: np.random.Generator) -> Integers:
     """The places (LONGEST,) that are in the list of an epoch."""
-    others = ALWAYS + rng.choice(n - ALWAYS, LONGEST - ALWAYS, replace=False)
-    return np.concatenate([np.arange(ALWAYS), np.sort(others)])
+    other_places = ALWAYS + rng.choice(n - ALWAYS, LONGEST - ALWAYS, replace=False)
+    return np.concatenate([np.arange(ALWAYS), np.sort(other_places)])
 
 
-def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
+def _slope(settings: Ranking, first: Integers) -> Callable[[Floats], Floats]:
     """The gradient of the loss, a mean over the list, in the members' raw scores (M, n, 1)."""
-    loss, c = LOSSES[how.loss], weights(how.weight, first)
-    if how.range is None:
+    loss = LOSSES[settings.loss]
+    c = weights(settings.weight, first)
+    if settings.range is None:
         return lambda s: loss(s[..., 0], c, first)[1][..., None] / len(first)
-    k = how.range
+    k = settings.range
 
     def within(s: Floats) -> Floats:
         bent = np.tanh(0.01 * s)
@@ -179,7 +198,7 @@ def _slope(how: Ranking, first: Integers) -> Callable[[Floats], Floats]:
     return within
 
 
-def scored(members: Ranker, cube: Floats, rows: Integers, support: Floats) -> Floats:
+def score_rows(members: Ranker, cube: Floats, rows: Integers, support: Floats) -> Floats:
     """The members' scores (M, rows), rounded so that equal ones are ties on every machine."""
     parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
     return np.round(
@@ -194,7 +213,8 @@ def promises(s: Floats, view: View) -> Floats:
     Bayesian bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134): on seven tables four workers then began 1.08
     times as many rows as one, and 1.21 times without (21 races each, 100 epochs).
     """
-    rng, count = view.rng, len(s)
+    rng = view.rng
+    count = len(s)
     share = rng.dirichlet(np.ones(count)) if view.pending else np.full(count, 1.0 / count)
     return np.round(ACQUISITIONS[_acquisition(view)](places(s), share, rng), DIGITS)
 
@@ -224,44 +244,54 @@ ACQUISITIONS: Mapping[str, Acquisition] = {
 }
 
 
-def forecast(view: View, seen: Seen, known: Floats, asked: Floats, row: int) -> Forecast:
+def forecast(
+    view: View, sorted_losses: SortedLosses, seen_scores: Floats, row_scores: Floats, row: int
+) -> Forecast:
     """The forecast of a row: the places of its scores (M,) among those of the seen rows (M, n), as losses.
 
     The band is widened by how far earlier forecasts were out of place; before enough of them its lower end is
     open. No regret: ranks know no distances.
     """
-    n = len(seen.rows)
-    among = 0.5 + 0.5 * (
-        (known > asked[:, None]).sum(axis=1) + (known >= asked[:, None]).sum(axis=1)
+    n = len(sorted_losses.rows)
+    places_among_seen = 0.5 + 0.5 * (
+        (seen_scores > row_scores[:, None]).sum(axis=1)
+        + (seen_scores >= row_scores[:, None]).sum(axis=1)
     )
-    faults = misplaced(view.trials)
-    wide = n * float(np.quantile(faults, 0.95)) if len(faults) >= ENOUGH_FORECASTS else 0.0
-    low, middle, high = np.quantile(among, [0.025, 0.5, 0.975])
-    low, high = low - wide, high + wide
+    faults = forecast_faults(view.trials)
+    margin = n * float(np.quantile(faults, 0.95)) if len(faults) >= ENOUGH_FORECASTS else 0.0
+    low, median, high = np.quantile(places_among_seen, [0.025, 0.5, 0.975])
+    low = low - margin
+    high = high + margin
     chance = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
-    lowest = _loss_at(seen, low) if len(faults) >= ENOUGH_FORECASTS and low >= 1.0 else None
-    highest = _loss_at(seen, high) if high <= n else None
-    return Forecast(_loss_at(seen, middle), lowest, highest, six_digits(chance), None)
+    lowest = (
+        _loss_at(sorted_losses, low) if len(faults) >= ENOUGH_FORECASTS and low >= 1.0 else None
+    )
+    highest = _loss_at(sorted_losses, high) if high <= n else None
+    return Forecast(_loss_at(sorted_losses, median), lowest, highest, six_digits(chance), None)
 
 
-def _loss_at(seen: Seen, place: float) -> float:
+def _loss_at(sorted_losses: SortedLosses, place: float) -> float:
     """The loss at a place between those seen."""
-    return six_digits(float(np.interp(place, np.arange(1.0, len(seen.losses) + 1.0), seen.losses)))
+    return six_digits(
+        float(
+            np.interp(place, np.arange(1.0, len(sorted_losses.losses) + 1.0), sorted_losses.losses)
+        )
+    )
 
 
-def misplaced(trials: tuple[Trial, ...]) -> Floats:
+def forecast_faults(trials: tuple[Trial, ...]) -> Floats:
     """|place forecast - place taken| / n of each trial with a forecast and a score, among the n scores its
     slot had seen."""
-    losses = {one.proposal.slot: one.score for one in trials}
-    found = []
-    for one in trials:
-        if one.proposal.forecast is not None and one.score is not None:
-            then = np.array(
-                [loss for slot in one.proposal.seen if (loss := losses.get(slot)) is not None]
+    losses = {trial.proposal.slot: trial.score for trial in trials}
+    faults = []
+    for trial in trials:
+        if trial.proposal.forecast is not None and trial.score is not None:
+            losses_then = np.array(
+                [loss for slot in trial.proposal.seen if (loss := losses.get(slot)) is not None]
             )
-            said, taken = (
-                ((then < at).mean() + (then <= at).mean()) / 2
-                for at in (one.proposal.forecast.score, one.score)
+            foretold_place, place_taken = (
+                ((losses_then < loss_asked).mean() + (losses_then <= loss_asked).mean()) / 2
+                for loss_asked in (trial.proposal.forecast.score, trial.score)
             )
-            found.append(abs(said - taken))
-    return np.array(found)
+            faults.append(abs(foretold_place - place_taken))
+    return np.array(faults)

@@ -21,7 +21,7 @@ from fovnet.maths import gp
 from fovnet.maths.kernels import KERNELS
 from fovnet.maths.warping import TARGETS
 from fovnet.search.look import ranking
-from fovnet.search.look.ensemble import among_seen
+from fovnet.search.look.ensemble import forecast_among_seen
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.gaussian import (
     Belief,
@@ -47,7 +47,7 @@ def taught_improvement(view: View) -> Choice:
     """The choice of gp-ei under the weighted processes, from the first score on; without a prior gp-ei's."""
     if view.prior is None:
         return expected_improvement(view)
-    return choose(replace(view, initial=1), improving, believe_taught, foretold)
+    return choose(replace(view, initial=1), improving, believe_taught, forecast_taught)
 
 
 def believe_taught(view: View) -> Belief:
@@ -56,16 +56,30 @@ def believe_taught(view: View) -> Belief:
     Each is of the warped losses of its own search, of unit variance, so that no distance has a unit.  The
     best is the lowest mean of a known row.
     """
-    own, how = believe(view), view.modelling
+    own_belief = believe(view)
+    modelling = view.modelling
     sources = view.prior.sources if view.prior else ()
-    each = [source_posterior(one, view.space, how.targets, how.kernel) for one in sources]
-    mean, variance = (np.stack(parts) for parts in zip(*each, mixture_moments(own), strict=True))
-    share = weights(np.stack([*mean[:-1, own.known], left_out(view)]), view.scored[1], view.rng)
-    mean, variance = share @ mean, share**2 @ variance
-    return replace(own, mean=mean[None], variance=variance[None], best=float(mean[own.known].min()))
+    posteriors = [
+        source_posterior(source, view.space, modelling.targets, modelling.kernel)
+        for source in sources
+    ]
+    mean, variance = (
+        np.stack(parts) for parts in zip(*posteriors, mixture_moments(own_belief), strict=True)
+    )
+    share = weights(
+        np.stack([*mean[:-1, own_belief.known], left_out(view)]), view.scored[1], view.rng
+    )
+    mean = share @ mean
+    variance = share**2 @ variance
+    return replace(
+        own_belief,
+        mean=mean[None],
+        variance=variance[None],
+        best=float(mean[own_belief.known].min()),
+    )
 
 
-def weights(said: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
+def weights(predictions: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
     """The weights (k + 1,) of processes by what they say (k + 1, n) of rows with these losses (n,), the
     search's own last; those that tie for a draw share it.
 
@@ -74,10 +88,17 @@ def weights(said: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
     """
     n = len(losses)
     counts = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)  # (S, n)
-    wrong = np.stack([((counts @ wrong_pairs(one, losses)) * counts).sum(axis=1) for one in said])
-    out = np.median(wrong[:-1], axis=1) > np.quantile(wrong[-1], 0.95)
-    wrong[:-1][out] = np.inf
-    fewest = wrong == wrong.min(axis=0)
+    wrong_pairs_in_draw = np.stack(
+        [
+            ((counts @ wrong_pairs(prediction, losses)) * counts).sum(axis=1)
+            for prediction in predictions
+        ]
+    )
+    is_out = np.median(wrong_pairs_in_draw[:-1], axis=1) > np.quantile(
+        wrong_pairs_in_draw[-1], 0.95
+    )
+    wrong_pairs_in_draw[:-1][is_out] = np.inf
+    fewest = wrong_pairs_in_draw == wrong_pairs_in_draw.min(axis=0)
     return np.asarray((fewest / fewest.sum(axis=0)).mean(axis=1))
 
 
@@ -89,7 +110,8 @@ def source_posterior(
 
     For 300 rows and 34,300 to ask about 0.6 s with the fit, once for a search or a job.
     """
-    x, values = Space(space.axes, source.levels).unit_cube, TARGETS[targets](source.losses).values
+    x = Space(space.axes, source.levels).unit_cube
+    values = TARGETS[targets](source.losses).values
     theta = _theta(source, space.axes, targets, kernel)
     return gp.posterior(space.unit_cube, x, values, theta, space.scales, KERNELS[kernel])
 
@@ -97,12 +119,13 @@ def source_posterior(
 @lru_cache(maxsize=32)
 def _theta(source: EarlierSearch, axes: tuple[Axis, ...], targets: str, kernel: str) -> Floats:
     """The hyper-parameters, fitted to a part of the rows."""
-    space, values = Space(axes, source.levels), TARGETS[targets](source.losses).values
-    kept = fit_subset(values)
-    return gp.fit(space.unit_cube[kept], values[kept], space.scales, KERNELS[kernel])
+    space = Space(axes, source.levels)
+    values = TARGETS[targets](source.losses).values
+    subset = fit_subset(values)
+    return gp.fit(space.unit_cube[subset], values[subset], space.scales, KERNELS[kernel])
 
 
-def foretold(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
+def forecast_taught(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, by its place among what is believed of the rows seen."""
-    rows = ranking.in_order(*view.scored).rows
-    return among_seen(view, belief, belief.mean[0, rows], row)
+    rows = ranking.sort_by_loss(*view.scored).rows
+    return forecast_among_seen(view, belief, belief.mean[0, rows], row)

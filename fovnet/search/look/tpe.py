@@ -33,13 +33,15 @@ def parzen(view: View) -> Choice:
     axes' log ratios instead, each of the masses of levels; that needs 15 to 80 % more draws, on average, on
     four of five recorded tables.  No forecast.
     """
-    good, others = split(view)
-    if len(good) + len(others) < view.initial:
+    good, rest = split(view)
+    if len(good) + len(rest) < view.initial:
         return uniform(view)
-    rng, places, chances = view.rng, places_of(view.space), Chances(view)
+    rng = view.rng
+    places = places_of(view.space)
+    chances = Chances(view)
 
     def estimates(axis: int) -> tuple[Estimate, Estimate]:
-        return _estimate(view, places, good, axis), _estimate(view, places, others, axis)
+        return _estimate(view, places, good, axis), _estimate(view, places, rest, axis)
 
     axes = range(len(view.space.axes))
     pairs = [estimates(axis) for axis in axes]
@@ -81,8 +83,8 @@ def split(view: View) -> tuple[Integers, Integers]:
 
     Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
     """
-    known, scores = view.losses
-    rows = np.append(known, np.array(view.pending, dtype=np.int64))
+    finished_rows, scores = view.losses
+    rows = np.append(finished_rows, np.array(view.pending, dtype=np.int64))
     losses = np.pad(scores, (0, len(view.pending)), constant_values=np.inf)
     count = min(int(np.ceil(0.25 * np.sqrt(len(rows)))), MOST_GOOD, int(np.isfinite(losses).sum()))
     good = np.zeros(len(rows), dtype=bool)
@@ -96,15 +98,17 @@ def _estimate(view: View, places: Floats, rows: Integers, axis: int) -> Estimate
     return shares(view.space.rows[rows, axis], len(view.space.axes[axis].levels))
 
 
-def _log_ratio(view: View, axis: int, good: Estimate, others: Estimate) -> Floats:
+def _log_ratio(view: View, axis: int, good: Estimate, rest: Estimate) -> Floats:
     """(L,) the log ratio of the masses of each level of an axis."""
-    one = view.space.axes[axis]
+    space_axis = view.space.axes[axis]
     values = (
-        one.columns[:, 0] if one.kind == "ordinal" else np.arange(len(one.levels), dtype=np.float64)
+        space_axis.columns[:, 0]
+        if space_axis.kind == "ordinal"
+        else np.arange(len(space_axis.levels), dtype=np.float64)
     )
-    return good.log_mass(values) - others.log_mass(values)
+    return good.log_mass(values) - rest.log_mass(values)
 
 
-def _best_of(good: Estimate, others: Estimate, rng: np.random.Generator) -> float:
+def _best_of(good: Estimate, rest: Estimate, rng: np.random.Generator) -> float:
     values = good.draw(rng, CANDIDATES)
-    return float(values[np.argmax(good.log_density(values) - others.log_density(values))])
+    return float(values[np.argmax(good.log_density(values) - rest.log_density(values))])

@@ -86,7 +86,7 @@ class Polling:
         """The polling as JSON."""
         return {
             **asdict(self),
-            "neighbours": [[one.axis, one.to, dict(one.reset)] for one in self.neighbours],
+            "neighbours": [[rule.axis, rule.to, dict(rule.reset)] for rule in self.neighbours],
         }
 
     @classmethod
@@ -199,8 +199,8 @@ class View:
     @property
     def scored(self) -> tuple[NDArray[np.int64], Floats]:
         """Rows and scores, (n,) each, of the trials that have one."""
-        known = [trial for trial in self.seen if trial.score is not None]
-        return _rows(known), np.array([trial.score for trial in known], dtype=np.float64)
+        trials = [trial for trial in self.seen if trial.score is not None]
+        return _rows(trials), np.array([trial.score for trial in trials], dtype=np.float64)
 
     @property
     def losses(self) -> tuple[NDArray[np.int64], Floats]:
@@ -214,9 +214,9 @@ class View:
     def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one
         continues."""
-        known = [trial for trial in self.trials if trial.score is not None]
-        rungs = np.array([trial.proposal.rung for trial in known], dtype=np.int64)
-        return _rows(known), rungs, np.array([trial.score for trial in known], dtype=np.float64)
+        trials = [trial for trial in self.trials if trial.score is not None]
+        rungs = np.array([trial.proposal.rung for trial in trials], dtype=np.int64)
+        return _rows(trials), rungs, np.array([trial.score for trial in trials], dtype=np.float64)
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -21,16 +21,16 @@ class Envelope:
     milestones: tuple[int, ...]
     margin: float
 
-    def over(self, seen: Sequence[Trial]) -> dict[int, float]:
+    def over(self, seen_trials: Sequence[Trial]) -> dict[int, float]:
         """{milestone epoch: highest loss that is not pruned there}, from the completed trial of lowest score;
         empty without one.
 
         Its loss at an epoch is the lowest up to then; if it ended before, the lowest of all.
         """
-        leading = best(seen, 1)
-        if not leading:
+        leaders = best(seen_trials, 1)
+        if not leaders:
             return {}
-        losses = leading[0].outcome.validation_loss
+        losses = leaders[0].outcome.validation_loss
         return (
             {epoch: (1.0 + self.margin) * min(losses[:epoch]) for epoch in self.milestones}
             if losses

@@ -5,7 +5,7 @@ import numpy as np
 from fovnet.maths.acquisition import log_expected_improvement
 from fovnet.maths.normal_likelihood import LEAST_VARIANCE
 from fovnet.search.look import ranking
-from fovnet.search.look.ensemble import believe_ensemble, ensemble_improvement, foretold
+from fovnet.search.look.ensemble import believe_ensemble, ensemble_improvement, forecast_ensemble
 from fovnet.search.look.feasibility import Chances
 from fovnet.search.look.view import Modelling
 from fovnet.search.space import Space, places_of
@@ -100,7 +100,7 @@ def test_a_forecast_is_the_loss_at_the_places_of_the_belief_among_those_seen():
         belief.target.values[4] + 0.2 / unit,
         (0.5 / unit) ** 2,
     )
-    told = foretold(seen, belief, Chances(seen), row)
+    told = forecast_ensemble(seen, belief, Chances(seen), row)
     assert (told.score, told.low, told.high) == (4.5, None, 5.45)
 
 

@@ -11,7 +11,7 @@ from hypothesis.strategies import integers, lists, sampled_from
 from fovnet.errors import ConfigError
 from fovnet.maths.poll import SIZES
 from fovnet.search.explain.descent import descent
-from fovnet.search.look.a_mads import scaled, target
+from fovnet.search.look.a_mads import scale_losses, target
 from fovnet.search.look.mads import fold, mads, nearest, states
 from fovnet.search.look.mesh import mesh_of
 from fovnet.search.look.view import POLLING, Neighbour, Polling
@@ -347,15 +347,15 @@ def test_the_best_row_of_a_grid_is_found_in_as_many_draws_as_a_prototype_needed(
 
 
 def test_scores_are_scaled_by_the_median_and_failures_bend_nothing():
-    assert scaled(np.array([1.0, 3.0, 2.0, np.inf, 50.0])).tolist() == [
+    assert scale_losses(np.array([1.0, 3.0, 2.0, np.inf, 50.0])).tolist() == [
         0.0,
         1.0,
         pytest.approx(2 / 3),
         1.0,
         1.0,
     ]
-    assert scaled(np.array([2.0, 2.0, np.inf])).tolist() == [0.0, 0.0, 1.0]
-    assert scaled(np.array([0.0, 1e-287, 1e30])).tolist() == [0.0, 1.0, 1.0]
+    assert scale_losses(np.array([2.0, 2.0, np.inf])).tolist() == [0.0, 0.0, 1.0]
+    assert scale_losses(np.array([0.0, 1e-287, 1e30])).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_the_target_falls_with_success_rises_without_and_stays_below_the_best():

@@ -10,12 +10,12 @@ from fovnet.search.journal import open_journal, read_search, refuse_another_sear
 from fovnet.search.look import ranking
 from fovnet.search.look.ranking import (
     best_ranked,
-    fitted,
+    fit_ranker,
     forecast,
-    in_order,
-    misplaced,
+    forecast_faults,
     places,
     promises,
+    sort_by_loss,
 )
 from fovnet.search.look.view import RANKING, Ranking
 from fovnet.search.space import Space, places_of
@@ -56,7 +56,7 @@ def view(losses, rows=ROWS, **changes):
 def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasing):
     how = replace(QUICK, loss=loss)
     seen, mapped = (
-        in_order(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25]))
+        sort_by_loss(ROWS[:25], losses) for losses in (LOSSES[:25], increasing(LOSSES[:25]))
     )
     assert seen.key == mapped.key
     assert (
@@ -67,22 +67,22 @@ def test_an_increasing_function_of_the_losses_changes_no_proposal(loss, increasi
 
 def test_the_order_in_which_trials_came_changes_no_bit():
     order = np.random.default_rng(9).permutation(25)
-    one, other = in_order(ROWS[:25], LOSSES[:25]), in_order(ROWS[order], LOSSES[order])
+    one, other = sort_by_loss(ROWS[:25], LOSSES[:25]), sort_by_loss(ROWS[order], LOSSES[order])
     assert one.key == other.key
-    ranking.fitted.cache_clear()
-    before = fitted(GRID, one.key, QUICK, 0, 25).members.flat
-    ranking.fitted.cache_clear()
-    assert (fitted(GRID, other.key, QUICK, 0, 25).members.flat == before).all()
+    ranking.fit_ranker.cache_clear()
+    before = fit_ranker(GRID, one.key, QUICK, 0, 25).members.flat
+    ranking.fit_ranker.cache_clear()
+    assert (fit_ranker(GRID, other.key, QUICK, 0, 25).members.flat == before).all()
     rows = np.concatenate([ROWS[order], ROWS[25:]])
     assert best_ranked(view(LOSSES[order], rows)) == best_ranked(view(LOSSES[:25]))
 
 
 def test_the_scores_of_rows_follow_them_wherever_they_stand_also_beyond_a_chunk(monkeypatch):
-    members = fitted(GRID, in_order(ROWS[:25], LOSSES[:25]).key, QUICK, 0, 25)
-    whole = ranking.scored(members, GRID.unit_cube, np.arange(SIZE), NONE)
+    members = fit_ranker(GRID, sort_by_loss(ROWS[:25], LOSSES[:25]).key, QUICK, 0, 25)
+    whole = ranking.score_rows(members, GRID.unit_cube, np.arange(SIZE), NONE)
     assert np.abs(whole - members.scores(GRID.unit_cube, NONE)).max() < 1e-9
     monkeypatch.setattr(ranking, "CHUNK", 100)
-    assert (ranking.scored(members, GRID.unit_cube, ROWS, NONE) == whole[:, ROWS]).all()
+    assert (ranking.score_rows(members, GRID.unit_cube, ROWS, NONE) == whole[:, ROWS]).all()
 
 
 def test_the_last_bits_of_the_inputs_change_no_row():
@@ -104,22 +104,22 @@ def test_the_last_bits_of_the_inputs_change_no_row():
 
 
 def test_from_long_lists_the_best_and_others_drawn_are_learned_and_their_ties_kept():
-    drawn = [ranking._listed(300, np.random.default_rng(seed)) for seed in range(40)]
+    drawn = [ranking._list_places(300, np.random.default_rng(seed)) for seed in range(40)]
     assert all(
         (one[:32] == np.arange(32)).all() and (np.diff(one) > 0).all() and len(one) == 128
         for one in drawn
     )
     assert len(np.unique(np.concatenate(drawn))) == 300
-    seen = in_order(ROWS[:300], bowl()[ROWS[:300]])
-    members = fitted(GRID, seen.key, RANKING, 0, 300)
+    seen = sort_by_loss(ROWS[:300], bowl()[ROWS[:300]])
+    members = fit_ranker(GRID, seen.key, RANKING, 0, 300)
     mean = places(members.scores(GRID.unit_cube[seen.rows], NONE)).mean(axis=0)
     assert np.corrcoef(mean, np.arange(300))[0, 1] > 0.9
 
 
 def test_range_control_keeps_the_odds_of_two_rows_below_its_bound():
     """exp of at most ±k: the loss then cannot fall as far, and the order is learned all the same."""
-    seen = in_order(ROWS[:12], bowl()[ROWS[:12]])
-    free, kept = (fitted(GRID, seen.key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
+    seen = sort_by_loss(ROWS[:12], bowl()[ROWS[:12]])
+    free, kept = (fit_ranker(GRID, seen.key, replace(RANKING, range=k), 0, 12) for k in (None, 2.0))
     spans = [
         np.ptp(one.scores(GRID.unit_cube[seen.rows], NONE), axis=1).mean() for one in (free, kept)
     ]
@@ -153,9 +153,9 @@ def test_pending_rows_weigh_the_members_anew_and_none_weigh_them_alike():
 
 @pytest.mark.parametrize("losses", [[], [0.3], [0.3] * 9])
 def test_without_two_different_losses_rows_are_spread_without_a_fit(losses):
-    ranking.fitted.cache_clear()
+    ranking.fit_ranker.cache_clear()
     choice = best_ranked(view(np.array(losses), initial=1, slot=9))
-    assert choice.forecast is None and ranking.fitted.cache_info().misses == 0
+    assert choice.forecast is None and ranking.fit_ranker.cache_info().misses == 0
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def recorded(count, wrong):
 
 
 def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_until_20_were_made():
-    seen = in_order(ROWS[:9], np.arange(9.0))
+    seen = sort_by_loss(ROWS[:9], np.arange(9.0))
     known = np.tile(np.arange(9.0)[::-1], (3, 1))  # every member ranks the seen rows rightly
     middle = forecast(view(np.arange(9.0)), seen, known, np.array([5.5, 6.5, 4.5]), int(ROWS[9]))
     assert (middle.score, middle.low, middle.expected_regret, middle.chance_to_train) == (
@@ -200,7 +200,7 @@ def test_a_forecast_is_the_loss_at_the_members_places_and_its_lower_end_open_unt
 
 def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
     losses = np.arange(40.0)
-    seen, known = in_order(ROWS[:40], losses), np.tile(-losses, (3, 1))
+    seen, known = sort_by_loss(ROWS[:40], losses), np.tile(-losses, (3, 1))
     sure, unsure = (
         forecast(
             replace(view(losses), trials=recorded(40, wrong)),
@@ -213,8 +213,8 @@ def test_earlier_forecasts_out_of_place_widen_the_band_by_places():
     )
     assert sure.score == unsure.score == 20.5 and (sure.low, sure.high) == (20.5, 20.5)
     assert unsure.low < 20.5 - 3 and unsure.high > 20.5 + 3
-    assert misplaced(recorded(40, 3)).max() == pytest.approx(3 / 6)
-    assert len(misplaced(recorded(6, 3))) == 0
+    assert forecast_faults(recorded(40, 3)).max() == pytest.approx(3 / 6)
+    assert len(forecast_faults(recorded(6, 3))) == 0
 
 
 def test_rows_near_divergences_are_left_alone():

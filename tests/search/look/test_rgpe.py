@@ -7,7 +7,7 @@ import pytest
 
 from fovnet.search.learn.training import Lessons, learn
 from fovnet.search.look.gaussian import believe, expected_improvement, mixture_moments
-from fovnet.search.look.guard import misranked
+from fovnet.search.look.guard import misranked_pairs
 from fovnet.search.look.rgpe import (
     DRAWS,
     believe_taught,
@@ -50,7 +50,7 @@ def test_weights_are_shares_of_draws_won_as_counted_plainly():
     said = np.stack([losses + noise * rng.normal(size=7) for noise in (0.3, 1.0, 9.0, 0.5)])
     counts = np.random.default_rng(5).multinomial(7, np.full(7, 1 / 7), size=DRAWS)
     draws = [np.repeat(np.arange(7), count) for count in counts]
-    wrong = np.array([[misranked(one[rows], losses[rows]) for rows in draws] for one in said])
+    wrong = np.array([[misranked_pairs(one[rows], losses[rows]) for rows in draws] for one in said])
     fit = [i for i in range(4) if i == 3 or np.median(wrong[i]) <= np.quantile(wrong[3], 0.95)]
     won = np.zeros(4)
     for each in wrong.T:
@@ -93,7 +93,7 @@ def test_an_earlier_search_is_remembered_where_it_has_been_and_unsure_elsewhere(
     rows = np.flatnonzero(SPACE.rows[:, 0] < 5)
     losses = loss_of(CENTRES[0])
     mean, variance = source_posterior(source(losses, rows), SPACE, "half-ranked", "matern52")
-    assert misranked(mean[rows], losses[rows]) < 0.1 * len(rows) * (len(rows) - 1) / 2
+    assert misranked_pairs(mean[rows], losses[rows]) < 0.1 * len(rows) * (len(rows) - 1) / 2
     assert np.median(variance[SPACE.rows[:, 0] == 8]) > 3 * np.median(variance[rows])
 
 
