@@ -26,9 +26,9 @@ uninformative."""
 
 
 LONE = 0.1
+"""Share of the slices that may be outliers."""
 DETOUR = 6.0
-"""Share of the slices that may be outliers, and the detour over one, in mean steps: at most 6 for evenly
-spread slices."""
+"""The detour over an outlier, in mean steps: at most 6 for evenly spread slices."""
 
 
 def roughness(probabilities: NDArray[np.float64]) -> float:

@@ -23,8 +23,9 @@ Floats = NDArray[np.float64]
 SIGMAS = np.array([0.05, 0.1, 0.2])
 """From a nearly exact estimate to one with an error of a fifth; equally likely a priori."""
 LIMITS = 241
+"""Values of the limit in the table."""
 CURVE = 161
-"""Values of the limit in the table, and points at which the curve is computed; linear between them."""
+"""Points at which the curve is computed; it is linear between them."""
 
 
 def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> Floats:

@@ -45,8 +45,9 @@ DIGITS = 9
 """Decimals of scores and of what is made of their places: members and machines that agree to this far
 agree."""
 AN_EPOCH = 3
-"""Epochs, for each row seen, for which the networks of a prior are trained further.  On three recorded tables the best row was found after 8 draws in the mean, without it after
-10, and with 300 epochs from the second row on, as of the source, after 15."""
+"""Epochs, for each row seen, for which the networks of a prior are trained further.  On three recorded
+tables the best row was found after 8 draws in the mean, without it after 10, and with 300 epochs from the
+second row on, as of the source, after 15."""
 FINE = (0.001, 0.00001)
 """The rates at which that training begins and ends."""
 GUARDED = "gp-ei"
