@@ -11,7 +11,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from fovnet.cli import app, main
-from fovnet.cli.screen import Console, progress_bar, titled
+from fovnet.cli.screen import Console, empty_table, progress_bar
 
 NAMES = ["runs[red]1", "a[/b]", "a[", "[link=x]y[/link]", ":warning:.nii", "[bold]"]
 
@@ -23,7 +23,7 @@ def on_a_terminal(one: object) -> str:
 
 
 def in_a_table(cell: object) -> Table:
-    table = titled(cell if isinstance(cell, str) else "", "volume", "")
+    table = empty_table(cell if isinstance(cell, str) else "", "volume", "")
     table.add_row(cell, "|")
     return table
 
@@ -53,7 +53,7 @@ def test_nothing_is_obeyed_that_stands_in_a_name(shown, obeyed: str) -> None:  #
 
 
 def test_a_cell_is_as_wide_as_what_is_shown_of_it() -> None:
-    table = titled("", "", "")
+    table = empty_table("", "", "")
     for name in ("volume-1", "\x1bvolume1"):
         table.add_row(name, "|")
     *_, plain, odd, _ = on_a_terminal(table).splitlines()

@@ -106,15 +106,12 @@ def _run(command: typer.Typer) -> None:
     except BrokenPipeError:
         raise
     except OSError as fault:
-        full = is_disk_full(fault)
-        if not fault.filename and not full:
+        remedy = "give a path that can be read and written [file]"
+        if is_disk_full(fault):
+            remedy = "free some space and run the same command again [disk-full]"
+        elif not fault.filename:
             _apologise(fault)
-        wanted = (
-            "free some space and run the same command again [disk-full]"
-            if full
-            else "give a path that can be read and written [file]"
-        )
-        _show_error(f"{fault.filename or 'output'}: {fault.strerror}; {wanted}")
+        _show_error(f"{fault.filename or 'output'}: {fault.strerror}; {remedy}")
         sys.exit(2)
     except KeyboardInterrupt:
         status = STOPPED
@@ -138,9 +135,9 @@ def _silent_libraries() -> Iterator[None]:
     child processes: numpy, pydicom and nibabel report thousands on odd files, and what matters for an answer
     is among its notes.  PYTHONWARNINGS and `python -W` show the warnings."""
     level = logging.root.manager.disable
-    named = sys.warnoptions or "PYTHONWARNINGS" in os.environ
+    shows_warnings = sys.warnoptions or "PYTHONWARNINGS" in os.environ
     with warnings.catch_warnings():
-        if not named:
+        if not shows_warnings:
             warnings.simplefilter("ignore")
             os.environ["PYTHONWARNINGS"] = "ignore"
         logging.disable()
@@ -148,7 +145,7 @@ def _silent_libraries() -> Iterator[None]:
             yield
         finally:
             logging.disable(level)
-            if not named:
+            if not shows_warnings:
                 del os.environ["PYTHONWARNINGS"]
 
 
@@ -156,9 +153,9 @@ def _leave_for_certain() -> None:
     """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it: Python
     would wait until the workers are done."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
-    waiting = Timer(GRACE_S, os._exit, (STOPPED,))
-    waiting.daemon = True
-    waiting.start()
+    timer = Timer(GRACE_S, os._exit, (STOPPED,))
+    timer.daemon = True
+    timer.start()
 
 
 def _apologise(fault: Exception) -> NoReturn:
@@ -173,16 +170,15 @@ def _apologise(fault: Exception) -> NoReturn:
 def _explain(fault: Exception) -> None:
     """Prints what is wrong with the command line, or the help of a command group given without a command."""
     context = getattr(fault, "ctx", None)
-    words = context.command_path if context else "fovnet"
+    command = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":
-        if message := getattr(
-            fault, "message", ""
-        ):  # empty where rich has printed the help already
+        # empty where rich has printed the help already
+        if message := getattr(fault, "message", ""):
             err.print(message)
         return
     message = getattr(fault, "format_message", fault.__str__)().rstrip(".")
     message += "" if message.endswith("?") else ";"
-    _show_error(f"{words}: {message} `{words} --help` lists the options [usage]")
+    _show_error(f"{command}: {message} `{command} --help` lists the options [usage]")
 
 
 def _show_error(sentence: str) -> None:

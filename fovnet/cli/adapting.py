@@ -10,8 +10,15 @@ import typer
 
 from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
-from fovnet.cli.options import GivenBy, ModelFolder, Workers, folder_out, model_folder, table_of
-from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
+from fovnet.cli.options import ModelFolder, PathOption, Workers, folder_out, model_folder, table_of
+from fovnet.cli.screen import (
+    difference_text,
+    empty_table,
+    out,
+    progress_bar,
+    show_table,
+    value_text,
+)
 from fovnet.errors import ConfigError
 from fovnet.evaluate.gains import HEADLINES, Gain
 from fovnet.own_files import is_our_json
@@ -25,7 +32,7 @@ WRITTEN = {"gains.tsv": table_of("fovnet.evaluate.gains"), "adapted.json": is_ou
 def adapt(
     labels: Annotated[
         Path | None,
-        GivenBy(
+        PathOption(
             "--labels",
             help="Volumes of five subjects or more, labelled: a folder with volumes.tsv and "
             "regions.tsv.",
@@ -37,7 +44,7 @@ def adapt(
     model: ModelFolder = None,
     config: Annotated[
         Path | None,
-        GivenBy(
+        PathOption(
             "--config",
             help="A configuration instead of --labels, --out and --model, such as "
             "configs/adapt.yaml.",
@@ -103,7 +110,7 @@ def _run_of(
 
 def _show_gains(volumes: str, gains: Sequence[Gain]) -> None:
     """A table of the measures in HEADLINES; `gains.tsv` has those by region and by kind of picture, too."""
-    table = titled(volumes, "", "before", "after", "percentage points (95 % interval)", "of")
+    table = empty_table(volumes, "", "before", "after", "percentage points (95 % interval)", "of")
     for gain in gains:
         if gain.measure not in HEADLINES or gain.region or gain.kind:
             continue

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import Device, GivenBy, ModelFolder, file_out, model_folder, table_of
-from fovnet.cli.screen import err, out, progress_bar, show_table, titled
+from fovnet.cli.options import Device, ModelFolder, PathOption, file_out, model_folder, table_of
+from fovnet.cli.screen import empty_table, err, out, progress_bar, show_table
 from fovnet.records import write_tsv
 from fovnet.words import several
 
@@ -26,7 +26,7 @@ def bench_robustness(
     model: ModelFolder = None,
     collection: Annotated[
         Path | None,
-        GivenBy(
+        PathOption(
             help="A folder with volumes.tsv and regions.tsv of a few volumes; default: simulated "
             "people."
         ),
@@ -58,7 +58,7 @@ def bench_robustness(
         )
     write_tsv(out_file, COLUMNS, rows)
     counts = list(dict.fromkeys(row["what"] for row in rows))
-    table = titled(
+    table = empty_table(
         f"{several(len(volumes), 'volume')}, changed (95 % over subjects)", "change", *counts
     )
     for change in dict.fromkeys(row["change"] for row in rows):

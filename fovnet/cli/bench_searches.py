@@ -14,8 +14,16 @@ from rich.table import Table
 
 from fovnet.acts.opening import open_run
 from fovnet.acts.slices import load_slices_to_train_on
-from fovnet.cli.options import ConfigFile, Given, GivenBy, Workers, file_out, folder_out, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.options import (
+    ConfigFile,
+    PathArgument,
+    PathOption,
+    Workers,
+    file_out,
+    folder_out,
+    table_of,
+)
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
 from fovnet.own_files import begins_with, is_our_picture
 from fovnet.records import write_tsv
@@ -41,7 +49,7 @@ def bench_search(
     out_folder: Annotated[
         Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")
     ],
-    tables: Annotated[list[Path] | None, Given(help=TABLES_HELP, show_default=False)] = None,
+    tables: Annotated[list[Path] | None, PathArgument(help=TABLES_HELP, show_default=False)] = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,7 +131,7 @@ def bench_search(
     ] = None,
     prior: Annotated[
         list[Path] | None,
-        GivenBy(
+        PathOption(
             help="A file written by `fovnet search learn`, for methods that use one; or several, "
             "for successive runs."
         ),
@@ -277,7 +285,7 @@ def bench_propose(
     with progress_bar("timing") as advance:
         rows = list(paces(method, trials or [300, 1000], seed, diverged, advance))
     write_tsv(out_file, COLUMNS, [vars(pace) for pace in rows])
-    table = titled(
+    table = empty_table(
         f"{method}: seconds per proposal over {rows[0].rows:,} rows",
         *("trials known", "proposals (refits)", "median", "mean", "max"),
         *("processor", "after a restart", "peak MB (idle)"),
@@ -345,7 +353,7 @@ def _goals_table(title: str, *headings: str) -> Table:
     """An empty table with a column for each of these, and for each goal but the best row."""
     from fovnet.bench.races import GOALS
 
-    table = titled(title)
+    table = empty_table(title)
     table.add_column("method", overflow="fold")
     for heading in (*headings, *GOALS[1:]):
         table.add_column(heading.replace(" ", "\n", 1), justify="right", no_wrap=True)

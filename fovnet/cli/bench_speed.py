@@ -13,15 +13,15 @@ from rich.table import Table
 
 from fovnet.cli.options import (
     Device,
-    Given,
-    GivenBy,
     ModelFolder,
+    PathArgument,
+    PathOption,
     file_out,
     folder_out,
     model_folder,
     table_of,
 )
-from fovnet.cli.screen import first_notes, number_cells, out, progress_bar, show_table, titled
+from fovnet.cli.screen import empty_table, first_notes, number_cells, out, progress_bar, show_table
 from fovnet.errors import ConfigError, VolumeError
 from fovnet.own_files import is_our_picture
 from fovnet.records import write_tsv
@@ -63,7 +63,7 @@ def bench_train(
     ] = None,
     pack: Annotated[
         Path | None,
-        GivenBy(help="A folder of slices made by `fovnet slice`; default: random slices."),
+        PathOption(help="A folder of slices made by `fovnet slice`; default: random slices."),
     ] = None,
 ) -> None:
     """Measure training: images per second compared with a pipeline from the MONAI tutorials,
@@ -82,7 +82,7 @@ def bench_train(
     with progress_bar("training") as advance:
         rows = list(throughputs(device, bounds, pixels, SPREAD, advance))
     write_tsv(out_folder / "throughput.tsv", COLUMNS, [vars(row) for row in rows])
-    table = titled(
+    table = empty_table(
         f"training, median of {repeats}; MONAI with {loader_workers} loader workers",
         *("configuration", "images/s", "ms/step", "matrix rate", "data"),
         *("MB (predicted)", "MONAI", "ratio (range)"),
@@ -123,7 +123,8 @@ def bench_predict(
         ),
     ],
     paths: Annotated[
-        list[Path] | None, Given(help="Volumes; default: one simulated volume.", show_default=False)
+        list[Path] | None,
+        PathArgument(help="Volumes; default: one simulated volume.", show_default=False),
     ] = None,
     shape: Annotated[
         tuple[int, int, int] | None,
@@ -170,7 +171,7 @@ def bench_predict(
             "bench-nothing", f"none of {len(files)} could be answered: {first_notes(rows)}"
         )
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    table = titled(
+    table = empty_table(
         f"milliseconds per volume on the CPU, median of {repeats}",
         *("file", "voxels", "engine", *STAGES),
         *("all", "gzip and numpy", "volumes / s", "peak MB"),
@@ -200,7 +201,7 @@ def bench_predict(
 def _neighbours_table(rows: Sequence[Any], neighbours: int, repeats: int) -> Table:
     """The table of times with and without neighbours."""
     processes = several(neighbours, "busy process", "busy processes")
-    table = titled(
+    table = empty_table(
         f"milliseconds per volume, alone and beside {processes}, alternating, {repeats} times",
         *("file", "engine", "threads", "alone: median", "least"),
         *("beside: median", "least", "ratio of medians"),

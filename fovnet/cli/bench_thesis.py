@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fovnet.cli.options import Given, Workers, folder_out, table_of
+from fovnet.cli.options import PathArgument, Workers, folder_out, table_of
 from fovnet.cli.screen import out, progress_bar
 from fovnet.own_files import begins_with, is_our_picture
 from fovnet.records import write_text, write_tsv
@@ -44,7 +44,7 @@ def bench_thesis(
     ],
     table: Annotated[
         Path | None,
-        Given(
+        PathArgument(
             help="A table of recorded trainings; default: the package's own.", show_default=False
         ),
     ] = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.options import FolderOut, Given, GivenBy, Include, kinds_included
+from fovnet.cli.options import FolderOut, Include, PathArgument, PathOption, kinds_included
 from fovnet.cli.screen import MANY_HEADERS, out, progress_of_many
 from fovnet.errors import CollectionError
 from fovnet.volume.adapters.bids import gather_bids
@@ -40,7 +40,7 @@ def _existing_folder(tree: Path) -> Path:
     return tree
 
 
-Tree = Annotated[Path, Given(callback=_existing_folder, help="The top folder of the tree.")]
+Tree = Annotated[Path, PathArgument(callback=_existing_folder, help="The top folder of the tree.")]
 Tables = Annotated[
     Path,
     FolderOut(
@@ -75,7 +75,7 @@ def collect_organs(
     tree: Tree,
     out_folder: Tables,
     labels: Annotated[
-        Path | None, GivenBy(help="The meaning of numbered labels: a table of number and name.")
+        Path | None, PathOption(help="The meaning of numbered labels: a table of number and name.")
     ] = None,
     replace: Replace = False,
 ) -> None:

@@ -12,8 +12,15 @@ from fovnet.acts.finished_search import finished_search
 from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
 from fovnet.acts.search_space import start_configuration
-from fovnet.cli.options import ConfigFile, FolderOut, Given
-from fovnet.cli.screen import difference_text, out, progress_bar, show_table, titled, value_text
+from fovnet.cli.options import ConfigFile, FolderOut, PathArgument
+from fovnet.cli.screen import (
+    difference_text,
+    empty_table,
+    out,
+    progress_bar,
+    show_table,
+    value_text,
+)
 from fovnet.decision.folder import ModelFolder
 from fovnet.evaluate import finished_run
 from fovnet.evaluate.ablation import SHOWN, Ablation, current_ablation, made_from, write_ablation
@@ -85,7 +92,7 @@ def _ablation(run: Run) -> Ablation:
 
 def _show_ablation(ablation: Ablation) -> None:
     """Prints the measures in SHOWN of every arm, and below each its change by the step."""
-    table = titled(
+    table = empty_table(
         "test split; below each figure its change by the step, with a 95 % interval over subjects",
         "",
         "arm",
@@ -102,8 +109,12 @@ def _show_ablation(ablation: Ablation) -> None:
 
 @verbs.command()
 def compare(
-    first: Annotated[Path, Given(help="A results folder, or the folder `evaluation` in it.")],
-    second: Annotated[Path, Given(help="Another one, on the same volumes with the same truth.")],
+    first: Annotated[
+        Path, PathArgument(help="A results folder, or the folder `evaluation` in it.")
+    ],
+    second: Annotated[
+        Path, PathArgument(help="Another one, on the same volumes with the same truth.")
+    ],
     out_folder: Annotated[
         Path | None,
         FolderOut("--out", help="Where comparison.json and comparison.tsv are written."),
@@ -128,7 +139,7 @@ def compare(
 
 def _show_differences(comparison: Comparison) -> None:
     """Prints every measure of two runs, with the difference and which run is better."""
-    table = titled(
+    table = empty_table(
         f"{comparison.volumes} volumes of {comparison.subjects} subjects",
         "measure",
         "first",

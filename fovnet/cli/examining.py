@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from fovnet.cli.options import FolderOut, Given, GivenBy
-from fovnet.cli.screen import measure_text, out, show_table, titled
+from fovnet.cli.options import FolderOut, PathArgument, PathOption
+from fovnet.cli.screen import empty_table, measure_text, out, show_table
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.evaluate.answers import (
@@ -77,9 +77,10 @@ OTHERWISE = {
 
 @verbs.command(epilog=MEASURES)
 def examine(
-    answers: Annotated[Path, Given(help="A folder that `predict --out` wrote.")],
+    answers: Annotated[Path, PathArgument(help="A folder that `predict --out` wrote.")],
     truth: Annotated[
-        Path, GivenBy(help="A collection with labels: a folder with volumes.tsv and regions.tsv.")
+        Path,
+        PathOption(help="A collection with labels: a folder with volumes.tsv and regions.tsv."),
     ],
     out_folder: Annotated[
         Path,
@@ -157,7 +158,7 @@ def _show_matched_otherwise(matching: Matching) -> None:
 
 def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
     """Prints a row for each volume: what it shows, what was predicted, how many slices are right."""
-    table = titled(
+    table = empty_table(
         f"{len(cases)} labelled volumes; slices as predict cuts them, not every one",
         "volume",
         "status",
@@ -180,7 +181,9 @@ def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
 
 def _show_rates(evaluation: Evaluation) -> None:
     """Prints the measures in EXAMINED, of all volumes and of those answered without a doubt."""
-    table = titled("with 95 % intervals over subjects", "measure", "all read", "without a doubt")
+    table = empty_table(
+        "with 95 % intervals over subjects", "measure", "all read", "without a doubt"
+    )
     for name, stage in EXAMINED:
         region = "regions" if name.startswith("border") else ""
         measures = [

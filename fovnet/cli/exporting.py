@@ -12,8 +12,8 @@ import typer
 from fovnet.cli.options import (
     Answers,
     FolderOut,
-    Given,
     ModelFolder,
+    PathArgument,
     Regions,
     file_out,
     model_folder,
@@ -170,7 +170,7 @@ def export_bundle(
 
 @export.command("shipped")
 def export_shipped(
-    results: Annotated[Path, Given(help="The results folder of a finished run.")],
+    results: Annotated[Path, PathArgument(help="The results folder of a finished run.")],
     folder: Annotated[
         Path, FolderOut("--out", help="The folder to fill: fovnet/decision/shipped in a clone.")
     ],
@@ -205,11 +205,11 @@ def _export(
     for note, count in notes.most_common():
         err.print(f"{several(count, 'volume')} {note}")
     exports = len(stored_answers) - failures.total()
-    place = str(folder) if exports else "nothing written"
+    result = str(folder) if exports else "nothing written"
     if failures:
         reasons = ", ".join(f"{count} {reason}" for reason, count in failures.most_common())
-        place += f" ({reasons})"
-    out.print(f"{exports} of {several(len(stored_answers), 'volume')}: {place}")
+        result += f" ({reasons})"
+    out.print(f"{exports} of {several(len(stored_answers), 'volume')}: {result}")
     if failures:
         raise typer.Exit(3)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fovnet.cli.options import FolderOut, Given
-from fovnet.cli.screen import err, measure_text, out, progress_bar, show_table, titled
+from fovnet.cli.options import FolderOut, PathArgument
+from fovnet.cli.screen import empty_table, err, measure_text, out, progress_bar, show_table
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.evaluate.measures import Measure
@@ -35,7 +35,7 @@ STEPS = (
 
 Starts = Annotated[
     list[Path],
-    Given(
+    PathArgument(
         help="Answers of `fovnet predict`, tables of a collection, or both.",
         metavar="ANSWERS|TABLES",
     ),
@@ -151,7 +151,7 @@ def _show_progress(progress: dict[str, Any], ending: str) -> None:
 
 @verbs.command()
 def agreement(
-    folder: Annotated[Path, Given(help="The folder that `fovnet label --out` wrote.")],
+    folder: Annotated[Path, PathArgument(help="The folder that `fovnet label --out` wrote.")],
     regions: Annotated[
         str, typer.Option(help="The regions that were labelled: default, or a YAML file.")
     ] = "default",
@@ -161,7 +161,9 @@ def agreement(
     comparison = compared(folder, vocabulary(regions))
     for (first, second), measures in comparison.measures.items():
         volumes = several(comparison.volumes[first, second], "volume")
-        table = titled(f"{volumes} read by {first} and by {second}", "measure", "where", "value")
+        table = empty_table(
+            f"{volumes} read by {first} and by {second}", "measure", "where", "value"
+        )
         for measure in measures:
             table.add_row(measure.name.replace("_", " "), measure.region, _agreement_text(measure))
         show_table(table)

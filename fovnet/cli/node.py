@@ -14,8 +14,8 @@ from fovnet.cli.options import (
     ENGINE_HELP,
     INCLUDE_HELP,
     FolderOut,
-    GivenBy,
     ModelFolder,
+    PathOption,
     kinds_included,
     model_folder,
 )
@@ -77,10 +77,13 @@ IdleSeconds = Annotated[float, typer.Option(min=1, help="Seconds that a caller m
 PagePort = Annotated[
     int, typer.Option(help="Port of the page on 127.0.0.1; 0: any free one, -1: none.")
 ]
-Certificate = Annotated[Path | None, GivenBy(help="Certificate (PEM): the node speaks TLS alone.")]
-Key = Annotated[Path | None, GivenBy(help="Its key, where the certificate's file has none.")]
+Certificate = Annotated[
+    Path | None, PathOption(help="Certificate (PEM): the node speaks TLS alone.")
+]
+Key = Annotated[Path | None, PathOption(help="Its key, where the certificate's file has none.")]
 Authorities = Annotated[
-    Path | None, GivenBy(help="Authorities (PEM) that must have signed the callers' certificates.")
+    Path | None,
+    PathOption(help="Authorities (PEM) that must have signed the callers' certificates."),
 ]
 TlsToPeer = Annotated[bool, typer.Option("--to-tls", help="Speak TLS with --to, too.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]

@@ -117,28 +117,26 @@ def table_of(module: str) -> Callable[[Path], bool]:
 
 
 FolderOut = partial(typer.Option, callback=_writable_folder, parser=path_of_word, metavar="PATH")
-# for input paths
-Given, GivenBy = (
-    partial(kind, parser=path_of_word, metavar="PATH") for kind in (typer.Argument, typer.Option)
-)
+PathArgument = partial(typer.Argument, parser=path_of_word, metavar="PATH")
+PathOption = partial(typer.Option, parser=path_of_word, metavar="PATH")
 ENGINE_HELP = (
     "auto, torch or onnx: the library that computes the networks; auto: the fastest installed. The answers "
     "are the same."
 )
 ConfigFile = Annotated[
-    Path, GivenBy("--config", help="YAML file; see configs/ of the repository for examples.")
+    Path, PathOption("--config", help="YAML file; see configs/ of the repository for examples.")
 ]
 WITHOUT_HELP = (
     "A feature to leave out, such as masks; may be repeated. An unknown name lists all features."
 )
-MODEL = GivenBy(
+MODEL = PathOption(
     help="The ensemble folder of a workflow run or of `fovnet adapt`; default: the networks that come with "
     "the package.",
     show_default=False,
 )
 ModelFolder = Annotated[Path | None, MODEL]
 Workers = Annotated[int, typer.Option(min=1, help="Processes; the result does not depend on it.")]
-Answers = Annotated[Path, Given(help="The folder that `fovnet predict --out` wrote.")]
+Answers = Annotated[Path, PathArgument(help="The folder that `fovnet predict --out` wrote.")]
 Regions = Annotated[
     str, typer.Option(help="The vocabulary of the ensemble: default, or its YAML file.")
 ]

@@ -16,10 +16,10 @@ from fovnet.cli.options import (
     Engine,
     FacesOrAsBefore,
     FolderOut,
-    Given,
     Include,
     ModelFolder,
     Pages,
+    PathArgument,
     Pictures,
     Readers,
     ShowIds,
@@ -67,7 +67,7 @@ PATHS_AND_ANSWERS = (
 
 @verbs.command(epilog=PATHS_AND_ANSWERS)
 def predict(
-    paths: Annotated[list[Path], Given(help="Volumes, or folders of volumes.")],
+    paths: Annotated[list[Path], PathArgument(help="Volumes, or folders of volumes.")],
     out_folder: Annotated[
         Path,
         FolderOut(

@@ -12,7 +12,7 @@ from fovnet.acts.prepare import cut_slices
 from fovnet.cli.options import (
     WITHOUT_HELP,
     ConfigFile,
-    GivenBy,
+    PathOption,
     Workers,
     folder_to_fill,
     path_of_word,
@@ -65,13 +65,15 @@ def phantom(
     without: Annotated[list[str] | None, typer.Option("--without", help=WITHOUT_HELP)] = None,
     labels: Annotated[
         Path | None,
-        GivenBy("--from", help="Simulate scans of your own segmentation instead: a label volume."),
+        PathOption(
+            "--from", help="Simulate scans of your own segmentation instead: a label volume."
+        ),
     ] = None,
     tissues: Annotated[
-        Path | None, GivenBy(help="Its labels: a TSV of label, tissue (or pd, t1_ms, t2_ms).")
+        Path | None, PathOption(help="Its labels: a TSV of label, tissue (or pd, t1_ms, t2_ms).")
     ] = None,
     regions: Annotated[
-        Path | None, GivenBy(help="Its regions: a TSV of region, from_mm, to_mm (or slices).")
+        Path | None, PathOption(help="Its regions: a TSV of region, from_mm, to_mm (or slices).")
     ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, help="Number of volumes to simulate from it; default: 20.")

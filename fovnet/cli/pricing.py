@@ -12,8 +12,8 @@ from fovnet.acts.finished_search import journal_of_same_training
 from fovnet.acts.opening import open_run
 from fovnet.acts.pricing import probing_bench, search_prices, timings_of_same_training
 from fovnet.acts.search_space import search_space, start_configuration
-from fovnet.cli.options import ConfigFile, GivenBy, file_out
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.options import ConfigFile, PathOption, file_out
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
 from fovnet.maths.intervals import wilson_interval
@@ -83,7 +83,9 @@ def _show_limits(prices: Prices, settings: Settings) -> None:
 
 def _show_quantiles(prices: Prices) -> None:
     """Prints the quantiles of each cost, of the configurations that fit."""
-    rows = titled("of those that fit", "", "least", "a quarter", "half", "three quarters", "most")
+    rows = empty_table(
+        "of those that fit", "", "least", "a quarter", "half", "three quarters", "most"
+    )
     for name, values in quantiles(prices).items():
         rows.add_row(name, *map(_number_text, values))
     show_table(rows)
@@ -113,7 +115,7 @@ def calibrate(
     ] = False,
     trials_of: Annotated[
         Path | None,
-        GivenBy(
+        PathOption(
             "--from",
             help="A results folder whose finished trials, with the same training, are used in the fit.",
         ),

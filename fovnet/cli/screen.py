@@ -78,7 +78,7 @@ out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
 
 
-def titled(title: str, *headings: str) -> Table:
+def empty_table(title: str, *headings: str) -> Table:
     """An empty table with a title and headings, without lines between columns."""
     return Table(
         *headings,

@@ -12,8 +12,8 @@ from rich.table import Table
 from fovnet.acts.finished_search import explain_search, finished_search
 from fovnet.acts.learn import learn_prior
 from fovnet.acts.opening import open_run
-from fovnet.cli.options import ConfigFile, Given, GivenBy, file_out
-from fovnet.cli.screen import err, out, progress_bar, show_table, titled
+from fovnet.cli.options import ConfigFile, PathArgument, PathOption, file_out
+from fovnet.cli.screen import empty_table, err, out, progress_bar, show_table
 from fovnet.cli.slots import show_trials
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
@@ -43,7 +43,9 @@ def search(
     context: typer.Context,
     config: Annotated[
         Path | None,
-        GivenBy("--config", help="YAML file; configs/ of the repository has some to start from."),
+        PathOption(
+            "--config", help="YAML file; configs/ of the repository has some to start from."
+        ),
     ] = None,
 ) -> None:
     """Search the network space: propose, train, learn, propose; resumes after a kill."""
@@ -66,7 +68,7 @@ def search(
 @searching.command()
 def explain(
     run: Annotated[
-        Path, Given(help="A search's journal, or a results folder whose search is done.")
+        Path, PathArgument(help="A search's journal, or a results folder whose search is done.")
     ],
     out_file: Annotated[
         Path | None,
@@ -100,7 +102,8 @@ def explain(
 @searching.command()
 def compare(
     runs: Annotated[
-        list[Path], Given(help="Journals of searches, or results folders whose searches are done.")
+        list[Path],
+        PathArgument(help="Journals of searches, or results folders whose searches are done."),
     ],
     out_file: Annotated[
         Path, file_out(is_our_picture, "A PNG file for the picture.", "a picture that fovnet drew")
@@ -108,7 +111,7 @@ def compare(
 ) -> None:
     """Draw searches side by side: the lowest score of each against the epochs spent."""
     courses = []
-    table = titled(
+    table = empty_table(
         "searches side by side",
         "search",
         "seed",
@@ -144,7 +147,7 @@ def learn(
     config: ConfigFile,
     sources: Annotated[
         list[Path] | None,
-        Given(
+        PathArgument(
             help="Journals of searches, or results folders whose searches are done; default: those of "
             "search.learn_from.",
             show_default=False,
@@ -192,7 +195,7 @@ def learn(
 
 def _sources_table(prior: Prior) -> Table:
     """What each source contributed, and how well the others predicted it."""
-    table = titled(
+    table = empty_table(
         "what was learned",
         "search",
         "configurations",

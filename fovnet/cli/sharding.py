@@ -21,7 +21,7 @@ from fovnet.cli.options import (
     Engine,
     FacesOrAsBefore,
     FolderOut,
-    Given,
+    PathArgument,
     Readers,
     folder_to_fill,
     kinds_included,
@@ -51,7 +51,10 @@ shard = typer.Typer(
 )
 verbs.add_typer(shard, name="shard")
 SurveyFolder = Annotated[
-    Path, Given(help="The folder that `fovnet shard survey --out` named.", callback=folder_to_fill)
+    Path,
+    PathArgument(
+        help="The folder that `fovnet shard survey --out` named.", callback=folder_to_fill
+    ),
 ]
 # None: not told, and so inherited
 Model = Annotated[Path | None, MODEL]
@@ -63,7 +66,7 @@ Pages = Annotated[bool | None, PAGES]
 
 @shard.command("survey")
 def survey(
-    paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
+    paths: Annotated[list[Path], PathArgument(help="Volumes, or folders that hold some.")],
     out_folder: Annotated[
         Path, FolderOut("--out", help="Where the shards are listed, and answers written.")
     ],

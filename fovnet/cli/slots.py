@@ -12,7 +12,7 @@ from fovnet.acts import slots
 from fovnet.acts.finished_search import finished_search
 from fovnet.acts.opening import open_run
 from fovnet.acts.run import Run
-from fovnet.cli.options import ConfigFile, Given
+from fovnet.cli.options import ConfigFile, PathArgument
 from fovnet.cli.screen import out, score_text
 from fovnet.results import Results
 from fovnet.search.journal import replay
@@ -66,7 +66,7 @@ def slot_gather(config: ConfigFile) -> None:
 @verbs.command()
 def propose(
     run: Annotated[
-        Path, Given(help="A search's journal, or a results folder whose search is done.")
+        Path, PathArgument(help="A search's journal, or a results folder whose search is done.")
     ],
     slot: Annotated[
         int, typer.Option(min=0, help="The slot to propose again from what it had seen.")

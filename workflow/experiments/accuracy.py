@@ -22,8 +22,8 @@ from scipy.ndimage import affine_transform
 from fovnet.bench.textbook import textbook_network
 from fovnet.bench.together import Progress
 from fovnet.cli import main
-from fovnet.cli.options import Given, file_out, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.options import PathArgument, file_out, table_of
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.jobs.training_data import labelled_rows
 from fovnet.records import write_tsv
@@ -230,7 +230,7 @@ def augmented(
 
 @app.command()
 def compare_accuracy(
-    pack: Annotated[Path, Given(help="A folder of labelled slices made by `fovnet slice`.")],
+    pack: Annotated[Path, PathArgument(help="A folder of labelled slices made by `fovnet slice`.")],
     out_file: Annotated[
         Path, file_out(table_of(__name__), "A TSV file for the losses of every training.")
     ],
@@ -265,7 +265,7 @@ def compare_accuracy(
             progress=advance,
         )
     write_tsv(out_file, COLUMNS, [vars(pair) for pair in pairs])
-    table = titled(
+    table = empty_table(
         f"lowest validation loss, mean ± standard error of {seeds} seeds",
         *("configuration", "fovnet", "plain loop", "difference"),
     )

@@ -28,7 +28,7 @@ from fovnet.bench.races import refuse_unknown
 from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.options import Workers, folder_out, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
 from fovnet.maths.intervals import cluster_bootstrap
 from fovnet.records import write_tsv
@@ -332,7 +332,7 @@ def search_another_model(
     with progress_bar("searching") as advance:
         results = list(run_each(search_task, tasks, processes, advance))
     write_tsv(out_folder / "another-model.tsv", COLUMNS, [vars(result) for result in results])
-    table = titled(
+    table = empty_table(
         f"{trials} trainings from a {start} start, each search's best by validation",
         *("method", "validation score", "test F1, complete / interrupted"),
         *("their mean, at test", "failed"),

@@ -26,7 +26,7 @@ import typer
 
 from fovnet.cli import main
 from fovnet.cli.options import file_out, table_of
-from fovnet.cli.screen import out, show_table, titled
+from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.maths.draws import refuse_counts
 from fovnet.records import write_tsv
 
@@ -146,7 +146,7 @@ def write_bounds(
     table_bounds = bounds(rows)
     title = f"draws of {rows:,} rows, no row twice (any row again)"
     headings = [f"with > {certainty:g}" for certainty in CERTAINTIES]
-    table = titled(title, "one of the best", "rows", *headings)
+    table = empty_table(title, "one of the best", "rows", *headings)
     for share in SHARES:
         same_share = [bound for bound in table_bounds if bound.share == share]
         cells = [f"{bound.without_replacement} ({bound.with_replacement})" for bound in same_share]

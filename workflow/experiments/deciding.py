@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.cli import main
 from fovnet.cli.options import file_out, table_of
-from fovnet.cli.screen import out, show_table, titled
+from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.decision.chain.chain_model import ChainModel
 from fovnet.decision.chain.spans import decide, outer_edges
 from fovnet.decision.rule import Rule
@@ -189,7 +189,7 @@ def time_decisions(
     recursions."""
     rows = list(deciding_times(slices or [200, 600, 2000], repeats, seed))
     write_tsv(out_file, COLUMNS, [{**vars(row), "ratio": row.ratio} for row in rows])
-    table = titled(
+    table = empty_table(
         f"deciding, one thread, median of {repeats}",
         *("slices", "body", "heights", "ms", "textbook", "textbook / ms"),
     )

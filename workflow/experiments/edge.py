@@ -29,7 +29,7 @@ from fovnet.bench.races import refuse_unknown, spread_of
 from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.options import Workers, folder_out
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import ConfigError
 from fovnet.net.cost.columns import columns_of_space
 from fovnet.net.cost.predicted import costs, training_bytes
@@ -302,7 +302,7 @@ def walk_scenarios(
         for task, walk in zip(tasks, walks, strict=True)
     ]
     write_tsv(out_folder / "walks.tsv", list(lines[0]), lines)
-    table = titled(
+    table = empty_table(
         f"until the best row that trains, {seeds} seeds: mean (95 % interval; worst)",
         *("scenario", "method", *MEASURES),
     )

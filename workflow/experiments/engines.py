@@ -21,8 +21,8 @@ from fovnet.bench.throughput import draw_slices
 from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.bench.together import Progress
 from fovnet.cli import main
-from fovnet.cli.options import GivenBy, ModelFolder, file_out, model_folder, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.options import ModelFolder, PathOption, file_out, model_folder, table_of
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.cores import cores
@@ -198,7 +198,7 @@ def compare_engines(
     model: ModelFolder = None,
     slices: Annotated[
         Path | None,
-        GivenBy(
+        PathOption(
             help="A folder of slices made by `fovnet slice`: checks whether its decisions are the "
             "same."
         ),
@@ -233,7 +233,7 @@ def compare_engines(
             model_folder(model), pack, batch or [32, 128], repeats, most or VOLUMES, advance
         )
     write_tsv(out_file, COLUMNS, rows)
-    table = titled(
+    table = empty_table(
         f"engines, {several(rows[0]['threads'], 'thread')}, median of {repeats}",
         *("engine", "loading s", "batch", "slices / s", "/ torch"),
         *("probabilities off", "features off", "decisions changed"),

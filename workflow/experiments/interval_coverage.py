@@ -23,7 +23,7 @@ from scipy.special import ndtr, ndtri
 
 from fovnet.cli import main
 from fovnet.cli.options import file_out, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.maths.intervals import (
     bca_interval,
     cluster_weights,
@@ -416,7 +416,7 @@ def cover(
                 progress=advance,
             )
         )
-    table = titled(
+    table = empty_table(
         f"share of {studies} studies whose 95 % interval contains the truth; * as used in the "
         "evaluation",
         *("statistic", "bodies", "interval", "held", "", "median width"),

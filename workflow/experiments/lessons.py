@@ -14,7 +14,7 @@ from fovnet.bench.races import first_row
 from fovnet.bench.replay import replay
 from fovnet.bench.tables import Table, load_table
 from fovnet.cli import main
-from fovnet.cli.options import Given, file_out
+from fovnet.cli.options import PathArgument, file_out
 from fovnet.cli.screen import out, progress_bar
 from fovnet.errors import ConfigError
 from fovnet.own_files import is_our_prior
@@ -64,7 +64,7 @@ def earlier_search(table: Table, trials: int | None, seed: int) -> EarlierSearch
 @app.command()
 def learn_from_tables(
     tables: Annotated[
-        list[Path], Given(help="Recorded tables of the same axes, each an earlier search.")
+        list[Path], PathArgument(help="Recorded tables of the same axes, each an earlier search.")
     ],
     out_file: Annotated[
         Path, file_out(is_our_prior, "The file for `fovnet bench search --prior`.", "a prior")

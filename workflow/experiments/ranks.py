@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from fovnet.cli import main
-from fovnet.cli.options import Given, GivenBy, folder_out, table_of
-from fovnet.cli.screen import out, show_table, titled
+from fovnet.cli.options import PathArgument, PathOption, folder_out, table_of
+from fovnet.cli.screen import empty_table, out, show_table
 from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.maths.intervals import cluster_bootstrap
@@ -431,11 +431,11 @@ def rank(
     ],
     runs: Annotated[
         list[Path] | None,
-        Given(help="Folders that `fovnet bench search --out` wrote.", show_default=False),
+        PathArgument(help="Folders that `fovnet bench search --out` wrote.", show_default=False),
     ] = None,
     incumbents_file: Annotated[
         Path | None,
-        GivenBy(
+        PathOption(
             "--incumbents",
             help="Published runs instead: an npz file with keys and, for each method, the best "
             "value so far (1 is the best of all).",
@@ -464,7 +464,7 @@ def rank(
     save_png(critical_figure(tests), out_folder / "critical.png")
     runs_text = f"{len(comparison.table)} runs on {comparison.tables} tables"
     headings = [f"{draw}" for draw in comparison.moments]
-    table = titled(f"{runs_text}: mean rank (regret) by draw", "method", *headings)
+    table = empty_table(f"{runs_text}: mean rank (regret) by draw", "method", *headings)
     for name in comparison.methods:
         cell_by_draw = {
             row["draw"]: f"{row['rank']:.2f} ({row['regret']:.4f})"

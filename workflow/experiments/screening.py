@@ -22,8 +22,8 @@ from scipy.stats import t as student
 
 from balanced import resampled_accuracies
 from fovnet.cli import main
-from fovnet.cli.options import Device, GivenBy, Workers, file_out, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.options import Device, PathOption, Workers, file_out, table_of
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.parallel import run_in_order
 from fovnet.phantom.features import known_features, left_out
@@ -225,7 +225,8 @@ def _effects(
 def screen_features(
     out_file: Annotated[Path, file_out(table_of(__name__), "A TSV file with one row per feature.")],
     collection: Annotated[
-        Path | None, GivenBy(help="A labelled collection of real volumes to evaluate on as well.")
+        Path | None,
+        PathOption(help="A labelled collection of real volumes to evaluate on as well."),
     ] = None,
     arms: Annotated[
         list[str] | None,
@@ -245,7 +246,7 @@ def screen_features(
     epochs: Annotated[int, typer.Option(min=1)] = 6,
     slices_per_epoch: Annotated[int, typer.Option(min=32)] = 4000,
     scratch: Annotated[
-        Path | None, GivenBy(help="Folder for volumes and networks; default: beside the table.")
+        Path | None, PathOption(help="Folder for volumes and networks; default: beside the table.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     workers: Workers = 1,
@@ -262,7 +263,7 @@ def screen_features(
     with progress_bar("trainings") as advance:
         rows = list(screen(study, factors, collection, advance))
     write_tsv(out_file, COLUMNS, rows)
-    table = titled(
+    table = empty_table(
         "change of the balanced accuracy of slices when a feature is left out, volumes weighted "
         f"equally (95 %; {rows[0]['trainings']} trainings)",
         *("left out", "simulated people", "labelled collection"),

@@ -30,8 +30,8 @@ from fovnet.bench.timing import in_turn, seconds_of
 from fovnet.bench.together import Progress
 from fovnet.bench.tutorial import is_monai_installed
 from fovnet.cli import main
-from fovnet.cli.options import Given, file_out, table_of
-from fovnet.cli.screen import first_notes, number_cells, out, progress_bar, show_table, titled
+from fovnet.cli.options import PathArgument, file_out, table_of
+from fovnet.cli.screen import empty_table, first_notes, number_cells, out, progress_bar, show_table
 from fovnet.errors import VolumeError
 from fovnet.machine.allocation import keep_freed_memory
 from fovnet.records import write_tsv
@@ -227,7 +227,7 @@ def _transforms(apart_mm: float, slices: int) -> Any:
 
 @app.command()
 def time_slicing(
-    paths: Annotated[list[Path], Given(help="Volumes, or folders that hold some.")],
+    paths: Annotated[list[Path], PathArgument(help="Volumes, or folders that hold some.")],
     out_file: Annotated[
         Path, file_out(table_of(__name__), "A TSV file for the times of every file.")
     ],
@@ -243,7 +243,7 @@ def time_slicing(
     if not sliced_rows:
         raise VolumeError("slice-nothing", f"none of {len(rows)} could be cut: {first_notes(rows)}")
     write_tsv(out_file, COLUMNS, [vars(row) for row in rows])
-    table = titled(
+    table = empty_table(
         f"slicing, one thread, median of {repeats}",
         *("file", "slices", "ms", "MONAI", "unpacking", "floor", "MONAI / ms", "ms / floor"),
     )

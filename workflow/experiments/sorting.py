@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from fovnet.bench.together import Progress, run_each
 from fovnet.cli import main
 from fovnet.cli.options import Workers, file_out, table_of
-from fovnet.cli.screen import out, progress_bar, show_table, titled
+from fovnet.cli.screen import empty_table, out, progress_bar, show_table
 from fovnet.maths.rankers import Batch, Ranker, train
 from fovnet.maths.ranking_losses import list_mle
 from fovnet.maths.scorers import Layers, scores
@@ -140,7 +140,7 @@ def sort_numbers(
     with progress_bar("sorting") as advance:
         lines = list(compare(rate or [0.001], processes, advance))
     write_tsv(out_file, COLUMNS, lines)
-    table = titled(
+    table = empty_table(
         "share of lists sorted without an error",
         *("numbers per list", "epochs", "between", "rate", "here", "thesis"),
     )

@@ -25,7 +25,7 @@ from fovnet.bench.tables import load_table
 from fovnet.bench.together import run_each
 from fovnet.cli import main
 from fovnet.cli.bench_searches import STANDINGS
-from fovnet.cli.options import Given, GivenBy, Workers, folder_out
+from fovnet.cli.options import PathArgument, PathOption, Workers, folder_out
 from fovnet.cli.screen import out, progress_bar
 from fovnet.machine.threads import one_thread
 from fovnet.search.prior import Prior
@@ -77,13 +77,13 @@ def run_entry(entry: TaughtEntry) -> Replay:
 
 @app.command()
 def race_taught(
-    tables: Annotated[list[Path], Given(help="Tables of recorded trainings.")],
+    tables: Annotated[list[Path], PathArgument(help="Tables of recorded trainings.")],
     out_folder: Annotated[
         Path, folder_out(STANDINGS, "Where standings.tsv, runs.tsv and standings.png are written.")
     ],
     prior: Annotated[
         list[Path],
-        GivenBy(help="A file written by lessons.py; or several, for successive runs."),
+        PathOption(help="A file written by lessons.py; or several, for successive runs."),
     ],
     method: Annotated[
         list[str] | None, typer.Option(help="mean-place or fsbo, one or both; default: both.")
