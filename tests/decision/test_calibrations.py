@@ -89,7 +89,8 @@ def test_more_of_either_is_never_less(
         recalibrate(p, np.full(50, other), beta),
         recalibrate(np.full(50, other), p, beta),
     ):
-        assert (np.diff(rising) >= 0).all()
+        # the kernels of a matrix product round the rows of one call differently: by 2.2e-16 at 0.95
+        assert (np.diff(rising) >= -1e-15).all()
 
 
 def test_with_the_confidence_alone_it_is_the_beta_calibration_of_kull_and_others() -> None:
