@@ -20,4 +20,6 @@ def test_an_example_gives_what_it_says(path: Path) -> None:
     examples = [example for example in finder.find(module) if example.examples]
     assert examples
     for example in examples:
-        assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example).failed == 0
+        assert (
+            doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example).failed == 0
+        )
