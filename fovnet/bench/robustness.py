@@ -27,11 +27,11 @@ from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
 from fovnet.phantom.acquisition.families import choose_families
-from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.bodiless.kinds import HELD_OUT
 from fovnet.phantom.bodiless.scans import PLANES, thing_volume
-from fovnet.phantom.collection import acquire
+from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
@@ -98,7 +98,8 @@ def stranger(seed: int, number: int) -> LabelledVolume:
     person = sample_person((STRANGERS + seed, number))
     site = SITES[int(rng.integers(len(SITES)))]
     (family,) = choose_families(1, rng)
-    volume, rows = acquire(person, plan(person, landmarks(person), family, site, rng), rng)
+    plan = draw_plan(person, landmarks(person), family, site, rng)
+    volume, rows = acquire_volume(person, plan, rng)
     regions = []
     for row in rows:
         in_mm = "from_mm" in row

@@ -19,8 +19,8 @@ from fovnet.cli.options import (
 )
 from fovnet.cli.screen import err, out, progress_bar
 from fovnet.errors import ConfigError
-from fovnet.phantom.collection import simulate_collection, unlisted
-from fovnet.phantom.own_labels import made_of, read_labels, simulate_labels
+from fovnet.phantom.collection import count_unlisted, simulate_collection
+from fovnet.phantom.own_labels import count_volumes_of, read_labels, simulate_labels
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import names_a_file, region_named
@@ -148,7 +148,7 @@ def _simulate_people(
             scanner=scanner,
             progress=advance,
         )
-    unlisted_volumes = unlisted(table)
+    unlisted_volumes = count_unlisted(table)
     if unlisted_volumes:
         err.print(
             f"{folder}: {several(unlisted_volumes, 'volume')} of an earlier simulation, no longer in the "
@@ -186,7 +186,7 @@ def _simulate_labels(
         )
     with progress_bar("simulating") as advance:
         segmentation = read_labels(labels, tissues, regions, subject)
-        replaced_volumes = made_of(folder, segmentation.name)
+        replaced_volumes = count_volumes_of(folder, segmentation.name)
         table = simulate_labels(
             segmentation, folder, count=count, seed=seed, without=without, progress=advance
         )

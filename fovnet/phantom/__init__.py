@@ -1,4 +1,5 @@
-"""Simulated bodies and a simulated scanner, entered by `collection`; each part uses only those above it.
+"""Simulated bodies and a simulated scanner, entered by `collection`; each part uses only those
+above it.
 
 geometry     shapes, and labels on any grid
 scanner      an image of any labels and tissues

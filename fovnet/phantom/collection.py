@@ -1,5 +1,5 @@
-"""A simulated collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the true
-regions of every slice."""
+"""A simulated collection on disk: volumes/<volume_id>.nii.gz, volumes.tsv, and regions.tsv with the
+true regions of every slice."""
 
 from __future__ import annotations
 
@@ -23,21 +23,28 @@ from fovnet.machine.parallel import run_in_order
 from fovnet.machine.threads import one_thread
 from fovnet.phantom.acquisition.families import choose_families
 from fovnet.phantom.acquisition.limb_alone import arm_alone, arm_plan
-from fovnet.phantom.acquisition.protocols import AS_THEY_ARE, SITES, Plan, Site, any_axes, plan
+from fovnet.phantom.acquisition.protocols import (
+    RAS_AXES,
+    SITES,
+    Plan,
+    Site,
+    draw_plan,
+    draw_stored_axes,
+)
 from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.bodiless.kinds import draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, thing_volume
-from fovnet.phantom.features import left_out
+from fovnet.phantom.features import features_left_out
 from fovnet.phantom.finish.headers import along_claimed_axes, claimed, region_alone
 from fovnet.phantom.finish.masks import Finish, along_slices, finished, shown
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
-from fovnet.phantom.one_scanner import WITHOUT, scanner_of
+from fovnet.phantom.one_scanner import LEFT_OUT_OF_BODIES, scanner_of
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import wrapped
 from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
 from fovnet.phantom.scanner.tissues import AIR
-from fovnet.phantom.variety import varied
+from fovnet.phantom.variety import vary_plan
 from fovnet.records import (
     clear_unfinished,
     read_json,
@@ -69,13 +76,13 @@ SET_ASIDE = ".volumes.tsv.before"  # the former volumes.tsv while regions.tsv is
 
 GREY_LEVELS = 1000.0  # 99th percentile of a volume without a body
 SLIVER_MM2 = 400.0
-"""A slice with less body than this (a disc of 22 mm) is `none`: the very top of the head, the edge of a
-heel."""
+"""A slice with less body than this (a disc of 22 mm) is `none`: the very top of the head, the edge
+of a heel."""
 
 NO_BODY_EVERY = 3
-"""On average one in this many subjects has a last volume without a body: mostly a bottle of water, else noise
-or air.  All of its slices are `none`; networks trained with few bottles or none call one in eight of them a
-head."""
+"""On average one in this many subjects has a last volume without a body: mostly a bottle of water,
+else noise or air.  All of its slices are `none`; networks trained with few bottles or none call one
+in eight of them a head."""
 
 ARM_EVERY = 4
 """On average one in this many volumes without a body shows an arm alone."""
@@ -96,22 +103,22 @@ def simulate_collection(
     scanner: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in `volumes_per_subject`
-    different fields of view.
+    """`out`/volumes.tsv of a simulated collection: `subjects` people, each seen in
+    `volumes_per_subject` different fields of view.
 
-    Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the bytes do not
-    depend on `workers`. Volumes left by an earlier run with the same seed are not simulated again; earlier
-    tables are deleted first, new ones written last. `without` names features not to vary
-    (`fovnet.phantom.features`): a volume that the feature does not affect keeps its bytes. With `scanner`,
-    the seed of one, all bodies are imaged on it (`one_scanner`). `progress` gets (volumes done, volumes in
-    all).
+    Person k depends on (seed, k) alone, so a larger collection contains a smaller one, and the
+    bytes do not depend on `workers`. Volumes left by an earlier run with the same seed are not
+    simulated again; earlier tables are deleted first, new ones written last. `without` names
+    features not to vary (`fovnet.phantom.features`): a volume that the feature does not affect
+    keeps its bytes. With `scanner`, the seed of one, all bodies are imaged on it (`one_scanner`).
+    `progress` gets (volumes done, volumes in all).
 
-    Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume, "phantom-other-tables"
-    if `out` holds tables of another origin, "phantom-held" if another simulation writes there,
-    "phantom-crash" if the process of a person dies twice, and ConfigError "phantom-feature" for an unknown
-    feature.
+    Raises CollectionError "nothing-to-simulate" for fewer than one subject or volume,
+    "phantom-other-tables" if `out` holds tables of another origin, "phantom-held" if another
+    simulation writes there, "phantom-crash" if the process of a person dies twice, and ConfigError
+    "phantom-feature" for an unknown feature.
     """
-    lacking = left_out(without)
+    excluded = features_left_out(without)
     if subjects < 1 or volumes_per_subject < 1:
         raise CollectionError(
             "nothing-to-simulate",
@@ -119,23 +126,23 @@ def simulate_collection(
             "Give at least 1 of each.",
         )
     refuse_other_tables(out)
-    of_subject = partial(
+    simulate = partial(
         simulate_subject,
         out,
         volumes=volumes_per_subject,
         seed=seed,
-        without=lacking,
+        without=excluded,
         scanner=scanner,
     )
     volumes: list[Row] = []
     regions: list[Row] = []
-    with only_writer(out):
-        for table in (
-            "volumes.tsv",
-            "regions.tsv",
-        ):  # a killed run leaves no rows of overwritten volumes
+    with lock_collection(out):
+        # a killed run leaves no rows of overwritten volumes
+        for table in ("volumes.tsv", "regions.tsv"):
             (out / table).unlink(missing_ok=True)
-        for rows, more_regions in run_in_order(of_subject, range(1, subjects + 1), workers, _died):
+        for rows, more_regions in run_in_order(
+            simulate, range(1, subjects + 1), workers, _report_crash
+        ):
             volumes += rows
             regions += more_regions
             if progress is not None:
@@ -144,7 +151,7 @@ def simulate_collection(
         return write_tsv(out / "volumes.tsv", VOLUME_COLUMNS, volumes)
 
 
-def _died(number: int) -> tuple[list[Row], list[Row]]:
+def _report_crash(number: int) -> tuple[list[Row], list[Row]]:
     raise CollectionError(
         "phantom-crash",
         f"the process that simulated subject {number} died twice, probably for lack of memory. Give fewer "
@@ -152,22 +159,22 @@ def _died(number: int) -> tuple[list[Row], list[Row]]:
     )
 
 
-def unlisted(table: Path) -> int:
-    """The number of volumes beside a volumes.tsv that does not list them, as left by an earlier simulation of
-    more people."""
+def count_unlisted(table: Path) -> int:
+    """The number of volumes beside a volumes.tsv that does not list them, as left by an earlier
+    simulation of more people."""
     listed = {Path(row["path"]).name for row in read_tsv(table)}
     return sum(path.name not in listed for path in (table.parent / "volumes").glob("*.nii.gz"))
 
 
 @contextmanager
-def only_writer(out: Path) -> Iterator[None]:
-    """Holds the folder's lock, creating the folder, while the block runs: two simulations at once would mix
-    up regions and volumes.
+def lock_collection(out: Path) -> Iterator[None]:
+    """Holds the folder's lock, creating the folder, while the block runs: two simulations at once
+    would mix up regions and volumes.
 
     Raises CollectionError "phantom-held" if another simulation holds it.
     """
     try:
-        place = lock_folder(out)
+        lock = lock_folder(out)
     except BlockingIOError:
         raise CollectionError(
             "phantom-held",
@@ -177,25 +184,26 @@ def only_writer(out: Path) -> Iterator[None]:
         clear_unfinished(out, out / "volumes")
         yield
     finally:
-        os.close(place)
+        os.close(lock)
 
 
 def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
-    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are simulated: from
-    segmentations alone with `own_labels`, without it from none.
+    """Raises CollectionError "phantom-other-tables" unless the tables in `out`, if any, are
+    simulated: from segmentations alone with `own_labels`, without it from none.
 
-    Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated tables have
-    a column `field_of_view`.
+    Hand-made labels must not be overwritten, nor tables made by another command.  Only simulated
+    tables have a column `field_of_view`.
     """
     table = volume_table(out)
     try:
         rows = read_tsv(table) if table.exists() else []
     except UnicodeDecodeError:
         rows = [{}]
-    if rows and any(
-        "field_of_view" not in row or (row["field_of_view"] == OWN_LABELS) != own_labels
+    are_ours = all(
+        "field_of_view" in row and (row["field_of_view"] == OWN_LABELS) == own_labels
         for row in rows
-    ):
+    )
+    if not are_ours:
         raise CollectionError(
             "phantom-other-tables",
             f"{table}: exists, and was not made by this command; give another folder.",
@@ -203,10 +211,11 @@ def refuse_other_tables(out: Path, own_labels: bool = False) -> None:
 
 
 def volume_table(out: Path) -> Path:
-    """volumes.tsv of a simulated collection, or SET_ASIDE if a run was killed between its two tables; it need
-    not be there."""
-    table, before = out / "volumes.tsv", out / SET_ASIDE
-    return before if before.exists() and not table.exists() else table
+    """volumes.tsv of a simulated collection, or SET_ASIDE if a run was killed between its two
+    tables; it need not be there."""
+    table = out / "volumes.tsv"
+    set_aside = out / SET_ASIDE
+    return set_aside if set_aside.exists() and not table.exists() else table
 
 
 @one_thread()
@@ -220,36 +229,40 @@ def simulate_subject(
 ) -> tuple[list[Row], list[Row]]:
     """The rows for volumes.tsv and regions.tsv of one person, whose volumes are then on disk.
 
-    Each volume has a record in volumes/.facts, written after the volume, from which an interrupted run
-    resumes.  The plan of the fourth volume, seeded (seed, number, 2, at = 3), and the making of the third,
-    (seed, number, at = 2, 3), draw the same numbers; other ones would make other volumes.
+    Each volume has a record in volumes/.facts, written after the volume, from which an interrupted
+    run resumes.  The plan of the fourth volume, seeded (seed, number, 2, volume_number = 3), and
+    the making of the third, (seed, number, volume_number = 2, 3), draw the same numbers; other ones
+    would make other volumes.
     """
     person = sample_person((seed, number), without)
     marks = landmarks(person)
     rng = np.random.default_rng([seed, number, 1])
     site = SITES[rng.integers(len(SITES))]
     # other names on a scanner: such an archive stands beside simulated people of all sites
-    subject_id = f"{'sub' if scanner is None else f'site{scanner}'}-{number:04d}"
+    prefix = "sub" if scanner is None else f"site{scanner}"
+    subject_id = f"{prefix}-{number:04d}"
     rows: list[Row] = []
     regions: list[Row] = []
-    for at, family in enumerate(choose_families(volumes, rng)):
-        volume_id, key = f"{subject_id}_acq-{at + 1}", (seed, number, at)
-        bodiless = 0 < at == volumes - 1 and bool(rng.integers(NO_BODY_EVERY) == 0)
-        if bodiless:
+    for volume_number, family in enumerate(choose_families(volumes, rng)):
+        volume_id = f"{subject_id}_acq-{volume_number + 1}"
+        key = (seed, number, volume_number)
+        is_last = 0 < volume_number == volumes - 1
+        is_bodiless = is_last and bool(rng.integers(NO_BODY_EVERY) == 0)
+        if is_bodiless:
             kind = str(rng.choice([*ODDITIES, *BOTTLES, *BOTTLES]))
-            plane, make = _bodiless(kind, person, marks, site, key, without)
-            about: Row = {"plane": plane, "field_of_view": "no body"}
+            plane, make_volume = _plan_bodiless_volume(kind, person, marks, site, key, without)
+            columns: Row = {"plane": plane, "field_of_view": "no body"}
         else:
-            acquired = plan(
-                person, marks, family, site, np.random.default_rng([seed, number, 2, at])
-            )
+            plan_rng = np.random.default_rng([seed, number, 2, volume_number])
+            plan = draw_plan(person, marks, family, site, plan_rng)
             if scanner is None:
-                acquired = varied(acquired, person, marks, key, without)
+                plan = vary_plan(plan, person, marks, key, without)
             else:
-                acquired = varied(acquired, person, marks, key, without | WITHOUT)
-                acquired = scanner_of(scanner).images(acquired, np.random.default_rng([*key, 91]))
-            make = partial(_with_body, person, acquired, partial(label_volume, without=without))
-            about = _columns(person, acquired)
+                plan = vary_plan(plan, person, marks, key, without | LEFT_OUT_OF_BODIES)
+                plan = scanner_of(scanner).image_plan(plan, np.random.default_rng([*key, 91]))
+            paint = partial(label_volume, without=without)
+            make_volume = partial(_make_body_volume, person, plan, paint)
+            columns = _columns(person, plan)
         rows.append(
             {
                 "volume_id": volume_id,
@@ -257,14 +270,16 @@ def simulate_subject(
                 "path": f"volumes/{volume_id}.nii.gz",
                 "site": site.name,
                 "manufacturer": site.manufacturer,
-                **about,
+                **columns,
             }
         )
-        # the last of a person's volumes may be without a body: with more a person, one with a body is there
-        choices = [bodiless, *sorted(without), *([] if scanner is None else [f"scanner {scanner}"])]
-        regions += [
-            {"volume_id": volume_id, **span} for span in _kept(out, volume_id, key, choices, make)
-        ]
+        # the last of a person's volumes may be without a body: with more a person, one with a body
+        # is there
+        choices: list[Any] = [is_bodiless, *sorted(without)]
+        if scanner is not None:
+            choices.append(f"scanner {scanner}")
+        volume_regions = _store_volume(out, volume_id, key, choices, make_volume)
+        regions += [{"volume_id": volume_id, **span} for span in volume_regions]
     return rows, regions
 
 
@@ -274,44 +289,45 @@ Make = Callable[[np.random.Generator], Made]
 Painter = Callable[[Person, Grid], LabelVolume]
 
 
-def _kept(
-    out: Path, volume_id: str, key: tuple[int, int, int], choices: list[Any], make: Make
+def _store_volume(
+    out: Path, volume_id: str, key: tuple[int, int, int], choices: list[Any], make_volume: Make
 ) -> list[Row]:
-    """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier run made
-    exactly this one, by the same `choices`."""
-    decides = [RECIPE, *key, *choices]
-    path, facts = (
-        out / "volumes" / f"{volume_id}.nii.gz",
-        out / "volumes" / ".facts" / f"{volume_id}.json",
-    )
-    known = _facts(facts) if path.exists() else {}
-    if known.get("key") == decides and known.get("bytes") == path.stat().st_size:
-        return list(known["regions"])
-    volume, stored_axes, regions = make(np.random.default_rng([*key, 3]))
+    """The region rows of a volume on disk, made now (volume, stored axes, rows) unless an earlier
+    run made exactly this one, by the same `choices`."""
+    key_facts = [RECIPE, *key, *choices]
+    path = out / "volumes" / f"{volume_id}.nii.gz"
+    facts_path = out / "volumes" / ".facts" / f"{volume_id}.json"
+    facts = _read_facts(facts_path) if path.exists() else {}
+    if facts.get("key") == key_facts and facts.get("bytes") == path.stat().st_size:
+        return list(facts["regions"])
+    volume, stored_axes, regions = make_volume(np.random.default_rng([*key, 3]))
     content = nifti_bytes(volume, stored_axes)
     replace_with(path, lambda file: file.write(content))
-    write_json(facts, {"key": decides, "bytes": len(content), "regions": regions}, seed=key[0])
+    write_json(
+        facts_path, {"key": key_facts, "bytes": len(content), "regions": regions}, seed=key[0]
+    )
     return regions
 
 
-def _facts(path: Path) -> dict[str, Any]:
-    """The record of a volume; empty if it is missing or damaged, and the volume is then made again."""
+def _read_facts(path: Path) -> dict[str, Any]:
+    """The record of a volume; empty if it is missing or damaged, and the volume is then made
+    again."""
     try:
         return read_json(path)
     except (OSError, ValueError):
         return {}
 
 
-def _with_body(person: Person, acquired: Plan, paint: Painter, rng: np.random.Generator) -> Made:
-    volume, regions = acquire(person, acquired, rng, paint)
-    return volume, acquired.stored_axes, regions
+def _make_body_volume(person: Person, plan: Plan, paint: Painter, rng: np.random.Generator) -> Made:
+    volume, regions = acquire_volume(person, plan, rng, paint)
+    return volume, plan.stored_axes, regions
 
 
 THING_SHARE = 2 / 3
 """Share of the volumes without a body that show a thing of `bodiless.kinds`."""
 
 
-def _bodiless(
+def _plan_bodiless_volume(
     kind: str,
     person: Person,
     marks: Landmarks,
@@ -319,133 +335,150 @@ def _bodiless(
     key: tuple[int, int, int],
     without: frozenset[str],
 ) -> tuple[str, Make]:
-    """The plane of a volume without a body, and the function that makes it: of a thing for training, of one
-    of the person's arms, or of that kind of ODDITIES."""
+    """The plane of a volume without a body, and the function that makes it: of a thing for
+    training, of one of the person's arms, or of that kind of ODDITIES."""
     rng = np.random.default_rng([*key, 7])
-    thing, plane = draw_kind(rng), str(rng.choice(PLANES))
+    thing = draw_kind(rng)
+    plane = str(rng.choice(PLANES))
     if "things of many kinds" not in without and rng.random() < THING_SHARE:
-        return plane, partial(_thing, thing, plane)
+        return plane, partial(_make_thing_volume, thing, plane)
     rng = np.random.default_rng([*key, 6])
     if "small fields" not in without and rng.integers(ARM_EVERY) == 0:
-        fine = "joints and organs" not in without
-        acquired = arm_plan(person, marks, site, rng, fine)
-        return "axial", partial(_arm, person, acquired, partial(arm_alone, fine=fine))
-    return "axial", partial(_oddity, kind)
+        with_small_parts = "joints and organs" not in without
+        arm = arm_plan(person, marks, site, rng, with_small_parts)
+        return "axial", partial(
+            _make_arm_volume, person, arm, partial(arm_alone, with_small_parts=with_small_parts)
+        )
+    return "axial", partial(_make_oddity_volume, kind)
 
 
-def _thing(kind: str, plane: str, rng: np.random.Generator) -> Made:
+def _make_thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Made:
     """A volume of a thing, stored along axes in any order."""
     volume = thing_volume(kind, plane, rng)
-    return volume, any_axes(rng), _none_throughout(volume)
+    return volume, draw_stored_axes(rng), _rows_of_none(volume)
 
 
-def _arm(person: Person, acquired: Plan, paint: Painter, rng: np.random.Generator) -> Made:
-    volume, _ = acquire(person, acquired, rng, paint)
-    return volume, acquired.stored_axes, _none_throughout(volume)
+def _make_arm_volume(person: Person, plan: Plan, paint: Painter, rng: np.random.Generator) -> Made:
+    volume, _ = acquire_volume(person, plan, rng, paint)
+    return volume, plan.stored_axes, _rows_of_none(volume)
 
 
-def _oddity(kind: str, rng: np.random.Generator) -> Made:
-    """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS axes."""
+def _make_oddity_volume(kind: str, rng: np.random.Generator) -> Made:
+    """A volume of one of ODDITIES, with as many grey levels as bodies have, stored along RAS
+    axes."""
     volume = oddity(kind, rng)
     bright = volume.voxels * np.float32(GREY_LEVELS / np.percentile(volume.voxels, 99))
-    return replace(volume, voxels=bright), AS_THEY_ARE, _none_throughout(volume)
+    return replace(volume, voxels=bright), RAS_AXES, _rows_of_none(volume)
 
 
-def _none_throughout(volume: Volume) -> list[Row]:
+def _rows_of_none(volume: Volume) -> list[Row]:
     return [span_row(NONE, np.arange(volume.voxels.shape[2]))]
 
 
-def acquire(
-    person: Person, acquired: Plan, rng: np.random.Generator, paint: Painter = label_volume
+def acquire_volume(
+    person: Person, plan: Plan, rng: np.random.Generator, paint: Painter = label_volume
 ) -> tuple[Volume, list[Row]]:
     """The planned volume, axes near RAS+ and mm of the scanner, and its regions as rows.
 
-    Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt (region,
-    from_mm, to_mm), since a cut along the scanner's planes then crosses many of its slices.  If the header
-    turns the axes, slices are those of the header.
+    Rows are (region, first_slice, last_slice); for a tilted volume whose header states the tilt
+    (region, from_mm, to_mm), since a cut along the scanner's planes then crosses many of its
+    slices.  If the header turns the axes, slices are those of the header.
     """
-    marks, grid = landmarks(person), acquired.grid.finer(acquired.acquisition.average)
+    marks = landmarks(person)
+    grid = plan.grid.finer(plan.acquisition.average)
     labels = paint(person, grid).labels
-    visible = shown(labels, grid, marks, acquired.finish.hides, acquired.finish.stripping)
-    if visible is not None:
-        labels = np.where(visible, labels, AIR)
+    is_visible = shown(labels, grid, marks, plan.finish.hides, plan.finish.stripping)
+    if is_visible is not None:
+        labels = np.where(is_visible, labels, AIR)
     shift = np.eye(4)
-    shift[:3, 3] = -acquired.isocentre_mm
-    whole = scan(
-        LabelVolume(labels, shift @ grid.vox_to_ras), acquired.sequence, acquired.acquisition, rng
+    shift[:3, 3] = -plan.isocentre_mm
+    scanned_volume = scan(
+        LabelVolume(labels, shift @ grid.vox_to_ras), plan.sequence, plan.acquisition, rng
     )
-    average, finish, side_region = (
-        acquired.acquisition.average,
-        acquired.finish,
-        acquired.family.side_region,
-    )
-    volume, up = finished(whole, visible, average, finish), acquired.isocentre_mm[2]
-    if acquired.turn:
-        return claimed(volume, acquired.turn), _claimed_rows(labels, grid, marks, acquired, visible)
-    if acquired.tilted and acquired.truthful:
-        return volume, _reached(rows_in_mm(labels, grid, marks, side_region, up), volume)
-    if not acquired.truthful:
+    average = plan.acquisition.average
+    finish = plan.finish
+    side_region = plan.family.side_region
+    volume = finished(scanned_volume, is_visible, average, finish)
+    isocentre_z = plan.isocentre_mm[2]
+    if plan.turn:
+        return claimed(volume, plan.turn), _rows_of_turned_volume(
+            labels, grid, marks, plan, is_visible
+        )
+    if plan.is_tilted and plan.header_is_true:
+        return volume, _rows_reached(
+            rows_in_mm(labels, grid, marks, side_region, isocentre_z), volume
+        )
+    if not plan.header_is_true:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
-    heights, area = along_slices(
-        whole.slice_heights_mm() + up,
-        body_area_mm2(labels, acquired),
-        visible,
+    heights_mm, areas_mm2 = along_slices(
+        scanned_volume.slice_heights_mm() + isocentre_z,
+        body_area_mm2(labels, plan),
+        is_visible,
         average,
         finish,
-        float(whole.spacing_mm[2]),
+        float(scanned_volume.spacing_mm[2]),
     )
-    return volume, region_rows(heights, area, marks, side_region)
+    return volume, region_rows(heights_mm, areas_mm2, marks, side_region)
 
 
-def _reached(rows: list[Row], volume: Volume) -> list[Row]:
-    """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own slices, whose
-    middles do not reach its corners."""
+def _rows_reached(rows: list[Row], volume: Volume) -> list[Row]:
+    """The rows in mm that slices of a volume reach: a slightly tilted one is cut along its own
+    slices, whose middles do not reach its corners."""
     if tilt_deg(volume.vox_to_ras) > MAX_TILT_DEG:
         return rows
     z = volume.slice_heights_mm()
     return [row for row in rows if row["to_mm"] >= z.min() and row["from_mm"] <= z.max()]
 
 
-def _claimed_rows(
+def _rows_of_turned_volume(
     labels: NDArray[np.integer],
     grid: Grid,
     marks: Landmarks,
-    acquired: Plan,
-    visible: NDArray[np.bool_] | None,
+    plan: Plan,
+    is_visible: NDArray[np.bool_] | None,
 ) -> list[Row]:
-    """Rows of a volume whose header turns it: its only region, in the slices of the header that show body.
+    """Rows of a volume whose header turns it: its only region, in the slices of the header that
+    show body.
 
     Slices are counted in the final image, after folding, cropping and borders.
     """
-    rung = region_alone(acquired.grid, marks, 0.0)
+    rung = region_alone(plan.grid, marks, 0.0)
     z = grid.coordinates()[2]
     # raised hands belong to no region
     body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
-    received, finish = acquired.acquisition, acquired.finish
-    share = averaged(body, received.average)
-    if received.flaws.folded:
-        share = wrapped(share, received.flaws.folded, received.flaws.phase)
-    boxed = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
-    seen = finished(Volume(share, acquired.grid.vox_to_ras, ""), visible, received.average, boxed)
-    a, b = finish.border
-    spacing = seen.spacing_mm
-    shares = along_claimed_axes(np.pad(seen.voxels, ((a, a), (b, b), (0, 0))), acquired.turn)
-    across = np.prod(spacing) / spacing[[becomes for becomes, _ in acquired.turn].index(2)]
-    area = shares.sum(axis=(0, 1), dtype=np.float64) * across
-    inside = 0.0 if rung is None else sum(marks.borders_mm[rung : rung + 2]) / 2
-    return region_rows(np.full(len(area), inside), area, marks, acquired.family.side_region)
+    acquisition = plan.acquisition
+    finish = plan.finish
+    share = averaged(body, acquisition.average)
+    if acquisition.flaws.folded:
+        share = wrapped(share, acquisition.flaws.folded, acquisition.flaws.phase)
+    box_finish = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
+    finished_share = finished(
+        Volume(share, plan.grid.vox_to_ras, ""), is_visible, acquisition.average, box_finish
+    )
+    border_i, border_j = finish.border
+    spacing = finished_share.spacing_mm
+    area_shares = along_claimed_axes(
+        np.pad(finished_share.voxels, ((border_i, border_i), (border_j, border_j), (0, 0))),
+        plan.turn,
+    )
+    slice_area_mm2 = np.prod(spacing) / spacing[[old_axis for old_axis, _ in plan.turn].index(2)]
+    areas_mm2 = area_shares.sum(axis=(0, 1), dtype=np.float64) * slice_area_mm2
+    inside_mm = 0.0 if rung is None else sum(marks.borders_mm[rung : rung + 2]) / 2
+    return region_rows(
+        np.full(len(areas_mm2), inside_mm), areas_mm2, marks, plan.family.side_region
+    )
 
 
 def rows_in_mm(
     labels: NDArray[np.integer], grid: Grid, marks: Landmarks, side_region: str, isocentre_mm: float
 ) -> list[Row]:
-    """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights in steps of
-    BIN_MM."""
+    """Rows (region, from_mm, to_mm) in scanner z for labels on a grid of any orientation; heights
+    in steps of BIN_MM."""
     z = np.broadcast_to(grid.coordinates()[2], labels.shape)
     edges = np.arange(float(z.min()) - BIN_MM, float(z.max()) + 2 * BIN_MM, BIN_MM)
     voxel_mm3 = abs(float(np.linalg.det(grid.vox_to_ras[:3, :3])))
-    area = np.histogram(z[labels != AIR], edges)[0] * voxel_mm3 / BIN_MM
-    rows = region_rows((edges[:-1] + edges[1:]) / 2, area, marks, side_region)
+    areas_mm2 = np.histogram(z[labels != AIR], edges)[0] * voxel_mm3 / BIN_MM
+    rows = region_rows((edges[:-1] + edges[1:]) / 2, areas_mm2, marks, side_region)
     return [
         {
             "region": row["region"],
@@ -456,13 +489,13 @@ def rows_in_mm(
     ]
 
 
-def body_area_mm2(labels: NDArray[np.integer], acquired: Plan) -> NDArray[np.float64]:
+def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64]:
     """(k,) area of body in each slice of the acquired grid, mm²."""
-    a, b, c = acquired.acquisition.average
+    a, b, c = plan.acquisition.average
     share = averaged(
         (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)
     ).ravel()
-    spacing = acquired.grid.spacing_mm
+    spacing = plan.grid.spacing_mm
     return np.asarray(share * labels.shape[0] / a * spacing[0] * labels.shape[1] / b * spacing[1])
 
 
@@ -472,23 +505,23 @@ def region_rows(
     marks: Landmarks,
     side_region: str,
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the soles,
-    ascending.
+    """Rows (region, first_slice, last_slice), inclusive, for slices at these heights above the
+    soles, ascending.
 
-    A slice belongs to the region that contains its centre.  It is `none` below the soles and above the
-    vertex, even if raised arms are there, and if it shows less than SLIVER_MM2 of body; but a region is one
-    run, which includes slices without body between slices with body.  A side region ("spine") extends from
-    the first to the last slice that is not none.
+    A slice belongs to the region that contains its centre.  It is `none` below the soles and above
+    the vertex, even if raised arms are there, and if it shows less than SLIVER_MM2 of body; but a
+    region is one run, which includes slices without body between slices with body.  A side region
+    ("spine") extends from the first to the last slice that is not none.
     """
-    chain = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
-    chain = np.where((chain < len(DEFAULT.chain)) & (area_mm2 >= SLIVER_MM2), chain, -1)
+    rungs = np.searchsorted(np.asarray(marks.borders_mm), heights_mm, side="right") - 1
+    rungs = np.where((rungs < len(DEFAULT.chain)) & (area_mm2 >= SLIVER_MM2), rungs, -1)
     rows = [
-        span_row(name, np.flatnonzero(chain == rung))
+        span_row(name, np.flatnonzero(rungs == rung))
         for rung, name in enumerate(DEFAULT.chain)
-        if np.any(chain == rung)
+        if np.any(rungs == rung)
     ]
     if side_region and rows:
-        rows.append(span_row(side_region, np.flatnonzero(chain >= 0)))
+        rows.append(span_row(side_region, np.flatnonzero(rungs >= 0)))
     return rows or [span_row(NONE, np.arange(len(heights_mm)))]
 
 
@@ -498,8 +531,8 @@ def span_row(region: str, slices: NDArray[np.intp]) -> Row:
 
 
 def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
-    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions, with the
-    matching affine.
+    """A gzipped NIfTI-1 file of the volume as int16, its axes in the stored order and directions,
+    with the matching affine.
 
     The gzip header has no time and no name: the same volume gives the same bytes.
     """
@@ -512,12 +545,12 @@ def nifti_bytes(volume: Volume, stored_axes: NDArray[np.int64]) -> bytes:
     return gzip.compress(image.to_bytes(), compresslevel=1, mtime=0)
 
 
-def _columns(person: Person, acquired: Plan) -> Row:
+def _columns(person: Person, plan: Plan) -> Row:
     """What volumes.tsv tells of a volume with a body."""
     return {
-        "field_strength": f"{acquired.acquisition.field_strength:g}",
-        "sequence": acquired.sequence.name,
-        "plane": acquired.plane,
+        "field_strength": f"{plan.acquisition.field_strength:g}",
+        "sequence": plan.sequence.name,
+        "plane": plan.plane,
         "sex": person.sex,
-        "field_of_view": acquired.family.name,
+        "field_of_view": plan.family.name,
     }

@@ -1,9 +1,9 @@
-"""The features that the simulator varies, by name, so that each can be left out: `phantom.without` of a
-configuration, `workflow/experiments/screening.py`.
+"""The features that the simulator varies, by name, so that each can be left out: `phantom.without`
+of a configuration, `workflow/experiments/screening.py`.
 
-Without all of SCANNING, fields of view are those of a department's usual examinations, and images those of a
-careful site; without all of ANATOMY, bodies are plain ones; without BODILESS, so is what is no body.  What a
-feature does not affect is bit-identical without it.
+Without all of SCANNING, fields of view are those of a department's usual examinations, and images
+those of a careful site; without all of ANATOMY, bodies are plain ones; without BODILESS, so is what
+is no body.  What a feature does not affect is bit-identical without it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ BODILESS: Mapping[str, str] = {
 """Variation of volumes without a body: names and a sentence each."""
 
 
-def known_features() -> dict[str, str]:
+def all_features() -> dict[str, str]:
     """Every feature that can be left out, with its sentence."""
     return {**ANATOMY, **SCANNING, **BODILESS}
 
@@ -97,18 +97,19 @@ EVERYTHING = "everything"
 """Stands for all of them."""
 
 
-def left_out(names: Iterable[str]) -> frozenset[str]:
+def features_left_out(names: Iterable[str]) -> frozenset[str]:
     """The features named; all of them if "everything" is named.
 
     Raises ConfigError "phantom-feature" for an unknown one, with the nearest known.
     """
-    wanted, known = list(names), known_features()
-    if EVERYTHING in wanted:
-        return frozenset(known)
-    for name in wanted:
-        if name not in known:
-            hint = did_you_mean(name, known, f"known are {', '.join((*known, EVERYTHING))}")
+    chosen_names = list(names)
+    sentences = all_features()
+    if EVERYTHING in chosen_names:
+        return frozenset(sentences)
+    for name in chosen_names:
+        if name not in sentences:
+            hint = did_you_mean(name, sentences, f"known are {', '.join((*sentences, EVERYTHING))}")
             raise ConfigError(
                 "phantom-feature", f"without {name!r}: the simulator has no such feature; {hint}"
             )
-    return frozenset(wanted)
+    return frozenset(chosen_names)

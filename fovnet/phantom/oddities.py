@@ -1,16 +1,16 @@
 """Volumes without a body, as a scanner would store them, in which no network should name a region.
 
-    air          nothing in the coil: Rician noise with no signal              noise    Gaussian, 30 % of its
-        mean
-    smooth noise noise after interpolation and filtering, Gaussian sigma of 0.7 to 3 voxels
-    sphere, upright and lying cylinder  bottles of doped water, 120 to 220 mm in diameter, as scanned for
-                                        quality assurance
-    insert       an upright cylinder with rods in it, as in a resolution test    small bottles  three to six,
-        20 to 70 mm in diameter
+    air               nothing in the coil: Rician noise with no signal
+    noise             Gaussian, 30 % of its mean
+    smooth noise      noise after interpolation and filtering, Gaussian sigma of 0.7 to 3 voxels
+    sphere, upright cylinder, lying cylinder
+                      bottles of doped water, 120 to 220 mm in diameter, as scanned for quality assurance
+    insert            an upright cylinder with rods in it, as in a resolution test
+    small bottles     three to six, 20 to 70 mm in diameter
 
-Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred milliseconds (Kraft
-et al. (1987), Magn Reson Med 5:555).  Field of view, slices, sequence and noise vary as they do for people;
-sequences in which such water is dark are left out.
+Doped water as in the ACR phantom, 10 mmol / L nickel chloride: T1 and T2 of some hundred
+milliseconds (Kraft et al. (1987), Magn Reson Med 5:555).  Field of view, slices, sequence and noise
+vary as they do for people; sequences in which such water is dark are left out.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ WATER = (
     Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
 )
 BOTTLES = ("sphere", "upright cylinder", "lying cylinder")
-INSERT, SMALL_BOTTLES = "insert", "small bottles"
+INSERT = "insert"
+SMALL_BOTTLES = "small bottles"
 ODDITIES = ("air", "noise", "smooth noise", *BOTTLES, INSERT, SMALL_BOTTLES)
-BRIGHT = tuple(
+BRIGHT_SEQUENCES = tuple(
     sequence
     for sequence in SEQUENCES
     if sequence.kind != "inversion recovery" and sequence.fat != "fat only"
 )
-SIDE = 128  # voxels across
+VOXELS_ACROSS = 128  # voxels across
 
 
 def oddity(kind: str, rng: np.random.Generator) -> Volume:
     """A volume of one of ODDITIES, axes RAS+, its middle at the isocentre."""
-    spacing = np.array([*[rng.uniform(1.9, 3.5)] * 2, rng.uniform(3.0, 9.0)])
-    shape = (SIDE, SIDE, int(rng.integers(20, 60)))
-    affine = np.diag([*spacing, 1.0])
-    affine[:3, 3] = -spacing * (np.array(shape) - 1) / 2
+    spacing_mm = np.array([*[rng.uniform(1.9, 3.5)] * 2, rng.uniform(3.0, 9.0)])
+    shape = (VOXELS_ACROSS, VOXELS_ACROSS, int(rng.integers(20, 60)))
+    affine = np.diag([*spacing_mm, 1.0])
+    affine[:3, 3] = -spacing_mm * (np.array(shape) - 1) / 2
     if kind == "noise":
         return Volume(np.abs(rng.normal(100, 30, shape)).astype(np.float32), affine, kind)
     if kind == "smooth noise":
-        grains = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(
+        noise = ndimage.gaussian_filter(rng.normal(size=shape), rng.uniform(0.7, 3.0)).astype(
             np.float32
         )
-        return Volume(grains - grains.min(), affine, kind)
-    sequence = BRIGHT[rng.integers(len(BRIGHT))]
+        return Volume(noise - noise.min(), affine, kind)
+    sequence = BRIGHT_SEQUENCES[rng.integers(len(BRIGHT_SEQUENCES))]
     radius_mm = rng.uniform(60, 110)
-    inside = (
-        _several(shape, spacing, rng)
-        if kind == SMALL_BOTTLES
-        else _inside(kind, shape, spacing, radius_mm)
-    )
+    if kind == SMALL_BOTTLES:
+        is_water = _small_bottles(shape, spacing_mm, rng)
+    else:
+        is_water = _is_water(kind, shape, spacing_mm, radius_mm)
     return scan(
-        LabelVolume(inside.astype(np.uint8), affine),
+        LabelVolume(is_water.astype(np.uint8), affine),
         sequence,
         Acquisition(snr=rng.uniform(20, 60)),
         rng,
@@ -69,42 +69,44 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
     )
 
 
-def _several(
-    shape: tuple[int, int, int], spacing: NDArray[np.float64], rng: np.random.Generator
+def _small_bottles(
+    shape: tuple[int, int, int], spacing_mm: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """(i, j, k) whether a voxel is in one of three to six upright bottles near the middle."""
-    x, y, z = _places(shape, spacing)
-    inside = np.zeros(shape, dtype=bool)
+    x, y, z = _coordinates(shape, spacing_mm)
+    is_water = np.zeros(shape, dtype=bool)
     for _ in range(rng.integers(3, 7)):
-        (a, b, c), radius, half = rng.uniform(-80, 80, 3), rng.uniform(10, 35), rng.uniform(15, 60)
-        inside |= ((x - a) ** 2 + (y - b) ** 2 < radius**2) & (
-            np.abs(z - c * shape[2] * spacing[2] / 400) < half
+        (a, b, c) = rng.uniform(-80, 80, 3)
+        radius_mm = rng.uniform(10, 35)
+        half_height_mm = rng.uniform(15, 60)
+        is_water |= ((x - a) ** 2 + (y - b) ** 2 < radius_mm**2) & (
+            np.abs(z - c * shape[2] * spacing_mm[2] / 400) < half_height_mm
         )
-    return inside
+    return is_water
 
 
-def _places(
-    shape: tuple[int, int, int], spacing: NDArray[np.float64]
+def _coordinates(
+    shape: tuple[int, int, int], spacing_mm: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
     """x, y, z in mm from the middle, broadcastable to the shape."""
-    along = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing, strict=True))
-    return tuple(np.meshgrid(*along, indexing="ij", sparse=True))
+    axes_mm = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing_mm, strict=True))
+    return tuple(np.meshgrid(*axes_mm, indexing="ij", sparse=True))
 
 
-def _inside(
-    kind: str, shape: tuple[int, int, int], spacing: NDArray[np.float64], radius_mm: float
+def _is_water(
+    kind: str, shape: tuple[int, int, int], spacing_mm: NDArray[np.float64], radius_mm: float
 ) -> NDArray[np.bool_]:
-    """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free at both
-    ends."""
-    x, y, z = _places(shape, spacing)
-    reach = 0.4 * np.array(shape) * spacing
-    whole = {
+    """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free
+    at both ends."""
+    x, y, z = _coordinates(shape, spacing_mm)
+    reach_mm = 0.4 * np.array(shape) * spacing_mm
+    water_by_kind = {
         "air": x + y + z > np.inf,
         "sphere": x**2 + y**2 + z**2 < radius_mm**2,
-        "upright cylinder": (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach[2]),
+        "upright cylinder": (x**2 + y**2 < radius_mm**2) & (np.abs(z) < reach_mm[2]),
         INSERT: (x**2 + y**2 < radius_mm**2)
-        & (np.abs(z) < reach[2])
+        & (np.abs(z) < reach_mm[2])
         & ((x % 20 - 10) ** 2 + (y % 20 - 10) ** 2 > 25),
-        "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < reach[0]),
+        "lying cylinder": (y**2 + z**2 < radius_mm**2) & (np.abs(x) < reach_mm[0]),
     }
-    return np.asarray(whole[kind])
+    return np.asarray(water_by_kind[kind])

@@ -1,6 +1,6 @@
-"""One scanner, on which everybody in a collection is imaged: three sequences with contrasts, a coil and noise
-of its own, as an archive has them.  For trying what labels of an archive are worth before anybody labels.
-"""
+"""One scanner, on which everybody in a collection is imaged: three sequences with contrasts, a coil
+and noise of its own, as an archive has them.  For trying what labels of an archive are worth before
+anybody labels."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fovnet.phantom.scanner.contrasts import FreeContrast
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
-WITHOUT = frozenset({"free contrasts", "coil fall-off", "coils about breasts"})
+LEFT_OUT_OF_BODIES = frozenset({"free contrasts", "coil fall-off", "coils about breasts"})
 """Features of `fovnet.phantom.features` that are the scanner's own here."""
-APART_MM = 120.0  # between elements along the body
+ELEMENT_DISTANCE_MM = 120.0  # between elements along the body
 
 
 @dataclass(frozen=True)
 class Scanner:
-    """Its sequences (3,) with a contrast each, and its coil: three columns of elements with `reach_mm`, in
-    front of the body or behind it (`side`), with a further smooth `bias`; `snr` as in `Acquisition`."""
+    """Its sequences (3,) with a contrast each, and its coil: three columns of elements with
+    `reach_mm`, in front of the body or behind it (`side`), with a further smooth `bias`; `snr` as
+    in `Acquisition`."""
 
     sequences: tuple[Sequence, ...]
     contrasts: tuple[FreeContrast, ...]
@@ -30,40 +31,43 @@ class Scanner:
     bias: float
     snr: float
 
-    def images(self, acquired: Plan, rng: np.random.Generator) -> Plan:
+    def image_plan(self, plan: Plan, rng: np.random.Generator) -> Plan:
         """The same field of view on this scanner, with one of its sequences."""
         number = int(rng.integers(len(self.sequences)))
-        coil = Coil(self._elements(acquired), self.reach_mm, 0.97, 200.0, self.bias)
-        return replace(acquired, sequence=self.sequences[number]).received(
+        coil = Coil(self._elements(plan), self.reach_mm, 0.97, 200.0, self.bias)
+        return replace(plan, sequence=self.sequences[number]).with_acquisition(
             contrast=self.contrasts[number], coil=coil, snr=self.snr, planar=None
         )
 
-    def _elements(self, acquired: Plan) -> tuple[tuple[float, float, float], ...]:
-        """Centres (c, 3) in mm: beside the middle of the field, as far along the body as it reaches."""
-        shape, axes = np.array(acquired.grid.shape), acquired.grid.vox_to_ras
-        x, y, z = axes[:3] @ (*(shape - 1) / 2, 1.0) - acquired.isocentre_mm
-        half = np.abs(axes[:3, :3]) @ shape / 2
-        reach = min(half[2], 250.0)
-        across, deep = 0.7 * min(half[0], 180.0), float(y + self.side * min(half[1], 140.0))
+    def _elements(self, plan: Plan) -> tuple[tuple[float, float, float], ...]:
+        """Centres (c, 3) in mm: beside the middle of the field, as far along the body as it
+        reaches."""
+        shape = np.array(plan.grid.shape)
+        axes = plan.grid.vox_to_ras
+        x, y, z = axes[:3] @ (*(shape - 1) / 2, 1.0) - plan.isocentre_mm
+        half_mm = np.abs(axes[:3, :3]) @ shape / 2
+        reach_mm = min(half_mm[2], 250.0)
+        across_mm = 0.7 * min(half_mm[0], 180.0)
+        y_mm = float(y + self.side * min(half_mm[1], 140.0))
         return tuple(
-            (float(x + beside * across), deep, float(z + up))
-            for beside in (-1, 0, 1)
-            for up in np.arange(-reach, reach + 1, APART_MM)
+            (float(x + column * across_mm), y_mm, float(z + height_mm))
+            for column in (-1, 0, 1)
+            for height_mm in np.arange(-reach_mm, reach_mm + 1, ELEMENT_DISTANCE_MM)
         )
 
 
 def scanner_of(seed: int) -> Scanner:
     """The scanner of a seed; the third of its contrasts is inverted."""
     rng = np.random.default_rng([77, seed])
-    sequences = tuple(SEQUENCES[int(at)] for at in rng.integers(len(SEQUENCES), size=3))
+    sequences = tuple(SEQUENCES[int(number)] for number in rng.integers(len(SEQUENCES), size=3))
     contrasts = tuple(
         FreeContrast(
             rng.uniform(0.6, 1.0),
             int(rng.integers(2**31)),
             float(np.exp(rng.uniform(-0.7, 0.7))),
-            inverted=last,
+            inverted=is_inverted,
         )
-        for last in (False, False, True)
+        for is_inverted in (False, False, True)
     )
     return Scanner(
         sequences,

@@ -1,5 +1,5 @@
-"""Scans of a user's segmentation: a label volume, a table of the tissues of its labels, and the extents of
-its regions.
+"""Scans of a user's segmentation: a label volume, a table of the tissues of its labels, and the
+extents of its regions.
 
     fovnet phantom made --from labels.nii.gz --tissues tissues.tsv --regions regions.tsv --count 20
 
@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError, VolumeError
-from fovnet.phantom.acquisition.coils import fallen_off
+from fovnet.phantom.acquisition.coils import draw_surface_coil
 from fovnet.phantom.acquisition.fitting import heights_mm
-from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES, any_axes
+from fovnet.phantom.acquisition.protocols import SEQUENCES, SITES, draw_stored_axes
 from fovnet.phantom.collection import (
     OWN_LABELS,
     REGION_COLUMNS,
@@ -37,13 +37,13 @@ from fovnet.phantom.collection import (
     SLIVER_MM2,
     VOLUME_COLUMNS,
     Row,
+    lock_collection,
     nifti_bytes,
-    only_writer,
     refuse_other_tables,
     span_row,
     volume_table,
 )
-from fovnet.phantom.features import left_out
+from fovnet.phantom.features import features_left_out
 from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import ACROSS, PLANES, Flaws, draw_flaws
@@ -59,20 +59,21 @@ from fovnet.volume.sources.kind import file_kind
 from fovnet.volume.sources.readers import guard, reader_of, volume_name
 from fovnet.volume.volume import Volume
 
-MOST_LABELLED = 2**27  # voxels of a segmentation: 512 × 512 × 512
-SAME_MM = 1e-3  # heights computed in two ways differ in the last bit
+MOST_VOXELS = 2**27  # voxels of a segmentation: 512 × 512 × 512
+HEIGHT_TOLERANCE_MM = 1e-3  # heights computed in two ways differ in the last bit
 MAX_PD = 2.0  # water is 1, and no tissue has much more
-MORE = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
-"""Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of flow,
-contrast agent in mmol / L (arteries at the peak of a bolus have ten), and the texture's coefficient of
-variation."""
+OPTIONAL_MAXIMA = {"fat": 1.0, "flow": 1.0, "uptake": 20.0, "mottle": 1.0}
+"""Optional columns of a user's tissue table, and the largest value of each: fractions of fat and of
+flow, contrast agent in mmol / L (arteries at the peak of a bolus have ten), and the texture's
+coefficient of variation."""
 
 
 @dataclass(frozen=True)
 class Segmentation:
     """A label volume in its closest RAS order; labels are indices into `tissues`.
 
-    spans  (region, from_mm, to_mm) in its own scanner z;  name  of the person, for tables
+    spans  (region, from_mm, to_mm) in its own scanner z
+    name   of the person, for tables
     """
 
     body: LabelVolume
@@ -84,82 +85,86 @@ class Segmentation:
 def read_labels(
     labels: Path, tissues: Path, regions: Path | None = None, subject: str = ""
 ) -> Segmentation:
-    """The segmentation in three files; the subject is called `subject`, or if that is empty as the first
-    file.
+    """The segmentation in three files; the subject is called `subject`, or if that is empty as the
+    first file.
 
     Raises VolumeError ("labels-not-whole", "labels-unnamed" with the labels that the table lacks,
     "labels-empty", and those of the volume readers: a damaged file, or one without orientation) and
     CollectionError ("tissues-invalid", "regions-invalid") with the file and the fault.
     """
-    values, affine = _stored(labels)
+    values, affine = _read_label_volume(labels)
     if values.ndim != 3 or not np.all(values == np.rint(values)):
-        seen = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
+        fault = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
         raise VolumeError(
             "labels-not-whole",
-            f"{labels}: has {seen}; it must have three axes of whole numbers, one label per voxel. Save the "
+            f"{labels}: has {fault}; it must have three axes of whole numbers, one label per voxel. Save the "
             "segmentation without interpolation.",
         )
-    table = _table(tissues)
-    there = np.unique(values.astype(np.int64))
-    missing = [label for label in there.tolist() if label not in table]
-    if missing:
-        listed = ", ".join(map(str, missing[:20])) + (" and more" if len(missing) > 20 else "")
+    table = _read_tissues(tissues)
+    label_values = np.unique(values.astype(np.int64))
+    unnamed_labels = [label for label in label_values.tolist() if label not in table]
+    if unnamed_labels:
+        listed_labels = ", ".join(map(str, unnamed_labels[:20])) + (
+            " and more" if len(unnamed_labels) > 20 else ""
+        )
         raise VolumeError(
             "labels-unnamed",
-            f"{labels}: {tissues} has no row for label {listed}. Add a row for each: label, tissue.",
+            f"{labels}: {tissues} has no row for label {listed_labels}. Add a row for each: label, tissue.",
         )
-    known = tuple(table[label] for label in there.tolist())
-    if not shows(known).any():
+    known_tissues = tuple(table[label] for label in label_values.tolist())
+    if not shows(known_tissues).any():
         raise VolumeError(
             "labels-empty",
             f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
         )
-    index = np.searchsorted(there, values.astype(np.int64)).astype(np.uint16)
-    spans = () if regions is None else _spans(regions, values.shape, affine)
+    label_indices = np.searchsorted(label_values, values.astype(np.int64)).astype(np.uint16)
+    spans = () if regions is None else _read_spans(regions, values.shape, affine)
     return Segmentation(
-        LabelVolume(index, affine), known, spans, (subject or volume_name(labels)).strip()
+        LabelVolume(label_indices, affine),
+        known_tissues,
+        spans,
+        (subject or volume_name(labels)).strip(),
     )
 
 
-def _stored(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by the volume
-    reader of its format."""
+def _read_label_volume(path: Path) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """(values, (4, 4) affine in mm) of a label volume in its closest RAS order, positioned as by
+    the volume reader of its format."""
     reader = reader_of(file_kind(path))
     if reader.name == "NIfTI":
         sizes, affine = guard(reader, path, lambda: header_of(path))
-        if math.prod(sizes) > MOST_LABELLED:
-            seen = (
-                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_LABELLED:,}"
+        if math.prod(sizes) > MOST_VOXELS:
+            sentence = (
+                f"{path}: {math.prod(sizes):,} voxels; a segmentation has at most {MOST_VOXELS:,}"
             )
             remedy = "Crop it, or resample it to larger voxels (nearest neighbour)"
-            raise VolumeError("volume-too-large", f"{seen}. {remedy}.")
+            raise VolumeError("volume-too-large", f"{sentence}. {remedy}.")
         values = np.squeeze(guard(reader, path, lambda: np.asanyarray(nib.load(path).dataobj)))  # type: ignore[attr-defined]
     else:
         volume = guard(reader, path, lambda: reader.read(path))
-        values, affine = volume.voxels, volume.vox_to_ras
+        values = volume.voxels
+        affine = volume.vox_to_ras
     if values.ndim != 3:
         return values, affine
-    canonical = closest_canonical(Volume(values, affine, str(path)))
-    return canonical.voxels, canonical.vox_to_ras
+    canonical_volume = closest_canonical(Volume(values, affine, str(path)))
+    return canonical_volume.voxels, canonical_volume.vox_to_ras
 
 
-def _table(path: Path) -> dict[int, Tissue]:
+def _read_tissues(path: Path) -> dict[int, Tissue]:
     """The tissue of each label."""
-    known = {tissue.name: tissue for tissue in TISSUES}
+    tissue_by_name = {tissue.name: tissue for tissue in TISSUES}
     table: dict[int, Tissue] = {}
     for number, row in enumerate(_rows(path, "tissues-invalid"), start=2):
         try:
-            label, tissue = (
-                int(row["label"]),
-                known[row["tissue"]] if row.get("tissue") else _own_tissue(row),
-            )
+            label = int(row["label"])
+            tissue = tissue_by_name[row["tissue"]] if row.get("tissue") else _custom_tissue(row)
         except (KeyError, ValueError) as fault:
-            wanted = (
-                f"give label and tissue (one of {', '.join(known)}), or label, pd, t1_ms and t2_ms"
+            remedy = f"give label and tissue (one of {', '.join(tissue_by_name)}), or label, pd, t1_ms and t2_ms"
+            fault_text = (
+                f"{fault} is not a column or tissue" if isinstance(fault, KeyError) else fault
             )
-            what = f"{fault} is not a column or tissue" if isinstance(fault, KeyError) else fault
             raise CollectionError(
-                "tissues-invalid", f"{path}, line {number}: {what}; {wanted}"
+                "tissues-invalid", f"{path}, line {number}: {fault_text}; {remedy}"
             ) from None
         if label in table:
             raise CollectionError(
@@ -170,39 +175,49 @@ def _table(path: Path) -> dict[int, Tissue]:
     return table
 
 
-def _own_tissue(row: Mapping[str, str]) -> Tissue:
+def _custom_tissue(row: Mapping[str, str]) -> Tissue:
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
     if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
         raise ValueError(
             f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, water's is 1; "
             "times above 0)"
         )
-    more = {column: float(row[column]) for column in MORE if row.get(column)}
-    for column, value in more.items():
-        if not 0 <= value <= MORE[column]:
-            raise ValueError(f"no tissue has {column} {value:g} (from 0 to {MORE[column]:g})")
+    optional_values = {column: float(row[column]) for column in OPTIONAL_MAXIMA if row.get(column)}
+    for column, value in optional_values.items():
+        if not 0 <= value <= OPTIONAL_MAXIMA[column]:
+            raise ValueError(
+                f"no tissue has {column} {value:g} (from 0 to {OPTIONAL_MAXIMA[column]:g})"
+            )
     t2star = 1 / (1 / t2 + 0.012)  # R2' of the tissues of the simulated body
     return Tissue(
-        row.get("name") or f"label {row['label']}", pd, (t1, t1), (t2, t2), (t2star, t2star), **more
+        row.get("name") or f"label {row['label']}",
+        pd,
+        (t1, t1),
+        (t2, t2),
+        (t2star, t2star),
+        **optional_values,
     )
 
 
-def _spans(
+def _read_spans(
     path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
 ) -> tuple[tuple[str, float, float], ...]:
     """(region, from_mm, to_mm) of each row."""
-    heights, step = _heights(shape, affine, shape, affine), float(affine[2, 2])
-    ends = heights_mm(Grid(shape, affine))
-    spans, faults = [], []
+    heights = _heights(shape, affine, shape, affine)
+    step_mm = float(affine[2, 2])
+    ends_mm = heights_mm(Grid(shape, affine))
+    spans = []
+    faults = []
     for number, row in enumerate(_rows(path, "regions-invalid"), start=2):
         try:
             if row.get("from_mm"):
-                low, high = float(row["from_mm"]), float(row["to_mm"])
+                low_mm = float(row["from_mm"])
+                high_mm = float(row["to_mm"])
             else:
-                low = float(heights[_slice(row["first_slice"], shape[2])]) - step / 2
-                high = float(heights[_slice(row["last_slice"], shape[2])]) + step / 2
-            _refuse_span(low, high, *ends)
-            spans.append((_region(row["region"]), low, high))
+                low_mm = float(heights[_slice_index(row["first_slice"], shape[2])]) - step_mm / 2
+                high_mm = float(heights[_slice_index(row["last_slice"], shape[2])]) + step_mm / 2
+            _refuse_span(low_mm, high_mm, *ends_mm)
+            spans.append((_region(row["region"]), low_mm, high_mm))
         except KeyError as fault:
             faults.append(f"line {number}: there is no column {fault}")
         except ValueError as fault:
@@ -220,13 +235,15 @@ def _spans(
 
 
 def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
-    """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other upwards;
-    unknown regions may lie anywhere."""
-    chained = sorted((span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1])
-    for below, above in combinations(chained, 2):
-        if below[2] > above[1] + SAME_MM or DEFAULT.chain.index(below[0]) > DEFAULT.chain.index(
-            above[0]
-        ):
+    """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other
+    upwards; unknown regions may lie anywhere."""
+    chain_spans = sorted(
+        (span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]
+    )
+    for below, above in combinations(chain_spans, 2):
+        if below[2] > above[1] + HEIGHT_TOLERANCE_MM or DEFAULT.chain.index(
+            below[0]
+        ) > DEFAULT.chain.index(above[0]):
             raise CollectionError(
                 "regions-invalid",
                 f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
@@ -236,22 +253,22 @@ def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> N
 
 
 def _region(text: str) -> str:
-    """One of fovnet's own regions by its name in any case; else the text as it is, as it may be a region of
-    the user's vocabulary."""
+    """One of fovnet's own regions by its name in any case; else the text as it is, as it may be a
+    region of the user's vocabulary."""
     if not text:
         raise ValueError("no region is named")
     return next((name for name in DEFAULT.classes if as_word(name) == as_word(text)), text)
 
 
-def _slice(text: str, slices: int) -> int:
+def _slice_index(text: str, slices: int) -> int:
     if not 0 <= int(text) < slices:
         raise ValueError(f"there is no slice {text}")
     return int(text)
 
 
 def _refuse_span(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float) -> None:
-    """Raises ValueError for a span that does not go upwards, or exceeds the volume by more than BEYOND_MM, as
-    in the tables of a collection: it is of another volume."""
+    """Raises ValueError for a span that does not go upwards, or exceeds the volume by more than
+    BEYOND_MM, as in the tables of a collection: it is of another volume."""
     if not low_mm < high_mm:
         raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
     if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
@@ -288,23 +305,29 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
 def _heights(
     shape: tuple[int, ...],
     affine: NDArray[np.float64],
-    whole: tuple[int, ...],
-    placed: NDArray[np.float64],
+    whole_shape: tuple[int, ...],
+    whole_affine: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices of the
-    `whole` segmentation.
+    """(k,) scanner z at which each slice of a grid meets the line through the middles of the slices
+    of the `whole_shape` segmentation.
 
-    In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers to whole
-    slices.
+    In a tilted segmentation the middles of a part's slices lie higher or lower, while a row refers
+    to whole slices.
     """
-    middle = placed[:3, :2] @ ((np.asarray(whole[:2]) - 1) / 2) + placed[:3, 3]
-    along, across = placed[:3, 2], np.cross(placed[:3, 0], placed[:3, 1])
+    middle = whole_affine[:3, :2] @ ((np.asarray(whole_shape[:2]) - 1) / 2) + whole_affine[:3, 3]
+    slice_direction = whole_affine[:3, 2]
+    plane_normal = np.cross(whole_affine[:3, 0], whole_affine[:3, 1])
     origins = affine[:3, 3] + np.arange(shape[2])[:, None] * affine[:3, 2]
-    return np.asarray(middle[2] + along[2] * ((origins - middle) @ across) / (along @ across))
+    return np.asarray(
+        middle[2]
+        + slice_direction[2]
+        * ((origins - middle) @ plane_normal)
+        / (slice_direction @ plane_normal)
+    )
 
 
 def simulate_labels(
-    given: Segmentation,
+    segmentation: Segmentation,
     out: Path,
     *,
     count: int,
@@ -312,32 +335,32 @@ def simulate_labels(
     without: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view, sequence, coil
-    and flaws.
+    """`out`/volumes.tsv of `count` scans of the segmentation, each with its own field of view,
+    sequence, coil and flaws.
 
-    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that contain its middle, if it
-    shows enough of a body; without spans the volumes are not labelled.  Simulated volumes of other subjects
-    stay in the tables of `out`, those of this subject are replaced.  `without` as in `simulate_collection`.
-    Raises CollectionError "phantom-other-tables" if `out` holds tables of another origin, "phantom-held" if
-    another simulation writes there.
+    Volume n depends on (seed, subject, n) alone.  A slice belongs to the spans that contain its
+    middle, if it shows enough of a body; without spans the volumes are not labelled.  Simulated
+    volumes of other subjects stay in the tables of `out`, those of this subject are replaced.
+    `without` as in `simulate_collection`. Raises CollectionError "phantom-other-tables" if `out`
+    holds tables of another origin, "phantom-held" if another simulation writes there.
     """
-    lacking = left_out(without)
+    excluded = features_left_out(without)
     refuse_other_tables(out, own_labels=True)
     # different scans for different people
-    person = int.from_bytes(hashlib.sha256(given.name.encode()).digest()[:8])
-    with only_writer(out):
-        volumes, regions = _of_others(out, given.name)
+    person_number = int.from_bytes(hashlib.sha256(segmentation.name.encode()).digest()[:8])
+    with lock_collection(out):
+        volumes, regions = _rows_of_others(out, segmentation.name)
         # so that a killed run leaves no rows of overwritten volumes
         _write_tables(out, volumes, regions)
         for number in range(1, count + 1):
-            volume_id = f"{given.name}_sim-{number:04d}"
-            content, about, rows = _scanned(
-                given, lacking, np.random.default_rng([seed, person, number])
+            volume_id = f"{segmentation.name}_sim-{number:04d}"
+            content, columns, rows = _scan_segmentation(
+                segmentation, excluded, np.random.default_rng([seed, person_number, number])
             )
             path = f"volumes/{volume_id}.nii.gz"
             replace_with(out / path, lambda file, content=content: file.write(content))  # type: ignore[misc]
             volumes.append(
-                {"volume_id": volume_id, "subject_id": given.name, "path": path, **about}
+                {"volume_id": volume_id, "subject_id": segmentation.name, "path": path, **columns}
             )
             regions += [{"volume_id": volume_id, **row} for row in rows]
             if progress is not None:
@@ -346,11 +369,11 @@ def simulate_labels(
 
 
 def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> Path:
-    """volumes.tsv, which is not there while regions.tsv is replaced: a region row of a volume that is not
-    listed would be a fault.
+    """volumes.tsv, which is not there while regions.tsv is replaced: a region row of a volume that
+    is not listed would be a fault.
 
-    The former volumes.tsv is SET_ASIDE meanwhile: if the run is killed then, the next one takes the other
-    subjects from it.
+    The former volumes.tsv is SET_ASIDE meanwhile: if the run is killed then, the next one takes the
+    other subjects from it.
     """
     table = out / "volumes.tsv"
     if table.exists():
@@ -361,55 +384,58 @@ def _write_tables(out: Path, volumes: Sequence[Row], regions: Sequence[Row]) -> 
     return table
 
 
-def _of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
+def _rows_of_others(out: Path, subject: str) -> tuple[list[Row], list[Row]]:
     """The rows of volumes.tsv and of regions.tsv in a folder that are about other subjects."""
-    there = [
+    tables = [
         read_tsv(table) if table.exists() else []
         for table in (volume_table(out), out / "regions.tsv")
     ]
     volumes: list[Row] = [
-        {**row} for row in there[0] if row["subject_id"].casefold() != subject.casefold()
+        {**row} for row in tables[0] if row["subject_id"].casefold() != subject.casefold()
     ]
-    kept = {row["volume_id"] for row in volumes}
-    return volumes, [{**row} for row in there[1] if row["volume_id"] in kept]
+    kept_ids = {row["volume_id"] for row in volumes}
+    return volumes, [{**row} for row in tables[1] if row["volume_id"] in kept_ids]
 
 
-def made_of(out: Path, subject: str) -> int:
-    """The number of volumes of a subject in the collection `out`, which another segmentation of that name
-    would replace."""
+def count_volumes_of(out: Path, subject: str) -> int:
+    """The number of volumes of a subject in the collection `out`, which another segmentation of
+    that name would replace."""
     table = volume_table(out)
     rows = read_tsv(table) if table.exists() else []
     return sum(row.get("subject_id", "").casefold() == subject.casefold() for row in rows)
 
 
-def _scanned(
-    given: Segmentation, lacking: frozenset[str], rng: np.random.Generator
+def _scan_segmentation(
+    segmentation: Segmentation, excluded: frozenset[str], rng: np.random.Generator
 ) -> tuple[bytes, dict[str, Any], list[Row]]:
     """One scan as NIfTI bytes, its columns of volumes.tsv, and its regions."""
     site = SITES[rng.integers(len(SITES))]
     plane = str(rng.choice(PLANES))
-    body = _part(given.body, "small fields" not in lacking, rng)
-    acquired = _acquisition(body, site.snr, plane, lacking, rng)
+    body = _draw_box(segmentation.body, "small fields" not in excluded, rng)
+    acquisition = _acquisition(body, site.snr, plane, excluded, rng)
     sequence = SEQUENCES[rng.integers(len(SEQUENCES))]
-    if "free contrasts" not in lacking:
+    if "free contrasts" not in excluded:
         sequence, contrast = freely(sequence, rng)
-        acquired = replace(acquired, contrast=contrast)
-    shape = tuple(size // n for size, n in zip(body.labels.shape, acquired.average, strict=True))
-    finish = Finish() if "masks" in lacking else draw_finish(False, shape, rng)
-    volume = scan(body, sequence, acquired, rng, given.tissues, given.name)
-    solid = shows(given.tissues)[body.labels]
-    kept = averaged(solid.astype(np.float32), acquired.average)
+        acquisition = replace(acquisition, contrast=contrast)
+    shape = tuple(size // n for size, n in zip(body.labels.shape, acquisition.average, strict=True))
+    finish = Finish() if "masks" in excluded else draw_finish(False, shape, rng)
+    volume = scan(body, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
+    is_solid = shows(segmentation.tissues)[body.labels]
+    solid_share = averaged(is_solid.astype(np.float32), acquisition.average)
     rows = _regions(
-        given,
+        segmentation,
         _heights(
-            volume.voxels.shape, volume.vox_to_ras, given.body.labels.shape, given.body.vox_to_ras
+            volume.voxels.shape,
+            volume.vox_to_ras,
+            segmentation.body.labels.shape,
+            segmentation.body.vox_to_ras,
         ),
-        kept.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]),
+        solid_share.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]),
     )
     volume = finished(
         volume,
-        solid if finish.hides == BACKGROUND and solid.any() else None,
-        acquired.average,
+        is_solid if finish.hides == BACKGROUND and is_solid.any() else None,
+        acquisition.average,
         finish,
     )
     columns = {
@@ -418,60 +444,65 @@ def _scanned(
         "sequence": sequence.name,
         "field_of_view": OWN_LABELS,
         "plane": plane,
-        "field_strength": f"{acquired.field_strength:g}",
+        "field_strength": f"{acquisition.field_strength:g}",
     }
-    return nifti_bytes(volume, any_axes(rng)), columns, rows
+    return nifti_bytes(volume, draw_stored_axes(rng)), columns, rows
 
 
 def _acquisition(
-    body: LabelVolume, snr: float, plane: str, lacking: frozenset[str], rng: np.random.Generator
+    body: LabelVolume, snr: float, plane: str, excluded: frozenset[str], rng: np.random.Generator
 ) -> Acquisition:
-    """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels are
-    smaller."""
+    """The acquisition of the labels: voxels as large as the plane requires, if the labels' voxels
+    are smaller."""
     grid = Grid(body.labels.shape, body.vox_to_ras)
-    through = ACROSS.get(plane)
-    wanted = np.full(3, rng.uniform(0.8, 2.0))
-    if through is not None:
-        wanted[through] = rng.uniform(2.5, 7.0)
-    most = np.maximum(1, np.asarray(grid.shape) // 4)
-    a, b, c = np.clip(np.rint(wanted / grid.spacing_mm), 1, most).astype(int).tolist()
+    slice_axis = ACROSS.get(plane)
+    voxel_mm = np.full(3, rng.uniform(0.8, 2.0))
+    if slice_axis is not None:
+        voxel_mm[slice_axis] = rng.uniform(2.5, 7.0)
+    most_voxels = np.maximum(1, np.asarray(grid.shape) // 4)
+    a, b, c = np.clip(np.rint(voxel_mm / grid.spacing_mm), 1, most_voxels).astype(int).tolist()
     coil = Coil()
-    middle = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
-    if "coil fall-off" not in lacking:
-        coil = fallen_off(coil, grid, np.zeros(3), rng)
+    middle_mm = grid.vox_to_ras[:3, :3] @ (np.asarray(grid.shape) / 2) + grid.vox_to_ras[:3, 3]
+    if "coil fall-off" not in excluded:
+        coil = draw_surface_coil(coil, grid, np.zeros(3), rng)
         # the isocentre of a segmentation is arbitrary
-        coil = replace(coil, fall_mm=1e6) if abs(middle[2]) > 50 else coil
-    flaws, spread = Flaws(), 0.35
-    if "artefacts" not in lacking:
-        flaws, spread = draw_flaws(plane, rng), 0.8
-        flaws = replace(flaws, begun=0.0 if "true places" in lacking else 0.5)
-    field = float(rng.choice([1.5, 3.0]))
-    return Acquisition(field, (a, b, c), snr * rng.lognormal(0, spread), coil, flaws=flaws)
+        coil = replace(coil, fall_mm=1e6) if abs(middle_mm[2]) > 50 else coil
+    flaws = Flaws()
+    snr_spread = 0.35
+    if "artefacts" not in excluded:
+        flaws = draw_flaws(plane, rng)
+        snr_spread = 0.8
+        flaws = replace(flaws, begun=0.0 if "true places" in excluded else 0.5)
+    field_strength = float(rng.choice([1.5, 3.0]))
+    return Acquisition(
+        field_strength, (a, b, c), snr * rng.lognormal(0, snr_spread), coil, flaws=flaws
+    )
 
 
-def _part(body: LabelVolume, small: bool, rng: np.random.Generator) -> LabelVolume:
-    """The whole label volume, or in four of ten scans a box of a half to all of it along each axis."""
-    if not small or rng.random() > 0.4:
+def _draw_box(body: LabelVolume, may_be_small: bool, rng: np.random.Generator) -> LabelVolume:
+    """The whole label volume, or in four of ten scans a box of a half to all of it along each
+    axis."""
+    if not may_be_small or rng.random() > 0.4:
         return body
     shape = np.asarray(body.labels.shape)
     size = np.maximum(np.minimum(shape, 8), (shape * rng.uniform(0.5, 1.0, 3)).astype(int))
     first = np.array([rng.integers(free + 1) for free in shape - size])
     affine = body.vox_to_ras.copy()
     affine[:3, 3] += affine[:3, :3] @ first
-    box = tuple(slice(a, a + n) for a, n in zip(first, size, strict=True))
+    box = tuple(slice(start, start + length) for start, length in zip(first, size, strict=True))
     return LabelVolume(body.labels[box], affine)
 
 
 def _regions(
-    given: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]
+    segmentation: Segmentation, heights: NDArray[np.float64], area_mm2: NDArray[np.float64]
 ) -> list[Row]:
-    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no span is
-    visible."""
-    if not given.spans:
+    """Rows (region, first_slice, last_slice) of the slices at these heights; `none` for all if no
+    span is visible."""
+    if not segmentation.spans:
         return []
     rows = []
-    for region, low, high in given.spans:
-        inside = np.flatnonzero((heights >= low) & (heights < high) & (area_mm2 >= SLIVER_MM2))
-        if len(inside):
-            rows.append(span_row(region, inside))
+    for region, low, high in segmentation.spans:
+        slices = np.flatnonzero((heights >= low) & (heights < high) & (area_mm2 >= SLIVER_MM2))
+        if len(slices):
+            rows.append(span_row(region, slices))
     return rows or [span_row(NONE, np.arange(len(heights)))]

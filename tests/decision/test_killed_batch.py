@@ -21,7 +21,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from fovnet.phantom.oddities import BRIGHT, WATER
+from fovnet.phantom.oddities import BRIGHT_SEQUENCES, WATER
 from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.records import read_json, read_tsv
 
@@ -87,7 +87,7 @@ def small(number: int) -> nibabel.Nifti1Image:
     inside = (x / 7) ** 2 + (y / rng.uniform(4, 8)) ** 2 + (z / rng.uniform(2, 6)) ** 2 < 1
     volume = scan(
         LabelVolume(inside.astype(np.uint8), affine),
-        BRIGHT[number % len(BRIGHT)],
+        BRIGHT_SEQUENCES[number % len(BRIGHT_SEQUENCES)],
         Acquisition(snr=20.0),
         rng,
         WATER,

@@ -12,7 +12,7 @@ import pytest
 import screening_design
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.phantom.collection import simulate_collection
-from fovnet.phantom.features import SCANNING, known_features
+from fovnet.phantom.features import SCANNING, all_features
 from fovnet.regions import DEFAULT
 from screening import COLUMNS, _effects, app, factors_of, screen
 from screening_design import folded_design
@@ -42,7 +42,7 @@ def test_factors_are_each_feature_alone_or_what_is_asked_for() -> None:
 )
 def test_what_has_no_effect_of_its_own_is_refused(arms: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        factors_of(arms, known_features())
+        factors_of(arms, all_features())
 
 
 def test_a_row_holds_what_leaving_out_changes_in_points_of_accuracy() -> None:
@@ -98,7 +98,7 @@ def test_trainings_are_not_done_twice_and_give_the_same_whatever_the_number_of_p
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(screening_design, "FREE", 1)  # 4 trainings of one factor, not 16
-    factors, steps = factors_of(["without masks"], known_features()), []
+    factors, steps = factors_of(["without masks"], all_features()), []
     one, two = (
         Study(tmp_path / str(workers), 3, 1, 32, 1, workers, "cpu", volumes=1) for workers in (1, 2)
     )

@@ -19,20 +19,20 @@ import numpy as np
 import pytest
 
 from fovnet.errors import CollectionError
-from fovnet.phantom.acquisition.families import FAMILIES, SMALL, Family, choose_families
-from fovnet.phantom.acquisition.protocols import SITES, Plan, plan
+from fovnet.phantom.acquisition.families import FAMILIES, SMALL, Family, FieldEnd, choose_families
+from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import (
     RECIPE,
     SLIVER_MM2,
-    _reached,
-    acquire,
+    _rows_reached,
+    acquire_volume,
+    count_unlisted,
+    lock_collection,
     nifti_bytes,
-    only_writer,
     region_rows,
     simulate_collection,
     simulate_subject,
-    unlisted,
 )
 from fovnet.phantom.person.traits import sample_person
 from fovnet.records import read_tsv
@@ -40,7 +40,7 @@ from fovnet.regions import DEFAULT, NONE
 from fovnet.volume.orient import to_ras
 from fovnet.volume.volume import Volume
 
-BODY = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
+BODY = Family("test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), planes="i")
 
 
 def sums(folder: Path) -> dict[str, str]:
@@ -116,7 +116,7 @@ def test_tables_name_files_that_are_there_and_slices_that_exist(collection: Path
 @pytest.fixture(scope="module")
 def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Plan]:
     person = sample_person((0, 3))
-    acquired = plan(person, landmarks(person), BODY, SITES[1], np.random.default_rng(5))
+    acquired = draw_plan(person, landmarks(person), BODY, SITES[1], np.random.default_rng(5))
     i, j, k = (size // 3 for size in acquired.grid.shape)
     grid = replace(
         acquired.grid,
@@ -126,7 +126,7 @@ def stored_ways() -> tuple[Volume, list[tuple[np.ndarray, nib.Nifti1Image]], Pla
     acquired = replace(
         acquired, grid=grid, acquisition=replace(acquired.acquisition, average=(1, 1, 1))
     )
-    volume, _ = acquire(person, acquired, np.random.default_rng(0))
+    volume, _ = acquire_volume(person, acquired, np.random.default_rng(0))
     ways = [
         np.array(list(zip(order, signs, strict=True)))
         for order in permutations(range(3))
@@ -169,10 +169,10 @@ def test_every_plan_covers_its_family_and_its_regions_follow_the_landmarks() -> 
         person = sample_person((2, number))
         marks = landmarks(person)
         for family in choose_families(3, rng):
-            acquired = plan(person, marks, family, SITES[number % 3], rng)
+            acquired = draw_plan(person, marks, family, SITES[number % 3], rng)
             low, high = (
-                getattr(marks, family.low[0]) + family.low[1],
-                getattr(marks, family.high[0]) + family.high[2],
+                getattr(marks, family.lower_end.landmark) + family.lower_end.least_mm,
+                getattr(marks, family.upper_end.landmark) + family.upper_end.most_mm,
             )
             heights = Volume(
                 np.zeros(acquired.grid.shape, np.float32), acquired.grid.vox_to_ras, ""
@@ -224,18 +224,18 @@ def test_volumes_that_a_larger_simulation_left_are_counted(tmp_path: Path) -> No
         (tmp_path / "volumes").mkdir(exist_ok=True)
         (tmp_path / "volumes" / f"{name}.nii.gz").touch()
     (tmp_path / "volumes.tsv").write_text("volume_id\tpath\na\tvolumes/a.nii.gz\n")
-    assert unlisted(tmp_path / "volumes.tsv") == 1
+    assert count_unlisted(tmp_path / "volumes.tsv") == 1
 
 
 def test_a_folder_that_another_simulation_writes_to_is_left_to_it(tmp_path: Path) -> None:
     """Of two at once one would write the regions of the other's volumes."""
     with (
-        only_writer(tmp_path / "held"),
+        lock_collection(tmp_path / "held"),
         pytest.raises(CollectionError, match="another simulation is writing here") as refused,
     ):
         simulate_collection(tmp_path / "held", subjects=1, volumes_per_subject=1)
     assert refused.value.code == "phantom-held" and not list((tmp_path / "held").iterdir())
-    with only_writer(tmp_path / "held"):
+    with lock_collection(tmp_path / "held"):
         pass
 
 
@@ -248,7 +248,7 @@ def test_every_family_can_be_planned_for_everyone() -> None:
     rng = np.random.default_rng(0)
     for number, family in enumerate((*FAMILIES, *SMALL)):
         person = sample_person((6, number))
-        shape = plan(person, landmarks(person), family, SITES[0], rng).grid.shape
+        shape = draw_plan(person, landmarks(person), family, SITES[0], rng).grid.shape
         assert min(shape) >= 4 and np.prod(shape) < 8e6, family.name
 
 
@@ -383,6 +383,6 @@ def test_a_region_that_only_a_corner_reaches_is_none_of_a_volume_that_is_cut_alo
         {"region": name, "from_mm": ends[at], "to_mm": ends[at + 1]}
         for at, name in enumerate(("pelvis", "abdomen"))
     ]
-    assert [row["region"] for row in _reached(rows, volume)] == kept
+    assert [row["region"] for row in _rows_reached(rows, volume)] == kept
     straight = to_ras(volume).slice_heights_mm()
     assert (straight.max() > rows[1]["from_mm"]) == (len(kept) == 2)

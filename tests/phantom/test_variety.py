@@ -9,16 +9,27 @@ import numpy as np
 import pytest
 from nibabel.orientations import io_orientation
 
-from fovnet.phantom.acquisition.families import FAMILIES, Family, choose_families
-from fovnet.phantom.acquisition.protocols import SITES, Plan, plan
+from fovnet.phantom.acquisition.families import (
+    BOX,
+    FAMILIES,
+    Family,
+    FieldEnd,
+    ScanRequest,
+    choose_families,
+    draw_small_family,
+)
+from fovnet.phantom.acquisition.localisers import is_localiser, to_localiser
+from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
+from fovnet.phantom.anatomy import body
 from fovnet.phantom.anatomy.body import Landmarks, landmarks
-from fovnet.phantom.collection import REGION_COLUMNS, acquire, nifti_bytes
+from fovnet.phantom.anatomy.layers import Paints
+from fovnet.phantom.collection import REGION_COLUMNS, acquire_volume, nifti_bytes
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.artefacts import draw_flaws
-from fovnet.phantom.variety import CHANGES, _tilted, varied
+from fovnet.phantom.variety import CHANGES, tilt_plan, vary_plan
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import read_collection, truth
@@ -31,7 +42,7 @@ MARKS = landmarks(PERSON)
 def plain(number: int, at: int) -> tuple[Plan, Person]:
     person = sample_person((7, number))
     family = choose_families(at + 1, np.random.default_rng([7, number, 1]))[at]
-    return plan(
+    return draw_plan(
         person, landmarks(person), family, SITES[0], np.random.default_rng([7, number, 2, at])
     ), person
 
@@ -56,11 +67,33 @@ def test_every_feature_has_its_change_and_its_sentence() -> None:
     assert tuple(CHANGES) == tuple(SCANNING)
 
 
+def test_fields_and_coils_are_placed_by_a_body_without_what_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(person: Person) -> Paints:
+        raise AssertionError("parts that the run leaves out are built")
+
+    monkeypatch.setattr(body, "SMALL_PARTS", (refuse,))
+    without = frozenset({"joints and organs", "free contrasts"})
+    person = sample_person((4, 3), without)
+    marks = landmarks(person)
+    families = choose_families(2, np.random.default_rng(3))
+    first_plan = draw_plan(person, marks, families[1], SITES[0], np.random.default_rng(4))
+    request = ScanRequest(person, marks, 1, without)
+    rngs = [np.random.default_rng(seed) for seed in range(90)]
+    boxes = [draw_small_family(request, rng) for rng in rngs[:30]]
+    localisers = [to_localiser(first_plan, request, rng) for rng in rngs]
+    assert any(family.name == BOX for family in boxes)
+    # two of three have a coil on the skin
+    assert sum(is_localiser(acquired) for acquired in localisers) > 5
+    vary_plan(first_plan, person, marks, (4, 3, 1), without)
+
+
 def test_without_everything_a_plan_stays_as_it_is() -> None:
     for number in range(1, 9):
         acquired, person = plain(number, number % 3)
         assert (
-            varied(
+            vary_plan(
                 acquired, person, landmarks(person), (7, number, number % 3), frozenset(SCANNING)
             )
             is acquired
@@ -74,15 +107,15 @@ def test_leaving_a_feature_out_changes_nothing_else() -> None:
     for number in range(1, 13):
         acquired, person = plain(number, 1)
         marks, key = landmarks(person), (7, number, 1)
-        whole = varied(acquired, person, marks, key)
+        whole = vary_plan(acquired, person, marks, key)
         for at, name in enumerate(names):
             before, after = (
-                varied(acquired, person, marks, key, frozenset(names[first:]))
+                vary_plan(acquired, person, marks, key, frozenset(names[first:]))
                 for first in (at, at + 1)
             )
             if same(before, after):
                 left_alone[name] += 1
-                assert same(varied(acquired, person, marks, key, frozenset({name})), whole)
+                assert same(vary_plan(acquired, person, marks, key, frozenset({name})), whole)
     assert all(
         0 < left_alone[name] < 12
         for name in ("small fields", "thin slabs", "free contrasts", "masks")
@@ -96,7 +129,7 @@ def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else()
     Fields drawn about the body, and about its skin, are left out: they take a body each.
     """
     many = [
-        varied(*plain_of(number), frozenset({"fields by the body", "small fields"}))
+        vary_plan(*plain_of(number), frozenset({"fields by the body", "small fields"}))
         for number in range(1, 121)
     ]
     planar = [one for one in many if one.acquisition.planar is not None]
@@ -105,7 +138,7 @@ def test_echo_planar_are_most_diffusion_images_and_some_heads_and_nothing_else()
         functional = one.sequence.name == "echo planar"
         assert functional or one.sequence.b > 0 or one.sequence.kind == "diffusion coefficient"
         assert functional == (one.acquisition.planar.te_ms > 0) and (
-            not functional or not one.family.long
+            not functional or not one.family.is_long
         )
 
 
@@ -116,20 +149,22 @@ def plain_of(number: int) -> tuple[Plan, Person, Landmarks, tuple[int, int, int]
 
 def tilted(seed: int) -> Plan:
     """A coarse trunk, tilted by up to 60° about two axes."""
-    family = Family("test", ("ischium", -60, -60), ("lung_apex", 30, 30), planes="i")
-    straight = plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
+    family = Family(
+        "test", FieldEnd("ischium", -60, -60), FieldEnd("lung_apex", 30, 30), planes="i"
+    )
+    straight = draw_plan(PERSON, MARKS, family, SITES[1], np.random.default_rng(seed))
     i, j, k = (max(4, size // 4) for size in straight.grid.shape)
     # voxels of 8 mm or so
     coarse = Grid((i, j, k), straight.grid.vox_to_ras @ np.diag([4, 4, 4, 1.0]))
-    turned = _tilted(replace(straight, grid=coarse), PERSON, 60.0, np.random.default_rng(seed))
+    turned = tilt_plan(replace(straight, grid=coarse), PERSON, 60.0, np.random.default_rng(seed))
     return replace(turned, acquisition=replace(turned.acquisition, average=(1, 1, 1)))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_labels_of_oblique_volumes_are_true_where_they_are_cut(seed: int, tmp_path: Path) -> None:
-    acquired = replace(tilted(seed), truthful=True)
+    acquired = replace(tilted(seed), header_is_true=True)
     assert np.array_equal(io_orientation(acquired.grid.vox_to_ras), [[0, 1], [1, 1], [2, 1]])
-    volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
+    volume, rows = acquire_volume(PERSON, acquired, np.random.default_rng(0))
     (tmp_path / "one.nii.gz").write_bytes(nifti_bytes(volume, acquired.stored_axes))
     named = {"volume_id": "one", "subject_id": "p", "path": "one.nii.gz"}
     write_tsv(tmp_path / "volumes.tsv", tuple(named), [named])
@@ -155,8 +190,10 @@ def test_flaws_of_a_turned_field_run_along_its_slices(letter: str) -> None:
     moved = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        straight = plan(PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng)  # a head
-        turned = _tilted(straight, PERSON, 60.0, rng)
+        straight = draw_plan(
+            PERSON, MARKS, replace(FAMILIES[6], planes=letter), SITES[0], rng
+        )  # a head
+        turned = tilt_plan(straight, PERSON, 60.0, rng)
         flaws = draw_flaws(turned.plane, rng)
         # thick slices
         assert flaws.through == np.linalg.norm(turned.grid.vox_to_ras[:3, :3], axis=0).argmax()
@@ -177,17 +214,17 @@ def test_half_of_a_prone_womans_fields_are_one_breast_and_others_are_now_and_the
     ):
         marks, became, coils = landmarks(person), 0, set()
         for at in range(1, 81):
-            acquired = plan(
+            acquired = draw_plan(
                 person,
                 marks,
                 choose_families(2, np.random.default_rng(at))[1],
                 SITES[0],
                 np.random.default_rng([9, at]),
             )
-            one = varied(acquired, person, marks, (9, 1, at), only)
+            one = vary_plan(acquired, person, marks, (9, 1, at), only)
             became += one.family.name == name
             assert one is acquired or one.family.name == name
-            coils |= {len(one.acquisition.coil.centres_mm)} if one.family.hanging else set()
+            coils |= {len(one.acquisition.coil.centres_mm)} if one.family.shows_breasts else set()
         assert low < became / 80 < high, name
-        assert varied(acquired, person, marks, (9, 1, 0), only) is acquired
+        assert vary_plan(acquired, person, marks, (9, 1, 0), only) is acquired
         assert (len(coils) > 4) == (person is woman)

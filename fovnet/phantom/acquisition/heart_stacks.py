@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.protocols import Plan, grid_about
-from fovnet.phantom.acquisition.regrid import BY_AXIS, canonical, regridded
-from fovnet.phantom.anatomy.heart import long_axis, toward_the_right
+from fovnet.phantom.acquisition.regrid import BY_AXIS, regrid, to_canonical
+from fovnet.phantom.anatomy.heart import direction_to_right_ventricle, long_axis
 from fovnet.phantom.finish.headers import TRUE_HEADERS
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.sequence import Sequence
@@ -27,86 +27,99 @@ HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
         0.08,
     ),
 )
-"""Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free contrasts leave
-three in four unchanged."""
+"""Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free
+contrasts leave three in four unchanged."""
 
 
-def short_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
+def to_short_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
     """A short-axis stack, from about the apex to the base or beyond.
 
     A left ventricle is about 9 cm long: 8 to 14 slices of 6 to 10 mm cover it, or nearly all of it.
     """
     apex, base = long_axis(person)
-    through = _planned((base - apex) / np.linalg.norm(base - apex), rng)
-    thick = rng.uniform(6.0, 10.0)
-    slices = int(np.clip(round(rng.uniform(70, 125) / thick), 8, 14))
-    middle = (apex + base) / 2 + through * rng.uniform(-5, 15)
-    return _own_axes(acquired, SHORT_AXIS, middle, through, (thick, slices), rng)
+    normal = _plan_by_eye((base - apex) / np.linalg.norm(base - apex), rng)
+    thickness_mm = rng.uniform(6.0, 10.0)
+    slices = int(np.clip(round(rng.uniform(70, 125) / thickness_mm), 8, 14))
+    middle_mm = (apex + base) / 2 + normal * rng.uniform(-5, 15)
+    return _stack_along(plan, SHORT_AXIS, middle_mm, normal, (thickness_mm, slices), rng)
 
 
-def along_the_axis(acquired: Plan, person: Person, rng: np.random.Generator) -> Plan:
-    """A few slices along the heart's long axis: four-chamber views, or two-chamber views of the left side."""
+def to_long_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
+    """A few slices along the heart's long axis: four-chamber views, or two-chamber views of the
+    left side."""
     apex, base = long_axis(person)
-    along, right = (base - apex) / np.linalg.norm(base - apex), toward_the_right(person)
-    up = np.cross(right, along)
-    through = _planned(up / np.linalg.norm(up) if rng.random() < 0.6 else right, rng)
-    middle = apex + (base - apex) * rng.uniform(0.6, 1.1)
-    return _own_axes(
-        acquired, LONG_AXIS, middle, through, (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))), rng
+    long_axis_direction = (base - apex) / np.linalg.norm(base - apex)
+    right_direction = direction_to_right_ventricle(person)
+    up_direction = np.cross(right_direction, long_axis_direction)
+    normal = _plan_by_eye(
+        up_direction / np.linalg.norm(up_direction) if rng.random() < 0.6 else right_direction, rng
+    )
+    middle_mm = apex + (base - apex) * rng.uniform(0.6, 1.1)
+    return _stack_along(
+        plan, LONG_AXIS, middle_mm, normal, (rng.uniform(5.0, 8.0), int(rng.integers(3, 9))), rng
     )
 
 
-def _own_axes(
-    acquired: Plan,
+def _stack_along(
+    plan: Plan,
     name: str,
-    middle: NDArray[np.float64],
-    through: NDArray[np.float64],
+    middle_mm: NDArray[np.float64],
+    normal: NDArray[np.float64],
     cuts: tuple[float, int],
     rng: np.random.Generator,
 ) -> Plan:
-    """A stack of `cuts` (mm, slices) about `middle`, its images with the head on top, apart from an in-plane
-    rotation.
+    """A stack of `cuts` (mm, slices) about `middle_mm`, its images with the head on top, apart from
+    an in-plane rotation.
 
-    The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated further,
-    along the septum.
+    The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated
+    further, along the septum.
     """
-    up = np.array([0.0, 0.0, 1.0]) - through * through[2]
-    if np.linalg.norm(up) < 0.5:  # nearly axial: anterior on top
-        up = np.array([0.0, 1.0, 0.0]) - through * through[1]
-    up /= np.linalg.norm(up)
-    turn = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
-    up = up * np.cos(turn) + np.cross(through, up) * np.sin(turn)
-    wide, (thick, slices) = _heart_field_mm(rng), cuts
-    fine = max(wide / 256, rng.uniform(1.2, 2.0))
-    tall = wide * (rng.uniform(0.75, 1.0) if wide > 170 else 1.0)
-    axes = np.column_stack([np.cross(up, through) * fine, up * fine, through * thick])
+    up_direction = np.array([0.0, 0.0, 1.0]) - normal * normal[2]
+    if np.linalg.norm(up_direction) < 0.5:  # nearly axial: anterior on top
+        up_direction = np.array([0.0, 1.0, 0.0]) - normal * normal[1]
+    up_direction /= np.linalg.norm(up_direction)
+    turn_angle = np.deg2rad(rng.normal(0, 12) if rng.random() < 0.75 else rng.uniform(-60, 60))
+    up_direction = up_direction * np.cos(turn_angle) + np.cross(normal, up_direction) * np.sin(
+        turn_angle
+    )
+    width_mm = _draw_field_mm(rng)
+    (thickness_mm, slices) = cuts
+    pixel_mm = max(width_mm / 256, rng.uniform(1.2, 2.0))
+    height_mm = width_mm * (rng.uniform(0.75, 1.0) if width_mm > 170 else 1.0)
+    axes = np.column_stack(
+        [np.cross(up_direction, normal) * pixel_mm, up_direction * pixel_mm, normal * thickness_mm]
+    )
     # large fields move to the chest
-    inwards = -middle * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((wide - 170) / 200, 0, 1)
-    centre = middle + inwards - through * (inwards @ through) + rng.normal(0, 6, 3)
-    stack = grid_about(centre, axes, (round(wide / fine), round(tall / fine), slices))
+    inwards_mm = (
+        -middle_mm * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((width_mm - 170) / 200, 0, 1)
+    )
+    centre_mm = middle_mm + inwards_mm - normal * (inwards_mm @ normal) + rng.normal(0, 6, 3)
+    stack_grid = grid_about(
+        centre_mm, axes, (round(width_mm / pixel_mm), round(height_mm / pixel_mm), slices)
+    )
     return replace(
-        regridded(acquired, canonical(stack)),
-        family=replace(acquired.family, name=name),
-        plane=BY_AXIS[np.abs(through).argmax()],
-        sequence=_heart_sequence(acquired.sequence, rng),
-        tilted=True,
-        truthful=rng.random() < TRUE_HEADERS,
+        regrid(plan, to_canonical(stack_grid)),
+        family=replace(plan.family, name=name),
+        plane=BY_AXIS[np.abs(normal).argmax()],
+        sequence=_draw_sequence(plan.sequence, rng),
+        is_tilted=True,
+        header_is_true=rng.random() < TRUE_HEADERS,
     )
 
 
-def _planned(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _plan_by_eye(direction: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """The direction as planned by eye: about 6° off, of unit length."""
-    beside = direction + rng.normal(0, 0.07, 3)
-    return beside / np.linalg.norm(beside)
+    tilted_direction = direction + rng.normal(0, 0.07, 3)
+    return tilted_direction / np.linalg.norm(tilted_direction)
 
 
-def _heart_field_mm(rng: np.random.Generator) -> float:
+def _draw_field_mm(rng: np.random.Generator) -> float:
     """Field of view of a heart image: cropped to the left ventricle, zoomed, or the whole chest as
     scanned."""
     return rng.uniform(*((100, 170), (170, 260), (260, 400))[rng.choice(3, p=[0.45, 0.25, 0.3])])
 
 
-def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:
+def _draw_sequence(usual_sequence: Sequence, rng: np.random.Generator) -> Sequence:
     """One of HEART_SEQUENCES with TR and TI varied by 15 %, or the other."""
     dice = rng.random()
     for sequence, share in HEART_SEQUENCES:
@@ -117,4 +130,4 @@ def _heart_sequence(other: Sequence, rng: np.random.Generator) -> Sequence:
                 tr=sequence.tr * rng.uniform(0.85, 1.15),
                 ti=sequence.ti * rng.uniform(0.85, 1.15),
             )
-    return other
+    return usual_sequence

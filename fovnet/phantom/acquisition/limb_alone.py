@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from fovnet.phantom.acquisition.families import Family, as_offsets, ends
-from fovnet.phantom.acquisition.protocols import Plan, Site, plan
+from fovnet.phantom.acquisition.families import Family, ends_at_heights, field_offsets
+from fovnet.phantom.acquisition.protocols import Plan, Site, draw_plan
 from fovnet.phantom.anatomy import limbs
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid, Pieces, pieces_of, rasterise
@@ -18,36 +18,42 @@ from fovnet.phantom.scanner.tissues import AIR
 STEP_MM = 15.0
 
 
-def arm_alone(person: Person, grid: Grid, fine: bool = True) -> LabelVolume:
-    """The labels of the person's arms on the grid, without the rest of the body; `fine` as for
-    `limbs.arms`."""
-    return LabelVolume(rasterise(_arms(person, fine), grid, person.morph), grid.vox_to_ras)
+def arm_alone(person: Person, grid: Grid, with_small_parts: bool = True) -> LabelVolume:
+    """The labels of the person's arms on the grid, without the rest of the body; `with_small_parts`
+    as for `limbs.arms`."""
+    return LabelVolume(
+        rasterise(_arms(person, with_small_parts), grid, person.morph), grid.vox_to_ras
+    )
 
 
 def arm_plan(
-    person: Person, marks: Landmarks, site: Site, rng: np.random.Generator, fine: bool = True
+    person: Person,
+    marks: Landmarks,
+    site: Site,
+    rng: np.random.Generator,
+    with_small_parts: bool = True,
 ) -> Plan:
     """An acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
     affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = 0, -300, 300
-    coarse = Grid((50, 41, 140), affine)
-    places = np.argwhere(arm_alone(person, coarse, fine).labels != AIR)
-    middle = places[rng.integers(len(places))] * STEP_MM + affine[:3, 3]
-    half, wide, deep = rng.uniform(100, 240, 3) / [2, 1, 1]
-    x, y, z = middle.tolist()
-    offset_x, offset_y = as_offsets(person, x, y)
+    coarse_grid = Grid((50, 41, 140), affine)
+    points = np.argwhere(arm_alone(person, coarse_grid, with_small_parts).labels != AIR)
+    middle_mm = points[rng.integers(len(points))] * STEP_MM + affine[:3, 3]
+    half_height_mm, width_mm, depth_mm = rng.uniform(100, 240, 3) / [2, 1, 1]
+    x, y, z = middle_mm.tolist()
+    offset_x_mm, offset_y_mm = field_offsets(person, x, y)
     family = Family(
         "arm",
-        *ends(z - half, z + half),
-        (wide, wide),
-        (deep, deep),
-        "aasc",
-        offset_x=offset_x,
-        offset_y=offset_y,
+        *ends_at_heights(z - half_height_mm, z + half_height_mm),
+        width_mm=(width_mm, width_mm),
+        depth_mm=(depth_mm, depth_mm),
+        planes="aasc",
+        offset_x_mm=offset_x_mm,
+        offset_y_mm=offset_y_mm,
     )
-    return plan(person, marks, family, site, rng)
+    return draw_plan(person, marks, family, site, rng)
 
 
 @lru_cache(maxsize=1)
-def _arms(person: Person, fine: bool) -> Pieces:
-    return pieces_of(limbs.arms(person, fine))
+def _arms(person: Person, with_small_parts: bool) -> Pieces:
+    return pieces_of(limbs.arms(person, with_small_parts))

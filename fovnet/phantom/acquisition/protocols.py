@@ -21,10 +21,11 @@ from fovnet.phantom.scanner.artefacts import PLANES
 from fovnet.phantom.scanner.scan import Acquisition, Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
-FINE_MM = 2.6  # size limit of label voxels; a thicker voxel is the mean of several
+LABEL_VOXEL_MM = 2.6  # size limit of label voxels; a thicker voxel is the mean of several
 MOST_LABELS = 5_000_000  # most label voxels of a volume: about a second on one core
 
 
+# fmt: off
 SEQUENCES: tuple[Sequence, ...] = (
     Sequence("T1 spin echo", "spin echo", 550, 12),
     Sequence("T2 spin echo", "spin echo", 4500, 95),
@@ -32,31 +33,18 @@ SEQUENCES: tuple[Sequence, ...] = (
     Sequence("PD spin echo", "spin echo", 3200, 28),
     Sequence("STIR", "inversion recovery", 5000, 55, ti=165),
     Sequence("T1 gradient echo", "gradient echo", 150, 4.6, flip_deg=65),
-    Sequence(
-        "T1 gradient echo, opposed phase",
-        "gradient echo",
-        150,
-        2.3,
-        flip_deg=65,
-        fat="opposed phase",
-    ),
-    Sequence(
-        "T1 gradient echo, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12, fat="suppressed"
-    ),
-    Sequence(
-        "T1 gradient echo, contrast, fat suppressed",
-        "gradient echo",
-        5,
-        2.2,
-        flip_deg=12,
-        fat="suppressed",
-        contrast=True,
-    ),
+    Sequence("T1 gradient echo, opposed phase", "gradient echo", 150, 2.3, flip_deg=65,
+             fat="opposed phase"),
+    Sequence("T1 gradient echo, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12,
+             fat="suppressed"),
+    Sequence("T1 gradient echo, contrast, fat suppressed", "gradient echo", 5, 2.2, flip_deg=12,
+             fat="suppressed", contrast=True),
     Sequence("Dixon water", "gradient echo", 7, 2.4, flip_deg=10, fat="water only"),
     Sequence("Dixon fat", "gradient echo", 7, 2.4, flip_deg=10, fat="fat only"),
     Sequence("T2* gradient echo", "gradient echo", 500, 15, flip_deg=25),
     Sequence("balanced", "balanced", 4, 2, flip_deg=55),
 )
+# fmt: on
 """The sequences; every acquisition varies their times by up to 15 %."""
 
 HEAD_SEQUENCES: tuple[Sequence, ...] = (
@@ -65,24 +53,30 @@ HEAD_SEQUENCES: tuple[Sequence, ...] = (
     Sequence("T1 inversion recovery", "inversion recovery", 2300, 4, ti=900),
 )
 
-BREAST_SEQUENCES = tuple(SEQUENCES[at] for at in (7, 8, 7, 8, 8, 2, 4, 9, 5, 1))
-"""For breasts: eight in ten with suppressed fat, half of all quick gradient echoes of a dynamic series."""
+BREAST_SEQUENCES = tuple(SEQUENCES[number] for number in (7, 8, 7, 8, 8, 2, 4, 9, 5, 1))
+"""For breasts: eight in ten with suppressed fat, half of all quick gradient echoes of a dynamic
+series."""
 
-MASS_SEQUENCES = tuple(SEQUENCES[at] for at in (2, 2, 4, 4, 0, 8, 1))
-"""For masses in a leg: half with bright water and dark fat, in which little of the leg beside the mass is
-visible."""
+MASS_SEQUENCES = tuple(SEQUENCES[number] for number in (2, 2, 4, 4, 0, 8, 1))
+"""For masses in a leg: half with bright water and dark fat, in which little of the leg beside the
+mass is visible."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """A simulated site: its name, its scanner, and what its images tend to be like."""
+    """A simulated site: its name, its scanner, and what its images tend to be like.
+
+    snr               as in `Acquisition`, on average
+    thickness_factor  of its slices, relative to the usual
+    oblique_share     of its volumes
+    """
 
     name: str
     manufacturer: str
     field_strengths: tuple[float, ...]
     snr: float
-    thicker: float
-    oblique: float
+    thickness_factor: float
+    oblique_share: float
 
 
 SITES: tuple[Site, ...] = (
@@ -96,14 +90,15 @@ SITES: tuple[Site, ...] = (
 class Plan:
     """Everything that defines one acquisition.
 
-    grid         of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
-    isocentre_mm (3,) the point of the person at the scanner's origin
-    stored_axes  (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's
-                 orientation array
-    finish       processing of the image afterwards
-    tilted       whether the slices are far from the scanner's planes;  truthful  whether the header states
-        the true orientation
-    turn         the axes claimed by a header of plain voxel sizes; () for a header that states the true axes
+    grid            of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
+    isocentre_mm    (3,) the point of the person at the scanner's origin
+    stored_axes     (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's
+                    orientation array
+    finish          processing of the image afterwards
+    is_tilted       whether the slices are far from the scanner's planes
+    header_is_true  whether the header states the true orientation
+    turn            the axes claimed by a header of plain voxel sizes; () for a header that states the true
+                    axes
     """
 
     family: Family
@@ -115,42 +110,45 @@ class Plan:
     acquisition: Acquisition
     stored_axes: NDArray[np.int64]
     finish: Finish = Finish()  # noqa: RUF009  (frozen)
-    tilted: bool = False
-    truthful: bool = True
+    is_tilted: bool = False
+    header_is_true: bool = True
     turn: Turn = ()
 
-    def received(self, **changes: Any) -> Plan:
+    def with_acquisition(self, **changes: Any) -> Plan:
         """The plan with other fields of its `acquisition`."""
         return replace(self, acquisition=replace(self.acquisition, **changes))
 
 
-def plan(
+def draw_plan(
     person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator
 ) -> Plan:
     """One acquisition of that family at that site, all else drawn at random."""
     letter = str(rng.choice(list(family.planes)))
     plane = next(plane for plane in PLANES if plane.startswith(letter))
-    low, high = _field(person, marks, family, rng)
-    spacing = _spacing(family, plane, site, high - low, rng)
-    shape = np.maximum(np.rint((high - low) / spacing), 4).astype(int)
-    centre = (low + high) / 2
-    grid = grid_about(centre, _tilt(site, high - low, rng) * spacing, shape)
+    low_corner, high_corner = draw_corners(person, marks, family, rng)
+    size_mm = high_corner - low_corner
+    spacing_mm = _draw_spacing(family, plane, site, size_mm, rng)
+    shape = np.maximum(np.rint(size_mm / spacing_mm), 4).astype(int)
+    middle_mm = (low_corner + high_corner) / 2
+    grid = grid_about(middle_mm, _draw_tilt(site, size_mm, rng) * spacing_mm, shape)
     field_strength = float(rng.choice(site.field_strengths))
-    isocentre = np.round(centre + rng.normal(0, (5, 5, 15)), 1)
+    isocentre_mm = np.round(middle_mm + rng.normal(0, (5, 5, 15)), 1)
+    sequence = _draw_sequence(family, rng)
+    acquisition = Acquisition(
+        field_strength,
+        label_voxels(spacing_mm, grid.shape),
+        site.snr * rng.lognormal(0, 0.35),
+        _draw_coil(family, low_corner - isocentre_mm, high_corner - isocentre_mm, rng),
+    )
     return Plan(
-        family,
-        site,
-        plane,
-        grid,
-        isocentre,
-        _sequence(family, rng),
-        Acquisition(
-            field_strength,
-            label_voxels(spacing, grid.shape),
-            site.snr * rng.lognormal(0, 0.35),
-            _coil(family, low - isocentre, high - isocentre, rng),
-        ),
-        _storage(plane, rng),
+        family=family,
+        site=site,
+        plane=plane,
+        grid=grid,
+        isocentre_mm=isocentre_mm,
+        sequence=sequence,
+        acquisition=acquisition,
+        stored_axes=_draw_storage(plane, rng),
     )
 
 
@@ -163,166 +161,202 @@ def grid_about(middle_mm: NDArray[np.float64], axes: NDArray[np.float64], shape:
     return Grid((i, j, k), affine)
 
 
-def _field(
+def draw_corners(
     person: Person, marks: Landmarks, family: Family, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest corner of the field of view, mm of the person."""
-    (lower, *low), (upper, *high) = family.low, family.high
-    z0 = getattr(marks, lower) + rng.uniform(low[0], low[1])
-    z1 = getattr(marks, upper) + rng.uniform(high[0], high[1])
-    trunk = (
-        2
-        * (172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm))
-        * person.morph.trunk_at_most[0]
-    )
-    belly = 2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)
-    depth = (225 + belly) * person.morph.trunk_at_most[1] + 25
-    # with, without, or with half an arm
-    wide = rng.uniform(*family.wide) if family.wide[1] else trunk + rng.uniform(-15, 160)
-    deep = rng.uniform(*family.deep) if family.deep[1] else depth + rng.uniform(0, 60)
-    x = rng.uniform(*family.offset_x) * float(
-        rng.choice([-1, 1]) if family.offset_x[0] > 0 and family.either_side else 1
-    )
-    y = rng.uniform(*family.offset_y) if family.offset_y[0] else rng.uniform(-6, 6)
+    lower = family.lower_end
+    upper = family.upper_end
+    low_z = getattr(marks, lower.landmark) + rng.uniform(lower.least_mm, lower.most_mm)
+    high_z = getattr(marks, upper.landmark) + rng.uniform(upper.least_mm, upper.most_mm)
+    width_mm = _draw_width(person, family, rng)
+    depth_mm = _draw_depth(person, family, rng)
+    x = rng.uniform(*family.offset_x_mm)
+    if family.offset_x_mm[0] > 0 and family.mirrored:
+        x *= float(rng.choice([-1, 1]))
+    y = rng.uniform(*family.offset_y_mm) if family.offset_y_mm[0] else rng.uniform(-6, 6)
     # without an offset the field follows bent legs
-    if person.morph.lift_mm and not family.offset_y[0]:
-        ahead = person.morph.ahead_mm(z0, z1)
-        y, deep = y + sum(ahead) / 2, deep + (0.0 if family.deep[1] else ahead[1] - ahead[0])
-    x, y = (x + rng.uniform(-6, 6)) * person.morph.trunk[0], y * person.morph.trunk[1]
-    return np.array([x - wide / 2, y - deep / 2, z0]), np.array([x + wide / 2, y + deep / 2, z1])
+    if person.morph.lift_mm and not family.offset_y_mm[0]:
+        ahead_mm = person.morph.ahead_mm(low_z, high_z)
+        y += sum(ahead_mm) / 2
+        if not family.depth_mm[1]:
+            depth_mm += ahead_mm[1] - ahead_mm[0]
+    x = (x + rng.uniform(-6, 6)) * person.morph.trunk[0]
+    y *= person.morph.trunk[1]
+    low_corner = np.array([x - width_mm / 2, y - depth_mm / 2, low_z])
+    return low_corner, np.array([x + width_mm / 2, y + depth_mm / 2, high_z])
 
 
-def _spacing(
+def _draw_width(person: Person, family: Family, rng: np.random.Generator) -> float:
+    """The width of a field, mm; of one as wide as the person, with, without, or with half an
+    arm."""
+    if family.width_mm[1]:
+        return rng.uniform(*family.width_mm)
+    half_trunk_mm = 172 + 1.4 * person.fat_mm + person.figure.wider_mm(person.fat_mm)
+    return 2 * half_trunk_mm * person.morph.trunk_at_most[0] + rng.uniform(-15, 160)
+
+
+def _draw_depth(person: Person, family: Family, rng: np.random.Generator) -> float:
+    """The depth of a field, mm."""
+    if family.depth_mm[1]:
+        return rng.uniform(*family.depth_mm)
+    belly_mm = (
+        2.6 * person.fat_mm + max(person.belly_mm, 0) + person.figure.deeper_mm(person.fat_mm)
+    )
+    return (225 + belly_mm) * person.morph.trunk_at_most[1] + 25 + rng.uniform(0, 60)
+
+
+def _draw_spacing(
     family: Family, plane: str, site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """(3,) mm between voxels along x, y, z: fine for small fields, coarse for whole bodies."""
-    fine = float(np.clip(np.sort(size_mm)[1] / rng.uniform(110, 170), 1.0, 3.0))
-    along = float(size_mm[2])
-    if along > 900:
-        fine = rng.uniform(3.0, 4.0)
-    elif along > 450 and plane != "axial":
-        fine = rng.uniform(2.4, 3.0)
-    thick = float(np.clip(rng.uniform(3.0, 8.0) * site.thicker, 3.0, 10.0))
+    pixel_mm = float(np.clip(np.sort(size_mm)[1] / rng.uniform(110, 170), 1.0, 3.0))
+    length_mm = float(size_mm[2])
+    if length_mm > 900:
+        pixel_mm = rng.uniform(3.0, 4.0)
+    elif length_mm > 450 and plane != "axial":
+        pixel_mm = rng.uniform(2.4, 3.0)
+    thickness_mm = float(np.clip(rng.uniform(3.0, 8.0) * site.thickness_factor, 3.0, 10.0))
     if family.side_region:
-        thick = rng.uniform(3.0, 5.0)
-    elif family.hanging:
-        thick = rng.uniform(1.6, 4.0)
+        thickness_mm = rng.uniform(3.0, 5.0)
+    elif family.shows_breasts:
+        thickness_mm = rng.uniform(1.6, 4.0)
     if plane == "axial":
-        spacing = [fine, fine, float(np.clip(thick * (1.3 if along > 500 else 1.0), 3.0, 10.0))]
+        factor = 1.3 if length_mm > 500 else 1.0
+        spacing = [pixel_mm, pixel_mm, float(np.clip(thickness_mm * factor, 3.0, 10.0))]
     elif plane == "coronal":
-        spacing = [fine, thick, fine]
+        spacing = [pixel_mm, thickness_mm, pixel_mm]
     elif plane == "sagittal":
-        spacing = [thick, fine, fine]
+        spacing = [thickness_mm, pixel_mm, pixel_mm]
     else:
-        spacing = [max(fine, 1.3)] * 3
+        spacing = [max(pixel_mm, 1.3)] * 3
     return np.round(spacing, 2)
 
 
-def _tilt(
+def _draw_tilt(
     site: Site, size_mm: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """(3, 3) rotation of the scan planes: none, or up to 8° about each of x and z for fields shorter than
-    half a metre."""
-    if rng.random() > site.oblique or size_mm[2] > 500:
+    """(3, 3) rotation of the scan planes: none, or up to 8° about each of x and z for fields
+    shorter than half a metre."""
+    if rng.random() > site.oblique_share or size_mm[2] > 500:
         return np.eye(3)
-    a, b = np.deg2rad(np.clip(rng.normal(0, (4, 2.5)), -8, 8))
-    about_x = np.array([[1, 0, 0], [0, np.cos(a), -np.sin(a)], [0, np.sin(a), np.cos(a)]])
-    about_z = np.array([[np.cos(b), -np.sin(b), 0], [np.sin(b), np.cos(b), 0], [0, 0, 1]])
+    angle_x, angle_z = np.deg2rad(np.clip(rng.normal(0, (4, 2.5)), -8, 8))
+    about_x = np.array(
+        [[1, 0, 0], [0, np.cos(angle_x), -np.sin(angle_x)], [0, np.sin(angle_x), np.cos(angle_x)]]
+    )
+    about_z = np.array(
+        [[np.cos(angle_z), -np.sin(angle_z), 0], [np.sin(angle_z), np.cos(angle_z), 0], [0, 0, 1]]
+    )
     return np.asarray(about_x @ about_z)
 
 
 def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
-    """(3,) label voxels per voxel: smaller than FINE_MM as far as MOST_LABELS allows, the thickest axis
-    first."""
+    """(3,) label voxels per voxel: smaller than LABEL_VOXEL_MM as far as MOST_LABELS allows, the
+    thickest axis first."""
     factors = np.ones(3, dtype=int)
     while True:
-        size = spacing / factors
-        axis = int(size.argmax())
-        grown = factors + (np.arange(3) == axis)
-        if size[axis] <= FINE_MM or np.prod(np.asarray(shape) * grown) > MOST_LABELS:
+        size_mm = spacing / factors
+        axis = int(size_mm.argmax())
+        finer_factors = factors + (np.arange(3) == axis)
+        if (
+            size_mm[axis] <= LABEL_VOXEL_MM
+            or np.prod(np.asarray(shape) * finer_factors) > MOST_LABELS
+        ):
             a, b, c = factors.tolist()
             return a, b, c
-        factors = grown
+        factors = finer_factors
 
 
-def _sequence(family: Family, rng: np.random.Generator) -> Sequence:
+def _draw_sequence(family: Family, rng: np.random.Generator) -> Sequence:
     """A sequence suitable for the family, its times varied by up to 15 %."""
-    pool = _sequences(family)
+    pool = _family_sequences(family)
     sequence = pool[rng.integers(len(pool))]
-    move = rng.uniform(0.85, 1.15, 2)
-    null = rng.uniform(0.95, 1.05)  # an inversion time nulls a tissue, so it varies less
+    factors = rng.uniform(0.85, 1.15, 2)
+    # an inversion time nulls a tissue, so it varies less
+    inversion_factor = rng.uniform(0.95, 1.05)
     return replace(
-        sequence, tr=sequence.tr * move[0], te=sequence.te * move[1], ti=sequence.ti * null
+        sequence,
+        tr=sequence.tr * factors[0],
+        te=sequence.te * factors[1],
+        ti=sequence.ti * inversion_factor,
     )
 
 
-def _sequences(family: Family) -> tuple[Sequence, ...]:
+def _family_sequences(family: Family) -> tuple[Sequence, ...]:
     """The sequences a family is scanned with."""
     if family.name == LEG_MASS:
         return MASS_SEQUENCES
-    if family.hanging:
+    if family.shows_breasts:
         return BREAST_SEQUENCES
-    return HEAD_SEQUENCES if family.high[0] == "vertex" and not family.long else SEQUENCES
+    is_of_head = family.upper_end.landmark == "vertex" and not family.is_long
+    return HEAD_SEQUENCES if is_of_head else SEQUENCES
 
 
-def _coil(
-    family: Family, low: NDArray[np.float64], high: NDArray[np.float64], rng: np.random.Generator
+def _draw_coil(
+    family: Family,
+    low_mm: NDArray[np.float64],
+    high_mm: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> Coil:
-    """Elements behind the back for a spine, otherwise around the body; a long field of view is scanned in
-    stations, so without fall along z."""
-    middle = (low + high) / 2
-    fall = 1e6 if high[2] - low[2] > 450 else rng.uniform(230, 330)
-    heights = np.arange(low[2], high[2] + 1, 90.0)
+    """Elements behind the back for a spine, otherwise around the body; a long field of view is
+    scanned in stations, so without fall along z."""
+    middle_mm = (low_mm + high_mm) / 2
+    fall_mm = 1e6 if high_mm[2] - low_mm[2] > 450 else rng.uniform(230, 330)
+    heights = np.arange(low_mm[2], high_mm[2] + 1, 90.0)
     if family.side_region:
-        places = [(float(middle[0]), float(low[1]) - 25.0, float(z)) for z in heights]
-        return Coil(places, 110.0, rng.uniform(0.7, 1.0), fall)
-    if family.hanging:
-        return _breast_coil(low, high, fall, rng)
-    around = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
-    size = high - low
-    places = [
-        (float(middle[0] + a * size[0]), float(middle[1] + b * size[1]), float(z))
-        for a, b in around
+        centres = [(float(middle_mm[0]), float(low_mm[1]) - 25.0, float(z)) for z in heights]
+        return Coil(centres, 110.0, rng.uniform(0.7, 1.0), fall_mm)
+    if family.shows_breasts:
+        return _draw_breast_coil(low_mm, high_mm, fall_mm, rng)
+    side_shares = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
+    size_mm = high_mm - low_mm
+    centres = [
+        (float(middle_mm[0] + a * size_mm[0]), float(middle_mm[1] + b * size_mm[1]), float(z))
+        for a, b in side_shares
         for z in heights[::2]
     ]
-    first = int(rng.integers(0, 3))  # with elements off, one side is darker
-    kept = places[first * len(heights[::2]) // 2 :]
-    return Coil(kept, rng.uniform(120, 260), rng.uniform(0.0, 0.9), fall)
+    first_active = int(rng.integers(0, 3))  # with elements off, one side is darker
+    active_centres = centres[first_active * len(heights[::2]) // 2 :]
+    return Coil(active_centres, rng.uniform(120, 260), rng.uniform(0.0, 0.9), fall_mm)
 
 
-def _breast_coil(
-    low: NDArray[np.float64], high: NDArray[np.float64], fall_mm: float, rng: np.random.Generator
+def _draw_breast_coil(
+    low_mm: NDArray[np.float64],
+    high_mm: NDArray[np.float64],
+    fall_mm: float,
+    rng: np.random.Generator,
 ) -> Coil:
-    """Elements on both sides of each breast, in the front third of the field; the skin is bright, the depth
-    of the chest nearly dark."""
-    middle, size = (low + high) / 2, high - low
-    beside = (-0.5, 0.5) if size[0] < 200 else (-0.45, -0.08, 0.08, 0.45)
-    y = float(low[1] + rng.uniform(0.6, 0.85) * size[1])
-    places = [
-        (float(middle[0] + a * size[0]), y, float(z))
-        for a in beside
-        for z in middle[2] + np.array([-45.0, 45.0])
+    """Elements on both sides of each breast, in the front third of the field; the skin is bright,
+    the depth of the chest nearly dark."""
+    middle_mm = (low_mm + high_mm) / 2
+    size_mm = high_mm - low_mm
+    shares = (-0.5, 0.5) if size_mm[0] < 200 else (-0.45, -0.08, 0.08, 0.45)
+    y = float(low_mm[1] + rng.uniform(0.6, 0.85) * size_mm[1])
+    centres = [
+        (float(middle_mm[0] + share * size_mm[0]), y, float(z))
+        for share in shares
+        for z in middle_mm[2] + np.array([-45.0, 45.0])
     ]
-    return Coil(places, rng.uniform(45, 110), rng.uniform(0.85, 1.0), fall_mm)
+    return Coil(centres, rng.uniform(45, 110), rng.uniform(0.85, 1.0), fall_mm)
 
 
-AS_THEY_ARE = np.array([[0, 1], [1, 1], [2, 1]])
+RAS_AXES = np.array([[0, 1], [1, 1], [2, 1]])
 """The stored axes of a volume that is stored along RAS axes."""
 
 
-def any_axes(rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_stored_axes(rng: np.random.Generator) -> NDArray[np.int64]:
     """(3, 2) stored axes in any order and direction."""
     return np.stack([rng.permutation(3), rng.choice([-1, 1], 3)], axis=1)
 
 
-def _storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane, half in
-    any; directions are random."""
-    usual = {
+def _draw_storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(3, 2) axis order and directions of the stored volume: half in the usual order of the plane,
+    half in any; directions are random."""
+    usual_order = {
         "axial": (0, 1, 2),
         "coronal": (0, 2, 1),
         "sagittal": (2, 0, 1),
         "isotropic": (2, 0, 1),
     }[plane]
-    order = np.array(usual) if rng.random() < 0.5 else rng.permutation(3)
+    order = np.array(usual_order) if rng.random() < 0.5 else rng.permutation(3)
     return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

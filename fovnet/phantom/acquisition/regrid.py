@@ -17,7 +17,7 @@ BY_AXIS = ("sagittal", "coronal", "axial")
 """The plane of slices across each of the RAS axes."""
 
 
-def canonical(grid: Grid) -> Grid:
+def to_canonical(grid: Grid) -> Grid:
     """The grid with its axes in the closest RAS order, covering the same voxels."""
     order = closest_axes(grid.vox_to_ras)
     affine = grid.vox_to_ras @ inv_ornt_aff(order, grid.shape)  # type: ignore[no-untyped-call]
@@ -25,40 +25,49 @@ def canonical(grid: Grid) -> Grid:
     return Grid((i, j, k), affine)
 
 
-def about_its_middle(grid: Grid, axes: NDArray[np.float64]) -> Grid:
+def with_axes(grid: Grid, axes: NDArray[np.float64]) -> Grid:
     """The grid with other axes (3, 3), mm per voxel, about the same middle."""
     return grid_about(grid.middle_mm, axes, grid.shape)
 
 
-def recut(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
-    """The grid with `slices` voxels of `spacing_mm` along an axis, starting `first_mm` inside its edge."""
-    old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+def cut_axis(grid: Grid, axis: int, first_mm: float, slices: int, spacing_mm: float) -> Grid:
+    """The grid with `slices` voxels of `spacing_mm` along an axis, starting `first_mm` inside its
+    edge."""
+    old_spacing_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
     affine = grid.vox_to_ras.copy()
-    affine[:3, 3] += affine[:3, axis] * ((first_mm + spacing_mm / 2) / old_mm - 0.5)
-    affine[:3, axis] *= spacing_mm / old_mm
+    affine[:3, 3] += affine[:3, axis] * ((first_mm + spacing_mm / 2) / old_spacing_mm - 0.5)
+    affine[:3, axis] *= spacing_mm / old_spacing_mm
     shape = list(grid.shape)
     shape[axis] = slices
     return Grid((shape[0], shape[1], shape[2]), affine)
 
 
-def coarse(grid: Grid, spacing_mm: float) -> Grid:
+def make_coarser(grid: Grid, spacing_mm: float) -> Grid:
     """The grid with voxels of at least that size along every axis."""
     for axis in range(3):
-        old_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
-        if old_mm < spacing_mm:
-            grid = recut(
-                grid, axis, 0.0, max(4, round(grid.shape[axis] * old_mm / spacing_mm)), spacing_mm
+        old_spacing_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
+        if old_spacing_mm < spacing_mm:
+            grid = cut_axis(
+                grid,
+                axis,
+                0.0,
+                max(4, round(grid.shape[axis] * old_spacing_mm / spacing_mm)),
+                spacing_mm,
             )
     return grid
 
 
-def slice_axis(acquired: Plan) -> int:
+def slice_axis(plan: Plan) -> int:
     """The axis across the slices: the coarsest, or that of the plane if all are equal."""
-    plane_axis = ACROSS.get(acquired.plane, 0)
-    spacing = acquired.grid.spacing_mm
-    return plane_axis if spacing[plane_axis] >= spacing.max() * 0.99 else int(spacing.argmax())
+    plane_axis = ACROSS.get(plan.plane, 0)
+    spacing_mm = plan.grid.spacing_mm
+    if spacing_mm[plane_axis] >= spacing_mm.max() * 0.99:
+        return plane_axis
+    return int(spacing_mm.argmax())
 
 
-def regridded(plain: Plan, grid: Grid) -> Plan:
+def regrid(plan: Plan, grid: Grid) -> Plan:
     """The plan on that grid, with the label voxels for its spacing."""
-    return replace(plain, grid=grid).received(average=label_voxels(grid.spacing_mm, grid.shape))
+    return replace(plan, grid=grid).with_acquisition(
+        average=label_voxels(grid.spacing_mm, grid.shape)
+    )

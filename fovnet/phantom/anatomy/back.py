@@ -1,9 +1,9 @@
-"""The back behind the spine: erectors beside long spinous processes, quadratus lumborum, the alae of the
-sacrum.
+"""The back behind the spine: erectors beside long spinous processes, quadratus lumborum, the alae
+of the sacrum.
 
-From the middle of a lumbar body to the surface of the muscle behind it are 7 to 9 cm: half the body's depth,
-the canal of 17 mm and the spinous process (Panjabi et al. (1992), Spine 17:299, for their sizes).  The
-outline of a plain trunk leaves 6 cm.
+From the middle of a lumbar body to the surface of the muscle behind it are 7 to 9 cm: half the
+body's depth, the canal of 17 mm and the spinous process (Panjabi et al. (1992), Spine 17:299, for
+their sizes).  The outline of a plain trunk leaves 6 cm.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, covered, detail, paint
-from fovnet.phantom.anatomy.trunk import MARROW, OUTLINE, column_y, on_table, vertebrae
+from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, cover, detail, paint
+from fovnet.phantom.anatomy.trunk import MARROW, TRUNK_OUTLINE, column_y, on_table, vertebrae
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
-BULGE_MM = (
+ERECTOR_BULGE_MM = (
     (975.0, 0.0),
     (1030.0, 12.0),
     (1075.0, 18.0),
@@ -28,116 +28,136 @@ BULGE_MM = (
     (1340.0, 5.0),
     (1390.0, 0.0),
 )
-"""(height, mm) by which the erectors extend behind the plain trunk in a person of average muscle."""
+"""(height, mm) by which the erectors extend behind the plain trunk in a person of average
+muscle."""
 
 
-def bulge_mm(person: Person, z: float) -> float:
-    """How far this person's erectors extend behind the plain trunk at a height of the written anatomy."""
-    heights, out = zip(*BULGE_MM, strict=True)
-    young = 0.6 if person.age < 15 else 1.0
-    grown = person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back * young
-    return grown * float(np.interp(z, heights, out))
+def erector_bulge_mm(person: Person, z: float) -> float:
+    """How far this person's erectors extend behind the plain trunk at a height of the written
+    anatomy."""
+    heights, bulges_mm = zip(*ERECTOR_BULGE_MM, strict=True)
+    age_factor = 0.6 if person.age < 15 else 1.0
+    factor = (
+        person.generator(38).uniform(0.85, 1.35) * person.brawn * person.build.back * age_factor
+    )
+    return factor * float(np.interp(z, heights, bulges_mm))
 
 
-def parts(person: Person) -> Paints:
-    """Erectors with the skin and fat over them, the fat lateral to them, spinous processes, alae and joints
-    of the sacrum."""
+def back_details(person: Person) -> Paints:
+    """Erectors with the skin and fat over them, the fat lateral to them, spinous processes, alae
+    and joints of the sacrum."""
     # fat fills the groove between erector and flank
-    over = _erectors(person, 0.0, 104.0 + 0.5 * person.fat_mm)
-    fat = over.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
-    yield from covered(fat, 0.0, partial(on_table, person))
-    yield from _beside(person)
+    erectors = _erector_solid(person, 0.0, 104.0 + 0.5 * person.fat_mm)
+    fat_solid = erectors.shrunk(-0.9 * person.fat_mm * person.figure.trunk(1120.0)[2])
+    yield from cover(fat_solid, 0.0, partial(on_table, person))
+    yield from _flank_and_joint(person)
     sacrum = Ellipsoid((0.0, -62.0, 966.0), (50.0, 44.0, 47.0))
     # as fatty as that of the iliac wings
     yield detail(sacrum, MARROW, over="red marrow")
     yield from _erector(person)
-    for kind, z, _, _, deep in vertebrae():
+    for kind, z, _, _, half_depth_mm in vertebrae():
         if kind != "cervical":
-            yield from _spinous(person, z, deep, kind == "lumbar")
+            yield from _spinous(person, z, half_depth_mm, kind == "lumbar")
 
 
 @both_sides
-def _beside(person: Person) -> Paints:
+def _flank_and_joint(person: Person) -> Paints:
     """The fat lateral to the erector and before the iliac crest, and the sacroiliac joint."""
-    yield paint(hollow(person), "fat", Layer.MUSCLE, over="muscle")
-    yield from _joint(person)
-    yield paint(_groove(person), "fat", Layer.MUSCLE, over="muscle")
+    yield paint(flank_fat(person), "fat", Layer.MUSCLE, over="muscle")
+    yield from _sacroiliac_joint(person)
+    yield paint(_crest_fat(person), "fat", Layer.MUSCLE, over="muscle")
 
 
 @both_sides
 def _erector(person: Person) -> Paints:
-    belly = on_table(person, _erectors(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm)
+    belly = on_table(person, _erector_solid(person, 38.0, 42.0), 5.0 + 0.3 * person.fat_mm)
     yield paint(belly, "muscle", Layer.MUSCLE)
 
 
 def _plain_back(z: float) -> float:
     """How far the muscle of a plain man reaches behind the middle of the trunk, mm."""
-    return float(np.interp(z, [row[0] for row in OUTLINE], [row[3] for row in OUTLINE]))
+    return float(np.interp(z, [row[0] for row in TRUNK_OUTLINE], [row[3] for row in TRUNK_OUTLINE]))
 
 
-def _erectors(person: Person, x: float, wide: float) -> Loft:
-    """A solid as deep as the erectors about one x, of half width `wide` at the waist and less above and
-    below."""
-    stout, rows = 1 + 0.35 * (person.brawn - 1), []
-    for z, _ in BULGE_MM:
+def _erector_solid(person: Person, x: float, half_width_mm: float) -> Loft:
+    """A solid as deep as the erectors about one x, of half width `half_width_mm` at the waist and
+    less above and below."""
+    brawn_factor = 1 + 0.35 * (person.brawn - 1)
+    rows = []
+    for z, _ in ERECTOR_BULGE_MM:
         share = float(np.interp(z, (975, 1075, 1200, 1390), (0.5, 1.0, 1.0, 0.7)))
         rows.append(
             (
                 z,
                 share * x,
                 -70.0,
-                share * wide,
+                share * half_width_mm,
                 12.0,
-                _plain_back(z) * stout + bulge_mm(person, z) - 70.0,
+                _plain_back(z) * brawn_factor + erector_bulge_mm(person, z) - 70.0,
             )
         )
     return Loft(tuple(rows), square=0.2)
 
 
-def hollow(person: Person) -> Ellipsoid:
-    """The fat behind the right flank and lateral to the erector, between ribs and crest; the flank muscles
-    run inwards in front of it."""
-    deep = 32.0 + 0.25 * min(person.fat_mm, 30.0)
-    return Ellipsoid((122.0, -96.0, 1112.0), (56.0, deep, 66.0), (0.0, 0.0, 36.0))
+def flank_fat(person: Person) -> Ellipsoid:
+    """The fat behind the right flank and lateral to the erector, between ribs and crest; the flank
+    muscles run inwards in front of it."""
+    half_depth_mm = 32.0 + 0.25 * min(person.fat_mm, 30.0)
+    return Ellipsoid((122.0, -96.0, 1112.0), (56.0, half_depth_mm, 66.0), (0.0, 0.0, 36.0))
 
 
-def _groove(person: Person) -> Ellipsoid:
-    """The fat in front of the anterior iliac crest, which is palpable: the flank ends and the gluteal muscles
-    begin there."""
-    deep = person.generator(44).uniform(13, 25) + 0.3 * min(person.fat_mm, 40.0)
-    wide = 1.03 if person.female else 1.0
-    return Ellipsoid((150.0 * wide, 58.0, 1022.0), (deep, 46.0, 34.0), (0.0, 0.0, -32.0))
-
-
-def _joint(person: Person) -> Paints:
-    """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior spine."""
-    wide = 1.06 if person.female else 1.0
-    wing = Ellipsoid(
-        (45.0 * wide, -58.0, 992.0), (29.0 * wide, 17.0, 34.0), (-42.0, 0.0, 0.0), square=0.2
+def _crest_fat(person: Person) -> Ellipsoid:
+    """The fat in front of the anterior iliac crest, which is palpable: the flank ends and the
+    gluteal muscles begin there."""
+    half_depth_mm = person.generator(44).uniform(13, 25) + 0.3 * min(person.fat_mm, 40.0)
+    width_factor = 1.03 if person.female else 1.0
+    return Ellipsoid(
+        (150.0 * width_factor, 58.0, 1022.0), (half_depth_mm, 46.0, 34.0), (0.0, 0.0, -32.0)
     )
-    way = ((76 * wide, -44, 1012), (66 * wide, -74, 1004), (52 * wide, -96, 988))
-    around = ("muscle", "fat", "intermuscular fat", MARROW, "cortical bone")
-    yield paint(wing.shrunk(-2.0), "cartilage", Layer.BONE, over=around)
-    yield from bone(tube(way, [8.0, 9.0, 7.5], step_mm=20), 1.8, MARROW)
-    yield from bone(wing, 1.2, MARROW)
 
 
-def _spinous(person: Person, z: float, deep: float, lumbar: bool) -> Paints:
-    """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a slanting
-    rod."""
-    lamina = column_y(z) - deep - 16.0
-    tip = -_plain_back(z) - 0.7 * bulge_mm(person, z) + 3.0
-    half = (lamina - tip) / 2
-    tall, drop, lean = (10.0, 5.0, 0.0) if lumbar else (6.5, 14.0, 25.0)
-    if half >= 6.0:
-        centre = (0.0, (lamina + tip) / 2, z - drop)
-        yield from bone(Ellipsoid(centre, (4.0, half, tall), (lean, 0.0, 0.0), square=0.4), 1.2)
+def _sacroiliac_joint(person: Person) -> Paints:
+    """The ala of the sacrum, the sacroiliac joint, and the ilium behind it up to the posterior
+    spine."""
+    width_factor = 1.06 if person.female else 1.0
+    ala = Ellipsoid(
+        (45.0 * width_factor, -58.0, 992.0),
+        (29.0 * width_factor, 17.0, 34.0),
+        (-42.0, 0.0, 0.0),
+        square=0.2,
+    )
+    ilium_points = (
+        (76 * width_factor, -44, 1012),
+        (66 * width_factor, -74, 1004),
+        (52 * width_factor, -96, 988),
+    )
+    replaced_tissues = ("muscle", "fat", "intermuscular fat", MARROW, "cortical bone")
+    yield paint(ala.shrunk(-2.0), "cartilage", Layer.BONE, over=replaced_tissues)
+    yield from bone(tube(ilium_points, [8.0, 9.0, 7.5], step_mm=20), 1.8, MARROW)
+    yield from bone(ala, 1.2, MARROW)
 
 
-def flat_loin(person: Person) -> Paints:
-    """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and 1 to 2 cm
-    thick; the flank that meets it."""
-    thick = 7.5 * person.brawn * person.build.back
+def _spinous(person: Person, z: float, half_depth_mm: float, is_lumbar: bool) -> Paints:
+    """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a
+    slanting rod."""
+    lamina_y = column_y(z) - half_depth_mm - 16.0
+    tip_y = -_plain_back(z) - 0.7 * erector_bulge_mm(person, z) + 3.0
+    half_length_mm = (lamina_y - tip_y) / 2
+    half_height_mm, drop_mm, lean_deg = (10.0, 5.0, 0.0) if is_lumbar else (6.5, 14.0, 25.0)
+    if half_length_mm >= 6.0:
+        centre = (0.0, (lamina_y + tip_y) / 2, z - drop_mm)
+        yield from bone(
+            Ellipsoid(
+                centre, (4.0, half_length_mm, half_height_mm), (lean_deg, 0.0, 0.0), square=0.4
+            ),
+            1.2,
+        )
+
+
+def quadratus_lumborum(person: Person) -> Paints:
+    """The right quadratus lumborum from the iliac crest to the last rib, a sheet 4 to 5 cm wide and
+    1 to 2 cm thick; the flank that meets it."""
+    thickness_mm = 7.5 * person.brawn * person.build.back
     rows = (
         (1040.0, 68.0, 22.0, 0.8),
         (1075.0, 66.0, 25.0, 1.0),
@@ -145,17 +165,18 @@ def flat_loin(person: Person) -> Paints:
         (1150.0, 53.0, 18.0, 0.9),
         (1180.0, 46.0, 14.0, 0.6),
     )
-    sheet = Loft(
+    muscle = Loft(
         tuple(
-            (z, x, -59.0, wide, share * thick, share * thick + 2.0) for z, x, wide, share in rows
+            (z, x, -59.0, half_width_mm, share * thickness_mm, share * thickness_mm + 2.0)
+            for z, x, half_width_mm, share in rows
         ),
         square=0.4,
     )
-    behind = hollow(person)
-    yield paint(behind.shrunk(-13.0) - behind, "muscle", Layer.CAVITY, over="visceral fat")
-    yield paint(behind, "fat", Layer.CAVITY, over="visceral fat")
-    yield paint(sheet.shrunk(-1.6), "visceral fat", Layer.CAVITY, over="muscle")
-    yield paint(sheet, "muscle", Layer.CAVITY)
+    fat = flank_fat(person)
+    yield paint(fat.shrunk(-13.0) - fat, "muscle", Layer.CAVITY, over="visceral fat")
+    yield paint(fat, "fat", Layer.CAVITY, over="visceral fat")
+    yield paint(muscle.shrunk(-1.6), "visceral fat", Layer.CAVITY, over="muscle")
+    yield paint(muscle, "muscle", Layer.CAVITY)
 
 
 PSOAS = (
@@ -174,20 +195,33 @@ PSOAS = (
 
 
 def psoas(person: Person) -> Solid:
-    """The right psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval touching the
-    bodies down to L4, in front of them below.
+    """The right psoas from the first lumbar body to the groin: a thin wedge beside L1, an oval
+    touching the bodies down to L4, in front of them below.
 
-    At L3 to L4 it is 10 to 17 cm² in men and a third less in women.  Source: Marras et al. (2001), Clin
-    Biomech 16:38.
+    At L3 to L4 it is 10 to 17 cm² in men and a third less in women.  Source: Marras et al. (2001),
+    Clin Biomech 16:38.
     """
-    sex, own = 0.9 if person.female else 1.05, float(np.exp(person.generator(924).normal(0, 0.08)))
-    grown = person.brawn * person.build.loin * sex * own
+    sex_factor = 0.9 if person.female else 1.05
+    own_factor = float(np.exp(person.generator(924).normal(0, 0.08)))
+    growth = person.brawn * person.build.loin * sex_factor * own_factor
     rows = []
-    for z, x, ahead, wide, deep in PSOAS:
+    for z, x, ahead_mm, half_width_mm, half_depth_mm in PSOAS:
         # a larger one extends outwards, not into the bodies
-        apart = x + (grown - 1) * wide if z > 1020 else x
-        rows.append((z, apart, column_y(z) + ahead, grown * wide, grown * deep, grown * deep))
+        lateral_x = x + (growth - 1) * half_width_mm if z > 1020 else x
+        rows.append(
+            (
+                z,
+                lateral_x,
+                column_y(z) + ahead_mm,
+                growth * half_width_mm,
+                growth * half_depth_mm,
+                growth * half_depth_mm,
+            )
+        )
     # small boxes
     return Union(
-        tuple(Loft(tuple(rows[at : at + 3]), square=0.1) for at in range(0, len(rows) - 1, 2))
+        tuple(
+            Loft(tuple(rows[first_row : first_row + 3]), square=0.1)
+            for first_row in range(0, len(rows) - 1, 2)
+        )
     )

@@ -1,11 +1,11 @@
-"""The organs of abdomen and pelvis: liver, spleen, kidneys, pancreas, stomach, bowel, bladder, and the sexual
-organs."""
+"""The organs of abdomen and pelvis: liver, spleen, kidneys, pancreas, stomach, bowel, bladder, and
+the sexual organs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.anatomy.back import flat_loin, psoas
+from fovnet.phantom.anatomy.back import psoas, quadratus_lumborum
 from fovnet.phantom.anatomy.kidneys import kidneys
 from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints
 from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
@@ -14,7 +14,7 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Side, Solid, tube
 from fovnet.phantom.person.fat_distribution import PLAIN_SQUARE
 from fovnet.phantom.person.traits import Person
 
-IN_FAT = ("visceral fat", "bowel wall", "bowel fluid", "stool")
+BOWEL_REPLACES = ("visceral fat", "bowel wall", "bowel fluid", "stool")
 """What bowel may replace: it lies in the fat of the cavity and never in the wall around it."""
 
 DOME_MM = 1270.0
@@ -26,46 +26,63 @@ def dome_mm(person: Person) -> float:
     return DOME_MM - person.lowered_mm
 
 
-def cavity(person: Person) -> Loft:
-    """The space within the abdominal wall, from the pelvic floor to above the domes of the diaphragm."""
+def abdominal_cavity(person: Person) -> Loft:
+    """The space within the abdominal wall, from the pelvic floor to above the domes of the
+    diaphragm."""
     rows = [(852.0, 0.0, 0.0, 12.0, 10.0, 16.0)]
-    for z, _, _, a, front, back in muscular_trunk(person).table:
+    for z, _, _, half_width_mm, front_mm, back_mm in muscular_trunk(person).table:
         if not 860 < z < 1360:
             continue
-        inwards = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
-        more = person.build.wall_mm(z)
-        before = (30 if z < 920 else 16 * person.build.front) + 0.5 * more
-        rows.append((z, 0.0, 0.0, a - inwards - more, front - before, min(back - 18, 74.0)))
+        wall_mm = float(np.interp(z, [870, 940, 1000, 1060, 1200, 1350], [104, 92, 66, 28, 15, 14]))
+        added_wall_mm = person.build.wall_mm(z)
+        front_wall_mm = (30 if z < 920 else 16 * person.build.front) + 0.5 * added_wall_mm
+        rows.append(
+            (
+                z,
+                0.0,
+                0.0,
+                half_width_mm - wall_mm - added_wall_mm,
+                front_mm - front_wall_mm,
+                min(back_mm - 18, 74.0),
+            )
+        )
     return Loft(tuple(rows), square=0.3 + 0.8 * (person.figure.square - PLAIN_SQUARE))
 
 
-def _domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
-    """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the liver."""
-    top = dome_mm(person) + 3.0
-    right = Ellipsoid((64.0, 6.0, top - 155), (92.0, 104.0, 155.0))
-    return right, Ellipsoid((-66.0, 4.0, top - 18 - 140), (90.0, 100.0, 140.0))
+def _diaphragm_domes(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
+    """The right and the left half of the diaphragm, 3 mm thick, the right one 3 mm above the
+    liver."""
+    top_z = dome_mm(person) + 3.0
+    right_dome = Ellipsoid((64.0, 6.0, top_z - 155), (92.0, 104.0, 155.0))
+    return right_dome, Ellipsoid((-66.0, 4.0, top_z - 18 - 140), (90.0, 100.0, 140.0))
 
 
-def space(person: Person, fine: bool = False) -> Paints:
-    """Diaphragm, visceral fat below it, and psoas; with `fine` quadratus lumborum is a sheet."""
-    room, below = cavity(person), Side((0.0, 0.0, 1.0), 1170.0)
-    yield from paints((dome & room for dome in _domes(person)), "muscle", Layer.CAVITY)
+def cavity_fat_and_psoas(person: Person, with_small_parts: bool = False) -> Paints:
+    """Diaphragm, visceral fat below it, and psoas; with `with_small_parts` quadratus lumborum is a
+    sheet."""
+    cavity = abdominal_cavity(person)
+    below_domes = Side((0.0, 0.0, 1.0), 1170.0)
+    yield from paints((dome & cavity for dome in _diaphragm_domes(person)), "muscle", Layer.CAVITY)
     yield from paints(
-        (dome.shrunk(3.0) & room for dome in _domes(person)), "visceral fat", Layer.CAVITY
+        (dome.shrunk(3.0) & cavity for dome in _diaphragm_domes(person)),
+        "visceral fat",
+        Layer.CAVITY,
     )
-    yield paint(room & below, "visceral fat", Layer.CAVITY)
-    yield from _loins(person, fine)
+    yield paint(cavity & below_domes, "visceral fat", Layer.CAVITY)
+    yield from _psoas_and_quadratus(person, with_small_parts)
 
 
 @both_sides
-def _loins(person: Person, fine: bool) -> Paints:
-    if fine:
-        yield from flat_loin(person)
+def _psoas_and_quadratus(person: Person, with_small_parts: bool) -> Paints:
+    if with_small_parts:
+        yield from quadratus_lumborum(person)
         yield paint(psoas(person), "muscle", Layer.CAVITY)
         return
-    loin = [(68, -64, 1048), (62, -66, 1110), (50, -68, 1175)]
-    yield paint(tube(loin, [25 * person.brawn, 22 * person.brawn, 13.0]), "muscle", Layer.CAVITY)
-    line = [
+    quadratus_points = [(68, -64, 1048), (62, -66, 1110), (50, -68, 1175)]
+    yield paint(
+        tube(quadratus_points, [25 * person.brawn, 22 * person.brawn, 13.0]), "muscle", Layer.CAVITY
+    )
+    psoas_points = [
         (34, -20, 1175),
         (42, -22, 1100),
         (54, -14, 1030),
@@ -73,167 +90,216 @@ def _loins(person: Person, fine: bool) -> Paints:
         (90, 40, 925),
         (104, 20, 880),
     ]
-    radii = [r * person.brawn * person.build.loin for r in (10, 19, 22, 21, 17, 9)]
-    yield paint(tube(line, radii, step_mm=30), "muscle", Layer.CAVITY)
+    radii = [radius_mm * person.brawn * person.build.loin for radius_mm in (10, 19, 22, 21, 17, 9)]
+    yield paint(tube(psoas_points, radii, step_mm=30), "muscle", Layer.CAVITY)
 
 
-def liver(person: Person) -> Solid:
-    """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe in front of
-    the stomach."""
-    rng, top, room = person.generator(31), dome_mm(person), cavity(person).shrunk(2.0)
-    deep = top - rng.uniform(150, 185)
-    right = _domes(person)[0].shrunk(3.0) & Side((-0.55, 0.12, -1.0), -deep - 0.55 * 110) & room
-    semi = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
-    left = Ellipsoid((-14.0, 44.0, top - 62), semi, (0.0, 14.0, 8.0)) & room
-    return (right - Side((1.0, 0.0, 0.0), -24.0)) | left
-
-
-def lobes(person: Person) -> Paints:
-    """A liver with natural variation: lobes of any size, fat in the fissure between them, and a space at the
-    hilum and behind the caudate lobe.
-
-    The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the spleen
-    (Wolf (1990), Clinical Methods, 3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular line are normal,
-    without the part under the lung).
-    """
-    rng, top, room = person.generator(37), dome_mm(person), cavity(person).shrunk(2.0)
-    deep, slope, lean = top - rng.uniform(118, 200), rng.uniform(0.1, 0.5), rng.uniform(0.45, 0.75)
-    deep = deep if person.organs.liver_mm is None else top - person.organs.liver_mm
-    right = _domes(person)[0].shrunk(3.0) & Side((-slope, 0.12, -1.0), -deep - slope * 110) & room
-    # liver ends before spine and crura
-    middle = Side((0.83, lean, 0.0), rng.uniform(-4, 8))
-    left = (
-        Ellipsoid((-18.0, 46.0, top - 66), (rng.uniform(38, 82), 30.0, 44.0), (0.0, 14.0, -8.0))
-        & room
+def plain_liver(person: Person) -> Solid:
+    """Right lobe under the right dome, cut off below by a plane that rises to the left; left lobe
+    in front of the stomach."""
+    rng = person.generator(31)
+    dome_z = dome_mm(person)
+    cavity = abdominal_cavity(person).shrunk(2.0)
+    lower_edge_z = dome_z - rng.uniform(150, 185)
+    right_lobe = (
+        _diaphragm_domes(person)[0].shrunk(3.0)
+        & Side((-0.55, 0.12, -1.0), -lower_edge_z - 0.55 * 110)
+        & cavity
     )
-    hollow = Ellipsoid((8.0, -6.0, top - 138), (rng.uniform(38, 52), 46.0, 60.0), (0.0, 12.0, 0.0))
-    at, wide = (rng.uniform(-14, 6), 64.0, top - 92), rng.uniform(1.5, 5.0)
-    fissure = Ellipsoid(at, (wide, 36.0, 40.0), (0.0, 0.0, 18.0))
-    yield paint(((right - middle) | left) - hollow, "liver", Layer.ORGAN)
+    semi_axes = (72 * rng.uniform(0.8, 1.15), 36.0, 38.0)
+    left_lobe = Ellipsoid((-14.0, 44.0, dome_z - 62), semi_axes, (0.0, 14.0, 8.0)) & cavity
+    return (right_lobe - Side((1.0, 0.0, 0.0), -24.0)) | left_lobe
+
+
+def liver_with_fissure(person: Person) -> Paints:
+    """A liver with natural variation: lobes of any size, fat in the fissure between them, and a
+    space at the hilum and behind the caudate lobe.
+
+    The right lobe is 11 to 20 cm from dome to tip, the left one ends at the middle or reaches the
+    spleen (Wolf (1990), Clinical Methods, 3rd ed., chapter 94: 6 to 12 cm along the mid-clavicular
+    line are normal, without the part under the lung).
+    """
+    rng = person.generator(37)
+    dome_z = dome_mm(person)
+    cavity = abdominal_cavity(person).shrunk(2.0)
+    lower_edge_z = dome_z - rng.uniform(118, 200)
+    slope = rng.uniform(0.1, 0.5)
+    middle_lean = rng.uniform(0.45, 0.75)
+    lower_edge_z = (
+        lower_edge_z if person.organs.liver_mm is None else dome_z - person.organs.liver_mm
+    )
+    right_lobe = (
+        _diaphragm_domes(person)[0].shrunk(3.0)
+        & Side((-slope, 0.12, -1.0), -lower_edge_z - slope * 110)
+        & cavity
+    )
+    # liver ends before spine and crura
+    beside_spine = Side((0.83, middle_lean, 0.0), rng.uniform(-4, 8))
+    left_lobe = (
+        Ellipsoid((-18.0, 46.0, dome_z - 66), (rng.uniform(38, 82), 30.0, 44.0), (0.0, 14.0, -8.0))
+        & cavity
+    )
+    hilum = Ellipsoid(
+        (8.0, -6.0, dome_z - 138), (rng.uniform(38, 52), 46.0, 60.0), (0.0, 12.0, 0.0)
+    )
+    fissure_centre = (rng.uniform(-14, 6), 64.0, dome_z - 92)
+    fissure_half_width_mm = rng.uniform(1.5, 5.0)
+    fissure = Ellipsoid(fissure_centre, (fissure_half_width_mm, 36.0, 40.0), (0.0, 0.0, 18.0))
+    yield paint(((right_lobe - beside_spine) | left_lobe) - hilum, "liver", Layer.ORGAN)
     yield paint(fissure, "visceral fat", Layer.ORGAN, over="liver")
-    if person.generator(922).random() <= TONGUED:
-        yield _tongue(person)
+    if person.generator(922).random() <= RIEDEL_SHARE:
+        yield _riedel_lobe(person)
 
 
-TONGUED = 0.2
-"""Share of livers with Riedel's lobe: 3 to 31 % by the definition, more in women.  Source: Kudo (2000),
-Intern Med 39:87."""
+RIEDEL_SHARE = 0.2
+"""Share of livers with Riedel's lobe: 3 to 31 % by the definition, more in women.  Source: Kudo
+(2000), Intern Med 39:87."""
 
 
-def _tongue(person: Person) -> Paint:
-    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5 cm above
-    the crest and 2 cm below it."""
+def _riedel_lobe(person: Person) -> Paint:
+    """Riedel's lobe: a tongue of the right lobe along the flank, 2 to 4 cm thick, ending between 5
+    cm above the crest and 2 cm below it."""
     rng = person.generator(923)
-    end, thick, deep = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
-    high = dome_mm(person) - 110.0  # within the shortest right lobe, which is 118 mm high
-    out = 104.0 + 0.25 * max(person.belly_mm, 0.0)
-    lobe = Ellipsoid((out - thick, 14.0, high), (thick + 8.0, deep, high - end), (0.0, 4.0, 0.0))
+    end_z, half_thickness_mm, half_depth_mm = rng.uniform((1040, 12, 30), (1110, 22, 46)).tolist()
+    upper_z = dome_mm(person) - 110.0  # within the shortest right lobe, which is 118 mm high
+    lateral_x = 104.0 + 0.25 * max(person.belly_mm, 0.0)
+    lobe = Ellipsoid(
+        (lateral_x - half_thickness_mm, 14.0, upper_z),
+        (half_thickness_mm + 8.0, half_depth_mm, upper_z - end_z),
+        (0.0, 4.0, 0.0),
+    )
     # the lobe above is the liver
     return paint(
-        lobe & cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), high), "liver", Layer.ORGAN
+        lobe & abdominal_cavity(person).shrunk(2.0) & Side((0.0, 0.0, 1.0), upper_z),
+        "liver",
+        Layer.ORGAN,
     )
 
 
 def kidney_fat_mm(person: Person) -> float:
-    """Thickness of the perirenal fat: a few mm in lean people and in most women, 2 to 4 cm in men with a
-    large belly.
+    """Thickness of the perirenal fat: a few mm in lean people and in most women, 2 to 4 cm in men
+    with a large belly.
 
     Men have about twice as much as women: Eisner et al. (2010), Surg Radiol Anat 32:879.
     """
-    stored = 6.0 + (0.5 if not person.female else 0.25) * max(person.belly_mm, 0.0)
-    return float(np.clip(stored * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
+    usual_mm = 6.0 + (0.5 if not person.female else 0.25) * max(person.belly_mm, 0.0)
+    return float(np.clip(usual_mm * np.exp(person.generator(40).normal(0, 0.35)), 3.0, 36.0))
 
 
-def upper_organs(person: Person, fine: bool = False) -> Paints:
+def upper_organs(person: Person, with_small_parts: bool = False) -> Paints:
     """Liver with its veins and gall bladder, spleen, kidneys with their fat, pancreas, stomach."""
     rng = person.generator(32)
-    top = dome_mm(person)
-    yield from lobes(person) if fine else [paint(liver(person), "liver", Layer.ORGAN)]
+    dome_z = dome_mm(person)
+    if with_small_parts:
+        yield from liver_with_fissure(person)
+    else:
+        yield paint(plain_liver(person), "liver", Layer.ORGAN)
     for x, y in ((84, 30), (58, -34), (30, 40)):
         vein = tube(
-            [(24, -4, top - 28), ((x + 24) / 2, y / 2, top - 48), (x, y, top - 78)], [4.5, 4.0, 2.0]
+            [(24, -4, dome_z - 28), ((x + 24) / 2, y / 2, dome_z - 48), (x, y, dome_z - 78)],
+            [4.5, 4.0, 2.0],
         )
         yield paint(vein, "venous blood", Layer.CONTENT, over="liver")
-    portal = [(4, 8, top - 120), (28, 4, top - 105), (52, 0, top - 95), (90, -10, top - 92)]
-    yield paint(tube(portal, [6.5, 6.5, 5.0, 2.5]), "venous blood", Layer.CONTENT)
-    gall = Ellipsoid(
-        (58.0, 52.0, top - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)
+    portal_points = [
+        (4, 8, dome_z - 120),
+        (28, 4, dome_z - 105),
+        (52, 0, dome_z - 95),
+        (90, -10, dome_z - 92),
+    ]
+    yield paint(tube(portal_points, [6.5, 6.5, 5.0, 2.5]), "venous blood", Layer.CONTENT)
+    gall_bladder = Ellipsoid(
+        (58.0, 52.0, dome_z - 142), (13.0, 14.0, 30.0 * rng.uniform(0.7, 1.2)), (25.0, 10.0, 0.0)
     )
     if "gall bladder" not in person.missing:
-        yield paint(gall, "bile", Layer.CONTENT)
+        yield paint(gall_bladder, "bile", Layer.CONTENT)
     size = rng.uniform(0.85, 1.2)
     spleen = Ellipsoid(
-        (-104.0, -32.0, top - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)
+        (-104.0, -32.0, dome_z - 68), (21 * size, 36 * size, 48 * size), (-14.0, 16.0, 24.0)
     )
     if "spleen" not in person.missing:
-        yield paint(spleen & cavity(person).shrunk(2.0), "spleen", Layer.ORGAN)
-    if fine:
-        yield from kidneys(person, top, kidney_fat_mm(person))
+        yield paint(spleen & abdominal_cavity(person).shrunk(2.0), "spleen", Layer.ORGAN)
+    if with_small_parts:
+        yield from kidneys(person, dome_z, kidney_fat_mm(person))
     else:
-        for side, name, below in ((1, "right kidney", 132), (-1, "left kidney", 118)):
-            z, size = top - below + 0.4 * person.lowered_mm, rng.uniform(0.88, 1.1)
+        for side, name, below_dome_mm in ((1, "right kidney", 132), (-1, "left kidney", 118)):
+            z = dome_z - below_dome_mm + 0.4 * person.lowered_mm
+            size = rng.uniform(0.88, 1.1)
             if name not in person.missing:
                 yield from _kidney(side, z, size)
-    way = [(36, 12, 1142), (22, 20, 1160), (-10, 18, 1172), (-50, -4, 1182), (-80, -20, 1186)]
-    yield paint(tube(way, [14, 11, 9, 9, 7], step_mm=15), "pancreas", Layer.ORGAN)
-    yield from _stomach(person, top)
+    pancreas_points = [
+        (36, 12, 1142),
+        (22, 20, 1160),
+        (-10, 18, 1172),
+        (-50, -4, 1182),
+        (-80, -20, 1186),
+    ]
+    yield paint(tube(pancreas_points, [14, 11, 9, 9, 7], step_mm=15), "pancreas", Layer.ORGAN)
+    yield from _stomach(person, dome_z)
 
 
 def _kidney(side: int, z: float, size: float) -> Paints:
     """One plain kidney in 8 mm of fat."""
     y = column_y(z) + 2
-    turn = (-12.0, -12.0 * side, 28.0 * side)
-    capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn)
+    turn_deg = (-12.0, -12.0 * side, 28.0 * side)
+    capsule = Ellipsoid((side * 74.0, y, z), (29 * size, 25 * size, 55 * size), turn_deg)
     yield paint(capsule.shrunk(-8.0), "visceral fat", Layer.CAVITY)
     yield paint(capsule, "kidney cortex", Layer.CONTENT)
-    for step in (-26, -9, 9, 26):
-        for out in (8, -6):
-            pyramid = Ellipsoid((side * (74.0 + out), y + out, z + step * size), (6.5, 7.0, 7.0))
+    for offset_z in (-26, -9, 9, 26):
+        for offset_mm in (8, -6):
+            pyramid = Ellipsoid(
+                (side * (74.0 + offset_mm), y + offset_mm, z + offset_z * size), (6.5, 7.0, 7.0)
+            )
             yield paint(pyramid, "kidney medulla", Layer.VESSEL)
-    pelvis = Ellipsoid((side * 62.0, y + 6, z), (13 * size, 9 * size, 24 * size), turn)
+    pelvis = Ellipsoid((side * 62.0, y + 6, z), (13 * size, 9 * size, 24 * size), turn_deg)
     yield paint(pelvis, "visceral fat", Layer.VESSEL)
     yield paint(pelvis.shrunk(5.5), "urine", Layer.VESSEL)
-    way = [(side * 12, column_y(z) + 32, z + 8), (side * 40, y + 20, z + 4), (side * 62, y + 8, z)]
-    yield paint(tube(way, 4.0), "venous blood", Layer.CONTENT)
-
-
-def _stomach(person: Person, top: float) -> Paints:
-    rng = person.generator(33)
-    full = rng.uniform(0.7, 1.15)
-    line = [
-        (-18, -8, top - 34),
-        (-62, -2, top - 44),
-        (-78, 14, top - 80),
-        (-62, 40, top - 120),
-        (-24, 50, top - 142),
-        (14, 42, top - 136),
-        (34, 26, top - 126),
+    vein_points = [
+        (side * 12, column_y(z) + 32, z + 8),
+        (side * 40, y + 20, z + 4),
+        (side * 62, y + 8, z),
     ]
-    bag = tube(line, [14, 34 * full, 35 * full, 29 * full, 22 * full, 15, 11], step_mm=14)
-    yield paint(bag, "bowel wall", Layer.ORGAN, (*IN_FAT, "liver"))
-    yield paint(bag.shrunk(4.0), "stomach content", Layer.CONTENT, "bowel wall")
+    yield paint(tube(vein_points, 4.0), "venous blood", Layer.CONTENT)
+
+
+def _stomach(person: Person, dome_z: float) -> Paints:
+    rng = person.generator(33)
+    fullness = rng.uniform(0.7, 1.15)
+    points = [
+        (-18, -8, dome_z - 34),
+        (-62, -2, dome_z - 44),
+        (-78, 14, dome_z - 80),
+        (-62, 40, dome_z - 120),
+        (-24, 50, dome_z - 142),
+        (14, 42, dome_z - 136),
+        (34, 26, dome_z - 126),
+    ]
+    stomach = tube(
+        points, [14, 34 * fullness, 35 * fullness, 29 * fullness, 22 * fullness, 15, 11], step_mm=14
+    )
+    yield paint(stomach, "bowel wall", Layer.ORGAN, (*BOWEL_REPLACES, "liver"))
+    yield paint(stomach.shrunk(4.0), "stomach content", Layer.CONTENT, "bowel wall")
     # supine, gas rises to the front
-    air = bag.shrunk(4.0) & Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
-    yield paint(air, "gas", Layer.VESSEL, "stomach content")
+    gas = stomach.shrunk(4.0) & Side((0.0, -1.0, 0.0), -rng.uniform(44, 62))
+    yield paint(gas, "gas", Layer.VESSEL, "stomach content")
 
 
 def colon(person: Person) -> Paints:
     """Colon as a frame with haustra, stool and gas, down to the rectum."""
     rng = person.generator(34)
-    out = 108 + 0.2 * person.belly_mm
+    lateral_x = 108 + 0.2 * person.belly_mm
     sag = rng.uniform(0, 40) + person.organs.colon_mm
-    frame = [
-        (out - 18, 22, 1012),
-        (out, 8, 1060),
-        (out, -2, 1112),
-        (out - 14, 26, 1148),
+    points = [
+        (lateral_x - 18, 22, 1012),
+        (lateral_x, 8, 1060),
+        (lateral_x, -2, 1112),
+        (lateral_x - 14, 26, 1148),
         (50, 64, 1138 - sag),
         (0, 74, 1130 - 1.3 * sag),
         (-50, 66, 1146 - sag),
-        (-out + 14, 14, 1192),
-        (-out, -14, 1150),
-        (-out, -16, 1090),
-        (-out + 8, 6, 1040),
+        (-lateral_x + 14, 14, 1192),
+        (-lateral_x, -14, 1150),
+        (-lateral_x, -16, 1090),
+        (-lateral_x + 8, 6, 1040),
         (-78, 30, 1008),
         (-40, 18, 985),
         (-6, -22, 992),
@@ -243,79 +309,97 @@ def colon(person: Person) -> Paints:
         (0, -42, 868),
     ]
     radii = np.interp(np.arange(18), [0, 3, 9, 12, 15, 17], [27, 22, 18, 15, 19, 8])
-    gut = tube(frame, radii * rng.uniform(0.85, 1.2), step_mm=16)
-    for at, part in enumerate(gut.parts()):
-        grow = -2.5 * (1 + np.sin(2.1 * at))  # haustra: every third piece bulges
+    colon_tube = tube(points, radii * rng.uniform(0.85, 1.2), step_mm=16)
+    for number, piece in enumerate(colon_tube.parts()):
+        growth_mm = -2.5 * (1 + np.sin(2.1 * number))  # haustra: every third piece bulges
         content = rng.choice(["stool", "gas", "bowel fluid"], p=[0.5, 0.36, 0.14])
         content = "stool" if content == "gas" and "bowel gas" in person.missing else content
-        yield paint(part.shrunk(grow), "bowel wall", Layer.ORGAN, IN_FAT)
-        yield paint(part.shrunk(grow + 2.6), content, Layer.CONTENT, "bowel wall")
+        yield paint(piece.shrunk(growth_mm), "bowel wall", Layer.ORGAN, BOWEL_REPLACES)
+        yield paint(piece.shrunk(growth_mm + 2.6), content, Layer.CONTENT, "bowel wall")
 
 
-def small_bowel(person: Person, fine: bool = False) -> Paints:
-    """Short loops of small bowel between the colon and the bladder, seventy in a plain person, mostly filled
-    with fluid.
+def small_bowel(person: Person, with_small_parts: bool = False) -> Paints:
+    """Short loops of small bowel between the colon and the bladder, seventy in a plain person,
+    mostly filled with fluid.
 
-    With `fine` up to nine loops of ten are collapsed, showing mucosa, and mesenteric vessels run to them
-    through the fat.
+    With `with_small_parts` up to nine loops of ten are collapsed, showing mucosa, and mesenteric
+    vessels run to them through the fat.
     """
     rng = person.generator(36)
-    inner = person.generator(925)
-    collapsed = inner.uniform(0.0, 0.9)
+    content_rng = person.generator(925)
+    collapsed_share = content_rng.uniform(0.0, 0.9)
     for _ in range(person.loops):
-        middle = rng.uniform((-88, 0, 948), (88, 66 + 0.8 * person.belly_mm, 1140))
-        radius = person.gut * rng.uniform(11, 16)
-        before, after = middle + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
-        loop = tube([before, middle, after], radius, step_mm=16)
+        middle_mm = rng.uniform((-88, 0, 948), (88, 66 + 0.8 * person.belly_mm, 1140))
+        radius_mm = person.gut * rng.uniform(11, 16)
+        start, end = middle_mm + rng.normal(0, 26, (2, 3)) * [1.0, 0.6, 0.6]
+        loop = tube([start, middle_mm, end], radius_mm, step_mm=16)
         content = rng.choice(["bowel fluid", "stool", "gas"], p=[0.7, 0.2, 0.1])
-        content = "mucosa" if fine and inner.random() < collapsed else content
-        yield paint(loop, "bowel wall", Layer.ORGAN, IN_FAT)
+        content = (
+            "mucosa" if with_small_parts and content_rng.random() < collapsed_share else content
+        )
+        yield paint(loop, "bowel wall", Layer.ORGAN, BOWEL_REPLACES)
         yield paint(loop.shrunk(2.2), content, Layer.CONTENT, "bowel wall")
-    if fine:
+    if with_small_parts:
         yield from _mesentery(person)
 
 
 def _mesentery(person: Person) -> Paints:
-    """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the fat
-    between the loops."""
-    rng, belly = person.generator(926), max(person.belly_mm, 0.0)
-    root = [
+    """The superior mesenteric vessels in front of the aorta, 6 to 10 mm wide, and branches into the
+    fat between the loops."""
+    rng = person.generator(926)
+    belly_mm = max(person.belly_mm, 0.0)
+    root_points = [
         (2, 22, 1150),
-        (4, 32 + 0.3 * belly, 1105),
-        (16, 34 + 0.4 * belly, 1065),
-        (36, 26 + 0.2 * belly, 1030),
+        (4, 32 + 0.3 * belly_mm, 1105),
+        (16, 34 + 0.4 * belly_mm, 1065),
+        (36, 26 + 0.2 * belly_mm, 1030),
     ]
-    for dx, r, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood")):
-        trunk = tube([(x + dx, y, z) for x, y, z in root], [r, r, 0.8 * r, 2.0], step_mm=25)
-        yield paint(trunk, blood, Layer.CONTENT, "visceral fat")
-    for at in np.linspace(0.3, 2.9, 10):
-        start = np.array([np.interp(at, range(4), axis) for axis in zip(*root, strict=True)])
-        far = rng.uniform((-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly, -10.0)) + start * [
+    for dx, radius_mm, blood in ((-7.0, 3.3, "arterial blood"), (5.0, 4.8, "venous blood")):
+        main_vessel = tube(
+            [(x + dx, y, z) for x, y, z in root_points],
+            [radius_mm, radius_mm, 0.8 * radius_mm, 2.0],
+            step_mm=25,
+        )
+        yield paint(main_vessel, blood, Layer.CONTENT, "visceral fat")
+    for position in np.linspace(0.3, 2.9, 10):
+        start = np.array(
+            [np.interp(position, range(4), axis) for axis in zip(*root_points, strict=True)]
+        )
+        end_point = rng.uniform(
+            (-85.0, 10.0, -70.0), (85.0, 62.0 + 0.8 * belly_mm, -10.0)
+        ) + start * [
             0,
             0,
             1,
         ]
-        branch = tube([start, (start + far) / 2 + rng.normal(0, 8, 3), far], [2.6, 2.0, 1.2])
+        branch = tube(
+            [start, (start + end_point) / 2 + rng.normal(0, 8, 3), end_point], [2.6, 2.0, 1.2]
+        )
         yield paint(branch, "venous blood", Layer.CONTENT, "visceral fat")
 
 
 def bladder(person: Person) -> tuple[Ellipsoid, float, np.random.Generator]:
     """The bladder with its wall, how full it is, and the generator after these draws."""
     rng = person.generator(35)
-    full, x = rng.uniform(0.65, 1.25), rng.normal(0, 4)
-    shape = Ellipsoid((x, 26.0, 918.0 + 22 * full), (38 * full, 30 * full, 27 * full), square=0.2)
-    return shape, full, rng
+    fullness = rng.uniform(0.65, 1.25)
+    x = rng.normal(0, 4)
+    solid = Ellipsoid(
+        (x, 26.0, 918.0 + 22 * fullness), (38 * fullness, 30 * fullness, 27 * fullness), square=0.2
+    )
+    return solid, fullness, rng
 
 
 def pelvic_organs(person: Person) -> Paints:
     """Bladder, and prostate with seminal vesicles and testes, or uterus with ovaries and vagina."""
-    full, _, rng = bladder(person)
-    yield paint(full, "muscle", Layer.ORGAN)
-    yield paint(full.shrunk(3.0), "urine", Layer.CONTENT)
-    floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
-    yield paint(floor - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN)
+    bladder_solid, _, rng = bladder(person)
+    yield paint(bladder_solid, "muscle", Layer.ORGAN)
+    yield paint(bladder_solid.shrunk(3.0), "urine", Layer.CONTENT)
+    pelvic_floor = Ellipsoid((0.0, -6.0, 868.0), (46.0, 48.0, 14.0)).shrunk(-2)
+    yield paint(
+        pelvic_floor - Ellipsoid((0.0, -6.0, 874.0), (40.0, 42.0, 12.0)), "muscle", Layer.ORGAN
+    )
     yield from _obturator()
-    yield from _womb(rng) if person.female else _manhood(rng, person.age)
+    yield from _uterus(rng) if person.female else _male_organs(rng, person.age)
 
 
 @both_sides
@@ -325,14 +409,19 @@ def _obturator() -> Paints:
     )
 
 
-def _womb(rng: np.random.Generator) -> Paints:
-    size, lean = rng.uniform(0.8, 1.15), rng.uniform(-8, 12)
-    body = Ellipsoid((lean / 2, -8.0, 958.0), (27 * size, 21 * size, 33 * size), (-38.0, lean, 0.0))
-    lining = Ellipsoid((lean / 2, -8.0, 960.0), (11 * size, 4.0, 20 * size), (-38.0, lean, 0.0))
-    neck = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
+def _uterus(rng: np.random.Generator) -> Paints:
+    size = rng.uniform(0.8, 1.15)
+    lean_deg = rng.uniform(-8, 12)
+    body = Ellipsoid(
+        (lean_deg / 2, -8.0, 958.0), (27 * size, 21 * size, 33 * size), (-38.0, lean_deg, 0.0)
+    )
+    lining = Ellipsoid(
+        (lean_deg / 2, -8.0, 960.0), (11 * size, 4.0, 20 * size), (-38.0, lean_deg, 0.0)
+    )
+    cervix = tube([(0, -18, 936), (0, -22, 916), (0, -14, 872)], [13, 11, 9])
     yield paint(body, "myometrium", Layer.CONTENT)
     yield paint(lining, "endometrium", Layer.VESSEL)
-    yield paint(neck, "myometrium", Layer.CONTENT)
+    yield paint(cervix, "myometrium", Layer.CONTENT)
     yield from _ovaries()
 
 
@@ -341,12 +430,12 @@ def _ovaries() -> Paints:
     yield paint(Ellipsoid((46.0, -8.0, 962.0), (15.0, 10.0, 18.0)), "gonad", Layer.CONTENT)
 
 
-def _manhood(rng: np.random.Generator, age: float) -> Paints:
+def _male_organs(rng: np.random.Generator, age: float) -> Paints:
     size = 1.0 + max(0.0, age - 45) * 0.008 + rng.normal(0, 0.04)
-    gland = Ellipsoid((0.0, 8.0, 888.0), (23 * size, 17 * size, 19 * size))
+    prostate = Ellipsoid((0.0, 8.0, 888.0), (23 * size, 17 * size, 19 * size))
     urethra = tube([(0, 14, 905), (0, 16, 870), (0, 40, 852), (0, 84, 868)], [3.0, 3.0, 8.0, 11.0])
     penis = tube([(0, 86, 872), (0, 112, 850), (4, 118, 812)], [13.0, 14.0, 12.0])
-    yield paint(gland, "prostate", Layer.VESSEL)
+    yield paint(prostate, "prostate", Layer.VESSEL)
     yield paint(
         Ellipsoid((0.0, 13.0, 892.0), (12 * size, 9 * size, 12 * size)), "muscle", Layer.VESSEL
     )
@@ -359,8 +448,8 @@ def _manhood(rng: np.random.Generator, age: float) -> Paints:
 @both_sides
 def _testes() -> Paints:
     """A testis with its sac, and a seminal vesicle."""
-    sac = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
+    scrotum = tube([(10, 80, 850), (17, 86, 808)], [16.0, 20.0])
     yield paint(tube([(6, -10, 912), (34, -16, 924)], [6, 5]), "gonad", Layer.CONTENT)
-    yield paint(sac.shrunk(-3.0), "skin", Layer.SKIN)
-    yield paint(sac, "fat", Layer.FAT)
+    yield paint(scrotum.shrunk(-3.0), "skin", Layer.SKIN)
+    yield paint(scrotum, "fat", Layer.FAT)
     yield paint(Ellipsoid((18.0, 88.0, 806.0), (13.0, 15.0, 21.0)), "gonad", Layer.SEAM)

@@ -1,15 +1,16 @@
-"""The brain: folded cortex over white matter, ventricles, deep nuclei, cerebellum with folia, brainstem, and
-the CSF around them.
+"""The brain: folded cortex over white matter, ventricles, deep nuclei, cerebellum with folia,
+brainstem, and the CSF around them.
 
-Sulci are the zero lines of random waves on the brain's surface, cut straight down towards the middle of each
-hemisphere; the distance from the nearest of them, from the surface and from the great fissures determines
-CSF, grey or white matter.  In mm of the written head.
+Sulci are the zero lines of random waves on the brain's surface, cut straight down towards the
+middle of each hemisphere; the distance from the nearest of them, from the surface and from the
+great fissures determines CSF, grey or white matter.  In mm of the written head.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +21,20 @@ from fovnet.phantom.person.traits import Person
 
 Table = NDArray[np.float32]
 
-MIDDLE = (25.0, -8.0, 1668.0)  # of the right hemisphere: sulci point towards it
-REACH = (40.0, 80.0, 64.0)  # from there to the surface
-FOLLOWS, AHEAD_MM = (
-    0.6,
-    34.0,
-)  # the point that sulci point towards follows them along y, at most that far
-WATER = "cerebrospinal fluid"
+HEMISPHERE_MIDDLE_MM = (25.0, -8.0, 1668.0)  # of the right hemisphere: sulci point towards it
+HEMISPHERE_REACH_MM = (40.0, 80.0, 64.0)  # from there to the surface
+# the point that sulci point towards follows them along y by this share, at most so far
+FOLLOWING_SHARE = 0.6
+MOST_FOLLOWING_MM = 34.0
+CSF = "cerebrospinal fluid"
 CELLS = 288  # of a table of directions along each axis: about 1 mm of the surface
 FLOOR_STEP_MM = 0.5
 
 
 @dataclass(frozen=True)
 class Vault(Solid):
-    """The inside or outside of a skull: a superellipsoid with flattened sides, `semi` (3,) mm, widest behind
-    its middle."""
+    """The inside or outside of a skull: a superellipsoid with flattened sides, `semi` (3,) mm,
+    widest behind its middle."""
 
     semi: Point
     centre: Point = (0.0, -5.0, 1666.0)
@@ -42,21 +42,25 @@ class Vault(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        centre, half = np.asarray(self.centre), np.asarray(self.semi)
+        centre = np.asarray(self.centre)
+        half = np.asarray(self.semi)
         return np.stack([centre - half, centre + half])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Level without a unit: 0 at the centre, 1 on the surface."""
         a, b, c = (np.float32(1 / semi) for semi in self.semi)
-        v, w = (y - np.float32(self.centre[1])) * b, (z - np.float32(self.centre[2])) * c
-        behind = v + np.float32(0.3)
-        # Below the brow the skull is narrowed by the temporal fossae, which hold the muscle beside the
-        # orbits.
-        low = np.float32(self.narrow) * (
-            1 + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (behind > 0)
+        v = (y - np.float32(self.centre[1])) * b
+        w = (z - np.float32(self.centre[2])) * c
+        posterior = v + np.float32(0.3)
+        # Below the brow the skull is narrowed by the temporal fossae, which hold the muscle beside
+        # the orbits.
+        narrowing = np.float32(self.narrow) * (
+            1 + np.float32(1.3) * ((1656 - z) * np.float32(1 / 24)).clip(0, 1) * (posterior > 0)
         )
-        u = x * a / (1 - low * behind * behind)
-        u, v, w = u * u, v * v, w * w
+        u = x * a / (1 - narrowing * posterior * posterior)
+        u = u * u
+        v = v * v
+        w = w * w
         return np.asarray(0.72 * (u + v + w) + 0.28 * (u * u + v * v + w * w))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
@@ -73,127 +77,139 @@ def _ramp(values: Floats, start: float, end: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class Base:
-    """The skull base in three levels, mm: orbital gyri over the orbits, straight gyri lower between them,
-    temporal poles lowest.
+class SkullBase:
+    """The skull base in three levels, mm: orbital gyri over the orbits, straight gyri lower between
+    them, temporal poles lowest.
 
-    pole    height of the temporal lobes' lowest point       ahead   y of the front of the poles
-    rectus  height of the straight gyri                      roof    height of the orbital roofs above these
+    temporal_pole_mm   height of the temporal lobes' lowest point
+    pole_front_mm      y of the front of the poles
+    straight_gyrus_mm  height of the straight gyri (gyri recti)
+    orbital_roof_mm    height of the orbital roofs above these
     """
 
-    pole: float
-    ahead: float
-    rectus: float
-    roof: float
+    temporal_pole_mm: float
+    pole_front_mm: float
+    straight_gyrus_mm: float
+    orbital_roof_mm: float
 
     def height(self, x: Floats, y: Floats) -> Floats:
         """Height in mm of the hemispheres' lower surface at |x| and y."""
-        dome = self.roof * np.exp(-(((x - 29) / 15) ** 2)) * _ramp(y, 26, 56)
-        front = (
-            self.rectus + dome + 0.12 * np.maximum(x - 40, 0) + 0.02 * np.maximum(y - 60, 0) ** 2
+        orbital_roof = self.orbital_roof_mm * np.exp(-(((x - 29) / 15) ** 2)) * _ramp(y, 26, 56)
+        frontal_floor = (
+            self.straight_gyrus_mm
+            + orbital_roof
+            + 0.12 * np.maximum(x - 40, 0)
+            + 0.02 * np.maximum(y - 60, 0) ** 2
         )
-        height = _over_the_tent(front, x, y)
-        rounded = np.hypot(
-            (x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.ahead + 8)
+        height = _floor_with_tentorium(frontal_floor, x, y)
+        lobe_radius = np.hypot(
+            (x - 37) / np.where(x < 37, 22, 33), np.maximum(y + 5, 0) / (self.pole_front_mm + 8)
         )
-        # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices show two
-        # islands.
-        fossa = (
-            self.pole
+        # The floor of the temporal lobes rises backwards over the petrous bones: the lowest slices
+        # show two islands.
+        temporal_fossa = (
+            self.temporal_pole_mm
             + 0.014 * (x - 37) ** 2
             + 0.3 * np.maximum(-y, 0)
             + 0.1 * np.maximum(y - 10, 0)
         )
-        lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
-        return (1 - lobe) * height + lobe * fossa
+        lobe_share = _ramp(lobe_radius, 1.06, 0.7) * _ramp(y, -66, -26)
+        return (1 - lobe_share) * height + lobe_share * temporal_fossa
 
 
-def _over_the_tent(front: Floats, x: Floats, y: Floats) -> Floats:
-    """The floor `front` mm, and behind it the tentorium over the cerebellum."""
-    tent = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
-    behind = _ramp(y, -18, -36)
-    return (1 - behind) * front + behind * tent
+def _floor_with_tentorium(frontal_floor: Floats, x: Floats, y: Floats) -> Floats:
+    """The floor `frontal_floor` mm, and behind it the tentorium over the cerebellum."""
+    tentorium = 1648 - 0.24 * np.maximum(-y - 32, 0) - 0.24 * x
+    tentorium_share = _ramp(y, -18, -36)
+    return (1 - tentorium_share) * frontal_floor + tentorium_share * tentorium
 
 
 @lru_cache(maxsize=3)
-def _floor(base: Base | None) -> tuple[Table, Table]:
-    """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of FLOOR_STEP_MM, and the
-    cosine of its slope.
+def _hemisphere_floor(skull_base: SkullBase | None) -> tuple[Table, Table]:
+    """(i, j) height in mm of the hemispheres' lower surface at |x| and y on a mesh of
+    FLOOR_STEP_MM, and the cosine of its slope.
 
     Orbital roofs in front, temporal fossae beside them, the tentorium behind.
     """
-    x, y = np.arange(0, 90, FLOOR_STEP_MM)[:, None], np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
-    if base is None:
-        height = _over_the_tent(1644 + (8 + 4 * _ramp(x, 4, 16)) * _ramp(y, 26, 46), x, y)
-        rounded = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
-        lobe = _ramp(rounded, 1.06, 0.7) * _ramp(y, -66, -26)
-        height = (1 - lobe) * height + lobe * (1610 + 0.012 * (x - 36) ** 2 + 0.08 * np.abs(y - 4))
+    x = np.arange(0, 90, FLOOR_STEP_MM)[:, None]
+    y = np.arange(-110, 100, FLOOR_STEP_MM)[None, :]
+    if skull_base is None:
+        height = _floor_with_tentorium(1644 + (8 + 4 * _ramp(x, 4, 16)) * _ramp(y, 26, 46), x, y)
+        lobe_radius = np.hypot((x - 37) / np.where(x < 37, 24, 33), np.maximum(y + 5, 0) / 47)
+        lobe_share = _ramp(lobe_radius, 1.06, 0.7) * _ramp(y, -66, -26)
+        height = (1 - lobe_share) * height + lobe_share * (
+            1610 + 0.012 * (x - 36) ** 2 + 0.08 * np.abs(y - 4)
+        )
     else:
-        height = base.height(x, y)
+        height = skull_base.height(x, y)
     slope = np.hypot(*np.gradient(height, FLOOR_STEP_MM))
     return height.astype(np.float32), (1 / np.hypot(1, slope)).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Hemispheres(Solid):
-    """Points deeper than `mm` below the smooth surface of both hemispheres: the hull over the gyri, or the
-    CSF around it."""
+    """Points deeper than `least_depth_mm` below the smooth surface of both hemispheres: the hull
+    over the gyri, or the CSF around it."""
 
     vault: Vault
-    gap: float = 0.6  # half the width of the fissure between the hemispheres
-    mm: float = 0.0
-    base: Base | None = None  # None: a plain one
+    half_gap_mm: float = 0.6  # half the width of the fissure between the hemispheres
+    least_depth_mm: float = 0.0
+    floor: SkullBase | None = None  # None: a plain one
     sparse = True  # the bone that may be replaced is a fraction of the box
 
     @property
     def box(self) -> NDArray[np.float64]:
-        return self.vault.shrunk(min(self.mm, 0.0)).box
+        return self.vault.shrunk(min(self.least_depth_mm, 0.0)).box
 
     def depth(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Depth below the outer surface and above the floor, mm; negative outside."""
-        rows, cosine = _floor(self.base)
-        i = (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[0] - 1)
-        j = ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, rows.shape[1] - 1)
-        above = (z - rows[i, j]) * cosine[i, j]
+        floor_mm, cosine = _hemisphere_floor(self.floor)
+        i = (np.abs(x) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[0] - 1)
+        j = ((y + 110) * (1 / FLOOR_STEP_MM) + 0.5).astype(np.intp).clip(0, floor_mm.shape[1] - 1)
+        height_mm = (z - floor_mm[i, j]) * cosine[i, j]
         level = self.vault.level(x, y, z)
         return np.asarray(
-            np.minimum(above, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8))
+            np.minimum(height_mm, (1 - np.sqrt(level)) * np.float32(self.vault.semi[0] + 8))
         )
 
-    def parted(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum, and depth
-        into the middle below that."""
-        v, w = (y + 4) * np.float32(1 / 41), (z - 1668) * np.float32(1 / 26)
-        below = (1 - np.sqrt(v * v + w * w)) * 30
-        waver = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
-        return np.maximum(np.abs(x + waver) - np.float32(self.gap), below), below
+    def fissure_depths(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Distance in mm from the interhemispheric fissure, which ends above the corpus callosum,
+        and depth into the middle below that."""
+        v = (y + 4) * np.float32(1 / 41)
+        w = (z - 1668) * np.float32(1 / 26)
+        depth_below_mm = (1 - np.sqrt(v * v + w * w)) * 30
+        waver_mm = np.float32(0.9) * np.sin(y * np.float32(0.11)) * np.sin(z * np.float32(0.07))
+        return np.maximum(
+            np.abs(x + waver_mm) - np.float32(self.half_gap_mm), depth_below_mm
+        ), depth_below_mm
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        return self.depth(x, y, z) >= self.mm
+        return self.depth(x, y, z) >= self.least_depth_mm
 
     def mirror(self) -> Hemispheres:
         return self
 
     def shrunk(self, mm: float) -> Hemispheres:
-        return replace(self, mm=self.mm + mm)
+        return replace(self, least_depth_mm=self.least_depth_mm + mm)
 
 
 @dataclass(frozen=True)
 class Cortex(Solid):
-    """Points deeper than `mm` below the folded surface: 0 is grey and white matter, the cortex's thickness is
-    white matter alone.
+    """Points deeper than `least_depth_mm` below the folded surface: 0 is grey and white matter, the
+    cortex's thickness is white matter alone.
 
-    wide_mm    half the width of a sulcus at its mouth      seed  of the person's folds
-    deeper_mm  added to the depth of every sulcus
-    wind       phases of the waves that bend sulci on their way down, () for straight ones
+    sulcus_half_width_mm   at the mouth of a sulcus
+    seed                   of the person's folds
+    added_sulcus_depth_mm  added to the depth of every sulcus
+    bend_phases            of the waves that bend sulci on their way down, () for straight ones
     """
 
     hull: Hemispheres
-    mm: float
-    wide_mm: float
+    least_depth_mm: float
+    sulcus_half_width_mm: float
     seed: tuple[int, ...]
-    deeper_mm: float = 0.0
-    wind: tuple[float, ...] = ()
+    added_sulcus_depth_mm: float = 0.0
+    bend_phases: tuple[float, ...] = ()
     sparse = True  # each point looks up its nearest sulcus
 
     @property
@@ -202,149 +218,173 @@ class Cortex(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         depth = self.hull.depth(x, y, z)
-        parted, middle = self.hull.parted(x, y, z)
-        depth = np.minimum(depth, parted)
-        if self.wind:
-            x, y, z = _wound(x, y, z, self.wind)
-        sideways, deep, size = self._sulci(x, y, z)
-        crown = (1 - sideways * np.float32(1 / 3.5)).clip(0, 1) * (middle < -9)
+        fissure_mm, callosum_mm = self.hull.fissure_depths(x, y, z)
+        depth = np.minimum(depth, fissure_mm)
+        if self.bend_phases:
+            x, y, z = bend_points(x, y, z, self.bend_phases)
+        surface_distance_mm, sulcus_depth_mm, shrinkage = self._sulci(x, y, z)
+        crown = (1 - surface_distance_mm * np.float32(1 / 3.5)).clip(0, 1) * (callosum_mm < -9)
         depth = depth - np.float32(1.6) * crown * crown  # gyri are rounded towards their sulci
-        beyond = np.maximum(depth - deep, 0) + np.maximum(
-            middle + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
+        below_sulcus_mm = np.maximum(depth - sulcus_depth_mm, 0) + np.maximum(
+            callosum_mm + 9 - np.float32(0.5) * np.maximum(np.abs(x) - 16, 0), 0
         )
-        from_sulcus = np.sqrt((sideways * size) ** 2 + beyond * beyond)
-        from_sulcus -= np.float32(self.wide_mm) * (1.25 - 0.9 * (depth / deep).clip(0, 1))
-        pial = np.minimum(
-            np.minimum(depth, from_sulcus), _sylvian(x, y, z) - np.float32(0.7 + self.wide_mm)
+        sulcus_distance_mm = np.sqrt(
+            (surface_distance_mm * shrinkage) ** 2 + below_sulcus_mm * below_sulcus_mm
         )
-        return np.asarray(pial >= self.mm)
+        sulcus_distance_mm -= np.float32(self.sulcus_half_width_mm) * (
+            1.25 - 0.9 * (depth / sulcus_depth_mm).clip(0, 1)
+        )
+        pial_depth_mm = np.minimum(
+            np.minimum(depth, sulcus_distance_mm),
+            _lateral_fissure_mm(x, y, z) - np.float32(0.7 + self.sulcus_half_width_mm),
+        )
+        return np.asarray(pial_depth_mm >= self.least_depth_mm)
 
     def _sulci(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """Distance in mm to the nearest sulcus at the surface, the depth of sulci there, and the factor by
-        which distances shrink at this point."""
-        p: list[Floats] = [(np.abs(x) - MIDDLE[0]) * np.float32(1 / REACH[0])]
-        along = y - np.float32(MIDDLE[1])
-        p.append(
-            (along - (np.float32(FOLLOWS) * along).clip(-AHEAD_MM, AHEAD_MM))
-            * np.float32(1 / (REACH[1] - AHEAD_MM))
+        """Distance in mm to the nearest sulcus at the surface, the depth of sulci there, and the
+        factor by which distances shrink at this point."""
+        middle_x, middle_y, middle_z = HEMISPHERE_MIDDLE_MM
+        reach_x, reach_y, reach_z = HEMISPHERE_REACH_MM
+        u = (np.abs(x) - middle_x) * np.float32(1 / reach_x)
+        y_mm = y - np.float32(middle_y)
+        followed_mm = (np.float32(FOLLOWING_SHARE) * y_mm).clip(
+            -MOST_FOLLOWING_MM, MOST_FOLLOWING_MM
         )
-        p.append((z - np.float32(MIDDLE[2])) * np.float32(1 / REACH[2]))
-        half = np.float32(CELLS / 2 - 0.51) / (
-            np.abs(p[0]) + np.abs(p[1]) + np.abs(p[2]) + np.float32(1e-6)
+        v = (y_mm - followed_mm) * np.float32(1 / (reach_y - MOST_FOLLOWING_MM))
+        w = (z - np.float32(middle_z)) * np.float32(1 / reach_z)
+        scale = np.float32(CELLS / 2 - 0.51) / (
+            np.abs(u) + np.abs(v) + np.abs(w) + np.float32(1e-6)
         )
-        i, j = ((value * half + np.float32(CELLS / 2)).astype(np.intp) for value in p[:2])
-        at = ((2 * (x > 0) + (p[2] > 0)) * CELLS + i) * CELLS + j
-        near, deep = (table.ravel()[at] for table in _folds(self.seed))
-        return (
-            near,
-            deep + np.float32(self.deeper_mm),
-            np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).clip(0.3, 1.0),
-        )
+        i = (u * scale + np.float32(CELLS / 2)).astype(np.intp)
+        j = (v * scale + np.float32(CELLS / 2)).astype(np.intp)
+        cell = ((2 * (x > 0) + (w > 0)) * CELLS + i) * CELLS + j
+        distance_mm, depth_mm = (table.ravel()[cell] for table in _sulcus_tables(self.seed))
+        shrinkage = np.sqrt(u * u + v * v + w * w).clip(0.3, 1.0)
+        return distance_mm, depth_mm + np.float32(self.added_sulcus_depth_mm), shrinkage
 
     def shrunk(self, mm: float) -> Cortex:
-        return replace(self, mm=self.mm + mm)
+        return replace(self, least_depth_mm=self.least_depth_mm + mm)
 
 
-WINDING = (
-    (43.0, 3.6),
-    (21.0, 1.3),
-)  # mm: wavelength and amplitude of the bends of sulci, up to 25° each
+# mm: wavelength and amplitude of the bends of sulci, up to 25° each
+SULCUS_BENDS = ((43.0, 3.6), (21.0, 1.3))
 
 
-def _wound(
+def bend_points(
     x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]
 ) -> tuple[Floats, Floats, Floats]:
-    """The points displaced by waves of WINDING, different in each hemisphere, without lateral displacement at
-    the fissure."""
-    side, wide = np.sign(x), np.abs(x)
+    """The points displaced by waves of WINDING, different in each hemisphere, without lateral
+    displacement at the fissure."""
+    side = np.sign(x)
+    lateral_mm = np.abs(x)
     a, b, c, d = (np.float32(phase) for phase in phases)
-    (k, far), (fine, near) = (
-        (np.float32(2 * np.pi / length), np.float32(size)) for length, size in WINDING
+    (long_k, long_mm), (short_k, short_mm) = (
+        (np.float32(2 * np.pi / length), np.float32(size)) for length, size in SULCUS_BENDS
     )
-    out = (
-        far
-        * np.sin(k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side))
-        * (wide * np.float32(1 / 8)).clip(0, 1)
+    shift_x = (
+        long_mm
+        * np.sin(long_k * (np.float32(0.8) * y - np.float32(0.6) * z) + (a + side))
+        * (lateral_mm * np.float32(1 / 8)).clip(0, 1)
     )
-    ahead = far * np.sin(k * np.float32(0.7) * (z + wide) + (b + side))
-    up = far * np.sin(k * (np.float32(0.6) * wide + np.float32(0.8) * y) + (c - side))
-    ripple = near * np.sin(fine * (np.float32(0.8) * wide + np.float32(0.4) * (y + z)) + (d + side))
-    return x + out, y + ahead + ripple, z + up - ripple
+    shift_y = long_mm * np.sin(long_k * np.float32(0.7) * (z + lateral_mm) + (b + side))
+    shift_z = long_mm * np.sin(
+        long_k * (np.float32(0.6) * lateral_mm + np.float32(0.8) * y) + (c - side)
+    )
+    ripple = short_mm * np.sin(
+        short_k * (np.float32(0.8) * lateral_mm + np.float32(0.4) * (y + z)) + (d + side)
+    )
+    return x + shift_x, y + shift_y + ripple, z + shift_z - ripple
 
 
 @lru_cache(maxsize=2)
-def _folds(seed: tuple[int, ...]) -> tuple[Table, Table]:
-    """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there; left and
-    right, below and above.
+def _sulcus_tables(seed: tuple[int, ...]) -> tuple[Table, Table]:
+    """(4, CELLS, CELLS) mm along the surface to the nearest sulcus, and the depth of sulci there;
+    left and right, below and above.
 
-    The distance is |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like sulci.
-    Depths and the waves below are drawn from one stream, as a seed is padded with zeros; other numbers would
-    make other brains.
+    The distance is |g| / |grad g| of a sum g of waves of one length, whose nodal lines wind like
+    sulci. Depths and the waves below are drawn from one stream, as a seed is padded with zeros;
+    other numbers would make other brains.
     """
     rng = np.random.default_rng(seed)
     axis = (np.arange(CELLS, dtype=np.float32) + 0.5 - CELLS / 2) / np.float32(CELLS / 2)
     u, v = np.meshgrid(axis, axis, indexing="ij")
     w = np.float32(1) - np.abs(u) - np.abs(v)
-    valid = w > -0.03
-    near, deep = (
-        np.full((4, CELLS, CELLS), 9, np.float32),
-        np.full((4, CELLS, CELLS), 12, np.float32),
-    )
-    for at in range(4):
-        ray = np.stack([u[valid], v[valid], (1 if at % 2 else -1) * w[valid]], axis=1)
-        ray /= np.linalg.norm(ray, axis=1, keepdims=True)
-        waves = np.random.default_rng([*seed, at // 2])
-        size, turn = waves.normal(size=(12, 3)), waves.uniform(0, 2 * np.pi, 12)
-        k = (
-            size
-            / np.linalg.norm(size, axis=1, keepdims=True)
+    is_valid = w > -0.03
+    distance_mm = np.full((4, CELLS, CELLS), 9, np.float32)
+    depth_mm = np.full((4, CELLS, CELLS), 12, np.float32)
+    for quarter in range(4):
+        direction = np.stack(
+            [u[is_valid], v[is_valid], (1 if quarter % 2 else -1) * w[is_valid]], axis=1
+        )
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        waves = np.random.default_rng([*seed, quarter // 2])
+        raw_vectors = waves.normal(size=(12, 3))
+        wave_phases = waves.uniform(0, 2 * np.pi, 12)
+        wave_vectors = (
+            raw_vectors
+            / np.linalg.norm(raw_vectors, axis=1, keepdims=True)
             * (2 * np.pi / waves.uniform(17, 22, (12, 1)))
         )
-        k, turn = k.astype(np.float32), turn.astype(np.float32)
-        place, across = ray * np.asarray(REACH, np.float32), ray / np.asarray(REACH, np.float32)
-        left = np.abs(ray[:, 1]) * (REACH[1] - AHEAD_MM)  # undoes what `_sulci` does to y
-        place[:, 1] = np.sign(ray[:, 1]) * np.minimum(left / (1 - FOLLOWS), left + AHEAD_MM)
-        across /= np.linalg.norm(across, axis=1, keepdims=True)
-        angle = place @ k.T + turn
-        g, slope = np.sin(angle).sum(axis=1), np.cos(angle) @ k
-        slope -= (slope * across).sum(axis=1, keepdims=True) * across
-        near[at][valid] = (np.abs(g) / (np.linalg.norm(slope, axis=1) + 0.12)).clip(0, 9)
-        slow = np.sin(place @ (np.float32(0.45) * k[:5].T) + turn[:5]).sum(axis=1)
-        deep[at][valid] = (13.5 + 3.5 * slow + rng.uniform(-1, 1)).clip(7, 21)
-    return near, deep
+        wave_vectors = wave_vectors.astype(np.float32)
+        wave_phases = wave_phases.astype(np.float32)
+        points = direction * np.asarray(HEMISPHERE_REACH_MM, np.float32)
+        normals = direction / np.asarray(HEMISPHERE_REACH_MM, np.float32)
+        # undoes what `_sulci` does to y
+        y_mm = np.abs(direction[:, 1]) * (HEMISPHERE_REACH_MM[1] - MOST_FOLLOWING_MM)
+        points[:, 1] = np.sign(direction[:, 1]) * np.minimum(
+            y_mm / (1 - FOLLOWING_SHARE), y_mm + MOST_FOLLOWING_MM
+        )
+        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        angles = points @ wave_vectors.T + wave_phases
+        g = np.sin(angles).sum(axis=1)
+        gradient = np.cos(angles) @ wave_vectors
+        gradient -= (gradient * normals).sum(axis=1, keepdims=True) * normals
+        distance_mm[quarter][is_valid] = (
+            np.abs(g) / (np.linalg.norm(gradient, axis=1) + 0.12)
+        ).clip(0, 9)
+        slow_waves = np.sin(points @ (np.float32(0.45) * wave_vectors[:5].T) + wave_phases[:5]).sum(
+            axis=1
+        )
+        depth_mm[quarter][is_valid] = (13.5 + 3.5 * slow_waves + rng.uniform(-1, 1)).clip(7, 21)
+    return distance_mm, depth_mm
 
 
-def _sylvian(x: Floats, y: Floats, z: Floats) -> Floats:
-    """Distance in mm from the lateral fissure: a slit from the side, rising backwards, and the gap lateral to
-    the insula at its end."""
-    wide = np.abs(x)
-    rise = (
+def _lateral_fissure_mm(x: Floats, y: Floats, z: Floats) -> Floats:
+    """Distance in mm from the lateral fissure: a slit from the side, rising backwards, and the gap
+    lateral to the insula at its end."""
+    lateral_mm = np.abs(x)
+    rise_mm = (
         z
         - (1641 + np.float32(0.42) * (28 - y))
-        - np.float32(0.4) * (wide - 45)
-        + np.float32(1.5) * np.sin(wide * np.float32(0.35))
+        - np.float32(0.4) * (lateral_mm - 45)
+        + np.float32(1.5) * np.sin(lateral_mm * np.float32(0.35))
     )
-    ends = np.maximum(np.maximum(-38 - y, y - 36), 0)
-    insula = (
+    end_mm = np.maximum(np.maximum(-38 - y, y - 36), 0)
+    insula_mm = (
         np.float32(39)
         - np.float32(0.006) * (y - 4) ** 2
         + np.float32(0.6) * np.sin(y * np.float32(0.6))
     )
-    slit = np.sqrt((0.92 * rise) ** 2 + ends * ends + np.maximum(insula - wide, 0) ** 2)
-    short = np.maximum(np.maximum(-20 - y, y - 27), 0)
-    gap = np.sqrt(
-        (wide - insula) ** 2 + short * short + np.maximum(np.maximum(rise - 15, -7 - rise), 0) ** 2
+    slit_mm = np.sqrt(
+        (0.92 * rise_mm) ** 2 + end_mm * end_mm + np.maximum(insula_mm - lateral_mm, 0) ** 2
     )
-    return np.asarray(np.minimum(slit, gap))
+    insula_end_mm = np.maximum(np.maximum(-20 - y, y - 27), 0)
+    gap_mm = np.sqrt(
+        (lateral_mm - insula_mm) ** 2
+        + insula_end_mm * insula_end_mm
+        + np.maximum(np.maximum(rise_mm - 15, -7 - rise_mm), 0) ** 2
+    )
+    return np.asarray(np.minimum(slit_mm, gap_mm))
 
 
 @dataclass(frozen=True)
 class Folia(Solid):
-    """Points deeper than `mm` below the folia of a cerebellum: a fan of clefts about a transverse line."""
+    """Points deeper than `least_depth_mm` below the folia of a cerebellum: a fan of clefts about a
+    transverse line."""
 
     lobes: tuple[Ellipsoid, ...]
-    mm: float
-    phase: float
+    least_depth_mm: float
+    phase_mm: float
     axis: tuple[float, float] = (-33.0, 1617.0)  # y and z of that line
     sparse = True  # angles are expensive
 
@@ -356,34 +396,41 @@ class Folia(Solid):
         depth = np.max(
             [(1 - np.sqrt(lobe.level(x, y, z))) * min(lobe.semi[1:]) for lobe in self.lobes], axis=0
         )
-        back = self.axis[0] - y - np.float32(0.007) * x * x + np.float32(0.05) * np.abs(x)
-        up = z - self.axis[1] + np.float32(0.006) * x * x
-        out = np.hypot(back, up)
-        along = (
-            34 * np.arctan2(up, back)
-            + 1.2 * np.sin(0.13 * x + self.phase)
-            + 1.5 * np.sin(0.31 * out)
+        behind_mm = self.axis[0] - y - np.float32(0.007) * x * x + np.float32(0.05) * np.abs(x)
+        up_mm = z - self.axis[1] + np.float32(0.006) * x * x
+        radius_mm = np.hypot(behind_mm, up_mm)
+        angle_mm = (
+            34 * np.arctan2(up_mm, behind_mm)
+            + 1.2 * np.sin(0.13 * x + self.phase_mm)
+            + 1.5 * np.sin(0.31 * radius_mm)
         )
-        pial = depth
-        # (spacing, depth and half width of the clefts): between folia, between lobules, and the few large
-        # fissures
-        for spacing, deep, wide in ((4.4, 4.5, 0.25), (11.0, 11.0, 0.4), (29.0, 15.0, 0.5)):
-            cleft = (
-                np.abs((along + self.phase) / spacing % 1 - 0.5)
+        pial_depth_mm = depth
+        # (spacing, depth and half width of the clefts): between folia, between lobules, and the few
+        # large fissures
+        for spacing, cleft_depth, cleft_half_width in (
+            (4.4, 4.5, 0.25),
+            (11.0, 11.0, 0.4),
+            (29.0, 15.0, 0.5),
+        ):
+            cleft_mm = (
+                np.abs((angle_mm + self.phase_mm) / spacing % 1 - 0.5)
                 * spacing
-                * (out * np.float32(1 / 34)).clip(0.3, 1)
+                * (radius_mm * np.float32(1 / 34)).clip(0.3, 1)
             )
-            pial = np.minimum(pial, np.hypot(cleft, np.maximum(depth - deep, 0)) - wide)
-        return np.asarray((pial >= self.mm) & (depth > 0))
+            pial_depth_mm = np.minimum(
+                pial_depth_mm,
+                np.hypot(cleft_mm, np.maximum(depth - cleft_depth, 0)) - cleft_half_width,
+            )
+        return np.asarray((pial_depth_mm >= self.least_depth_mm) & (depth > 0))
 
     def shrunk(self, mm: float) -> Folia:
-        return replace(self, mm=self.mm + mm)
+        return replace(self, least_depth_mm=self.least_depth_mm + mm)
 
 
 @dataclass(frozen=True)
 class Speckled(Solid):
-    """Random points of an ellipsoid, `share` of them inside and fewer towards its edge: a mix of two
-    tissues."""
+    """Random points of an ellipsoid, `share` of them inside and fewer towards its edge: a mix of
+    two tissues."""
 
     base: Ellipsoid
     share: float
@@ -404,117 +451,154 @@ class Speckled(Solid):
 
 
 @dataclass(frozen=True)
-class Traits:
-    """What varies between brains: mm of CSF over the gyri, half width of sulci, size of the ventricles (1 on
-    average), cortex in mm.
+class BrainTraits:
+    """What varies between brains.
 
-    phase  of the folia, mm
+    csf_over_gyri_mm      thickness of the CSF over the gyri
+    sulcus_half_width_mm  at the mouth of a sulcus
+    ventricle_size        1 on average
+    cortex_mm             thickness of the cortex
+    folia_phase_mm        displacement of the folia of the cerebellum
     """
 
-    rim: float
-    wide: float
-    ventricle: float
-    thick: float
-    phase: float
+    csf_over_gyri_mm: float
+    sulcus_half_width_mm: float
+    ventricle_size: float
+    cortex_mm: float
+    folia_phase_mm: float
 
 
-def traits(person: Person) -> Traits:
+def draw_brain_traits(person: Person) -> BrainTraits:
     """Those of a person; older brains have more CSF."""
     rng = person.generator(51)
-    aged = max(person.age - 25, 0.0)
-    rim = rng.uniform(1.0, 1.8) + 0.03 * aged * rng.uniform(0.4, 1.4)
-    wide = rng.uniform(0.3, 0.5) + 0.010 * aged * rng.uniform(0.4, 1.5)
-    large = rng.uniform(1.3, 2.0) if person.age > 60 and rng.random() < 0.3 else 1.0
-    ventricle = rng.uniform(0.6, 1.2) * (1 + 0.012 * aged) * large
-    return Traits(rim, wide, ventricle, rng.uniform(2.7, 3.4), rng.uniform(0, 6))
-
-
-def brain(person: Person, inner: Vault, fine: bool = False) -> Paints:
-    """Everything within the inner surface of a skull; older brains have more CSF.  `fine`: with its parts of
-    1 to 10 mm."""
-    own = traits(person)
-    base, wider, deeper, wind = (
-        (skull_base(person), *_sulci_of(person)) if fine else (None, 0.0, 0.0, ())
+    years_past_25 = max(person.age - 25, 0.0)
+    csf_over_gyri_mm = rng.uniform(1.0, 1.8) + 0.03 * years_past_25 * rng.uniform(0.4, 1.4)
+    sulcus_half_width_mm = rng.uniform(0.3, 0.5) + 0.010 * years_past_25 * rng.uniform(0.4, 1.5)
+    enlargement = rng.uniform(1.3, 2.0) if person.age > 60 and rng.random() < 0.3 else 1.0
+    ventricle_size = rng.uniform(0.6, 1.2) * (1 + 0.012 * years_past_25) * enlargement
+    cortex_mm = rng.uniform(2.7, 3.4)
+    return BrainTraits(
+        csf_over_gyri_mm, sulcus_half_width_mm, ventricle_size, cortex_mm, rng.uniform(0, 6)
     )
-    hull = Hemispheres(inner.shrunk(own.rim), 0.5 + 0.4 * own.wide, base=base)
-    fossa = Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner
-    cortex = Cortex(hull, 0.0, own.wide + wider, (*person.seed, 53), deeper, wind)
+
+
+class SulcusTraits(NamedTuple):
+    """What is added to the sulci of one person.
+
+    added_half_width_mm  to half their width; wide sulci are rarer
+    added_depth_mm       to their depth
+    bend_phases          of their bends, () for straight ones
+    """
+
+    added_half_width_mm: float = 0.0
+    added_depth_mm: float = 0.0
+    bend_phases: tuple[float, ...] = ()
+
+
+def brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) -> Paints:
+    """Everything within the inner surface of a skull; older brains have more CSF.
+    `with_small_parts`: with those of 1 to 10 mm."""
+    traits = draw_brain_traits(person)
+    floor_of_skull = skull_base(person) if with_small_parts else None
+    sulci = _draw_sulcus_traits(person) if with_small_parts else SulcusTraits()
+    hull = Hemispheres(
+        inner_skull.shrunk(traits.csf_over_gyri_mm),
+        0.5 + 0.4 * traits.sulcus_half_width_mm,
+        floor=floor_of_skull,
+    )
+    posterior_fossa = Ellipsoid((0.0, -52.0, 1622.0), (52.0, 36.0, 26.0)) & inner_skull
+    cortex = Cortex(
+        hull,
+        0.0,
+        traits.sulcus_half_width_mm + sulci.added_half_width_mm,
+        (*person.seed, 53),
+        sulci.added_depth_mm,
+        sulci.bend_phases,
+    )
     skull = ("cortical bone", "red marrow", "mixed marrow")
-    yield paint(hull.shrunk(-own.rim), WATER, Layer.MARROW, skull)
-    yield paint(fossa, WATER, Layer.MARROW, "cortical bone")
-    yield detail(cortex, "grey matter", WATER)
-    yield detail(cortex.shrunk(own.thick), "white matter", "grey matter")
+    yield paint(hull.shrunk(-traits.csf_over_gyri_mm), CSF, Layer.MARROW, skull)
+    yield paint(posterior_fossa, CSF, Layer.MARROW, "cortical bone")
+    yield detail(cortex, "grey matter", CSF)
+    yield detail(cortex.shrunk(traits.cortex_mm), "white matter", "grey matter")
     yield from _callosum()
     yield from _nuclei()
-    yield from _ventricles(own.ventricle)
-    third = Ellipsoid((0.0, -10.0, 1667.0), (0.7 + 1.1 * own.ventricle, 14.0, 9.0))
-    yield detail(third, WATER, ("grey matter", "white matter"))
-    yield from _hind(own.phase)
+    yield from _ventricles(traits.ventricle_size)
+    third_ventricle = Ellipsoid(
+        (0.0, -10.0, 1667.0), (0.7 + 1.1 * traits.ventricle_size, 14.0, 9.0)
+    )
+    yield detail(third_ventricle, CSF, ("grey matter", "white matter"))
+    yield from _hindbrain(traits.folia_phase_mm)
 
 
-def _sulci_of(person: Person) -> tuple[float, float, tuple[float, ...]]:
-    """What is added to the half width and to the depth of sulci, mm, and the phases of their bends; wide
-    sulci are rarer."""
-    share, deeper = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
-    return (
+def _draw_sulcus_traits(person: Person) -> SulcusTraits:
+    share, added_depth_mm = person.generator(59).uniform((0.0, 2.0), (1.0, 7.0)).tolist()
+    return SulcusTraits(
         0.1 + 0.5 * share * share,
-        deeper,
+        added_depth_mm,
         tuple(person.generator(592).uniform(0, 2 * np.pi, 4).tolist()),
     )
 
 
-def skull_base(person: Person) -> Base:
-    """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the temporal
-    lobes."""
-    return Base(*person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist())
+def skull_base(person: Person) -> SkullBase:
+    """This person's skull base; the straight gyri lie about 2 cm above the lowest point of the
+    temporal lobes."""
+    return SkullBase(
+        *person.generator(56).uniform((1612, 28, 1632, 8), (1622, 38, 1641, 15)).tolist()
+    )
 
 
 def _callosum() -> Paints:
     radii = [3, 5, 3.2, 2.8, 3, 5]
-    for dx in (-9.0, -3.0, 3.0, 9.0):
+    for offset in (-9.0, -3.0, 3.0, 9.0):
         arch = ((30, 1664), (33, 1674), (24, 1687), (0, 1692), (-26, 1688), (-41, 1678))
-        shifted = tube([(dx, y, z + 0.25 * abs(dx)) for y, z in arch], radii)
-        yield detail(shifted, "white matter", ("grey matter", WATER))
+        strand = tube([(offset, y, z + 0.25 * abs(offset)) for y, z in arch], radii)
+        yield detail(strand, "white matter", ("grey matter", CSF))
 
 
 @both_sides
 def _nuclei() -> Paints:
-    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the temporal
-    horn."""
-    rows = (
+    """Thalamus, putamen, pallidum and caudate around the internal capsule, hippocampus beside the
+    temporal horn."""
+    nuclei = (
         ((9.5, -17.0, 1672.0), (8.0, 15.0, 9.0), 22.0, 0.6),  # thalamus
         ((27.0, 5.0, 1670.0), (4.8, 16.5, 11.0), 14.0, 0.85),  # putamen
         ((20.0, 0.0, 1668.0), (4.0, 9.0, 7.0), 28.0, 0.35),  # pallidum
         ((12.5, 22.0, 1675.0), (5.0, 9.5, 9.5), -8.0, 0.9),  # head of the caudate
     )
-    mixed = (
-        Speckled(Ellipsoid(at, semi, (0.0, 0.0, turn)), share) for at, semi, turn, share in rows
+    speckled = (
+        Speckled(Ellipsoid(centre, semi, (0.0, 0.0, turn_deg)), share)
+        for centre, semi, turn_deg, share in nuclei
     )
-    tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
+    caudate_tail = tube([(14, 14, 1683), (17, -6, 1688), (20, -24, 1685)], [4.0, 2.6, 1.8])
     hippocampus = tube([(22, 4, 1636), (26, -12, 1638), (25, -30, 1646)], [6.0, 4.5, 3.5])
-    yield from details((*mixed, tail, hippocampus), "grey matter", "white matter")
+    yield from details((*speckled, caudate_tail, hippocampus), "grey matter", "white matter")
 
 
 @both_sides
-def _ventricles(wide: float) -> Paints:
-    """Frontal horns, bodies, trigones with occipital and temporal horns; `wide` is 1 on average."""
-    root = wide**0.5
+def _ventricles(size: float) -> Paints:
+    """Frontal horns, bodies, trigones with occipital and temporal horns; `size` is 1 on average."""
+    root_of_size = size**0.5
     horns = (
         # frontal horn
         (
-            (7.5 + 1.5 * wide, 21.0, 1680.0),
-            (2.2 * wide + 0.6, 14.0 * root, 8.0 * root),
+            (7.5 + 1.5 * size, 21.0, 1680.0),
+            (2.2 * size + 0.6, 14.0 * root_of_size, 8.0 * root_of_size),
             -22.0,
             18.0,
         ),
         # body
-        ((9.0 + 1.5 * wide, -6.0, 1687.0), (4.0 * wide + 1.0, 25.0, 3.2 * wide + 0.8), 12.0, 20.0),
+        ((9.0 + 1.5 * size, -6.0, 1687.0), (4.0 * size + 1.0, 25.0, 3.2 * size + 0.8), 12.0, 20.0),
         # trigone
-        ((22.0, -40.0, 1677.0), (3.6 * wide + 1.0, 10.0 * root, 8.5 * root), 24.0, 0.0),
+        (
+            (22.0, -40.0, 1677.0),
+            (3.6 * size + 1.0, 10.0 * root_of_size, 8.5 * root_of_size),
+            24.0,
+            0.0,
+        ),
         # occipital horn
-        ((24.0, -56.0, 1673.0), (1.9 * wide, 13.0 * root, 4.5 * root), 4.0, 0.0),
+        ((24.0, -56.0, 1673.0), (1.9 * size, 13.0 * root_of_size, 4.5 * root_of_size), 4.0, 0.0),
     )
-    link = tube(
+    trigone = tube(
         [
             (13, -24, 1688),
             (19, -36, 1684),
@@ -523,13 +607,19 @@ def _ventricles(wide: float) -> Paints:
             (30, -14, 1644),
             (30, 0, 1640),
         ],
-        [w * wide for w in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
+        [radius * size for radius in (3.6, 4.5, 4.5, 2.4, 1.6, 1.2)],
     )
-    solids = (*(Ellipsoid(at, semi, (0.0, roll, turn)) for at, semi, turn, roll in horns), link)
-    yield from details(solids, WATER, ("grey matter", "white matter"))
+    solids = (
+        *(
+            Ellipsoid(centre, semi, (0.0, roll_deg, turn_deg))
+            for centre, semi, turn_deg, roll_deg in horns
+        ),
+        trigone,
+    )
+    yield from details(solids, CSF, ("grey matter", "white matter"))
 
 
-LOBES = (
+CEREBELLAR_LOBES = (
     Ellipsoid((25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, 14.0)),
     Ellipsoid((-25.0, -56.0, 1616.0), (27.0, 27.0, 22.0), (10.0, 0.0, -14.0)),
     Ellipsoid((0.0, -54.0, 1623.0), (13.0, 25.0, 24.0)),
@@ -537,36 +627,36 @@ LOBES = (
 """The cerebellum: both hemispheres and the vermis."""
 
 
-def _hind(phase: float) -> Paints:
-    """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth ventricle,
-    pituitary."""
-    yield from details((lobe.shrunk(-1.8) for lobe in LOBES), WATER)
-    around = tube(
+def _hindbrain(folia_phase_mm: float) -> Paints:
+    """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth
+    ventricle, pituitary."""
+    yield from details((lobe.shrunk(-1.8) for lobe in CEREBELLAR_LOBES), CSF)
+    cistern = tube(
         [(0, -22, 1650), (0, -8, 1638), (0, -6, 1626), (0, -14, 1608), (0, -26, 1588)],
         [15, 15, 15, 14, 12],
     )
-    yield detail(around, WATER, ("cortical bone", "red marrow", "muscle", "fat"))
-    leaves = Folia(LOBES, 0.0, phase)
-    yield detail(leaves, "grey matter", WATER)
-    yield detail(leaves.shrunk(1.9), "white matter", "grey matter")
+    yield detail(cistern, CSF, ("cortical bone", "red marrow", "muscle", "fat"))
+    folia = Folia(CEREBELLAR_LOBES, 0.0, folia_phase_mm)
+    yield detail(folia, "grey matter", CSF)
+    yield detail(folia.shrunk(1.9), "white matter", "grey matter")
     yield from _peduncles()
-    stem = tube(
+    brainstem = tube(
         [(0, -22, 1650), (0, -19, 1642), (0, -20, 1612), (0, -22, 1600), (0, -31, 1582)],
         [9.5, 9.0, 8.0, 7.0, 5.8],
     )
     pons = Ellipsoid((0.0, -13.0, 1627.0), (16.0, 11.5, 13.0), (-10.0, 0.0, 0.0))
-    yield from details((stem, pons), "white matter")
-    water = (
+    yield from details((brainstem, pons), "white matter")
+    csf_spaces = (
         Ellipsoid((0.0, -33.0, 1620.0), (6.5, 4.0, 11.0)),
         Ellipsoid((0.0, -29.5, 1643.0), (1.2, 1.2, 12.0)),
         Ellipsoid((0.0, 6.0, 1640.0), (12.0, 9.0, 5.0)),
     )
-    yield from details(water, WATER)
+    yield from details(csf_spaces, CSF)
     yield detail(Ellipsoid((0.0, 7.0, 1628.0), (6.5, 5.5, 4.0)), "gland")
 
 
 @both_sides
 def _peduncles() -> Paints:
-    to_the_cerebellum = tube([(9, -15, 1626), (18, -27, 1622), (22, -44, 1617)], [8, 8.5, 9])
-    to_the_cerebrum = tube([(5, -15, 1646), (11, -8, 1656), (17, -8, 1664)], [7.0, 6.5, 5.0])
-    yield from details((to_the_cerebellum, to_the_cerebrum), "white matter")
+    cerebellar_peduncle = tube([(9, -15, 1626), (18, -27, 1622), (22, -44, 1617)], [8, 8.5, 9])
+    cerebral_peduncle = tube([(5, -15, 1646), (11, -8, 1656), (17, -8, 1664)], [7.0, 6.5, 5.0])
+    yield from details((cerebellar_peduncle, cerebral_peduncle), "white matter")

@@ -1,9 +1,9 @@
-"""Face and throat: muscles of mastication, cheek, lips and mouth in fat, tongue, nose, conchae, and the skull
-base below the brain.
+"""Face and throat: muscles of mastication, cheek, lips and mouth in fat, tongue, nose, conchae, and
+the skull base below the brain.
 
-The plain face is one muscle under a layer of fat.  Masseters are 9 to 10 mm thick at rest, 13 to 15 when the
-teeth are clenched: Kiliaridis & Kälebo (1991), J Dent Res 70:1262.  Positions and the other sizes are
-estimated by eye.
+The plain face is one muscle under a layer of fat.  Masseters are 9 to 10 mm thick at rest, 13 to 15
+when the teeth are clenched: Kiliaridis & Kälebo (1991), J Dent Res 70:1262.  Positions and the
+other sizes are estimated by eye.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fovnet.phantom.person.traits import Person
 
 FAT = "intermuscular fat"
 
-CHEWING = (
+FACE_MUSCLES = (
     ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),  # masseter
     ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),  # temporal, towards the jaw
     ((36.0, 20.0, 1570.0), (8.5, 17.0, 29.0), (0.0, 16.0, 10.0)),  # medial pterygoid
@@ -38,7 +38,7 @@ CHEWING = (
 )
 """Centre, half axes and rotations of muscles of the right side."""
 
-MIDDLE = (
+MIDLINE_MUSCLES = (
     Ellipsoid((0.0, 87.0, 1566.0), (30.0, 7.0, 18.0)),  # about the lips
     Ellipsoid((0.0, 48.0, 1540.0), (33.0, 36.0, 5.0)),  # floor of the mouth
     Ellipsoid((0.0, 54.0, 1545.0), (11.0, 29.0, 7.0)),  # from the chin to the tongue
@@ -49,38 +49,39 @@ MIDDLE = (
 TONGUE = Ellipsoid((0.0, 44.0, 1556.0), (24.0, 34.0, 21.0), (14.0, 0.0, 0.0))
 
 
-def flesh(person: Person) -> Paints:
+def face_muscles(person: Person) -> Paints:
     """Muscles of face and throat in fat; thicker in muscular people."""
     yield paint(
         Ellipsoid((0.0, 46.0, 1570.0), (60.0, 44.0, 40.0), square=0.2), FAT, Layer.SEAM, "muscle"
     )
-    yield from _chewing(1 + 0.5 * (person.brawn - 1))
+    yield from _lateral_face_muscles(1 + 0.5 * (person.brawn - 1))
     # constrictors of the pharynx
-    about = tube(
+    pharyngeal_constrictors = tube(
         [(0, 14, 1592), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515)], [15.0, 13.5, 14.0, 12.0]
     )
-    yield from paints((*MIDDLE, about), "muscle", Layer.SEAM, FAT)
+    yield from paints((*MIDLINE_MUSCLES, pharyngeal_constrictors), "muscle", Layer.SEAM, FAT)
     # fat between its fibres
     yield paint(Speckled(TONGUE, 0.22), FAT, Layer.CONTENT, "muscle")
 
 
 @both_sides
-def _chewing(lean: float) -> Paints:
+def _lateral_face_muscles(brawn_factor: float) -> Paints:
     bellies = (
-        Ellipsoid(centre, (a * lean, b * lean, c), turn) for centre, (a, b, c), turn in CHEWING
+        Ellipsoid(centre, (a * brawn_factor, b * brawn_factor, c), turn_deg)
+        for centre, (a, b, c), turn_deg in FACE_MUSCLES
     )
     # of the digastric
-    back = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
-    yield from paints((*bellies, back), "muscle", Layer.SEAM, FAT)
+    digastric = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
+    yield from paints((*bellies, digastric), "muscle", Layer.SEAM, FAT)
 
 
 def nose() -> Paints:
     """Bridge, tip, wings and nostrils, and the lips."""
     bridge = tube([(0, 88, 1646), (0, 95, 1632), (0, 109, 1606)], [6.0, 6.5, 7.5])
-    base = tube([(0, 109, 1604), (0, 96, 1598)], [6.5, 8.0])
-    wing = tube([(3, 107, 1605), (11, 95, 1600)], [6.0, 6.5])
+    columella = tube([(0, 109, 1604), (0, 96, 1598)], [6.5, 8.0])
+    ala = tube([(3, 107, 1605), (11, 95, 1600)], [6.0, 6.5])
     nostril = tube([(6, 100, 1597), (6, 88, 1606)], [2.6, 4.0])
-    solids = (bridge, base, wing, wing.mirror())
+    solids = (bridge, columella, ala, ala.mirror())
     yield from paints(solids, "skin", Layer.SKIN)
     yield from paints((solid.shrunk(2.0) for solid in solids), "cartilage", Layer.FAT)
     yield from details((nostril, nostril.mirror()), "gas")
@@ -90,63 +91,79 @@ def nose() -> Paints:
 
 
 def nape(person: Person) -> Paints:
-    """The muscles beside the column, and the back of the neck, up to 24 mm behind a slender one's, with its
-    fat and skin."""
+    """The muscles beside the column, and the back of the neck, up to 24 mm behind a slender one's,
+    with its fat and skin."""
     scalene = Ellipsoid((27.0, -14.0, 1506.0), (16.0, 14.0, 58.0))
     yield from paints((scalene, scalene.mirror()), "muscle", Layer.SEAM, FAT)
-    yield from _bulge(person)
+    yield from _nape_bulge(person)
 
 
 @both_sides
-def _bulge(person: Person) -> Paints:
-    out, fat = person.generator(593).uniform(-10, 24) * person.brawn, 2.5 + 0.3 * person.fat_mm
-    if out <= 0:
+def _nape_bulge(person: Person) -> Paints:
+    bulge_mm = person.generator(593).uniform(-10, 24) * person.brawn
+    fat_mm = 2.5 + 0.3 * person.fat_mm
+    if bulge_mm <= 0:
         return
-    bulge = Ellipsoid((13.0, -46.0, 1488.0), (39.0 + 0.3 * out, 19.0 + out, 74.0), (4.0, 0.0, -5.0))
-    yield from limb(bulge, fat)
+    bulge = Ellipsoid(
+        (13.0, -46.0, 1488.0), (39.0 + 0.3 * bulge_mm, 19.0 + bulge_mm, 74.0), (4.0, 0.0, -5.0)
+    )
+    yield from limb(bulge, fat_mm)
     yield paint(bulge.shrunk(7.0), FAT, Layer.SEAM, "muscle")
     yield paint(bulge.shrunk(8.5), "muscle", Layer.SEAM, FAT)
 
 
 @both_sides
 def conchae() -> Paints:
-    """Three conchae on either side, with air passages of a few mm, and the ethmoid cells between the
-    orbits."""
-    for centre, semi, roll in (
+    """Three conchae on either side, with air passages of a few mm, and the ethmoid cells between
+    the orbits."""
+    for centre, semi_axes, roll_deg in (
         ((9.0, 58.0, 1599.0), (4.8, 26.0, 7.5), 20.0),
         ((8.0, 54.0, 1614.0), (4.0, 22.0, 6.5), 16.0),
         ((6.5, 46.0, 1625.0), (2.8, 14.0, 4.5), 12.0),
     ):
-        yield detail(Ellipsoid(centre, semi, (0.0, roll, 0.0)), "mucosa", "gas")
+        yield detail(Ellipsoid(centre, semi_axes, (0.0, roll_deg, 0.0)), "mucosa", "gas")
     for y in (34.0, 45.0, 56.0, 66.0):
-        cell = Ellipsoid((8.5, y, 1634.0), (5.0, 4.8, 8.0))
-        around = ("cortical bone", "red marrow", "muscle", "gas")
-        yield detail(cell.shrunk(-1.3), "mucosa", around)
-        yield detail(cell, "gas", "mucosa")
+        ethmoid_cell = Ellipsoid((8.5, y, 1634.0), (5.0, 4.8, 8.0))
+        replaced_tissues = ("cortical bone", "red marrow", "muscle", "gas")
+        yield detail(ethmoid_cell.shrunk(-1.3), "mucosa", replaced_tissues)
+        yield detail(ethmoid_cell, "gas", "mucosa")
 
 
 @both_sides
-def under_the_brain(person: Person, hull: Hemispheres) -> Paints:
-    """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm of bone
-    are left.
+def middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
+    """Marrow, muscle and fat below the floor of the middle fossa and behind the orbits, where 4 mm
+    of bone are left.
 
-    In the temporal bone the otic capsule and the mastoid cells are dark, and in some people most of the
-    pyramid.
+    In the temporal bone the otic capsule and the mastoid cells are dark, and in some people most of
+    the pyramid.
     """
-    kept = hull.shrunk(-5.0)
-    wide, airy = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
-    middle = Ellipsoid(
-        (32.0, 2.0, 1609.0), (28.0 * airy, 25.0 * airy, 15.0 * airy), (0.0, 0.0, 25.0)
+    brain_and_bone = hull.shrunk(-5.0)
+    cleft_size, marrow_size = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
+    petrous_apex = Ellipsoid(
+        (32.0, 2.0, 1609.0),
+        (28.0 * marrow_size, 25.0 * marrow_size, 15.0 * marrow_size),
+        (0.0, 0.0, 25.0),
     )
-    yield paint(middle - kept, "mixed marrow", Layer.MARROW, "cortical bone")
+    yield paint(petrous_apex - brain_and_bone, "mixed marrow", Layer.MARROW, "cortical bone")
     yield paint(Ellipsoid((40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
-    fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side((0.0, -1.0, 0.0), -2.0)
+    infratemporal_fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side(
+        (0.0, -1.0, 0.0), -2.0
+    )
     yield paint(
-        fossa - kept, "muscle", Layer.MARROW, ("cortical bone", "mixed marrow", "red marrow")
+        infratemporal_fossa - brain_and_bone,
+        "muscle",
+        Layer.MARROW,
+        ("cortical bone", "mixed marrow", "red marrow"),
     )
-    cleft = Ellipsoid(
-        (24.0, 38.0, 1618.0), (7.0 * wide, 12.0 * wide, 21.0 * wide), (0.0, 14.0, 0.0)
+    pterygopalatine_fossa = Ellipsoid(
+        (24.0, 38.0, 1618.0),
+        (7.0 * cleft_size, 12.0 * cleft_size, 21.0 * cleft_size),
+        (0.0, 14.0, 0.0),
     )
-    yield paint(cleft - kept, "fat", Layer.MARROW, ("cortical bone", "muscle"))
-    apex = Ellipsoid((21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, -24.0))
-    yield paint(apex - kept, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle"))
+    yield paint(
+        pterygopalatine_fossa - brain_and_bone, "fat", Layer.MARROW, ("cortical bone", "muscle")
+    )
+    orbital_apex = Ellipsoid((21.0, 40.0, 1634.0), (9.0, 16.0, 9.0), (0.0, 0.0, -24.0))
+    yield paint(
+        orbital_apex - brain_and_bone, "mixed marrow", Layer.MARROW, ("cortical bone", "muscle")
+    )

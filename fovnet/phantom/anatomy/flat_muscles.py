@@ -1,13 +1,13 @@
-"""Gaps in the muscle of the abdominal wall: between its straight and flat muscles, in the midline, and behind
-at the loin.
+"""Gaps in the muscle of the abdominal wall: between its straight and flat muscles, in the midline,
+and behind at the loin.
 
-On a slice between ribs and iliac crest the flat muscles (external and internal oblique, transverse) are two
-crescents at the sides.  They become a sheet of 1 to 4 mm before they reach the straight muscles, whose outer
-edges are 5 to 9 cm from the middle, and end behind before they reach the muscle of the loin (Moore, Dalley &
-Agur (2014), Clinically Oriented Anatomy, chapter 2).  Without this, the wall is a closed ring of muscle above
-the crest and open only below it, at the iliac wings, and networks learn that: they took crescents at the
-sides for iliac wings, in a real abdomen and in one of another maker's segmentation, as overpainting them
-showed.
+On a slice between ribs and iliac crest the flat muscles (external and internal oblique, transverse)
+are two crescents at the sides.  They become a sheet of 1 to 4 mm before they reach the straight
+muscles, whose outer edges are 5 to 9 cm from the middle, and end behind before they reach the
+muscle of the loin (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 2).  Without
+this, the wall is a closed ring of muscle above the crest and open only below it, at the iliac
+wings, and networks learn that: they took crescents at the sides for iliac wings, in a real abdomen
+and in one of another maker's segmentation, as overpainting them showed.
 """
 
 from __future__ import annotations
@@ -16,90 +16,107 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.phantom.anatomy.belly import cavity
+from fovnet.phantom.anatomy.belly import abdominal_cavity
 from fovnet.phantom.anatomy.layers import Layer, Paints, paints
 from fovnet.phantom.anatomy.trunk import muscular_trunk
 from fovnet.phantom.geometry.solids import Loft
 from fovnet.phantom.person.traits import Person
 
-FRONT_MM, HIND_MM = (
-    (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0),
-    (1062.0, 1074.0, 1110.0, 1150.0, 1185.0),
-)
-"""Heights of the written anatomy between which the wall is open in front and behind; at the ends it is
-closed."""
-WALL = ("muscle", "intermuscular fat")
+FRONT_HEIGHTS_MM = (930.0, 965.0, 1010.0, 1060.0, 1110.0, 1160.0, 1210.0, 1245.0)
+HIND_HEIGHTS_MM = (1062.0, 1074.0, 1110.0, 1150.0, 1185.0)
+"""Heights of the written anatomy between which the wall is open in front and behind; at the ends it
+is closed."""
+WALL_TISSUES = ("muscle", "intermuscular fat")
 
 
 @dataclass(frozen=True)
 class Gaps:
     """Where the wall is a sheet without muscle, in mm of the written anatomy.
 
-    straight  outer edge of the straight muscles, as a share of half the trunk's width      between  from
-        there to the flat muscles
-    middle    width of the linea alba                                                       sheet    thickness
-        of the sheets
-    hind_y    y at which the flat muscles end behind: 0 in the middle of the trunk, about -60 where they reach
-              the loin's
+    rectus_edge    outer edge of the straight muscles, as a share of half the trunk's width
+    between_mm     from there to the flat muscles
+    linea_alba_mm  width of the linea alba
+    sheet_mm       thickness of the sheets
+    hind_y         y at which the flat muscles end behind: 0 in the middle of the trunk, about -60 where they
+                   reach the loin's
     """
 
-    straight: float
-    between: float
-    middle: float
-    sheet: float
+    rectus_edge: float
+    between_mm: float
+    linea_alba_mm: float
+    sheet_mm: float
     hind_y: float
 
 
-def gaps_of(person: Person) -> Gaps:
+def draw_gaps(person: Person) -> Gaps:
     """The gaps of a person: the same at every call.
 
-    Between straight and flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in old and obese people
-    (Beer et al. (2009), Clin Anat 22:706: 7 ± 5 to 13 ± 7 mm in nulliparous women).  Behind, flat muscles end
-    anywhere from near the middle of the trunk to the muscle of the loin.
+    Between straight and flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in old and obese
+    people (Beer et al. (2009), Clin Anat 22:706: 7 ± 5 to 13 ± 7 mm in nulliparous women).  Behind,
+    flat muscles end anywhere from near the middle of the trunk to the muscle of the loin.
     """
     rng = person.generator(973)
-    wide = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0
-    between = rng.uniform(5, 45) * (0.5 if person.age < 15 else 1.0)
-    middle = float(np.clip(wide * rng.lognormal(np.log(8), 0.5), 2, 30))
+    width_factor = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0
+    between_mm = rng.uniform(5, 45) * (0.5 if person.age < 15 else 1.0)
+    linea_alba_mm = float(np.clip(width_factor * rng.lognormal(np.log(8), 0.5), 2, 30))
     return Gaps(
-        rng.uniform(0.38, 0.58), between, middle, rng.uniform(1.0, 4.0), rng.uniform(-70, -5)
+        rng.uniform(0.38, 0.58),
+        between_mm,
+        linea_alba_mm,
+        rng.uniform(1.0, 4.0),
+        rng.uniform(-70, -5),
     )
 
 
-def parts(person: Person) -> Paints:
-    """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty for a
-    person with a closed wall."""
+def gap_paints(person: Person) -> Paints:
+    """Fat where the wall has no muscle: outside the sheets in front, through the wall behind; empty
+    for a person with a closed wall."""
     if not person.open_wall:
         return
-    gaps, trunk = gaps_of(person), muscular_trunk(person)
-    within = cavity(person).shrunk(-gaps.sheet)
-    beside, behind = _before(trunk, gaps.straight, gaps.between / 2), _behind(trunk, gaps.hind_y)
-    before = (_before(trunk, 0.0, gaps.middle / 2), beside, beside.mirror())
-    yield from paints((slit - within for slit in before), "fat", Layer.MUSCLE, WALL)
-    yield from paints((behind, behind.mirror()), "fat", Layer.CAVITY, WALL)
+    gaps = draw_gaps(person)
+    trunk = muscular_trunk(person)
+    inner_space = abdominal_cavity(person).shrunk(-gaps.sheet_mm)
+    lateral_gap = _gap_in_front(trunk, gaps.rectus_edge, gaps.between_mm / 2)
+    hind_gap = _gap_behind(trunk, gaps.hind_y)
+    front_gaps = (
+        _gap_in_front(trunk, 0.0, gaps.linea_alba_mm / 2),
+        lateral_gap,
+        lateral_gap.mirror(),
+    )
+    yield from paints((gap - inner_space for gap in front_gaps), "fat", Layer.MUSCLE, WALL_TISSUES)
+    yield from paints((hind_gap, hind_gap.mirror()), "fat", Layer.CAVITY, WALL_TISSUES)
 
 
-def _behind(trunk: Loft, hind_y: float) -> Loft:
-    """The gap in the right flank behind, beside the muscle of the loin; above the crest it begins where the
-    crest's muscles end."""
+def _gap_behind(trunk: Loft, hind_y: float) -> Loft:
+    """The gap in the right flank behind, beside the muscle of the loin; above the crest it begins
+    where the crest's muscles end."""
     rows = []
-    for z, share in zip(HIND_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
-        inner, end = 0.68 * _beside(trunk, z), -90.0 + share * (hind_y + 90.0)
-        rows.append((z, inner + 34.0, -140.0, 34.0 if share else 0.0, end + 140.0, 20.0))
+    for z, share in zip(HIND_HEIGHTS_MM, (0.0, 0.6, 1.0, 1.0, 0.5), strict=True):
+        inner_x = 0.68 * _half_width_mm(trunk, z)
+        end_y = -90.0 + share * (hind_y + 90.0)
+        rows.append((z, inner_x + 34.0, -140.0, 34.0 if share else 0.0, end_y + 140.0, 20.0))
     return Loft(tuple(rows), square=1.0)
 
 
-def _beside(trunk: Loft, z: float) -> float:
+def _half_width_mm(trunk: Loft, z: float) -> float:
     """Half of the width of the trunk at a height, mm."""
     return float(trunk.below(z)[2])
 
 
-def _before(trunk: Loft, share: float, half_mm: float) -> Loft:
-    """A slit in the front: in the midline, or from a share of half the trunk's width to the right."""
+def _gap_in_front(trunk: Loft, share: float, half_mm: float) -> Loft:
+    """A slit in the front: in the midline, or from a share of half the trunk's width to the
+    right."""
     rows = []
-    for at, z in enumerate(FRONT_MM):
-        half = 0.0 if at in (0, len(FRONT_MM) - 1) else half_mm
+    for number, z in enumerate(FRONT_HEIGHTS_MM):
+        half_width_mm = 0.0 if number in (0, len(FRONT_HEIGHTS_MM) - 1) else half_mm
         rows.append(
-            (z, share * _beside(trunk, z) + (half if share else 0.0), 90.0, half, 110.0, 110.0)
+            (
+                z,
+                share * _half_width_mm(trunk, z) + (half_width_mm if share else 0.0),
+                90.0,
+                half_width_mm,
+                110.0,
+                110.0,
+            )
         )
     return Loft(tuple(rows), square=1.0)

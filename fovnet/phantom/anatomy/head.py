@@ -1,12 +1,12 @@
-"""Head and neck: scalp, skull, brain with folded cortex, eyes, airways and sinuses, jaw, tongue, larynx,
-glands."""
+"""Head and neck: scalp, skull, brain with folded cortex, eyes, airways and sinuses, jaw, tongue,
+larynx, glands."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fovnet.phantom.anatomy import brain_parts, face
-from fovnet.phantom.anatomy.brain import Hemispheres, Vault, brain, skull_base, traits
+from fovnet.phantom.anatomy.brain import Hemispheres, Vault, brain, draw_brain_traits, skull_base
 from fovnet.phantom.anatomy.layers import (
     Layer,
     Paints,
@@ -17,14 +17,14 @@ from fovnet.phantom.anatomy.layers import (
     paint,
     paints,
     seam,
-    skinned,
+    skin_fat_muscle,
 )
 from fovnet.phantom.anatomy.trunk import column_y
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, Side, tube
 from fovnet.phantom.person.traits import Person
 
 # z, half width, front, back of the scalp's surface
-FACE = (
+FACE_OUTLINE = (
     (1516.0, 24.0, 84.0, -46.0),
     (1524.0, 36.0, 90.0, -20.0),
     (1538.0, 50.0, 93.0, 10.0),
@@ -40,16 +40,16 @@ FACE = (
     (1746.5, 27.0, 28.0, 38.0),
     (1750.0, 12.0, 12.0, 18.0),
 )
-CHIN = (
+CHIN_OUTLINE = (
     (1498.0, 9.0, 48.0, -36.0),
     (1506.0, 22.0, 64.0, -30.0),
     (1514.0, 30.0, 79.0, -30.0),
     (1524.0, 38.0, 89.5, -20.0),
 )
-"""The first rows of a face that slopes from the throat to the chin; they replace two rows of FACE that end in
-a step."""
+"""The first rows of a face that slopes from the throat to the chin; they replace two rows of FACE
+that end in a step."""
 
-VAULT = (71.0, 92.0, 78.0)  # outer half axes of the skull, mm
+VAULT_MM = (71.0, 92.0, 78.0)  # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
 NAPE = (
     ((26.0, -36.0), (28.0, 4.0), 22.0),  # trapezius
@@ -63,33 +63,34 @@ NAPE = (
     ((8.0, 16.5), (8.5, 4.2), 8.0),  # long muscle of the neck
     ((11.0, 60.0), (12.0, 3.6), -12.0),  # straps before the larynx
 )
-"""x, y from the middle of the vertebrae and half axes, mm, and rotation, degrees, of the muscles of the right
-side at mid-neck."""
+"""x, y from the middle of the vertebrae and half axes, mm, and rotation, degrees, of the muscles of
+the right side at mid-neck."""
 
 
-def head(person: Person, fine: bool = False) -> Paints:
-    """Everything above the neck, and the throat; `fine`: the brain with its parts of 1 to 10 mm, and muscles
-    of face and nape."""
-    yield from _shell(fine)
-    yield from _skull(person, fine)
+def head(person: Person, with_small_parts: bool = False) -> Paints:
+    """Everything above the neck, and the throat; `with_small_parts`: the brain with its parts of 1
+    to 10 mm, and muscles of face and nape."""
+    yield from _scalp_and_face(with_small_parts)
+    yield from _skull(person, with_small_parts)
     yield from _eyes()
-    yield from _air(person)
-    yield from _jaw(fine)
+    yield from _airways(person)
+    yield from _jaw(with_small_parts)
     yield from _throat(person)
-    if fine:
+    if with_small_parts:
         yield from face.nape(person)
-        yield from face.flesh(person)
+        yield from face.face_muscles(person)
         yield from face.conchae()
 
 
-def _shell(fine: bool) -> Paints:
+def _scalp_and_face(with_small_parts: bool) -> Paints:
     rows = []
-    for z, a, front, back in (*CHIN, *FACE[2:]) if fine else FACE:
-        cy = (front - back) / 2
-        rows.append((z, 0.0, cy, a, front - cy, front - cy))
+    outline = (*CHIN_OUTLINE, *FACE_OUTLINE[2:]) if with_small_parts else FACE_OUTLINE
+    for z, half_width_mm, front_mm, back_mm in outline:
+        middle_y = (front_mm - back_mm) / 2
+        rows.append((z, 0.0, middle_y, half_width_mm, front_mm - middle_y, front_mm - middle_y))
     skin = Loft(tuple(rows), square=0.22)
-    yield from skinned(skin, 2.0, 5.5)
-    if fine:
+    yield from skin_fat_muscle(skin, 2.0, 5.5)
+    if with_small_parts:
         yield from face.nose()
     else:
         nose = tube([(0, 88, 1646), (0, 108, 1616), (0, 98, 1598)], [8, 12, 11])
@@ -104,55 +105,67 @@ def _cheek() -> Paints:
     cheek = Ellipsoid((50.0, 60.0, 1588.0), (14.0, 16.0, 20.0))
     masseter = Ellipsoid((56.0, 26.0, 1578.0), (8.0, 18.0, 32.0))
     parotid = Ellipsoid((59.0, -2.0, 1578.0), (10.0, 17.0, 24.0))
-    seams = (
+    fat_planes = (
         ((21, 22, 1578), (3.5, 13, 24)),
         ((41, 36, 1582), (5, 14, 20)),
         ((38, 10, 1574), (2.5, 20, 26)),
     )
-    temporal = Ellipsoid((69.0, 18.0, 1645.0), (4.5, 26.0, 28.0))
+    temporalis = Ellipsoid((69.0, 18.0, 1645.0), (4.5, 26.0, 28.0))
     yield paint(ear, "skin", Layer.SKIN)
     yield paint(ear.shrunk(1.8), "cartilage", Layer.FAT)
     yield paint(cheek, "fat", Layer.SEAM, "muscle")
     yield paint(masseter, "muscle", Layer.SEAM)
     yield paint(parotid, "gland", Layer.SEAM, "muscle")
-    between = (Ellipsoid(at, semi, (0.0, 0.0, 16.0)) for at, semi in seams)
-    yield from paints(between, "fat", Layer.SEAM, "muscle")
-    yield paint(temporal, "muscle", Layer.SEAM)
+    fat_spaces = (
+        Ellipsoid(centre, semi_axes, (0.0, 0.0, 16.0)) for centre, semi_axes in fat_planes
+    )
+    yield from paints(fat_spaces, "fat", Layer.SEAM, "muscle")
+    yield paint(temporalis, "muscle", Layer.SEAM)
 
 
-def _skull(person: Person, fine: bool) -> Paints:
-    """A vault of two tables with diploe between them, a base of dense bone, and the brain within."""
-    thick = person.generator(54).uniform(4.6, 7.2)
-    vault, inner = Vault(VAULT), Vault(VAULT).shrunk(thick)
+def _skull(person: Person, with_small_parts: bool) -> Paints:
+    """A vault of two tables with diploe between them, a base of dense bone, and the brain
+    within."""
+    thickness_mm = person.generator(54).uniform(4.6, 7.2)
+    vault = Vault(VAULT_MM)
+    inner_skull = Vault(VAULT_MM).shrunk(thickness_mm)
     # hardly any diploe at the temples
-    thin = Vault((VAULT[0] - thick / 2 - 0.6, VAULT[1] - thick + 1.6, VAULT[2] - thick + 1.6))
+    diploe_limit = Vault(
+        (
+            VAULT_MM[0] - thickness_mm / 2 - 0.6,
+            VAULT_MM[1] - thickness_mm + 1.6,
+            VAULT_MM[2] - thickness_mm + 1.6,
+        )
+    )
     yield from bone(vault, 1.6, "red marrow" if person.age < 25 else "mixed marrow")
-    yield paint(thin, "cortical bone", Layer.MARROW)
-    base = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
-    front = Side((0.0, -1.0, 0.0), 12.0)
+    yield paint(diploe_limit, "cortical bone", Layer.MARROW)
+    skull_base_solid = Ellipsoid((0.0, 34.0, 1608.0), (36.0, 46.0, 11.0), (14.0, 0.0, 0.0))
+    is_behind = Side((0.0, -1.0, 0.0), 12.0)
     clivus = Ellipsoid((0.0, 2.0, 1605.0), (11.0, 20.0, 17.0), (30.0, 0.0, 0.0))
-    yield paint(base & front, "cortical bone", Layer.MARROW)
-    yield paint(base.shrunk(3.0) & front, "red marrow", Layer.MARROW)
+    yield paint(skull_base_solid & is_behind, "cortical bone", Layer.MARROW)
+    yield paint(skull_base_solid.shrunk(3.0) & is_behind, "red marrow", Layer.MARROW)
     yield detail(clivus, "red marrow")
-    yield from _temple()
-    if fine:
-        hull = Hemispheres(inner.shrunk(traits(person).rim), base=skull_base(person))
-        yield from face.under_the_brain(person, hull)
-    yield from brain(person, inner, fine)
-    if fine:
-        yield from brain_parts.parts(person, inner)
+    yield from _temporal_bone()
+    if with_small_parts:
+        hull = Hemispheres(
+            inner_skull.shrunk(draw_brain_traits(person).csf_over_gyri_mm), floor=skull_base(person)
+        )
+        yield from face.middle_cranial_fossa(person, hull)
+    yield from brain(person, inner_skull, with_small_parts)
+    if with_small_parts:
+        yield from brain_parts.parts(person, inner_skull)
 
 
 @both_sides
-def _temple() -> Paints:
+def _temporal_bone() -> Paints:
     """Mastoid with its cells, petrous bone, and the wing of the sphenoid."""
     mastoid = Ellipsoid((56.0, -22.0, 1606.0), (15.0, 22.0, 22.0))
-    petrous = tube([(54, -18, 1616), (18, 4, 1618)], [12.0, 8.0])
-    wing = Ellipsoid((38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0))
+    petrous_bone = tube([(54, -18, 1616), (18, 4, 1618)], [12.0, 8.0])
+    sphenoid_wing = Ellipsoid((38.0, 48.0, 1630.0), (15.0, 3.5, 17.0), (0.0, 0.0, -24.0))
     yield paint(mastoid, "cortical bone", Layer.MARROW)
     yield detail(mastoid.shrunk(6.0), "gas")
-    yield paint(petrous, "cortical bone", Layer.MARROW)
-    yield paint(wing, "red marrow", Layer.MARROW, "cortical bone")
+    yield paint(petrous_bone, "cortical bone", Layer.MARROW)
+    yield paint(sphenoid_wing, "red marrow", Layer.MARROW, "cortical bone")
 
 
 @both_sides
@@ -160,23 +173,25 @@ def _eyes() -> Paints:
     orbit = tube([(33, 74, 1637), (28, 58, 1637), (17, 40, 1637)], [18.5, 16.0, 5.0])
     globe = Ellipsoid((32.0, 74.0, 1637.0), (12.3, 12.3, 12.3))
     lens = Ellipsoid((32.0, 83.0, 1637.0), (4.5, 2.4, 4.5))
-    nerve = tube([(31, 66, 1637), (19, 42, 1637)], 2.4)
-    around = ("muscle", "cortical bone", "red marrow", "mixed marrow")
+    optic_nerve = tube([(31, 66, 1637), (19, 42, 1637)], 2.4)
+    replaced_tissues = ("muscle", "cortical bone", "red marrow", "mixed marrow")
     yield paint(orbit.shrunk(-2.0), "cortical bone", Layer.BONE, "muscle")
-    yield detail(orbit, "fat", around)
+    yield detail(orbit, "fat", replaced_tissues)
     for dx, dz in ((9, 0), (-9, 0), (0, 9), (0, -9)):
         muscle = tube([(32 + dx, 74, 1637 + dz), (22, 46, 1637)], [1.8, 2.0])
         yield detail(muscle, "muscle")
-    yield detail(nerve, "white matter")
+    yield detail(optic_nerve, "white matter")
     yield detail(globe.shrunk(-1.2), "muscle")
     yield detail(globe, "vitreous")
     yield detail(lens, "cartilage")
 
 
-def _air(person: Person) -> Paints:
+def _airways(person: Person) -> Paints:
     """Nasal cavity with turbinates and septum, paranasal sinuses of differing size, pharynx."""
     rng = person.generator(52)
-    nose, septum = (Ellipsoid((0.0, 60.0, 1612.0), (half, 36.0, 21.0)) for half in (16.0, 1.6))
+    nose, septum = (
+        Ellipsoid((0.0, 60.0, 1612.0), (half_width_mm, 36.0, 21.0)) for half_width_mm in (16.0, 1.6)
+    )
     yield detail(nose.shrunk(-2.5), "mucosa")
     yield detail(nose, "gas")
     yield detail(septum, "cartilage")
@@ -185,14 +200,18 @@ def _air(person: Person) -> Paints:
             Ellipsoid((side * 9.0, 56.0, 1612.0 + dz), (4.6, 24.0, 4.4)) for dz in (-10, 3)
         )
         yield from details(turbinates, "mucosa")
-        antrum = Ellipsoid((side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0))
-        yield detail(antrum.shrunk(-2.2), "cortical bone")
-        yield detail(antrum.shrunk(-0.8), "mucosa")
-        semi = (9 * rng.uniform(0.5, 1.3), 5.0, 11 * rng.uniform(0.5, 1.2))
-        yield from details((antrum, Ellipsoid((side * 12.0, 82.0, 1666.0), semi)), "gas")
-    sphenoid = Ellipsoid((0.0, 24.0, 1620.0), (13.0, 11.0, 8.0))
-    yield detail(sphenoid.shrunk(-1.8), "cortical bone")
-    yield detail(sphenoid, "gas")
+        maxillary_sinus = Ellipsoid(
+            (side * 31.0, 62.0, 1604.0), (13 * rng.uniform(0.8, 1.1), 15.0, 16.0)
+        )
+        yield detail(maxillary_sinus.shrunk(-2.2), "cortical bone")
+        yield detail(maxillary_sinus.shrunk(-0.8), "mucosa")
+        semi_axes = (9 * rng.uniform(0.5, 1.3), 5.0, 11 * rng.uniform(0.5, 1.2))
+        yield from details(
+            (maxillary_sinus, Ellipsoid((side * 12.0, 82.0, 1666.0), semi_axes)), "gas"
+        )
+    sphenoid_sinus = Ellipsoid((0.0, 24.0, 1620.0), (13.0, 11.0, 8.0))
+    yield detail(sphenoid_sinus.shrunk(-1.8), "cortical bone")
+    yield detail(sphenoid_sinus, "gas")
     pharynx = tube(
         [(0, 26, 1606), (0, 14, 1590), (0, 9, 1565), (0, 10, 1535), (0, 16, 1515), (0, 22, 1500)],
         [9.0, 9.0, 6.5, 8.0, 6.5, 7.5],
@@ -201,8 +220,8 @@ def _air(person: Person) -> Paints:
     yield detail(pharynx, "gas")
 
 
-def _jaw(fine: bool) -> Paints:
-    half: list[Point] = [
+def _jaw(with_small_parts: bool) -> Paints:
+    right_points: list[Point] = [
         (48, 4, 1596),
         (48, 14, 1560),
         (44, 38, 1543),
@@ -210,10 +229,10 @@ def _jaw(fine: bool) -> Paints:
         (14, 84, 1533),
         (0, 87, 1533),
     ]
-    if fine:  # a chin under 8 mm of flesh
-        half = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in half]
-    arch = half + [(-x, y, z) for x, y, z in half[-2::-1]]
-    yield from bone(tube(arch, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
+    if with_small_parts:  # a chin under 8 mm of flesh
+        right_points = [(x, y - 0.12 * max(y - 25, 0), z) for x, y, z in right_points]
+    mandible_points = right_points + [(-x, y, z) for x, y, z in right_points[-2::-1]]
+    yield from bone(tube(mandible_points, [5, 7, 8, 8, 8.5, 9, 8.5, 8, 8, 7, 5]), 2.4)
     for z in (1551, 1563):
         teeth = [(38 * np.sin(t), 44 + 40 * np.cos(t), z) for t in np.linspace(-1.5, 1.5, 11)]
         yield paint(tube(teeth, 4.2), "cortical bone", Layer.MARROW)
@@ -227,23 +246,24 @@ def _jaw(fine: bool) -> Paints:
 
 def _nape(person: Person) -> Paints:
     """Muscles in layers around the cervical spine, from the trapezius inwards, separated by fat."""
-    rng, stout = person.generator(55), 1 + 0.7 * (person.brawn - 1)
-    lean = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
-    whole = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2)
-    yield seam(whole)
+    rng = person.generator(55)
+    brawn_factor = 1 + 0.7 * (person.brawn - 1)
+    lean_deg = float(np.degrees(np.arctan2(column_y(1480.0) - column_y(1560.0), 80.0)))
+    fat_space = Ellipsoid((0.0, -20.0, 1502.0), (60.0, 58.0, 66.0), square=0.2)
+    yield seam(fat_space)
     for side in (1, -1):
-        for (x, y), (a, b), turn in NAPE:
+        for (x, y), (a, b), turn_deg in NAPE:
             dx, dy = rng.normal(0.0, 0.8, 2).tolist()
             centre = (side * (x + dx), column_y(1510.0) + y + dy, 1508.0)
-            turned = (lean, 0.0, side * (turn + rng.normal(0.0, 4.0)))
-            belly = Ellipsoid(centre, (a * stout, b * stout, 90.0), turned)
+            belly_turn_deg = (lean_deg, 0.0, side * (turn_deg + rng.normal(0.0, 4.0)))
+            belly = Ellipsoid(centre, (a * brawn_factor, b * brawn_factor, 90.0), belly_turn_deg)
             yield paint(belly, "muscle", Layer.SEAM, "intermuscular fat")
 
 
 def _throat(person: Person) -> Paints:
     """Neck muscles with fat between them, larynx, thyroid, and the atlas with the dens."""
     yield from _nape(person)
-    yield from _beside_the_throat()
+    yield from _lateral_neck()
     larynx = Ellipsoid((0.0, 24.0, 1507.0), (18.0, 19.0, 22.0))
     yield paint(
         larynx - Ellipsoid((0.0, 20.0, 1507.0), (14.0, 15.0, 26.0)), "cartilage", Layer.CONTENT
@@ -252,12 +272,12 @@ def _throat(person: Person) -> Paints:
 
 
 @both_sides
-def _beside_the_throat() -> Paints:
-    flesh = ("muscle", "intermuscular fat")
-    strap = tube(
+def _lateral_neck() -> Paints:
+    muscle_tissues = ("muscle", "intermuscular fat")
+    sternocleidomastoid = tube(
         [(54, -24, 1600), (46, -2, 1540), (32, 26, 1480), (16, 36, 1440)], [8, 10, 9, 6], step_mm=25
     )
-    yield paint(strap.shrunk(-2.0), "intermuscular fat", Layer.SEAM, flesh)
-    yield paint(strap, "muscle", Layer.SEAM, flesh)
+    yield paint(sternocleidomastoid.shrunk(-2.0), "intermuscular fat", Layer.SEAM, muscle_tissues)
+    yield paint(sternocleidomastoid, "muscle", Layer.SEAM, muscle_tissues)
     yield paint(Ellipsoid((17.0, 22.0, 1478.0), (9.0, 10.0, 24.0)), "gland", Layer.CONTENT)
     yield from bone(tube([(8, -8, 1590), (30, -26, 1590), (14, -46, 1588)], 6.0), 1.4)

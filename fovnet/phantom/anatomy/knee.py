@@ -1,7 +1,7 @@
 """Inner structure of the knee: what a field of view of 15 cm shows beside bones and muscle.
 
-Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the right leg as
-written, the joint at z = 474.
+Around the joint there is hardly any muscle: tendons and thin bellies lie in fat.  In mm of the
+right leg as written, the joint at z = 474.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from fovnet.phantom.anatomy.layers import (
     Layer,
     Paints,
-    beside,
     bone,
     detail,
     details,
     on_side,
     paint,
     paints,
+    shift_sideways,
 )
-from fovnet.phantom.anatomy.limbs import line, oval
+from fovnet.phantom.anatomy.limbs import leg_ellipsoid, leg_tube
 from fovnet.phantom.geometry.bundles import Outline
 from fovnet.phantom.geometry.solids import Loft, Point, Side
 from fovnet.phantom.geometry.tissue_structure import Sheets
@@ -72,7 +72,7 @@ CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
 """Tendons, ligaments, nerves and the vein under the skin: points, radius, tissue."""
 
 
-TIBIA = (
+TIBIA_OUTLINE = (
     (398.0, 96.0, 7.0, 18.0, 19.0, 19.0, 17.0),
     (420.0, 97.0, 2.0, 27.0, 27.0, 28.0, 19.0),
     (432.0, 98.0, -2.0, 33.0, 33.0, 33.0, 21.0),
@@ -80,10 +80,10 @@ TIBIA = (
     (458.0, 98.0, -8.0, 39.0, 39.0, 28.0, 28.0),
     (469.0, 98.0, -8.0, 38.5, 38.5, 26.0, 28.0),
 )
-"""The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity at z =
-435) and to the back."""
+"""The head of the tibia: z, middle x and y, reaches outwards, inwards, to the front (the tuberosity
+at z = 435) and to the back."""
 
-FEMUR = (
+FEMUR_OUTLINE = (
     (494.0, 98.0, -6.0, 37.0, 22.0, 19.0),
     (505.0, 98.0, -5.0, 40.5, 26.0, 24.0),
     (516.0, 98.0, -4.0, 40.5, 27.0, 25.0),
@@ -92,102 +92,115 @@ FEMUR = (
     (564.0, 99.5, -1.0, 23.0, 18.0, 18.0),
     (590.0, 102.0, 1.0, 17.5, 16.0, 16.0),
 )
-"""The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width, front,
-back.
+"""The metaphysis above both condyles, which protrude only behind it: z, middle x and y, half width,
+front, back.
 
-The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat Res Int
-2012:679658.
+The condyles are 8 cm wide together, as the epicondyles are.  Source: Terzidis et al. (2012), Anat
+Res Int 2012:679658.
 """
 
 
 def knees(person: Person) -> Paints:
-    """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella, menisci,
-    cruciate ligaments, joint fluid."""
+    """Both knees: fat with muscle bellies and tendons, trochlea and notch of the femur, patella,
+    menisci, cruciate ligaments, joint fluid."""
     for side in (1, -1):
-        yield from _around(person, side)
+        yield from _soft_tissue(person, side)
         yield from on_side(_bones(person), side)
         # reaches outwards and inwards are nearly the same: those of the left are not exchanged
-        head = tuple((z, side * x, *others) for z, x, *others in _rows(person, TIBIA))
-        yield from bone(Outline(head), 1.5, "yellow marrow")
-        yield from on_side(_worn(person, side), side)
-        for part in (_menisci, _crossing, _front):
-            yield from on_side(part(person), side)
+        tibia_rows = tuple(
+            (z, side * x, *reaches) for z, x, *reaches in _leg_rows(person, TIBIA_OUTLINE)
+        )
+        yield from bone(Outline(tibia_rows), 1.5, "yellow marrow")
+        yield from on_side(_signs_of_age(person, side), side)
+        for paint_part in (_menisci, _cruciate_ligaments, _extensor_apparatus):
+            yield from on_side(paint_part(person), side)
 
 
-def _around(person: Person, side: int) -> Paints:
-    """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm above it
-    muscles touch one another again."""
-    stout, below = 1 + 0.8 * (person.brawn - 1), Side((0.0, 0.0, 1.0), 560.0)
-    sleeve = oval(person, (98, 0, 482), (62, 66, 76))
+def _soft_tissue(person: Person, side: int) -> Paints:
+    """Fat instead of muscle around the joint, then the bellies and tendons that cross it; from 8 cm
+    above it muscles touch one another again."""
+    brawn_factor = 1 + 0.8 * (person.brawn - 1)
+    below_thigh = Side((0.0, 0.0, 1.0), 560.0)
+    fat_sleeve = leg_ellipsoid(person, (98, 0, 482), (62, 66, 76))
     rng = person.generator(945)
-    inside = ("muscle", "intermuscular fat", "fat")
-    yield paint(sleeve if side > 0 else sleeve.mirror(), "fat", Layer.SEAM, over=inside[:2])
+    soft_tissues = ("muscle", "intermuscular fat", "fat")
+    yield paint(
+        fat_sleeve if side > 0 else fat_sleeve.mirror(), "fat", Layer.SEAM, over=soft_tissues[:2]
+    )
     for points, radii in BELLIES:
-        right = line(person, points, [radius * stout for radius in radii])
-        belly = right if side > 0 else right.mirror()
-        yield paint(beside(belly, 1.5, rng) & below, "intermuscular fat", Layer.SEAM, inside)
-        yield paint(belly & below, "muscle", Layer.SEAM, inside)
-    cords = (
-        paint(line(person, points, radius), tissue, Layer.VESSEL)
+        right_belly = leg_tube(person, points, [radius * brawn_factor for radius in radii])
+        belly = right_belly if side > 0 else right_belly.mirror()
+        yield paint(
+            shift_sideways(belly, 1.5, rng) & below_thigh,
+            "intermuscular fat",
+            Layer.SEAM,
+            soft_tissues,
+        )
+        yield paint(belly & below_thigh, "muscle", Layer.SEAM, soft_tissues)
+    tendons = (
+        paint(leg_tube(person, points, radius), tissue, Layer.VESSEL)
         for points, radius, tissue in CORDS
     )
-    yield from on_side(cords, side)
+    yield from on_side(tendons, side)
 
 
-def _rows(person: Person, table: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
+def _leg_rows(
+    person: Person, table: tuple[tuple[float, ...], ...]
+) -> tuple[tuple[float, ...], ...]:
     """Rows (z, x, y, reaches) of a cross-section, with the leg's lateral offset."""
     return tuple((z, x + person.turned_out_mm(z), y, *reaches) for z, x, y, *reaches in table)
 
 
 def _bones(person: Person) -> Paints:
-    """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage on the
-    joint surfaces."""
-    at = partial(oval, person)
-    yield from bone(Loft(_rows(person, FEMUR), square=0.35), 1.5, "yellow marrow")
+    """The metaphysis of the femur, the trochlea with its groove, the intercondylar notch, cartilage
+    on the joint surfaces."""
+    ellipsoid = partial(leg_ellipsoid, person)
+    yield from bone(Loft(_leg_rows(person, FEMUR_OUTLINE), square=0.35), 1.5, "yellow marrow")
     cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
-    for inner, reach in (
+    for offset_x, front_mm in (
         (-17, 20.0),
         (17, 24.0),
     ):  # the lateral lip of the groove is the higher one
-        lip = at((98 + inner, reach - 18, 512), (18, 17, 18))
-        yield paint(lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
-        yield from bone(lip, 1.3, "yellow marrow")
+        trochlear_lip = ellipsoid((98 + offset_x, front_mm - 18, 512), (18, 17, 18))
+        yield paint(trochlear_lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
+        yield from bone(trochlear_lip, 1.3, "yellow marrow")
     shafts = (
-        line(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
-        line(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
+        leg_tube(person, ((103, 1, 590), (99, -3, 530)), (11.0, 27.0)),
+        leg_tube(person, ((98, -4, 436), (95.5, 7, 395)), (29.0, 15.0)),
     )
     yield from paints(shafts, "yellow marrow", Layer.MARROW, over="cortical bone")
-    notch = at((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
+    notch = ellipsoid((98, -32, 490), (9.5, 26, 17), (-14, 0, 0))
     yield paint(notch.shrunk(-1.4), "cortical bone", Layer.MARROW, over="yellow marrow")
     yield detail(notch, "fat", over=("cortical bone", "yellow marrow", "cartilage"))
     # growth plate or its scar: a thin dark line across the marrow
-    growing = "red marrow" if person.age > 20 else "cartilage"
-    for z, deep in ((533.0, 24.0), (437.0, 22.0)):
-        scar = at((98, -4, z), (32.0, deep, 5.0)) - at((98, -4, z - 1.6), (32.0, deep, 5.0))
-        yield detail(scar, growing, over="yellow marrow")
+    growth_plate = "red marrow" if person.age > 20 else "cartilage"
+    for z, half_depth_mm in ((533.0, 24.0), (437.0, 22.0)):
+        scar = ellipsoid((98, -4, z), (32.0, half_depth_mm, 5.0)) - ellipsoid(
+            (98, -4, z - 1.6), (32.0, half_depth_mm, 5.0)
+        )
+        yield detail(scar, growth_plate, over="yellow marrow")
 
 
-def _worn(person: Person, side: int) -> Paints:
-    """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow oedema under
-    damaged cartilage; of the right side with the traits of the given one.
+def _signs_of_age(person: Person, side: int) -> Paints:
+    """Signs of age in the knee: red marrow above it, osteophytes at the joint margins, marrow
+    oedema under damaged cartilage; of the right side with the traits of the given one.
 
-    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women mostly;
-    osteophytes grow to a few mm from 45 on. Source: Vogler & Murphy (1988), Radiology 168:679; Altman & Gold
-    (2007), Osteoarthritis Cartilage 15:A1.
+    Red marrow stays in the femur's metaphysis until 25, and in patches in many adults, women
+    mostly; osteophytes grow to a few mm from 45 on. Source: Vogler & Murphy (1988), Radiology
+    168:679; Altman & Gold (2007), Osteoarthritis Cartilage 15:A1.
     """
-    at, rng = partial(oval, person), person.generator(611 + (side > 0))
-    dice, phase, size = (
-        rng.random(2),
-        tuple(rng.uniform(0, 2 * np.pi, 3).tolist()),
-        rng.uniform(4, 13),
-    )
-    red = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
-    if dice[0] < red:
-        metaphysis = at((102, 2, 585), (40, 36, 55))
-        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red, phase)
+    ellipsoid = partial(leg_ellipsoid, person)
+    rng = person.generator(611 + (side > 0))
+    dice = rng.random(2)
+    phase = tuple(rng.uniform(0, 2 * np.pi, 3).tolist())
+    oedema_mm = rng.uniform(4, 13)
+    red_marrow_share = float(np.clip(1.3 - 0.03 * person.age + 0.25 * person.female, 0.0, 0.9))
+    if dice[0] < red_marrow_share:
+        metaphysis = ellipsoid((102, 2, 585), (40, 36, 55))
+        patches = Sheets(metaphysis, (34.0, 31.0, 43.0), 0.3 + 0.4 * red_marrow_share, phase)
         yield detail(patches, "mixed marrow", over="yellow marrow")
-    lips = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
-    if lips > 1.0:
+    osteophyte_mm = float(np.clip(0.13 * (person.age - 45) * dice[1], 0.0, 5.0))
+    if osteophyte_mm > 1.0:
         for tip in (
             (59, -8, 466),
             (137, -8, 466),
@@ -197,50 +210,52 @@ def _worn(person: Person, side: int) -> Paints:
             (98, 42, 533),
             (98, 40, 492),
         ):
-            lip = at(tip, (2 + lips, 2 + 1.5 * lips, 1.5 + 0.6 * lips))
-            yield from bone(lip, 0.9, "yellow marrow")
+            osteophyte = ellipsoid(
+                tip, (2 + osteophyte_mm, 2 + 1.5 * osteophyte_mm, 1.5 + 0.6 * osteophyte_mm)
+            )
+            yield from bone(osteophyte, 0.9, "yellow marrow")
     if dice[1] > 0.88:
-        where = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
-        spot = at(where, (size, 1.3 * size, 0.8 * size))
-        yield detail(spot, "tumour", over="yellow marrow")
+        oedema_centre = (76.0 if phase[0] > 2 else 121.0, -8.0, 462.0 if phase[1] > 3 else 490.0)
+        oedema = ellipsoid(oedema_centre, (oedema_mm, 1.3 * oedema_mm, 0.8 * oedema_mm))
+        yield detail(oedema, "tumour", over="yellow marrow")
 
 
 def _menisci(person: Person) -> Paints:
-    """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the intercondylar
-    eminence."""
-    at = partial(oval, person)
-    for x, a, b, opens in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
-        hole = at((x + 3 * opens, -8, 475), (a - 8, b - 9, 6.0)) | at(
+    """The menisci, dark C-shaped wedges on cartilage between condyles and plateau, and the
+    intercondylar eminence."""
+    ellipsoid = partial(leg_ellipsoid, person)
+    for x, a, b, medial_sign in ((75.0, 18.5, 24.0, 1.0), (121.0, 18.0, 20.0, -1.0)):
+        hollow = ellipsoid((x + 3 * medial_sign, -8, 475), (a - 8, b - 9, 6.0)) | ellipsoid(
             (x, -8, 479), (a - 1, b - 1, 7.0)
         )
-        gap = at((x + 22 * opens, -8, 474), (14, 7, 8))  # open towards the middle
-        ring = at((x, -8, 473.5), (a, b, 3.6), square=0.9) - hole - gap
-        yield paint(at((x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE)
-        yield detail(ring, "tendon", over=("cartilage", "fat", "tendon", "muscle"))
-    yield from bone(at((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
+        opening = ellipsoid((x + 22 * medial_sign, -8, 474), (14, 7, 8))  # open towards the middle
+        meniscus = ellipsoid((x, -8, 473.5), (a, b, 3.6), square=0.9) - hollow - opening
+        yield paint(ellipsoid((x, -7, 473.0), (19.5, 26, 4.2), square=0.5), "cartilage", Layer.BONE)
+        yield detail(meniscus, "tendon", over=("cartilage", "fat", "tendon", "muscle"))
+    yield from bone(ellipsoid((98, -8, 471), (7, 9, 7)), 1.2, "yellow marrow")
 
 
-def _crossing(person: Person) -> Paints:
+def _cruciate_ligaments(person: Person) -> Paints:
     """The anterior and the posterior cruciate ligament."""
-    front = line(person, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
-    back = line(person, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
-    return details((front, back), "tendon")
+    anterior_ligament = leg_tube(person, ((107, -26, 497), (101, -8, 480), (96, 8, 470)), 3.6)
+    posterior_ligament = leg_tube(person, ((91, -6, 494), (95, -22, 482), (98, -35, 466)), 4.6)
+    return details((anterior_ligament, posterior_ligament), "tendon")
 
 
-def _front(person: Person) -> Paints:
+def _extensor_apparatus(person: Person) -> Paints:
     """Patella with its cartilage, the tendons above and below it, Hoffa's fat pad, joint fluid."""
-    at = partial(oval, person)
-    fluid = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
-    pouch = at((98, 32, 548), (22, 1.2 * fluid + 0.8, 24)) | at(
-        (98, 26, 512), (26, 1.2 + fluid, 16)
+    ellipsoid = partial(leg_ellipsoid, person)
+    fluid_mm = person.generator(61).uniform(0.4, 1.6) + 0.02 * max(person.age - 50, 0)
+    suprapatellar_pouch = ellipsoid((98, 32, 548), (22, 1.2 * fluid_mm + 0.8, 24)) | ellipsoid(
+        (98, 26, 512), (26, 1.2 + fluid_mm, 16)
     )
-    yield paint(at((98, 30, 478), (25, 15, 20)), "fat", Layer.SEAM)
-    yield paint(pouch, "joint fluid", Layer.CONTENT)
-    yield paint(at((98, 37, 512), (21, 9.5, 18)), "cartilage", Layer.BONE)
-    yield from bone(at((98, 42, 512), (22, 10, 21), square=0.25), 1.6, "yellow marrow")
-    yield paint(at((98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE)
-    yield paint(at((98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE)
-    beside_condyles = (at((x, 6, 502), (1.0 + 0.9 * fluid, 16, 14)) for x in (62, 134))
-    yield from paints(beside_condyles, "joint fluid", Layer.CONTENT)
-    slit = at((98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid))
-    yield detail(slit, "joint fluid", over="cartilage")
+    yield paint(ellipsoid((98, 30, 478), (25, 15, 20)), "fat", Layer.SEAM)
+    yield paint(suprapatellar_pouch, "joint fluid", Layer.CONTENT)
+    yield paint(ellipsoid((98, 37, 512), (21, 9.5, 18)), "cartilage", Layer.BONE)
+    yield from bone(ellipsoid((98, 42, 512), (22, 10, 21), square=0.25), 1.6, "yellow marrow")
+    yield paint(ellipsoid((98, 44.5, 470), (14, 3.2, 32), (8, 0, 0)), "tendon", Layer.BONE)
+    yield paint(ellipsoid((98, 42, 560), (19, 4.0, 36), (-4, 0, 0)), "tendon", Layer.BONE)
+    condylar_recesses = (ellipsoid((x, 6, 502), (1.0 + 0.9 * fluid_mm, 16, 14)) for x in (62, 134))
+    yield from paints(condylar_recesses, "joint fluid", Layer.CONTENT)
+    joint_space = ellipsoid((98, -8, 475.2), (36, 24, 0.3 + 0.15 * fluid_mm))
+    yield detail(joint_space, "joint fluid", over="cartilage")

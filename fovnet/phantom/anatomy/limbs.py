@@ -18,7 +18,7 @@ from fovnet.phantom.anatomy.layers import (
     on_side,
     paint,
     seam,
-    skinned,
+    skin_fat_muscle,
 )
 from fovnet.phantom.anatomy.leg_muscles import planes
 from fovnet.phantom.geometry.bundles import Outline
@@ -26,9 +26,9 @@ from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, 
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.tissues import TISSUES
 
-# z, centre x (before abduction), centre y, half width, front, back of the right leg's muscle; share of the
-# waist's fat
-LEG = (
+# z, centre x (before abduction), centre y, half width, front, back of the right leg's muscle; share
+# of the waist's fat
+LEG_OUTLINE = (
     (52.0, 92.0, -6.0, 30.0, 34.0, 34.0, 0.10),
     (80.0, 92.0, -8.0, 28.0, 31.0, 33.0, 0.12),
     (110.0, 92.0, -10.0, 27.0, 29.0, 31.0, 0.15),
@@ -51,63 +51,83 @@ LEG = (
 
 def legs(person: Person) -> Paints:
     """Both legs with their bones, muscles, knees and feet."""
-    for side, hip in ((1, "right hip"), (-1, "left hip")):
-        yield from on_side(_flesh(person), side)
-        yield from planes(person, outline(person), side)
-        yield from on_side(_vessels(person), side)
-        if hip in person.missing:
+    for side, hip_name in ((1, "right hip"), (-1, "left hip")):
+        yield from on_side(_skin_fat_muscle(person), side)
+        yield from planes(person, leg_outline(person), side)
+        yield from on_side(_thigh_vessels(person), side)
+        if hip_name in person.missing:
             yield from on_side(_metal_hip(person), side)
-        for part in (_thigh_bone, _knee, _shin, _foot):
-            yield from on_side(part(person), side)
+        for paint_part in (_femur, _knee, _lower_leg_bones, _foot):
+            yield from on_side(paint_part(person), side)
 
 
-def _flesh(person: Person) -> Paints:
-    """Skin, fat and muscle, with more fat inside and behind; where the legs touch, there is skin between
-    them."""
-    muscle = outline(person)
-    fat = []
-    hips = 1.25 if person.female else 1.0
-    uneven = np.exp(person.generator(780).normal(0, 0.15, 4))
-    for (*_, share), (z, cx, cy, *reaches) in zip(LEG, muscle.table, strict=True):
+def _skin_fat_muscle(person: Person) -> Paints:
+    """Skin, fat and muscle, with more fat inside and behind; where the legs touch, there is skin
+    between them."""
+    muscle_outline = leg_outline(person)
+    fat_rows = []
+    hip_factor = 1.25 if person.female else 1.0
+    unevenness = np.exp(person.generator(780).normal(0, 0.15, 4))
+    for (*_, fat_share), (z, cx, cy, *reaches) in zip(
+        LEG_OUTLINE, muscle_outline.table, strict=True
+    ):
         # outer, inner, front, back
-        under = (
-            person.fat_mm * share * hips * uneven * (0.9, 1.25, 0.75, 1.15) * person.figure.leg(z)
+        fat_mm = (
+            person.fat_mm
+            * fat_share
+            * hip_factor
+            * unevenness
+            * (0.9, 1.25, 0.75, 1.15)
+            * person.figure.leg(z)
         )
-        fat.append((z, cx, cy, *(reaches + np.maximum(under, 2.0)).tolist()))
-    layer, middle = replace(muscle, table=tuple(fat)), (-1.0, 0.0, 0.0)
-    flesh = pressed(person, muscle & Side(middle, -4.0), 3.5 + 0.3 * person.fat_mm)
-    yield paint(pressed(person, layer.shrunk(-SKIN_MM)), "skin", Layer.SKIN)
-    yield paint(pressed(person, layer & Side(middle, -1.6), SKIN_MM), "fat", Layer.FAT)
-    yield paint(flesh, "muscle", Layer.MUSCLE)
+        fat_rows.append((z, cx, cy, *(reaches + np.maximum(fat_mm, 2.0)).tolist()))
+    fat_outline = replace(muscle_outline, table=tuple(fat_rows))
+    medial = (-1.0, 0.0, 0.0)
+    muscle = press_on_table(person, muscle_outline & Side(medial, -4.0), 3.5 + 0.3 * person.fat_mm)
+    yield paint(press_on_table(person, fat_outline.shrunk(-SKIN_MM)), "skin", Layer.SKIN)
+    yield paint(press_on_table(person, fat_outline & Side(medial, -1.6), SKIN_MM), "fat", Layer.FAT)
+    yield paint(muscle, "muscle", Layer.MUSCLE)
 
 
-def pressed(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
-    """The part of a leg at least `above_mm` above its support: table or cushion flatten 4 to 22 mm of thigh
-    and calf."""
+def press_on_table(person: Person, solid: Solid, above_mm: float = 0.0) -> Solid:
+    """The part of a leg at least `above_mm` above its support: table or cushion flatten 4 to 22 mm
+    of thigh and calf."""
     if person.table_mm == float("inf"):
         return solid
-    behind = 86.0 + 0.7 * person.fat_mm - person.generator(785).uniform(4.0, 22.0)
-    return solid & Side((0.0, -1.0, 0.0), behind - above_mm)
+    behind_mm = 86.0 + 0.7 * person.fat_mm - person.generator(785).uniform(4.0, 22.0)
+    return solid & Side((0.0, -1.0, 0.0), behind_mm - above_mm)
 
 
-def outline(person: Person) -> Outline:
+def leg_outline(person: Person) -> Outline:
     """The muscle of the right leg, an asymmetric outline that differs between people."""
-    stout, rng = 1 + 0.6 * (person.brawn - 1), person.generator(781)
-    outer, front = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
-    corner, towards = rng.uniform(0.02, 0.11), rng.normal(0.9, 0.5)
+    brawn_factor = 1 + 0.6 * (person.brawn - 1)
+    rng = person.generator(781)
+    outer_factor, front_factor = rng.normal((1.05, 1.03), (0.03, 0.04)).tolist()
+    corner = rng.uniform(0.02, 0.11)
+    corner_angle = rng.normal(0.9, 0.5)
     rows = []
-    for z, cx, cy, a, ahead, behind, _ in LEG:
-        wide = (stout * a * outer, stout * a * (2 - outer))
-        deep = (stout * ahead * front, stout * behind * (2 - front))
-        rows.append((z, cx + person.turned_out_mm(z), cy, *wide, *deep))
+    for z, cx, cy, half_width_mm, ahead_mm, behind_mm, _ in LEG_OUTLINE:
+        widths_mm = (
+            brawn_factor * half_width_mm * outer_factor,
+            brawn_factor * half_width_mm * (2 - outer_factor),
+        )
+        depths_mm = (
+            brawn_factor * ahead_mm * front_factor,
+            brawn_factor * behind_mm * (2 - front_factor),
+        )
+        rows.append((z, cx + person.turned_out_mm(z), cy, *widths_mm, *depths_mm))
     # A corner at the angle t lies at the minimum of the cubic term: cos 3 (θ - t) = -1.
-    three = (-corner * float(np.cos(3 * towards)), -corner * float(np.sin(3 * towards)))
-    return Outline(tuple(rows), three)
+    cubic_terms = (
+        -corner * float(np.cos(3 * corner_angle)),
+        -corner * float(np.sin(3 * corner_angle)),
+    )
+    return Outline(tuple(rows), cubic_terms)
 
 
-def _vessels(person: Person) -> Paints:
-    """Femoral vessels, continuing as popliteal and calf vessels, and the sciatic nerve; all in fat."""
-    path = (
+def _thigh_vessels(person: Person) -> Paints:
+    """Femoral vessels, continuing as popliteal and calf vessels, and the sciatic nerve; all in
+    fat."""
+    written_points = (
         (84, 50, 840),
         (80, 34, 760),
         (80, 10, 660),
@@ -117,46 +137,54 @@ def _vessels(person: Person) -> Paints:
         (94, -18, 250),
         (84, -24, 100),
     )
-    line = placed(person, path)
-    beside = [(x + 9, y - 4, z) for x, y, z in line]
-    sleeve = tube(
-        [(x + 4, y - 2, z) for x, y, z in line], [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5]
+    artery_points = turn_out(person, written_points)
+    vein_points = [(x + 9, y - 4, z) for x, y, z in artery_points]
+    fat_sleeve = tube(
+        [(x + 4, y - 2, z) for x, y, z in artery_points],
+        [11.0, 9.0, 9.0, 11.0, 12.0, 6.0, 4.0, 3.5],
     )
-    nerve = placed(person, ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600)))
-    around = tube([(x - 2, y - 1, z) for x, y, z in nerve], [8.0, 5.5, 5.5, 9.0])
-    artery, vein = (
-        (4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8),
-        (5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2),
+    nerve_points = turn_out(
+        person, ((114, -48, 850), (112, -34, 760), (108, -32, 690), (106, -42, 600))
     )
-    yield from map(seam, (sleeve, around))
-    within = ("muscle", "intermuscular fat")
-    yield paint(tube(nerve, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=within)
-    yield paint(tube(line, artery), "arterial blood", Layer.VESSEL)
-    yield paint(tube(beside, vein), "venous blood", Layer.VESSEL)
+    nerve_sleeve = tube([(x - 2, y - 1, z) for x, y, z in nerve_points], [8.0, 5.5, 5.5, 9.0])
+    artery_radii = (4.5, 4.2, 4.0, 3.8, 3.5, 2.6, 2.0, 1.8)
+    vein_radii = (5.0, 4.8, 4.6, 4.2, 4.0, 3.0, 2.5, 2.2)
+    yield from map(seam, (fat_sleeve, nerve_sleeve))
+    muscle_tissues = ("muscle", "intermuscular fat")
+    yield paint(
+        tube(nerve_points, [4.0, 3.5, 3.5, 3.2]), "spinal cord", Layer.VESSEL, over=muscle_tissues
+    )
+    yield paint(tube(artery_points, artery_radii), "arterial blood", Layer.VESSEL)
+    yield paint(tube(vein_points, vein_radii), "venous blood", Layer.VESSEL)
 
 
-def placed(person: Person, points: tuple[Point, ...]) -> list[Point]:
+def turn_out(person: Person, points: tuple[Point, ...]) -> list[Point]:
     """Points of the right leg as written, with the leg's lateral offset."""
     return [(x + person.turned_out_mm(z), y, z) for x, y, z in points]
 
 
-def oval(
-    person: Person, at: Point, semi: Point, turn: Point = (0.0, 0.0, 0.0), square: float = 0.0
+def leg_ellipsoid(
+    person: Person,
+    centre: Point,
+    semi_axes: Point,
+    turn_deg: Point = (0.0, 0.0, 0.0),
+    square: float = 0.0,
 ) -> Ellipsoid:
     """An ellipsoid at a point of the right leg."""
-    return Ellipsoid(placed(person, (at,))[0], semi, turn, square)
+    return Ellipsoid(turn_out(person, (centre,))[0], semi_axes, turn_deg, square)
 
 
-def line(person: Person, points: tuple[Point, ...], radii: ArrayLike) -> Tube:
+def leg_tube(person: Person, points: tuple[Point, ...], radii: ArrayLike) -> Tube:
     """A tube through points of the right leg."""
-    return tube(placed(person, points), radii)
+    return tube(turn_out(person, points), radii)
 
 
-def _thigh_bone(person: Person) -> Paints:
-    """Femoral head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or a metal
-    hip."""
-    head, through = _hip_joint(person), partial(line, person)
-    shaft = (
+def _femur(person: Person) -> Paints:
+    """Femoral head in its socket, neck at about 125° to the shaft, trochanters, shaft, condyles; or
+    a metal hip."""
+    head_centre = _hip_joint(person)
+    tube_through = partial(leg_tube, person)
+    shaft_points = (
         (131, -12, 895),
         (124, -4, 850),
         (117, 11, 740),
@@ -164,26 +192,28 @@ def _thigh_bone(person: Person) -> Paints:
         (100, -2, 555),
         (98, -6, 515),
     )
-    yield paint(Ellipsoid(head, (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)
+    yield paint(Ellipsoid(head_centre, (27.0, 27.0, 27.0)), "cartilage", Layer.BONE)
     for solid, cortex_mm in (
-        (Ellipsoid(head, (24.0, 24.0, 24.0)), 1.8),
-        (through((head, (114, -8, 912), (132, -12, 892)), [17, 15, 19]), 2.5),
-        (through(((138, -18, 915), (138, -18, 890)), [12, 15]), 2.0),
-        (through(((112, -24, 868), (120, -10, 860)), 9.0), 2.0),
-        (through(shaft, [19, 15.5, 13.5, 14, 19, 31]), 5.5),
+        (Ellipsoid(head_centre, (24.0, 24.0, 24.0)), 1.8),
+        (tube_through((head_centre, (114, -8, 912), (132, -12, 892)), [17, 15, 19]), 2.5),
+        (tube_through(((138, -18, 915), (138, -18, 890)), [12, 15]), 2.0),
+        (tube_through(((112, -24, 868), (120, -10, 860)), 9.0), 2.0),
+        (tube_through(shaft_points, [19, 15.5, 13.5, 14, 19, 31]), 5.5),
         # metaphyses have a thin cortex around much marrow
-        (oval(person, (98, -4, 520), (30, 24, 42)), 1.6),
+        (leg_ellipsoid(person, (98, -4, 520), (30, 24, 42)), 1.6),
     ):
         yield from bone(solid, cortex_mm, "yellow marrow")
 
 
 def _metal_hip(person: Person) -> Paints:
-    """Cup, head and stem of a prosthesis, and 12 mm of signal void around them (spin echoes show less of it,
-    gradient echoes more)."""
-    way = (_hip_joint(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
-    hip = line(person, way, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
-    within = tuple(tissue.name for tissue in TISSUES if tissue.name not in ("air", "skin", "fat"))
-    yield detail(hip, "metal", within)
+    """Cup, head and stem of a prosthesis, and 12 mm of signal void around them (spin echoes show
+    less of it, gradient echoes more)."""
+    points = (_hip_joint(person), (112, -8, 912), (128, -8, 880), (120, 0, 770))
+    void = leg_tube(person, points, [25.0, 11.0, 9.0, 6.0]).shrunk(-12.0)
+    replaced_tissues = tuple(
+        tissue.name for tissue in TISSUES if tissue.name not in ("air", "skin", "fat")
+    )
+    yield detail(void, "metal", replaced_tissues)
 
 
 def _hip_joint(person: Person) -> Point:
@@ -192,28 +222,30 @@ def _hip_joint(person: Person) -> Point:
 
 
 def _knee(person: Person) -> Paints:
-    yield paint(oval(person, (98, 28, 474), (22.0, 13.0, 20.0)), "fat", Layer.SEAM)
-    for inner in (-21, 21):
-        condyle = oval(person, (98 + inner, -8, 499), (20.0, 31.0, 22.0))
+    yield paint(leg_ellipsoid(person, (98, 28, 474), (22.0, 13.0, 20.0)), "fat", Layer.SEAM)
+    for offset_x in (-21, 21):
+        condyle = leg_ellipsoid(person, (98 + offset_x, -8, 499), (20.0, 31.0, 22.0))
         yield paint(condyle.shrunk(-2.8), "cartilage", Layer.BONE)
         yield from bone(condyle, 1.5, "yellow marrow")
         yield paint(
-            oval(person, (98 + 1.2 * inner, -6, 474), (17.0, 24.0, 4.0)), "tendon", Layer.BONE
+            leg_ellipsoid(person, (98 + 1.2 * offset_x, -6, 474), (17.0, 24.0, 4.0)),
+            "tendon",
+            Layer.BONE,
         )
-    plateau = oval(person, (98, -8, 452), (39.0, 27.0, 18.0), square=0.5)
+    plateau = leg_ellipsoid(person, (98, -8, 452), (39.0, 27.0, 18.0), square=0.5)
     yield paint(plateau.shrunk(-2.2), "cartilage", Layer.BONE)
     yield from bone(plateau, 1.6, "yellow marrow")
     yield from bone(
-        oval(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow"
+        leg_ellipsoid(person, (98, 40, 512), (22.0, 10.0, 22.0), square=0.3), 1.6, "yellow marrow"
     )
-    yield paint(line(person, ((98, 44, 494), (98, 36, 440)), 5.0), "tendon", Layer.BONE)
-    yield paint(line(person, ((98, 40, 530), (98, 36, 590)), [6.0, 4.0]), "tendon", Layer.BONE)
-    yield detail(line(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon")
+    yield paint(leg_tube(person, ((98, 44, 494), (98, 36, 440)), 5.0), "tendon", Layer.BONE)
+    yield paint(leg_tube(person, ((98, 40, 530), (98, 36, 590)), [6.0, 4.0]), "tendon", Layer.BONE)
+    yield detail(leg_tube(person, ((92, -22, 502), (102, 4, 470)), 4.5), "tendon")
 
 
-def _shin(person: Person) -> Paints:
+def _lower_leg_bones(person: Person) -> Paints:
     # Sharp in front, flat at the medial side, which only skin and fat cover.
-    rows = (
+    tibia_rows = (
         (82, 90, -6, 20),
         (110, 88, -2, 14.5),
         (200, 88, 9, 11.5),
@@ -221,20 +253,34 @@ def _shin(person: Person) -> Paints:
         (400, 96, 7, 19),
         (440, 98, -4, 30),
     )
-    table = tuple(
-        (z, x + person.turned_out_mm(z), y, 0.95 * r, 0.95 * r, 1.1 * r, 0.95 * r)
-        for z, x, y, r in rows
+    tibia_table = tuple(
+        (
+            z,
+            x + person.turned_out_mm(z),
+            y,
+            0.95 * radius_mm,
+            0.95 * radius_mm,
+            1.1 * radius_mm,
+            0.95 * radius_mm,
+        )
+        for z, x, y, radius_mm in tibia_rows
     )
-    fibula = ((132, -24, 438), (128, -20, 400), (122, -14, 250), (116, -14, 120), (116, -14, 66))
-    yield from bone(Outline(table, (0.0, 0.2)), 4.2, "yellow marrow")
-    yield from bone(oval(person, (98, -5, 436), (33, 23, 26)), 1.6, "yellow marrow")
-    yield from bone(line(person, fibula, [11, 6.5, 6, 7, 11]), 2.4, "yellow marrow")
+    fibula_points = (
+        (132, -24, 438),
+        (128, -20, 400),
+        (122, -14, 250),
+        (116, -14, 120),
+        (116, -14, 66),
+    )
+    yield from bone(Outline(tibia_table, (0.0, 0.2)), 4.2, "yellow marrow")
+    yield from bone(leg_ellipsoid(person, (98, -5, 436), (33, 23, 26)), 1.6, "yellow marrow")
+    yield from bone(leg_tube(person, fibula_points, [11, 6.5, 6, 7, 11]), 2.4, "yellow marrow")
 
 
 def _foot(person: Person) -> Paints:
-    """Heel, talus, midfoot, metatarsals and toes; in a supine person the forefoot points forwards and
-    down."""
-    sole = (
+    """Heel, talus, midfoot, metatarsals and toes; in a supine person the forefoot points forwards
+    and down."""
+    sole_points = (
         (92, -42, 28),
         (92, -20, 44),
         (96, 30, 42),
@@ -242,109 +288,140 @@ def _foot(person: Person) -> Paints:
         (108, 130, 19),
         (108, 148, 15),
     )
-    heel = line(person, sole, [28, 32, 30, 25, 17, 13])
-    yield from skinned(heel, 2.0, 6.0)
-    yield from bone(line(person, ((92, -46, 30), (94, 0, 38)), [18, 15]), 1.8, "yellow marrow")
-    yield from bone(oval(person, (92, -2, 62), (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
+    foot = leg_tube(person, sole_points, [28, 32, 30, 25, 17, 13])
+    yield from skin_fat_muscle(foot, 2.0, 6.0)
+    yield from bone(leg_tube(person, ((92, -46, 30), (94, 0, 38)), [18, 15]), 1.8, "yellow marrow")
+    yield from bone(leg_ellipsoid(person, (92, -2, 62), (20.0, 26.0, 15.0)), 1.6, "yellow marrow")
     yield from bone(
-        oval(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow"
+        leg_ellipsoid(person, (98, 38, 46), (26.0, 20.0, 13.0), square=0.4), 1.6, "yellow marrow"
     )
     for ray in range(5):
         x = 86 + 10.5 * ray
-        way = ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))
-        yield from bone(line(person, way, [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
-    achilles = line(person, ((92, -38, 180), (92, -46, 100), (92, -52, 50)), [3.0, 4.5, 5.0])
+        points = ((x, 56, 40 - 3 * ray), (x + 2, 100, 26 - 2 * ray), (x + 2, 116, 20))
+        yield from bone(leg_tube(person, points, [5.5, 4.5, 5.5]), 1.4, "yellow marrow")
+    achilles = leg_tube(person, ((92, -38, 180), (92, -46, 100), (92, -52, 50)), [3.0, 4.5, 5.0])
     yield paint(achilles, "tendon", Layer.BONE)
 
 
-def arms(person: Person, fine: bool = False) -> Paints:
-    """Both arms in the person's posture, with humerus, forearm bones and hand; `fine` as in `shoulder`, with
-    broader shoulders."""
+def arms(person: Person, with_small_parts: bool = False) -> Paints:
+    """Both arms in the person's posture, with humerus, forearm bones and hand; `with_small_parts`
+    as in `shoulder`, with broader shoulders."""
     for side in (1, -1):
-        joints = arm_joints(person, side, fine)
-        shoulder, elbow, wrist, palm, tips = joints
-        thick, fat = person.brawn, 0.45 * person.fat_mm * person.figure.arms
-        upper = [shoulder, _between(shoulder, elbow, 0.35), _between(shoulder, elbow, 0.8), elbow]
-        lower = [elbow, _between(elbow, wrist, 0.3), wrist]
+        joints = arm_joints(person, side, with_small_parts)
+        shoulder, elbow, wrist, palm, finger_tips = joints
+        brawn = person.brawn
+        fat_mm = 0.45 * person.fat_mm * person.figure.arms
+        upper_arm_points = [
+            shoulder,
+            _point_between(shoulder, elbow, 0.35),
+            _point_between(shoulder, elbow, 0.8),
+            elbow,
+        ]
+        forearm_points = [elbow, _point_between(elbow, wrist, 0.3), wrist]
         yield from limb(
-            tube(upper, [46 * thick, 42 * thick, 36 * thick, 36 * thick], step_mm=60), fat
+            tube(upper_arm_points, [46 * brawn, 42 * brawn, 36 * brawn, 36 * brawn], step_mm=60),
+            fat_mm,
         )
-        yield from limb(tube(lower, [36 * thick, 37 * thick, 23.0], step_mm=60), 0.6 * fat)
-        hand = tube([wrist, palm, tips], [22.0, 21.0, 9.0]) | tube(
-            [_nudged(palm, wrist, 12), _nudged(palm, tips, 30)], [21.0, 16.0]
+        yield from limb(
+            tube(forearm_points, [36 * brawn, 37 * brawn, 23.0], step_mm=60), 0.6 * fat_mm
         )
-        yield from skinned(hand, 2.0, 4.5)
+        hand = tube([wrist, palm, finger_tips], [22.0, 21.0, 9.0]) | tube(
+            [_point_towards(palm, wrist, 12), _point_towards(palm, finger_tips, 30)], [21.0, 16.0]
+        )
+        yield from skin_fat_muscle(hand, 2.0, 4.5)
         yield from _arm_bones(side, joints)
 
 
-def broad(person: Person) -> float:
+def shoulder_width_factor(person: Person) -> float:
     """Shoulder width relative to a man's."""
     return 0.95 if person.female else 1.0
 
 
-def arm_joints(person: Person, side: int, fine: bool) -> list[Point]:
+def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]:
     """Shoulder, elbow, wrist, palm and finger tips."""
     rng = person.generator(41 + side)
-    out = max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + rng.uniform(0, 14)
-    wall = max(person.build.wall_mm(1105.0), 0.0)
-    out += person.figure.wider_mm(person.fat_mm) + wall
-    up = person.borders.shoulders_mm
+    lateral_mm = (
+        max(person.fat_mm * 1.1 - 8, 0.0) + max(0.35 * person.belly_mm, 0.0) + rng.uniform(0, 14)
+    )
+    wall_mm = max(person.build.wall_mm(1105.0), 0.0)
+    lateral_mm += person.figure.wider_mm(person.fat_mm) + wall_mm
+    raise_mm = person.borders.shoulders_mm
     y = rng.uniform(-18, 10)
-    rest: tuple[Point, ...] = (
-        (206 + out, -8 + y, 1105 + up),
-        (224 + out, 8 + y, 862 + up),
-        (226 + out, 12 + y, 790 + up),
-        (222 + out, 20 + y, 695 + up),
+    other_joints: tuple[Point, ...] = (
+        (206 + lateral_mm, -8 + y, 1105 + raise_mm),
+        (224 + lateral_mm, 8 + y, 862 + raise_mm),
+        (226 + lateral_mm, 12 + y, 790 + raise_mm),
+        (222 + lateral_mm, 20 + y, 695 + raise_mm),
     )
     if person.arms == "raised":
-        lean = rng.uniform(-20, 25)
-        rest = (
-            (225 + lean, 10 + y, 1655 + up),
-            (165 + lean, 30 + y, 1880 + up),
-            (140 + lean, 34 + y, 1950 + up),
-            (120 + lean, 36 + y, 2040 + up),
+        lean_mm = rng.uniform(-20, 25)
+        other_joints = (
+            (225 + lean_mm, 10 + y, 1655 + raise_mm),
+            (165 + lean_mm, 30 + y, 1880 + raise_mm),
+            (140 + lean_mm, 34 + y, 1950 + raise_mm),
+            (120 + lean_mm, 36 + y, 2040 + raise_mm),
         )
     if person.arms == "folded":
-        front = (
+        front_y = (
             128
             + person.fat_mm
             + person.belly_mm
             + person.figure.deeper_mm(person.fat_mm)
-            + 0.5 * wall
+            + 0.5 * wall_mm
         )
-        rest = (
-            (206 + out, 0, 1105 + up),
-            (98, front, 1082 + y),
-            (58, front + 4, 1088 + y),
-            (10, front + 2, 1098 + y),
+        other_joints = (
+            (206 + lateral_mm, 0, 1105 + raise_mm),
+            (98, front_y, 1082 + y),
+            (58, front_y + 4, 1088 + y),
+            (10, front_y + 2, 1098 + y),
         )
-    shoulder = ((184.0 if fine else 168.0) * broad(person), -12.0, 1398.0 + up)
-    return [mirrored(point, side) for point in (shoulder, *rest)]
+    shoulder = (
+        (184.0 if with_small_parts else 168.0) * shoulder_width_factor(person),
+        -12.0,
+        1398.0 + raise_mm,
+    )
+    return [mirrored(point, side) for point in (shoulder, *other_joints)]
 
 
 def _arm_bones(side: int, joints: list[Point]) -> Paints:
-    s, e, w, palm, tips = np.array(joints)
-    head = tuple(np.add(s, (-12 * side, 0, 4)).tolist())
-    across = np.cross(w - e, [0.0, 1.0, 0.0])
-    across *= 12 / np.linalg.norm(across)
-    yield paint(Ellipsoid(head, (26.0, 26.0, 26.0)), "cartilage", Layer.BONE)
-    yield from bone(Ellipsoid(head, (23.5, 23.5, 23.5)), 1.8, "yellow marrow")
-    humerus = tube([head, s + 0.22 * (e - s), s + 0.8 * (e - s), e], [17, 11, 11, 20])
+    shoulder, elbow, wrist, palm, finger_tips = np.array(joints)
+    head_centre = tuple(np.add(shoulder, (-12 * side, 0, 4)).tolist())
+    across_mm = np.cross(wrist - elbow, [0.0, 1.0, 0.0])
+    across_mm *= 12 / np.linalg.norm(across_mm)
+    yield paint(Ellipsoid(head_centre, (26.0, 26.0, 26.0)), "cartilage", Layer.BONE)
+    yield from bone(Ellipsoid(head_centre, (23.5, 23.5, 23.5)), 1.8, "yellow marrow")
+    humerus = tube(
+        [
+            head_centre,
+            shoulder + 0.22 * (elbow - shoulder),
+            shoulder + 0.8 * (elbow - shoulder),
+            elbow,
+        ],
+        [17, 11, 11, 20],
+    )
     yield from bone(humerus, 3.4, "yellow marrow")
-    radius = tube([e + across, (e + w) / 2 + across, w + across * 0.8], [11, 7.0, 11])
-    ulna = tube([e - across, (e + w) / 2 - across, w - across * 0.8], [12, 6.5, 8])
+    radius = tube(
+        [elbow + across_mm, (elbow + wrist) / 2 + across_mm, wrist + across_mm * 0.8], [11, 7.0, 11]
+    )
+    ulna = tube(
+        [elbow - across_mm, (elbow + wrist) / 2 - across_mm, wrist - across_mm * 0.8], [12, 6.5, 8]
+    )
     yield from bone(radius, 2.4, "yellow marrow")
     yield from bone(ulna, 2.4, "yellow marrow")
     for ray in np.linspace(-1.1, 1.1, 4):
-        way = [w + across * 0.6 * ray, palm + across * ray, tips + across * 0.5 * ray]
-        yield from bone(tube(way, [6, 4.5, 3.0]), 1.3, "yellow marrow")
+        finger_points = [
+            wrist + across_mm * 0.6 * ray,
+            palm + across_mm * ray,
+            finger_tips + across_mm * 0.5 * ray,
+        ]
+        yield from bone(tube(finger_points, [6, 4.5, 3.0]), 1.3, "yellow marrow")
 
 
-def _between(a: Point, b: Point, t: float) -> Point:
+def _point_between(a: Point, b: Point, share: float) -> Point:
     """The point a share t of the way from a to b."""
-    return tuple((1 - t) * p + t * q for p, q in zip(a, b, strict=True))
+    return tuple((1 - share) * p + share * q for p, q in zip(a, b, strict=True))
 
 
-def _nudged(a: Point, b: Point, mm: float) -> Point:
+def _point_towards(a: Point, b: Point, mm: float) -> Point:
     """The point `mm` from a towards b."""
-    return _between(a, b, mm / float(np.linalg.norm(np.subtract(b, a))))
+    return _point_between(a, b, mm / float(np.linalg.norm(np.subtract(b, a))))

@@ -12,17 +12,18 @@ FILLINGS = {"fluid": 0.4, "gas": 0.25, "food": 0.15, "folds": 0.2}
 """Shares of the contents: people are scanned fasting or not, and swallow air in both cases."""
 
 
-def parts(person: Person) -> Paints:
+def stomach_content(person: Person) -> Paints:
     """What replaces the fluid; nothing for a stomach that keeps fluid under the gas in front."""
-    rng, top = person.generator(904), dome_mm(person)
+    rng = person.generator(904)
+    dome_z = dome_mm(person)
     kind = rng.choice(list(FILLINGS), p=list(FILLINGS.values()))
-    room = Box((-130.0, -60.0, top - 190), (60.0, 110.0, top + 10))
+    stomach_box = Box((-130.0, -60.0, dome_z - 190), (60.0, 110.0, dome_z + 10))
     if kind == "gas":  # in front in a supine person, at times as far as the back of the fundus
-        level = Side((0.0, 1.0 if person.prone else -1.0, 0.0), rng.uniform(-12, 30))
-        yield detail(room & level, "gas", over="stomach content")
+        gas_side = Side((0.0, 1.0 if person.prone else -1.0, 0.0), rng.uniform(-12, 30))
+        yield detail(stomach_box & gas_side, "gas", over="stomach content")
     elif kind == "food":
-        yield detail(room, "stool", over="stomach content")
+        yield detail(stomach_box, "stool", over="stomach content")
     elif kind == "folds":  # rugae are 3 to 5 mm thick where the stomach is empty
         phase = tuple(rng.uniform(0, 6, 3).tolist())
-        rugae = Sheets(room, (22.0, 18.0, 26.0), rng.uniform(0.45, 0.8), phase)
+        rugae = Sheets(stomach_box, (22.0, 18.0, 26.0), rng.uniform(0.45, 0.8), phase)
         yield detail(rugae, "bowel wall", over="stomach content")

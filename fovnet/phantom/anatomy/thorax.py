@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, paint, paints, seam
-from fovnet.phantom.anatomy.trunk import OUTLINE, column_y, girdle, muscular_trunk
+from fovnet.phantom.anatomy.trunk import TRUNK_OUTLINE, column_y, girdle_points, muscular_trunk
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Point, tube
 from fovnet.phantom.geometry.tissue_structure import Box
 from fovnet.phantom.person.traits import Person
@@ -14,7 +14,7 @@ APEX_MM = 1455.0
 """Top of the higher (right) lung in the written anatomy of a plain person."""
 
 # z below the apex, centre x, centre y, half width, front, back of the right lung
-LUNG = (
+LUNG_OUTLINE = (
     (320.0, 74.0, 0.0, 58.0, 76.0, 74.0),
     (240.0, 71.0, 0.0, 62.0, 82.0, 78.0),
     (180.0, 70.0, 0.0, 64.0, 84.0, 80.0),
@@ -35,12 +35,19 @@ def apex_mm(person: Person) -> float:
 
 def lung(person: Person, side: int) -> Loft:
     """One lung, from well below the diaphragm (which is painted over it) to its apex."""
-    top = apex_mm(person) - (0.0 if side > 0 else 4.0)
-    narrow = 0.93 if person.female else 1.0
-    stout = 1 + 0.35 * (person.brawn - 1)
+    apex_z = apex_mm(person) - (0.0 if side > 0 else 4.0)
+    width_factor = 0.93 if person.female else 1.0
+    brawn_factor = 1 + 0.35 * (person.brawn - 1)
     rows = [
-        (top - below, side * cx * narrow, cy, a * narrow * stout, front * stout, back)
-        for below, cx, cy, a, front, back in LUNG
+        (
+            apex_z - below_apex_mm,
+            side * cx * width_factor,
+            cy,
+            half_width_mm * width_factor * brawn_factor,
+            front_mm * brawn_factor,
+            back_mm,
+        )
+        for below_apex_mm, cx, cy, half_width_mm, front_mm, back_mm in LUNG_OUTLINE
     ]
     return Loft(tuple(rows), square=0.2)
 
@@ -50,21 +57,25 @@ def lungs(person: Person) -> Paints:
     rng = person.generator(21)
     yield from paints((lung(person, side) for side in (1, -1)), "lung", Layer.CAVITY)
     for side in (1, -1):
-        root = np.array([side * 24.0, -22.0, 1368.0])
+        hilum = np.array([side * 24.0, -22.0, 1368.0])
         for _ in range(13):
-            out = rng.normal([side * 1.0, 0.0, -0.3], [0.45, 0.8, 0.8])
-            out *= rng.uniform(50, 85) / np.linalg.norm(out)
-            bend = root + 0.5 * out + rng.normal(0, 8, 3)
-            branch = tube([root, bend, root + out], [rng.uniform(3.5, 5.5), 2.4, 1.2], step_mm=20)
-            yield paint(branch, "venous blood", Layer.ORGAN, over="lung")
+            branch_vector = rng.normal([side * 1.0, 0.0, -0.3], [0.45, 0.8, 0.8])
+            branch_vector *= rng.uniform(50, 85) / np.linalg.norm(branch_vector)
+            bend_point = hilum + 0.5 * branch_vector + rng.normal(0, 8, 3)
+            vessel = tube(
+                [hilum, bend_point, hilum + branch_vector],
+                [rng.uniform(3.5, 5.5), 2.4, 1.2],
+                step_mm=20,
+            )
+            yield paint(vessel, "venous blood", Layer.ORGAN, over="lung")
     trachea = tube(
         [(0, 22, 1512), (0, 14, 1470), (0, -2, 1425), (0, -16, 1384)], [8.5, 8.5, 8.5, 8.0]
     )
     yield paint(trachea.shrunk(-2), "cartilage", Layer.ORGAN)
     yield paint(trachea, "gas", Layer.CONTENT)
-    for side, low in ((1, 1352), (-1, 1356)):
+    for side, end_z in ((1, 1352), (-1, 1356)):
         bronchus = tube(
-            [(0, -16, 1386), (side * 20, -22, 1370), (side * 40, -26, low)], [7.0, 6.0, 3.5]
+            [(0, -16, 1386), (side * 20, -22, 1370), (side * 40, -26, end_z)], [7.0, 6.0, 3.5]
         )
         yield paint(bronchus.shrunk(-1.5), "bowel wall", Layer.ORGAN)
         yield paint(bronchus, "gas", Layer.CONTENT)
@@ -87,8 +98,8 @@ MEDIASTINUM = Loft(
 def mediastinum(person: Person) -> Paints:
     """Fat between the lungs, the heart with four chambers, oesophagus."""
     yield paint(MEDIASTINUM, "visceral fat", Layer.CAVITY)
-    yield from _under_the_heart(person)
-    gullet = tube(
+    yield from _diaphragm_under_heart(person)
+    oesophagus = tube(
         [
             (-3, -2, 1510),
             (-4, -10, 1440),
@@ -98,104 +109,117 @@ def mediastinum(person: Person) -> Paints:
         6.5,
         step_mm=30,
     )
-    yield paint(gullet, "muscle", Layer.ORGAN)
-    yield paint(gullet.shrunk(4.0), "mucosa", Layer.CONTENT)
+    yield paint(oesophagus, "muscle", Layer.ORGAN)
+    yield paint(oesophagus.shrunk(4.0), "mucosa", Layer.CONTENT)
     yield from _heart(person)
 
 
-def _under_the_heart(person: Person) -> Paints:
-    """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just below,
-    between the two domes."""
-    left = ventricles(person)[0]
-    top = min(float(left.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.lowered_mm)
-    saddle = Ellipsoid((-16.0, 26.0, top - 46.0), (66.0, 62.0, 46.0))
-    where = ("visceral fat", "lung", "muscle")
-    yield paint(saddle, "muscle", Layer.CAVITY, where)
-    yield paint(saddle.shrunk(3.0), "liver", Layer.ORGAN, where)
+def _diaphragm_under_heart(person: Person) -> Paints:
+    """The middle of the diaphragm, on which the heart lies, and the left lobe of the liver just
+    below, between the two domes."""
+    left_ventricle = ventricles(person)[0]
+    top_z = min(float(left_ventricle.box[0, 2]) + 7.0, LIVER_TOP_MM - 6.0 - person.lowered_mm)
+    central_tendon = Ellipsoid((-16.0, 26.0, top_z - 46.0), (66.0, 62.0, 46.0))
+    replaced_tissues = ("visceral fat", "lung", "muscle")
+    yield paint(central_tendon, "muscle", Layer.CAVITY, replaced_tissues)
+    yield paint(central_tendon.shrunk(3.0), "liver", Layer.ORGAN, replaced_tissues)
 
 
 LIVER_TOP_MM = 1270.0
 """Top of the liver at `lowered_mm` 0, as in `belly`; no part of the liver may be drawn above."""
 
 
-def pectorals(person: Person) -> Paints:
-    """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side of the
-    sternum."""
-    trunk, thick = muscular_trunk(person), 8.5 * person.brawn
-    band = trunk.shrunk(thick) - trunk.shrunk(thick + 0.9 + 0.03 * person.fat_mm)
-    for low, high in ((20.0, 130.0), (-130.0, -20.0)):
-        side = Box((low, 20.0, 1270.0), (high, 125.0, 1410.0))
-        yield seam(side & band)
+def pectoral_fat_plane(person: Person) -> Paints:
+    """Fat between the pectoral muscles and the ribs: a band that follows the chest on either side
+    of the sternum."""
+    trunk = muscular_trunk(person)
+    thickness_mm = 8.5 * person.brawn
+    band = trunk.shrunk(thickness_mm) - trunk.shrunk(thickness_mm + 0.9 + 0.03 * person.fat_mm)
+    for low_x, high_x in ((20.0, 130.0), (-130.0, -20.0)):
+        box = Box((low_x, 20.0, 1270.0), (high_x, 125.0, 1410.0))
+        yield seam(box & band)
 
 
-def between_ribs(person: Person) -> Paints:
-    """The intercostal muscles, flush with the inner side of the ribs, so that the lung does not surround
-    ribs.
+def intercostal_muscles(person: Person) -> Paints:
+    """The intercostal muscles, flush with the inner side of the ribs, so that the lung does not
+    surround ribs.
 
-    Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind, along ellipses, while
-    the chest is closer to a box.
+    Ribs are 10 mm thick and lie 13 mm under the surface of the muscles, 18 mm behind, along
+    ellipses, while the chest is closer to a box.
     """
-    rows = zip(muscular_trunk(person).table, OUTLINE, strict=True)
-    table = [row for row, (written, *_) in rows if 1160.0 < written < 1400.0]
-    inner = Loft(
+    rows = zip(muscular_trunk(person).table, TRUNK_OUTLINE, strict=True)
+    table = [row for row, (written_z, *_) in rows if 1160.0 < written_z < 1400.0]
+    inner_chest = Loft(
         tuple((*row[:3], min(row[3], 150.0) - 17.5, row[4] - 17.5, row[5] - 22.5) for row in table)
     )
     chest = Loft(tuple(table), square=person.figure.square)
-    yield paint(chest - inner, "muscle", Layer.CONTENT, over="lung")
+    yield paint(chest - inner_chest, "muscle", Layer.CONTENT, over="lung")
 
 
 HEART_TURN_DEG = (0.0, -28.0, -38.0)
-"""The ventricles' axes: the first from the apex (left, front, below) to the base, the second towards the
-right ventricle."""
+"""The ventricles' axes: the first from the apex (left, front, below) to the base, the second
+towards the right ventricle."""
 
 
-def chamber(person: Person, offset_mm: Point, semi_mm: Point, turned: bool = True) -> Ellipsoid:
-    """An ellipsoid about the heart's middle, moved with the breath and scaled to this person's heart."""
-    grow = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
-    grow *= 1.0 if person.age > 15 else 0.88
-    dx, dy, dz = (grow * mm for mm in offset_mm)
+def chamber(person: Person, offset_mm: Point, semi_mm: Point, is_turned: bool = True) -> Ellipsoid:
+    """An ellipsoid about the heart's middle, moved with the breath and scaled to this person's
+    heart."""
+    growth = float(np.clip(person.generator(22).normal(1.08, 0.08), 0.9, 1.32))
+    growth *= 1.0 if person.age > 15 else 0.88
+    dx, dy, dz = (growth * mm for mm in offset_mm)
     centre = (dx - 24.0, dy + 26.0, dz + 1306.0 - 0.4 * person.lowered_mm)
-    semi = tuple(grow * mm for mm in semi_mm)
-    return Ellipsoid(centre, semi, HEART_TURN_DEG if turned else (0.0, 0.0, 0.0))
+    semi_axes = tuple(growth * mm for mm in semi_mm)
+    return Ellipsoid(centre, semi_axes, HEART_TURN_DEG if is_turned else (0.0, 0.0, 0.0))
 
 
 def ventricles(person: Person) -> tuple[Ellipsoid, Ellipsoid]:
-    """The left ventricle with its wall, and the cavity of the right one, which becomes a crescent as the left
-    is painted later."""
+    """The left ventricle with its wall, and the cavity of the right one, which becomes a crescent
+    as the left is painted later."""
     return chamber(person, (-22, 0, -6), (45, 32, 33)), chamber(person, (11, 22, -7), (43, 24, 35))
 
 
 def _heart(person: Person) -> Paints:
     """The heart: apex to the left, to the front, and down."""
-    sac = chamber(person, (0, 0, 0), (64, 44, 42))
-    left, right = ventricles(person)
-    left_atrium = chamber(person, (22, -28, 12), (32, 20, 26), turned=False)
-    right_atrium = chamber(person, (46, 6, 2), (25, 28, 34), turned=False)
-    yield paint(sac.shrunk(-1.5), "visceral fat", Layer.ORGAN)
-    yield paint(right.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)
-    yield paint(right.shrunk(-3.5), "myocardium", Layer.CONTENT)
+    pericardium = chamber(person, (0, 0, 0), (64, 44, 42))
+    left_ventricle, right_ventricle = ventricles(person)
+    left_atrium = chamber(person, (22, -28, 12), (32, 20, 26), is_turned=False)
+    right_atrium = chamber(person, (46, 6, 2), (25, 28, 34), is_turned=False)
+    yield paint(pericardium.shrunk(-1.5), "visceral fat", Layer.ORGAN)
+    yield paint(right_ventricle.shrunk(-6.0 - 0.08 * person.fat_mm), "visceral fat", Layer.ORGAN)
+    yield paint(right_ventricle.shrunk(-3.5), "myocardium", Layer.CONTENT)
     yield paint(left_atrium.shrunk(-2.5), "myocardium", Layer.CONTENT)
     yield paint(right_atrium.shrunk(-2.5), "myocardium", Layer.CONTENT)
-    yield paint(right, "venous blood", Layer.VESSEL)
-    yield paint(left, "myocardium", Layer.VESSEL)
-    yield paint(left.shrunk(10.0), "arterial blood", Layer.VESSEL)
+    yield paint(right_ventricle, "venous blood", Layer.VESSEL)
+    yield paint(left_ventricle, "myocardium", Layer.VESSEL)
+    yield paint(left_ventricle.shrunk(10.0), "arterial blood", Layer.VESSEL)
     yield paint(left_atrium, "arterial blood", Layer.VESSEL)
     yield paint(right_atrium, "venous blood", Layer.VESSEL)
 
 
 def great_vessels(person: Person) -> Paints:
-    """Aorta to its bifurcation and the iliac arteries, both venae cavae, the pulmonary trunk, and the vessels
-    of the neck."""
-    wide = 1.0 + 0.004 * (person.age - 50)
+    """Aorta to its bifurcation and the iliac arteries, both venae cavae, the pulmonary trunk, and
+    the vessels of the neck."""
+    width_factor = 1.0 + 0.004 * (person.age - 50)
     heights = (1390.0, 1330.0, 1270.0, 1210.0, 1150.0, 1100.0, 1058.0)
-    x, ahead = (np.interp(heights, [1180, 1270], ends) for ends in ([-8.0, -24.0], [33.0, 18.0]))
-    back = np.stack([x, [column_y(z) for z in heights] + ahead, heights], axis=1)
-    arch = [(-4, 8, 1325), (6, 20, 1362), (4, 16, 1398), (-6, 0, 1412), (-14, -14, 1408), *back]
-    aorta = tube(arch, [15.0 * wide] * 3 + [13.0 * wide] * 5 + [10.5 * wide] * 4, step_mm=18)
+    x, ahead_mm = (np.interp(heights, [1180, 1270], ends) for ends in ([-8.0, -24.0], [33.0, 18.0]))
+    descending_points = np.stack([x, [column_y(z) for z in heights] + ahead_mm, heights], axis=1)
+    aorta_points = [
+        (-4, 8, 1325),
+        (6, 20, 1362),
+        (4, 16, 1398),
+        (-6, 0, 1412),
+        (-14, -14, 1408),
+        *descending_points,
+    ]
+    aorta = tube(
+        aorta_points,
+        [15.0 * width_factor] * 3 + [13.0 * width_factor] * 5 + [10.5 * width_factor] * 4,
+        step_mm=18,
+    )
     yield paint(aorta, "arterial blood", Layer.VESSEL)
-    lower = [(18.0, column_y(z) + 32, z) for z in (1052.0, 1100.0, 1150.0, 1200.0)]
+    vena_cava_points = [(18.0, column_y(z) + 32, z) for z in (1052.0, 1100.0, 1150.0, 1200.0)]
     veins = (
-        tube([*lower, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]),
+        tube([*vena_cava_points, (22, 2, 1262), (22, 14, 1300)], [10, 10.5, 11, 12, 12.5, 13]),
         tube([(20, 14, 1320), (22, 10, 1370), (20, 12, 1425)], 9.5),
         tube([(-16, 34, 1335), (-20, 20, 1365), (-16, -4, 1374)], 13.0),
         *(
@@ -204,27 +228,29 @@ def great_vessels(person: Person) -> Paints:
         ),
     )
     yield from paints(veins, "venous blood", Layer.VESSEL)
-    yield from _from_neck_to_groin(person)
+    yield from _lateral_great_vessels(person)
 
 
 @both_sides
-def _from_neck_to_groin(person: Person) -> Paints:
+def _lateral_great_vessels(person: Person) -> Paints:
     """Carotid artery, jugular and subclavian vein, iliac artery and vein."""
-    neck = tube(
+    carotid = tube(
         [(8, 8, 1412), (18, 8, 1450), (26, 8, 1500), (27, 2, 1545), (24, -8, 1595)],
         [5.5, 4.0, 3.6, 3.4, 2.8],
     )
     jugular = tube(
         [(18, 14, 1422), (32, 10, 1460), (36, 4, 1520), (32, -8, 1590)], [7.5, 6.5, 5.5, 4.5]
     )
-    way = girdle(person, ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385)))
-    yield paint(neck, "arterial blood", Layer.VESSEL)
-    yield from paints((jugular, tube(way, 5.5)), "venous blood", Layer.VESSEL)
-    artery = tube(
+    subclavian_points = girdle_points(
+        person, ((10, 8, 1420), (70, 12, 1432), (120, 6, 1415), (150, 0, 1385))
+    )
+    yield paint(carotid, "arterial blood", Layer.VESSEL)
+    yield from paints((jugular, tube(subclavian_points, 5.5)), "venous blood", Layer.VESSEL)
+    iliac_artery = tube(
         [(4, 4, 1056), (30, -8, 1020), (54, 8, 980), (72, 46, 935), (80, 60, 895), (84, 50, 840)],
         [7.0, 6.0, 5.0, 4.8, 4.8, 4.2],
     )
-    vein = tube(
+    iliac_vein = tube(
         [
             (10, 0, 1050),
             (30, -18, 1015),
@@ -235,5 +261,5 @@ def _from_neck_to_groin(person: Person) -> Paints:
         ],
         [8.5, 7.0, 6.0, 5.5, 5.5, 4.8],
     )
-    yield paint(artery, "arterial blood", Layer.VESSEL)
-    yield paint(vein, "venous blood", Layer.VESSEL)
+    yield paint(iliac_artery, "arterial blood", Layer.VESSEL)
+    yield paint(iliac_vein, "venous blood", Layer.VESSEL)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from fovnet.phantom.acquisition.coils import fallen_off
+from fovnet.phantom.acquisition.coils import draw_surface_coil
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.bodiless.kinds import HELD_OUT, TRAINING
 from fovnet.phantom.bodiless.thing import Thing, log_uniform
@@ -143,7 +143,7 @@ def _acquisition(grid: Grid, plane: str, rng: np.random.Generator) -> Acquisitio
     field, snr = float(rng.choice([1.5, 3.0])), log_uniform(6, 120, rng)
     if rng.random() < CAREFUL_SHARE:
         return Acquisition(field, snr=max(snr, 20.0))
-    coil = fallen_off(Coil(), grid, np.zeros(3), rng)
+    coil = draw_surface_coil(Coil(), grid, np.zeros(3), rng)
     if rng.random() < 0.3:  # dielectric standing waves and what is not corrected
         coil = replace(coil, bias=rng.uniform(0.1, 0.5))
     flaws = draw_flaws(plane, rng)

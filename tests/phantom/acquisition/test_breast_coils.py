@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.breast_coils import NEAR_MM, OFF_MM, cups
+from fovnet.phantom.acquisition.breast_coils import NEAR_MM, SKIN_DISTANCE_MM, draw_breast_coil
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
@@ -37,7 +37,7 @@ def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_t
         profile = sensitivity(
             grid.shape,
             grid.vox_to_ras,
-            cups(woman, grid, np.zeros(3), np.random.default_rng(number)),
+            draw_breast_coil(woman, grid, np.zeros(3), np.random.default_rng(number)),
         )
         x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
         point = woman.morph.to_anatomy(x, y, z)
@@ -60,7 +60,7 @@ def test_elements_stand_beside_the_skin_of_what_is_seen() -> None:
     for number, woman in enumerate(WOMEN):
         grid, zero = grid_about(woman), np.array([12.0, -7.0, 1300.0])
         own, moved = (
-            np.array(cups(woman, grid, at, np.random.default_rng(number)).centres_mm)
+            np.array(draw_breast_coil(woman, grid, at, np.random.default_rng(number)).centres_mm)
             for at in (np.zeros(3), zero)
         )
         assert moved == pytest.approx(own - zero)
@@ -68,4 +68,4 @@ def test_elements_stand_beside_the_skin_of_what_is_seen() -> None:
         assert ((own > low - NEAR_MM - 5) & (own < high + NEAR_MM + 5)).all()
         point = woman.morph.to_anatomy(*(own[:, axis].astype(np.float32) for axis in range(3)))
         for side in (1, -1):
-            assert not shaped(woman, side).shrunk(OFF_MM[0] + 4).inside(*point).any()
+            assert not shaped(woman, side).shrunk(SKIN_DISTANCE_MM[0] + 4).inside(*point).any()

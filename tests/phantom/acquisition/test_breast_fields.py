@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fovnet.phantom.acquisition.breast_fields import field_about
-from fovnet.phantom.acquisition.families import SMALL, _about_breasts
+from fovnet.phantom.acquisition.breast_fields import draw_breast_field
+from fovnet.phantom.acquisition.families import SMALL, draw_field_about_breasts
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
 from fovnet.phantom.person.traits import sample_person
@@ -22,7 +22,7 @@ WOMEN = [
 def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
     rng, widths, depths = np.random.default_rng(0), [], []
     for woman in WOMEN[:30]:
-        field = field_about(woman, True, rng)
+        field = draw_breast_field(woman, True, rng)
         tips = [shaped(woman, side).tip for side in (1, -1)]
         z = woman.morph.height_mm(tips[0][2])
         assert any(
@@ -35,11 +35,13 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
         )
         widths.append((field.high_mm - field.low_mm)[0] * woman.morph.trunk[0])
         depths.append(tips[0][1] - field.low_mm[1])
-        both = field_about(woman, False, rng)
+        both = draw_breast_field(woman, False, rng)
         assert all(both.low_mm[0] < x < both.high_mm[0] for x, _, _ in tips)
     assert min(widths) < 110 and max(widths) > 190 and max(depths) > 2 * min(depths)
     one = next(family for family in SMALL if family.name == "breast, one")
-    assert {np.sign(_about_breasts(one, WOMEN[0], rng).offset_x[0]) for _ in range(12)} == {
+    assert {
+        np.sign(draw_field_about_breasts(one, WOMEN[0], rng).offset_x_mm[0]) for _ in range(12)
+    } == {
         -1.0,
         1.0,
     }

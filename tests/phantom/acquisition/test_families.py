@@ -11,11 +11,12 @@ from fovnet.phantom.acquisition.families import (
     LEG_MASS,
     SMALL,
     Family,
-    _box,
-    named_field,
-    small_family,
+    ScanRequest,
+    draw_box_field,
+    draw_field_by_name,
+    draw_small_family,
 )
-from fovnet.phantom.acquisition.protocols import SITES, _field, plan
+from fovnet.phantom.acquisition.protocols import SITES, draw_corners, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.breast import breast
 from fovnet.phantom.anatomy.lesions import leg_mass
@@ -40,8 +41,8 @@ def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
         marks = landmarks(person)
         for seed in range(12):
             rng = np.random.default_rng([number, seed])
-            box = _box(person, marks, rng)
-            low, high = _field(person, marks, box, rng)
+            box = draw_box_field(ScanRequest(person, marks, 1, frozenset()), rng)
+            low, high = draw_corners(person, marks, box, rng)
             x, y, z = (low + high) / 2
             affine = np.eye(4)
             affine[:3, 3] = x - 6, y, z
@@ -51,8 +52,8 @@ def test_a_box_lies_about_a_point_of_the_body_however_small_that_is() -> None:
 def test_small_fields_show_some_body() -> None:
     rng = np.random.default_rng(1)
     for _ in range(25):
-        family = small_family(PERSON, MARKS, rng)
-        grid = plan(PERSON, MARKS, family, SITES[0], rng).grid
+        family = draw_small_family(ScanRequest(PERSON, MARKS, 1, frozenset()), rng)
+        grid = draw_plan(PERSON, MARKS, family, SITES[0], rng).grid
         coarse = Grid(
             (12, 12, 12), grid.vox_to_ras @ np.diag([*(np.asarray(grid.shape) / 12), 1.0])
         )
@@ -61,9 +62,9 @@ def test_small_fields_show_some_body() -> None:
 
 def test_a_field_is_found_by_its_name_and_a_name_that_none_has_is_answered_with_all() -> None:
     rng = np.random.default_rng(0)
-    assert all(named_field(family.name, PERSON, rng).name == family.name for family in SMALL)
+    assert all(draw_field_by_name(family.name, PERSON, rng).name == family.name for family in SMALL)
     with pytest.raises(ValueError, match=r"'hearts': .* known are .*heart, close"):
-        named_field("hearts", PERSON, rng)
+        draw_field_by_name("hearts", PERSON, rng)
 
 
 def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
@@ -75,8 +76,8 @@ def breast_fields(prone: bool) -> tuple[Person, list[Family]]:
         prone=prone,
     )
     rng = np.random.default_rng(2)
-    drawn = [small_family(person, MARKS, rng) for _ in range(300)]
-    return person, [family for family in drawn if family.hanging]
+    drawn = [draw_small_family(ScanRequest(person, MARKS, 1, frozenset()), rng) for _ in range(300)]
+    return person, [family for family in drawn if family.shows_breasts]
 
 
 def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat() -> None:
@@ -85,7 +86,7 @@ def test_most_breasts_looked_at_closely_hang_into_air_and_most_images_lack_fat()
     (_, lying), (person, hanging) = breast_fields(False), breast_fields(True)
     assert len(hanging) > 6 * len(lying) > 0
     marks, rng = landmarks(person), np.random.default_rng(0)
-    plans = [plan(person, marks, family, SITES[0], rng) for family in hanging]
+    plans = [draw_plan(person, marks, family, SITES[0], rng) for family in hanging]
     assert (
         np.mean(
             [
@@ -115,9 +116,13 @@ def test_hardly_any_of_a_field_about_breasts_lies_below_the_liver() -> None:
         woman = replace(sample_person((4, number)), sex="female")
         marks, rng = landmarks(woman), np.random.default_rng(number)
         for family in (
-            drawn for drawn in (small_family(woman, marks, rng) for _ in range(25)) if drawn.hanging
+            drawn
+            for drawn in (
+                draw_small_family(ScanRequest(woman, marks, 1, frozenset()), rng) for _ in range(25)
+            )
+            if drawn.shows_breasts
         ):
-            low, high = _field(woman, marks, family, rng)
+            low, high = draw_corners(woman, marks, family, rng)
             assert marks.liver_dome - low[2] < 0.12 * (high[2] - low[2]), family.name
 
 
@@ -134,11 +139,14 @@ def test_a_mass_in_a_leg_is_what_its_field_is_about() -> None:
         marks, rng = landmarks(person), np.random.default_rng(1)
         fields = [
             family
-            for family in (small_family(person, marks, rng) for _ in range(60))
+            for family in (
+                draw_small_family(ScanRequest(person, marks, 1, frozenset()), rng)
+                for _ in range(60)
+            )
             if family.name == LEG_MASS
         ]
         assert 15 < len(fields) < 45
-        low, high = _field(person, marks, fields[0], rng)
+        low, high = draw_corners(person, marks, fields[0], rng)
         step = (high - low) / 40
         affine = np.diag([*step, 1.0])
         affine[:3, 3] = low + step / 2

@@ -15,11 +15,11 @@ from fovnet.phantom.acquisition.fitting import (
     SIZES_MM,
     STEP_MM,
     contour,
-    fitted,
-    of_any_size,
+    fit_to_body,
+    resize_field,
 )
-from fovnet.phantom.acquisition.heart_stacks import short_axis
-from fovnet.phantom.acquisition.protocols import MOST_LABELS, SITES, Plan, plan
+from fovnet.phantom.acquisition.heart_stacks import to_short_axis
+from fovnet.phantom.acquisition.protocols import MOST_LABELS, SITES, Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import slice_axis
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.anatomy.heart import long_axis
@@ -28,12 +28,12 @@ from fovnet.phantom.person.traits import sample_person
 
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
-STRAIGHT = replace(SITES[0], oblique=0.0)
+STRAIGHT = replace(SITES[0], oblique_share=0.0)
 NAMED = {family.name: family for family in (*FAMILIES, *SMALL)}
 
 
 def planned(family: Family, number: int) -> Plan:
-    return plan(PERSON, MARKS, family, STRAIGHT, np.random.default_rng(number))
+    return draw_plan(PERSON, MARKS, family, STRAIGHT, np.random.default_rng(number))
 
 
 def ends_mm(grid: Grid, axis: int) -> tuple[float, float]:
@@ -52,7 +52,7 @@ def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: s
     beside = 0
     for number in range(30):
         before = planned(NAMED[name], number)
-        after = fitted(before, PERSON, np.random.default_rng(number))
+        after = fit_to_body(before, PERSON, np.random.default_rng(number))
         moved = [axis for axis in (0, 1) if ends_mm(before.grid, axis) != ends_mm(after.grid, axis)]
         assert moved and ends_mm(before.grid, 2) == pytest.approx(ends_mm(after.grid, 2))
         assert np.allclose(
@@ -71,7 +71,7 @@ def test_a_fitted_field_ends_about_the_skin_or_far_beside_it_on_one_side(name: s
 
 def test_a_field_above_the_head_fits_nothing() -> None:
     empty = planned(NAMED["beyond the head"], 1)
-    assert fitted(empty, PERSON, np.random.default_rng(1)) is empty
+    assert fit_to_body(empty, PERSON, np.random.default_rng(1)) is empty
 
 
 def middle(grid: Grid) -> NDArray[np.float64]:
@@ -90,16 +90,16 @@ def test_pictures_of_an_organ_have_any_size_and_as_many_pixels_and_what_they_are
     sizes = []
     for number in range(20):
         before = planned(NAMED[name], number)
-        after = of_any_size(before, np.random.default_rng(number))
+        after = resize_field(before, np.random.default_rng(number))
         through = 2 if before.plane == "isotropic" else slice_axis(before)
         spacing = [np.linalg.norm(one.grid.vox_to_ras[:3, :3], axis=0) for one in (before, after)]
         assert after.grid.shape == before.grid.shape and spacing[1][through] == pytest.approx(
             spacing[0][through]
         )
-        assert (after.isocentre_mm, after.tilted, after.truthful) == (
+        assert (after.isocentre_mm, after.is_tilted, after.header_is_true) == (
             before.isocentre_mm,
-            before.tilted,
-            before.truthful,
+            before.is_tilted,
+            before.header_is_true,
         )
         assert np.prod(np.asarray(after.grid.shape) * after.acquisition.average) <= max(
             MOST_LABELS, np.prod(after.grid.shape)
@@ -116,7 +116,7 @@ def test_size_is_the_same_whatever_the_organ() -> None:
     sizes = []
     for name in ("heart, close", "prostate", "knee"):
         family = NAMED[name]
-        grid = of_any_size(planned(family, 3), np.random.default_rng(5)).grid
+        grid = resize_field(planned(family, 3), np.random.default_rng(5)).grid
         across = np.linalg.norm(grid.vox_to_ras[:3, :3], axis=0) * grid.shape
         sizes.append(float(np.min(np.abs(across[:, None] - sizes[0]))) if sizes else across)
     assert max(sizes[1:]) < 0.01
@@ -125,11 +125,11 @@ def test_size_is_the_same_whatever_the_organ() -> None:
 @pytest.mark.parametrize("number", range(6))
 def test_a_stack_across_the_heart_holds_its_axis_whatever_its_size(number: int) -> None:
     rng = np.random.default_rng(number)
-    stack = of_any_size(short_axis(planned(NAMED["heart, close"], number), PERSON, rng), rng)
+    stack = resize_field(to_short_axis(planned(NAMED["heart, close"], number), PERSON, rng), rng)
     heart = long_axis(PERSON).mean(axis=0)
     at = np.linalg.inv(stack.grid.vox_to_ras) @ [*heart, 1.0]
     assert (
-        stack.tilted
+        stack.is_tilted
         and np.all(at[:3] > -0.5)
         and np.all(at[:3] < np.asarray(stack.grid.shape) - 0.5)
     )

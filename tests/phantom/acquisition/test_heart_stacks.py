@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import Family
-from fovnet.phantom.acquisition.heart_stacks import along_the_axis, short_axis
-from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.acquisition.families import Family, FieldEnd
+from fovnet.phantom.acquisition.heart_stacks import to_long_axis, to_short_axis
+from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.heart import long_axis
 from fovnet.phantom.geometry.raster import Grid
@@ -21,10 +21,15 @@ MARKS = landmarks(PERSON)
 @pytest.mark.parametrize("seed", range(3))
 def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) -> None:
     family = Family(
-        "heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a"
+        "heart",
+        FieldEnd("liver_dome", -20, 0),
+        FieldEnd("liver_dome", 100, 120),
+        (200, 240),
+        (180, 220),
+        "a",
     )
-    stack = short_axis(
-        plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
+    stack = to_short_axis(
+        draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
         PERSON,
         np.random.default_rng(seed),
     )
@@ -44,11 +49,16 @@ def test_short_axis_slices_are_cut_across_the_line_from_apex_to_base(seed: int) 
 
 def test_a_long_axis_lies_in_the_slices_of_its_stack_and_the_head_is_up() -> None:
     family = Family(
-        "heart", ("liver_dome", -20, 0), ("liver_dome", 100, 120), (200, 240), (180, 220), "a"
+        "heart",
+        FieldEnd("liver_dome", -20, 0),
+        FieldEnd("liver_dome", 100, 120),
+        (200, 240),
+        (180, 220),
+        "a",
     )
     for seed in range(4):
-        stack = along_the_axis(
-            plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
+        stack = to_long_axis(
+            draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(seed)),
             PERSON,
             np.random.default_rng(seed),
         )

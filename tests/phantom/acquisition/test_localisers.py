@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.coils import at_the_skin, girth_mm
-from fovnet.phantom.acquisition.families import choose_families
+from fovnet.phantom.acquisition.coils import body_extent_mm, draw_skin_coil
+from fovnet.phantom.acquisition.families import ScanRequest, choose_families
 from fovnet.phantom.acquisition.localisers import (
     LEAST_SNR,
     LOCALISERS,
+    combine_flaws,
+    draw_quick_sequence,
     is_localiser,
-    localiser,
-    quick,
-    stacked,
-    with_own,
+    stack_grid,
+    to_localiser,
 )
-from fovnet.phantom.acquisition.protocols import SITES, Plan, plan
+from fovnet.phantom.acquisition.protocols import SITES, Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import slice_axis
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
@@ -27,7 +27,7 @@ from fovnet.phantom.scanner.artefacts import Flaws, piled_up
 from fovnet.phantom.scanner.scan import Coil, sensitivity
 from fovnet.phantom.scanner.sequence import Sequence, magnetisation_prepared, signals
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
-from fovnet.phantom.variety import varied
+from fovnet.phantom.variety import vary_plan
 
 PERSON = sample_person((4, 2))
 MARKS = landmarks(PERSON)
@@ -35,7 +35,7 @@ MARKS = landmarks(PERSON)
 
 def plain(at: int) -> Plan:
     family = choose_families(at + 1, np.random.default_rng(3))[at]
-    return plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(1))
+    return draw_plan(PERSON, MARKS, family, SITES[0], np.random.default_rng(1))
 
 
 def pelvis(cells_mm: tuple[float, float, float] = (8.0, 8.0, 20.0)) -> Grid:
@@ -52,25 +52,28 @@ def test_one_volume_in_ten_is_a_localiser_and_the_first_of_a_person_covers_sever
 ):
     first, second = plain(0), plain(1)
     made = [
-        varied(one, PERSON, MARKS, (9, number, at))
+        vary_plan(one, PERSON, MARKS, (9, number, at))
         for number in range(150)
         for at, one in ((0, first), (1, second))
     ]
     found = [one for one in made if is_localiser(one)]
     assert 16 < len(found) < 46  # 30 give or take three standard deviations
-    assert all(one.family.long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one))
+    assert all(
+        one.family.is_long == (at % 2 == 0) for at, one in enumerate(made) if is_localiser(one)
+    )
     assert all(one.acquisition.snr >= LEAST_SNR for one in found)
     assert not any(
         is_localiser(
-            varied(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"}))
+            vary_plan(first, PERSON, MARKS, (9, number, 0), frozenset({"stacked localisers"}))
         )
         for number in range(20)
     )
 
 
 def test_what_the_dice_leave_alone_is_the_plan_itself() -> None:
+    request = ScanRequest(PERSON, MARKS, 1, frozenset())
     same = [
-        localiser(one, PERSON, MARKS, 1, np.random.default_rng(seed)) is one
+        to_localiser(one, request, np.random.default_rng(seed)) is one
         for one in [plain(1)]
         for seed in range(40)
     ]
@@ -81,8 +84,8 @@ def test_what_the_dice_leave_alone_is_the_plan_itself() -> None:
 def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane: str) -> None:
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        acquired = replace(plan(PERSON, MARKS, LOCALISERS[seed], SITES[1], rng), plane=plane)
-        grid = stacked(acquired, rng)
+        acquired = replace(draw_plan(PERSON, MARKS, LOCALISERS[seed], SITES[1], rng), plane=plane)
+        grid = stack_grid(acquired, rng)
         spacing, through = np.diag(grid.vox_to_ras)[:3], slice_axis(replace(acquired, grid=grid))
         assert through == {"sagittal": 0, "coronal": 1, "axial": 2}[plane]
         assert np.array_equal(grid.vox_to_ras[:3, :3], np.diag(spacing))
@@ -95,14 +98,14 @@ def test_localisers_are_straight_stacks_of_thick_slices_within_their_field(plane
 def test_sensitivity_at_the_skin_beside_an_element_is_several_times_that_of_the_middle() -> None:
     grid = pelvis()
     body = label_volume(PERSON, grid).labels != AIR
-    middle, _ = girth_mm(PERSON, grid)
+    middle, _ = body_extent_mm(PERSON, grid, frozenset())
     i, j = ((middle - grid.vox_to_ras[:2, 3]) / 8).round().astype(int)
     ratios = []
     for seed in range(20):
         profile = sensitivity(
             grid.shape,
             grid.vox_to_ras,
-            at_the_skin(PERSON, grid, np.zeros(3), np.random.default_rng(seed)),
+            draw_skin_coil(PERSON, grid, np.zeros(3), frozenset(), np.random.default_rng(seed)),
         )
         ratios.append(
             np.quantile(profile[body], 0.99) / profile[i - 2 : i + 3, j - 2 : j + 3, 3:7].mean()
@@ -116,12 +119,12 @@ def test_an_outline_holds_the_body_and_touches_it() -> None:
         np.argwhere((label_volume(PERSON, grid).labels != AIR)[:, :, 2:8].any(axis=2)) * 4.0
         + grid.vox_to_ras[:2, 3]
     )
-    middle, half = girth_mm(PERSON, grid)
+    middle, half = body_extent_mm(PERSON, grid, frozenset())
     assert middle - half == pytest.approx(
         seen.min(axis=0), abs=24
     ) and middle + half == pytest.approx(seen.max(axis=0), abs=24)
     air = Grid((20, 20, 4), grid.vox_to_ras + np.outer([0, 0, 4000.0, 0], [0, 0, 0, 1]))
-    assert girth_mm(PERSON, air)[1] == pytest.approx([38, 38])
+    assert body_extent_mm(PERSON, air, frozenset())[1] == pytest.approx([38, 38])
 
 
 def test_the_sensitivity_of_a_loop_along_its_axis_is_that_of_biot_and_savart() -> None:
@@ -154,7 +157,7 @@ def test_a_late_train_after_a_saturation_is_flatter_than_an_early_one() -> None:
 
 
 def test_sequences_of_localisers_are_quick() -> None:
-    drawn = [quick(np.random.default_rng(seed)) for seed in range(200)]
+    drawn = [draw_quick_sequence(np.random.default_rng(seed)) for seed in range(200)]
     assert {sequence.kind for sequence, _ in drawn} == {
         "magnetisation prepared",
         "saturation prepared",
@@ -185,5 +188,5 @@ def test_signal_past_a_ball_is_lost_and_piles_up_just_within_it() -> None:
 
 def test_other_flaws_leave_a_localisers_own_as_they_are() -> None:
     own = Flaws(0, 2, folded=7, ball=0.8)
-    both = with_own(Flaws(1, 2, spike=20.0, motion=2.0), own)
+    both = combine_flaws(Flaws(1, 2, spike=20.0, motion=2.0), own)
     assert both == Flaws(0, 2, folded=7, ball=0.8, spike=20.0, motion=2.0)

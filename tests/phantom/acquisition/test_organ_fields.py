@@ -11,14 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.families import choose_families
-from fovnet.phantom.acquisition.organ_fields import ORGANS, organ_field
-from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.acquisition.organ_fields import ORGANS, draw_organ_field
+from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import AIR, label_of
-from fovnet.phantom.variety import varied
+from fovnet.phantom.variety import vary_plan
 
 PEOPLE = [sample_person((15, number)) for number in range(6)]
 NAMED = {family.name: family for family in ORGANS}
@@ -43,9 +43,9 @@ def shares(person: Person, name: str, tissue: str, number: int) -> tuple[float, 
     family = next(
         one
         for seed in range(400)
-        if (one := organ_field(marks, np.random.default_rng(seed))).name == name
+        if (one := draw_organ_field(marks, np.random.default_rng(seed))).name == name
     )
-    grid = plan(
+    grid = draw_plan(
         person, marks, replace(family, planes="i"), SITES[0], np.random.default_rng([3, number])
     ).grid
     labels, points = trunk(person)
@@ -87,14 +87,14 @@ def test_fields_shrink_with_the_person_and_never_turn_inside_out() -> None:
     assert ratio < 0.8
     for seed in range(40):
         of_tall, of_small = (
-            organ_field(landmarks(one), np.random.default_rng(seed)) for one in (tall, small)
+            draw_organ_field(landmarks(one), np.random.default_rng(seed)) for one in (tall, small)
         )
         assert of_small.name == of_tall.name
-        assert of_small.wide == pytest.approx(np.multiply(of_tall.wide, ratio))
+        assert of_small.width_mm == pytest.approx(np.multiply(of_tall.width_mm, ratio))
     for person in (*PEOPLE, small):
         marks = landmarks(person)
-        for family in (organ_field(marks, np.random.default_rng(seed)) for seed in range(40)):
-            (lower, _, highest), (upper, lowest, _) = family.low, family.high
+        for family in (draw_organ_field(marks, np.random.default_rng(seed)) for seed in range(40)):
+            (lower, _, highest), (upper, lowest, _) = family.lower_end, family.upper_end
             assert getattr(marks, upper) + lowest > getattr(marks, lower) + highest, family.name
 
 
@@ -102,15 +102,15 @@ def test_one_field_in_six_is_of_an_organ_and_the_first_never_is() -> None:
     only, person = frozenset(SCANNING) - {"organs closely"}, PEOPLE[0]
     marks, became = landmarks(person), 0
     for at in range(1, 181):
-        usual = plan(
+        usual = draw_plan(
             person,
             marks,
             choose_families(2, np.random.default_rng(at))[1],
             SITES[0],
             np.random.default_rng([9, at]),
         )
-        one = varied(usual, person, marks, (9, 1, at), only)
+        one = vary_plan(usual, person, marks, (9, 1, at), only)
         became += one.family.name in NAMED
         assert one is usual or one.family.name in NAMED
     assert 0.1 < became / 180 < 0.24
-    assert varied(usual, person, marks, (9, 1, 0), only) is usual
+    assert vary_plan(usual, person, marks, (9, 1, 0), only) is usual

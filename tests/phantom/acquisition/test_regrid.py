@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.acquisition.regrid import canonical, recut
+from fovnet.phantom.acquisition.regrid import cut_axis, to_canonical
 from fovnet.phantom.geometry.raster import Grid
 
 
@@ -17,7 +17,7 @@ def test_recutting_begins_and_ends_where_it_should(
 ) -> None:
     affine = np.diag([2.0, 3.0, 4.0, 1.0])
     affine[:3, 3] = 7, -5, 11
-    cut = recut(Grid((20, 20, 20), affine), axis, first_mm, slices, spacing_mm)
+    cut = cut_axis(Grid((20, 20, 20), affine), axis, first_mm, slices, spacing_mm)
     edges = [
         (cut.vox_to_ras @ np.insert(np.full(3, 0.0) + np.eye(3)[axis] * at, 3, 1))[axis]
         for at in (-0.5, slices - 0.5)
@@ -32,7 +32,7 @@ def test_canonical_grids_keep_their_corners() -> None:
     grid = Grid(
         (3, 5, 7), np.array([[0, 2.0, 0, 1], [0, 0, -3.0, 2], [4.0, 0, 0, 3], [0, 0, 0, 1]])
     )
-    turned = canonical(grid)
+    turned = to_canonical(grid)
     assert turned.shape == (5, 7, 3)
     ends = [
         {

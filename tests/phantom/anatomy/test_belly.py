@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy import back, belly, kidneys, lung_bases, wings
 from fovnet.phantom.anatomy.body import label_volume
-from fovnet.phantom.anatomy.trunk import CREST_MM, column_y
+from fovnet.phantom.anatomy.trunk import ILIAC_CREST_MM, column_y
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -39,7 +39,7 @@ def test_behind_a_lumbar_body_are_6_to_9_cm_of_canal_process_and_muscle(person: 
         np.flatnonzero(np.isin(column, [label_of("muscle"), label_of("intermuscular fat")]))[0]
     )
     assert 60 < column_y(z) - deepest < 95
-    assert back.bulge_mm(person, z) > 8 and back.bulge_mm(person, 1400.0) == 0.0
+    assert back.erector_bulge_mm(person, z) > 8 and back.erector_bulge_mm(person, 1400.0) == 0.0
 
 
 def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_belly() -> None:
@@ -54,7 +54,7 @@ def test_fat_about_the_kidneys_is_thin_in_the_lean_and_2_to_4_cm_in_men_with_a_b
 def test_the_lung_lies_behind_the_liver_below_the_dome_and_not_beneath_the_recess(
     person: Person,
 ) -> None:
-    top, (deep, thick) = belly.dome_mm(person), lung_bases.reach_mm(person)
+    top, (deep, thick) = belly.dome_mm(person), lung_bases.draw_recess(person)
     within, beneath = cut(person, top - 45), cut(person, top - deep - 10)
     behind = within[100:, :][:, :80] == label_of("lung")  # right and back
     assert 2.0 < 2 * behind.sum(axis=1).max() <= 2 * thick + 12
@@ -74,7 +74,9 @@ def test_a_liver_is_of_half_to_three_litres_and_ends_below_its_dome(person: Pers
     assert grid[2, 3] + 4 * np.flatnonzero(liver.any(axis=(0, 1)))[-1] <= person.morph.height_mm(
         belly.dome_mm(person)
     )
-    assert list(belly.upper_organs(person)) != list(belly.upper_organs(person, fine=True))
+    assert list(belly.upper_organs(person)) != list(
+        belly.upper_organs(person, with_small_parts=True)
+    )
 
 
 @pytest.mark.parametrize("person", PEOPLE[:3])
@@ -101,12 +103,12 @@ def test_kidneys_are_9_to_13_cm_long_and_end_above_the_crest_but_for_a_few_that_
     """Emamian et al. (1993), AJR 160:83; lower poles at L3, the right one lower."""
     people = [sample_person((9, number)) for number in range(300)]
     right, left, fused = zip(
-        *(kidneys.pair(person, belly.dome_mm(person)) for person in people), strict=True
+        *(kidneys.draw_kidneys(person, belly.dome_mm(person)) for person in people), strict=True
     )
     both = [*right, *left]
     lengths, poles = (
         np.array([11 * kidney.size for kidney in both]),
-        np.array([kidney.z - 53 * kidney.size - CREST_MM for kidney in both]),
+        np.array([kidney.z - 53 * kidney.size - ILIAC_CREST_MM for kidney in both]),
     )
     assert np.mean((lengths > 9) & (lengths < 13.3)) > 0.85 and 0.02 < np.mean(lengths < 8.5) < 0.1
     assert 10 < np.median(poles) < 50 and 0.02 < np.mean(poles < -10) < 0.2 and poles.min() > -80
@@ -121,7 +123,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(
     person: Person,
 ) -> None:
     """Iliacus within and the gluteal muscles without; the crests are 26 to 31 cm apart."""
-    crest = CREST_MM + person.borders.crest_mm
+    crest = ILIAC_CREST_MM + person.borders.crest_mm
     top, below = cut(person, crest - 3), cut(person, crest - 45)
     bones = [label_of(name) for name in ("cortical bone", "mixed marrow")]
     # x from 60 to 150 mm, without the arm
@@ -135,7 +137,7 @@ def test_the_iliac_blade_has_muscle_on_both_faces_and_begins_thin_at_the_crest(
         covered.append(np.any(within == muscle) and np.any(without == muscle))
     assert np.mean(covered) >= 0.9  # the joint of the sacrum and a seam of fat touch it in places
     assert 0 < np.isin(top, bones)[130:176, :].sum() < 0.7 * beside.sum()
-    wide = max(row[3] for row in wings.wing_table(person))
+    wide = max(row[3] for row in wings.draw_wing_table(person))
     assert 250 < 2 * wide < 310
 
 

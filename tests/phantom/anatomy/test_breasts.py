@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.phantom.anatomy import breast_findings, gland
 from fovnet.phantom.anatomy.body import label_volume
-from fovnet.phantom.anatomy.pectoral import front
+from fovnet.phantom.anatomy.pectoral import draw_pectoral_front
 from fovnet.phantom.anatomy.trunk import muscular_trunk
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.geometry.solids import Floats
@@ -98,11 +98,13 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
     """Of the six neighbours of a voxel of gland, 2.5 mm away, six in seven are gland too where there is a
     third of it or more."""
     for woman in WOMEN[:8]:
-        chest = front(woman, muscular_trunk(woman))
-        made, both = gland.gland(woman, 1, chest), bust(woman)
+        chest = draw_pectoral_front(woman, muscular_trunk(woman))
+        made, both = gland.draw_gland(woman, 1, chest), bust(woman)
         x, y, z = lattice(made.region)
         breast = (
-            made.region.inside(x, y, z) & (y > chest.at_mm(x, z)) & (y >= made.region.base[1] - 25)
+            made.region.inside(x, y, z)
+            & (y > chest.front_mm(x, z))
+            & (y >= made.region.base[1] - 25)
         )
         filled = made.inside(x, y, z) & breast
         assert filled.sum() / breast.sum() == pytest.approx(both.gland_share, abs=0.03)
@@ -114,11 +116,11 @@ def test_gland_fills_the_share_that_was_drawn_and_is_no_dust() -> None:
 
 def test_gland_keeps_from_the_muscle_and_the_skin_unless_it_is_nearly_all_there_is() -> None:
     for woman in [woman for woman in WOMEN if 0.1 < bust(woman).gland_share < 0.4][:6]:
-        chest = front(woman, muscular_trunk(woman))
-        made = gland.gland(woman, -1, chest)
+        chest = draw_pectoral_front(woman, muscular_trunk(woman))
+        made = gland.draw_gland(woman, -1, chest)
         x, y, z = lattice(made.region)
         filled = made.inside(x, y, z)
-        ahead = (y - chest.at_mm(x, z))[filled]
+        ahead = (y - chest.front_mm(x, z))[filled]
         assert np.mean(ahead < 0.3 * made.behind_mm) < 0.06
         out = np.sqrt(made.region.level(*made.region.within(x, y, z)))
         assert np.mean(out[filled] > 0.95) < 0.05
@@ -128,7 +130,12 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
     x, z = np.meshgrid(
         np.arange(40, 125, 5, dtype=np.float32), np.arange(1285, 1385, 5, dtype=np.float32)
     )
-    thick = np.array([9.0 + front(woman, muscular_trunk(woman)).added_mm(x, z) for woman in WOMEN])
+    thick = np.array(
+        [
+            9.0 + draw_pectoral_front(woman, muscular_trunk(woman)).thickness_added_mm(x, z)
+            for woman in WOMEN
+        ]
+    )
     assert thick.min() >= 5.0 and thick.max() <= 20.0 and thick.std(axis=0).mean() > 1.5
     mean = thick.mean(axis=0)
     assert mean[-5:, -5:].mean() > mean[:5, :5].mean() + 2
@@ -137,13 +144,13 @@ def test_pectoral_muscles_are_5_to_20_mm_thick_and_thinner_below_and_towards_the
 def test_findings_are_in_fat_and_gland_and_come_in_most_who_are_asked_to_lie_prone() -> None:
     women = [replace(woman, age=50.0) for woman in WOMEN]
     hanging, lying = (
-        [list(breast_findings.findings(replace(w, prone=prone))) for w in women]
+        [list(breast_findings.breast_findings(replace(w, prone=prone))) for w in women]
         for prone in (True, False)
     )
     assert sum(map(bool, hanging)) > 0.5 * len(women) > 1.5 * sum(map(bool, lying))
     soft = {label_of(name) for name in ("fat", "gland", "tumour")}
     assert all(set(paint.over) <= soft for paints in hanging for paint in paints)
-    assert not list(breast_findings.findings(replace(WOMEN[0], age=20.0)))
+    assert not list(breast_findings.breast_findings(replace(WOMEN[0], age=20.0)))
 
 
 def grid_about(woman: Person) -> Grid:

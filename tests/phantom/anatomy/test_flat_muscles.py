@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.flat_muscles import gaps_of, parts
+from fovnet.phantom.anatomy.flat_muscles import draw_gaps, gap_paints
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
@@ -64,19 +64,20 @@ def test_nothing_but_muscle_gives_way_and_only_to_fat() -> None:
 def test_the_widths_are_those_of_people() -> None:
     """White lines of 7 ± 5 to 13 ± 7 mm in women who have borne no child (Beer et al. (2009), Clin Anat
     22:706)."""
-    gaps = [gaps_of(sample_person((9, number))) for number in range(300)]
-    middle = np.array([gap.middle for gap in gaps])
+    gaps = [draw_gaps(sample_person((9, number))) for number in range(300)]
+    middle = np.array([gap.linea_alba_mm for gap in gaps])
     assert middle.min() >= 2 and middle.max() <= 30 and 7 < np.median(middle) < 14
     assert all(
-        1 <= gap.sheet <= 4 and 2 <= gap.between <= 45 and -70 <= gap.hind_y <= -5 for gap in gaps
+        1 <= gap.sheet_mm <= 4 and 2 <= gap.between_mm <= 45 and -70 <= gap.hind_y <= -5
+        for gap in gaps
     )
 
 
 def test_no_landmark_moves_and_without_it_the_wall_is_closed() -> None:
     for person, closed in PAIRS:
-        assert landmarks(person) == landmarks(closed) and gaps_of(person) == gaps_of(person)
+        assert landmarks(person) == landmarks(closed) and draw_gaps(person) == draw_gaps(person)
         assert (
             person.open_wall
             and not closed.open_wall
-            and list(parts(closed)) == [] != list(parts(person))
+            and list(gap_paints(closed)) == [] != list(gap_paints(person))
         )

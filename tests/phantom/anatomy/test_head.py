@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import distance_transform_edt
 
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.brain import WINDING, _wound
+from fovnet.phantom.anatomy.brain import SULCUS_BENDS, bend_points
 from fovnet.phantom.finish.masks import BRAIN, shown
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import Person, sample_person
@@ -120,8 +120,8 @@ def test_a_cut_between_the_hemispheres_shows_water_under_the_callosum() -> None:
 
 def test_sulci_that_wind_stay_in_place_at_the_fissure_and_move_no_farther_than_waves_go() -> None:
     place = np.linspace(-60, 60, 241, dtype=np.float32)
-    wound = _wound(place, place * 0, place * 0 + 1670, (0.3, 1.1, 2.0, 4.0))
-    farthest = sum(far for _, far in WINDING)
+    wound = bend_points(place, place * 0, place * 0 + 1670, (0.3, 1.1, 2.0, 4.0))
+    farthest = sum(far for _, far in SULCUS_BENDS)
     assert wound[0][120] == 0.0  # x = 0
     assert (
         np.abs(wound[0] - place).max() <= farthest + 1e-4

@@ -36,17 +36,24 @@ def test_shoulders_are_as_broad_as_peoples() -> None:
     average width."""
     for sex, mean, spread in (("male", 397, 18), ("female", 363, 17)):
         person = replace(unbent(1), sex=sex)
-        tip = max(float(np.abs(paint.solid.box[:, 0]).max()) for paint in shoulder.blade(person))
+        tip = max(
+            float(np.abs(paint.solid.box[:, 0]).max())
+            for paint in shoulder.scapula_and_clavicle(person)
+        )
         assert abs(2 * tip - mean) < 1.5 * spread
 
 
 @pytest.mark.parametrize("number", range(1, 5))
 def test_a_shoulder_blade_lies_between_muscles_and_does_not_touch_the_lung(number: int) -> None:
     person = unbent(number)
-    x, y, z = shoulder.BLADE
+    x, y, z = shoulder.SCAPULA_CENTRE
     affine = np.diag([1.0, 1.0, 1.0, 1.0])
     wide, deep = person.morph.trunk
-    affine[:3, 3] = x * limbs.broad(person) * wide, y * deep - 40, person.morph.height_mm(z)
+    affine[:3, 3] = (
+        x * limbs.shoulder_width_factor(person) * wide,
+        y * deep - 40,
+        person.morph.height_mm(z),
+    )
     line = label_volume(person, Grid((2, 80, 2), affine), frozenset(["lesions"])).labels[0, :, 0]
     bone = np.flatnonzero(np.isin(line, MARROW))
     blade = bone[np.abs(bone - 40) < 9]
@@ -65,7 +72,7 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
     ends = []
     for above in (16.0, 50.0):
         affine = np.diag([1.0, 1.0, 1.0, 1.0])
-        x = limbs.placed(person, ((78.0, 0.0, 480.0 + above),))[0][0] * person.morph.trunk[0]
+        x = limbs.turn_out(person, ((78.0, 0.0, 480.0 + above),))[0][0] * person.morph.trunk[0]
         affine[:3, 3] = x, -70, person.morph.height_mm(480.0 + above)
         line = label_volume(person, Grid((2, 100, 2), affine), frozenset(["lesions"])).labels[
             0, :, 0
@@ -73,14 +80,14 @@ def test_condyles_stand_out_behind_the_femur_and_not_before_it() -> None:
         ends.append(int(np.flatnonzero(np.isin(line, MARROW)).min()))
     assert ends[1] - ends[0] >= 10
     # 79 mm in women, 89 mm in men
-    assert 2 * max(row[3] for row in knee.FEMUR) == pytest.approx(84, abs=5)
+    assert 2 * max(row[3] for row in knee.FEMUR_OUTLINE) == pytest.approx(84, abs=5)
 
 
 def test_plain_bodies_have_plain_shoulders() -> None:
     """Without the feature shoulder blades are painted once and arms begin nearer to the trunk."""
     person = unbent(3)
     joints = [limbs.arm_joints(person, 1, fine)[0][0] for fine in (False, True)]
-    assert joints[1] - joints[0] == pytest.approx(16 * limbs.broad(person))
+    assert joints[1] - joints[0] == pytest.approx(16 * limbs.shoulder_width_factor(person))
     affine = np.diag([6.0, 6.0, 6.0, 1.0])
     affine[:3, 3] = -270, -150, landmarks(person).lung_apex - 120
     grid = Grid((90, 50, 22), affine)

@@ -102,7 +102,7 @@ def test_menisci_are_rings_that_the_middle_of_each_condyle_looks_through() -> No
     person = sample_person((5, 2), frozenset(["varied bodies", "deformation", "lesions"]))
     for x in (75.0, 121.0):
         for y, dark in ((-8.0, False), (-25.0, True)):
-            ((at, *_),) = limbs.placed(person, ((x, y, 472.0),))
+            ((at, *_),) = limbs.turn_out(person, ((x, y, 472.0),))
             affine = np.diag([1.0, 1.0, 0.5, 1.0])
             affine[:3, 3] = at, y, 470.5
             labels = rasterise(pieces_of(anatomy(person)), Grid((1, 1, 6), affine)).ravel()

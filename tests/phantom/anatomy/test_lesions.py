@@ -61,11 +61,11 @@ def test_two_prone_women_of_five_have_a_tumour_in_a_breast_that_stays_under_its_
         replace(sample_person((5, number)), sex="female", prone=True, age=50.0, own_breasts=False)
         for number in range(1, 81)
     ]
-    tumours = [list(lesions._of_the_breast(woman)) for woman in women]
+    tumours = [list(lesions._breast_mass(woman)) for woman in women]
     assert 20 < sum(map(bool, tumours)) < 44
-    assert not any(list(lesions._of_the_breast(replace(woman, prone=False))) for woman in women)
+    assert not any(list(lesions._breast_mass(replace(woman, prone=False))) for woman in women)
     woman = next(one for one, solids in zip(women, tumours, strict=True) if solids)
-    assert all(label_of("skin") not in paint.over for paint in lesions._of_the_breast(woman))
+    assert all(label_of("skin") not in paint.over for paint in lesions._breast_mass(woman))
 
 
 def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bright_as_muscle_where_t2_is_weighed() -> (
@@ -77,7 +77,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
     affine[:3, 3] = -150
     paints = [
         paint_of(Box((-400.0,) * 3, (400.0,) * 3), "muscle", Layer.MUSCLE),
-        *lesions.of_a_sarcoma(whole, 95.0, rng),
+        *lesions.sarcoma(whole, 95.0, rng),
     ]
     labels = rasterise(pieces_of(paints), Grid((101, 101, 101), affine))
     mass = np.isin(

@@ -9,7 +9,7 @@ import pytest
 
 from fovnet.phantom.anatomy import heart, thorax, vessel_trees
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.breast import Strands, breast
+from fovnet.phantom.anatomy.breast import GlandStrands, breast
 from fovnet.phantom.geometry.dome import FLARED, Dome
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Solid, Tube
@@ -30,7 +30,7 @@ def test_strands_of_a_breast_may_be_finer_and_frayed_and_fill_as_much_of_it() ->
     x, y, z = (axis.astype(np.float32) for axis in np.meshgrid(*box, indexing="ij"))
 
     def filled_and_begun(fine: float, ragged: float) -> tuple[float, float]:
-        inside = Strands(dome, 0.15, 0.0, (0.3, 1.1, 2.0), fine, ragged).inside(x, y, z)
+        inside = GlandStrands(dome, 0.15, 0.0, (0.3, 1.1, 2.0), fine, ragged).inside(x, y, z)
         return float(inside.mean()), float((inside[1:] & ~inside[:-1]).mean())
 
     plain, begun = filled_and_begun(1.0, 0.0)
@@ -85,12 +85,13 @@ def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some
 def test_across_its_axis_the_left_ventricle_is_blood_in_a_ring_of_muscle(person: Person) -> None:
     """Kawel-Boehm et al. (2020), J Cardiovasc Magn Reson 22:87: walls of 5 to 12 mm, thicker when squeezed;
     cavities of 35 to 60 mm."""
-    left = heart.build(person).outer
+    left = heart.draw_heart_shape(person).outer_wall
     axes = np.eye(4)
     axes[:3, :3] = left.axes[:, [1, 2, 0]]
     axes[:3, 3] = np.asarray(left.centre) - 50 * (axes[:3, 0] + axes[:3, 1])
     labels = rasterise(
-        pieces_of([*thorax.mediastinum(person), *heart.parts(person)]), Grid((101, 101, 1), axes)
+        pieces_of([*thorax.mediastinum(person), *heart.heart_details(person)]),
+        Grid((101, 101, 1), axes),
     )[..., 0]
     outwards = labels[50::-1, 50]  # between the papillary muscles to the free wall
     cavity = int(np.argmax(outwards == label_of("myocardium")))
@@ -112,11 +113,11 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
     for person in (
         sample_person((9, number), frozenset(["varied bodies"])) for number in range(60)
     ):
-        of = heart.build(person)
+        of = heart.draw_heart_shape(person)
         solids = (
-            heart.ventricle(of.outer, of.outer),
-            heart.ventricle(of.cavity, of.outer, 1.0),
-            heart.right_room(of),
+            heart.ventricle_bullet(of.outer_wall, of.outer_wall),
+            heart.ventricle_bullet(of.cavity, of.outer_wall, 1.0),
+            heart.right_ventricle_cavity(of),
         )
         outer, cavity, right = (solid.inside(x, y, z) for solid in solids)
         sizes.append(
@@ -133,16 +134,19 @@ def test_ventricles_are_as_heavy_and_hold_as_much_as_in_people_well_and_ill() ->
 
 
 def test_a_left_ventricle_is_widest_in_its_basal_third_and_open_at_its_valves() -> None:
-    of = heart.build(PEOPLE[0])
-    muscle, cavity = heart.ventricle(of.outer, of.outer), heart.ventricle(of.cavity, of.outer, 1.0)
+    of = heart.draw_heart_shape(PEOPLE[0])
+    muscle, cavity = (
+        heart.ventricle_bullet(of.outer_wall, of.outer_wall),
+        heart.ventricle_bullet(of.cavity, of.outer_wall, 1.0),
+    )
     wide = np.linspace(-2, 2, 401)
 
     def half_mm(solid: Solid, share: float) -> float:
-        points = np.asarray(of.outer.centre) + np.array(
-            [of.outer.axes @ (np.asarray(of.outer.semi) * (share, 0, up)) for up in wide]
+        points = np.asarray(of.outer_wall.centre) + np.array(
+            [of.outer_wall.axes @ (np.asarray(of.outer_wall.semi) * (share, 0, up)) for up in wide]
         )
         x, y, z = points.T.astype(np.float32)
-        return float(np.count_nonzero(solid.inside(x, y, z)) * 0.005 * of.outer.semi[2])
+        return float(np.count_nonzero(solid.inside(x, y, z)) * 0.005 * of.outer_wall.semi[2])
 
     tip, middle, basal, base, beyond = (
         half_mm(muscle, share) for share in (-0.95, -0.3, 0.3, 0.75, 0.85)
@@ -155,7 +159,7 @@ def test_the_vessels_of_a_lung_fork_by_murrays_law_and_reach_all_of_it() -> None
     """A mother's radius cubed is the sum of her daughters' (Murray (1926), Proc Natl Acad Sci 12:207)."""
     rng = np.random.default_rng(1)
     ends = rng.uniform(-50, 50, (64, 3))
-    stems = vessel_trees.forks(np.array([-60.0, 0, 0]), ends, 1.0, rng)
+    stems = vessel_trees.branch_vessels(np.array([-60.0, 0, 0]), ends, 1.0, rng)
     assert (
         len(stems) == 127 and isinstance(stems[0], Tube) and stems[0].radii[0] == pytest.approx(4.0)
     )

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import Family
-from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.acquisition.families import Family, FieldEnd
+from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
-from fovnet.phantom.collection import acquire
+from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.finish.headers import along_claimed_axes, as_picture, draw_turn, region_alone
 from fovnet.phantom.finish.masks import Finish
 from fovnet.phantom.geometry.raster import Grid
@@ -24,10 +24,17 @@ MARKS = landmarks(PERSON)
 def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_the_head_are_the_head(
     axis: int, head_grid: Grid
 ) -> None:
-    base = plan(
+    base = draw_plan(
         PERSON,
         MARKS,
-        Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        Family(
+            "head",
+            FieldEnd("lung_apex", 0, 0),
+            FieldEnd("vertex", 20, 20),
+            (200, 200),
+            (260, 260),
+            "a",
+        ),
         SITES[0],
         np.random.default_rng(0),
     )
@@ -39,8 +46,8 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
         finish=finish,
     )
     turn = draw_turn(axis, np.random.default_rng(axis))
-    true = acquire(PERSON, acquired, np.random.default_rng(0))[0]
-    volume, rows = acquire(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
+    true = acquire_volume(PERSON, acquired, np.random.default_rng(0))[0]
+    volume, rows = acquire_volume(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
     np.testing.assert_array_equal(volume.voxels, along_claimed_axes(true.voxels, turn))
     assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
     np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))

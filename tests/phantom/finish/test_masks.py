@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fovnet.phantom.acquisition.families import Family
-from fovnet.phantom.acquisition.protocols import SITES, plan
+from fovnet.phantom.acquisition.families import Family, FieldEnd
+from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.collection import acquire
+from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.finish.masks import BRAIN, FACE, Finish, finished, shown
 from fovnet.phantom.finish.stripping import CEREBELLUM, Stripping
 from fovnet.phantom.geometry.raster import Grid
@@ -36,10 +36,17 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
         "air",
         "cortical bone",
     }
-    base = plan(
+    base = draw_plan(
         PERSON,
         MARKS,
-        Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        Family(
+            "head",
+            FieldEnd("lung_apex", 0, 0),
+            FieldEnd("vertex", 20, 20),
+            (200, 200),
+            (260, 260),
+            "a",
+        ),
         SITES[0],
         np.random.default_rng(0),
     )
@@ -49,9 +56,9 @@ def test_a_brain_without_its_skull_is_brain_alone_and_its_slices_below_are_none(
         acquisition=replace(base.acquisition, average=(1, 1, 1)),
         finish=Finish(BRAIN),
     )
-    volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
+    volume, rows = acquire_volume(PERSON, acquired, np.random.default_rng(0))
     assert (volume.voxels == 0).mean() > 0.7 and [row["region"] for row in rows] == ["head"]
-    whole = acquire(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
+    whole = acquire_volume(PERSON, replace(acquired, finish=Finish()), np.random.default_rng(0))[1]
     assert rows[0]["first_slice"] > whole[0]["first_slice"]
 
 
@@ -78,10 +85,17 @@ def test_a_good_mask_holds_the_brain_a_wide_one_more_and_one_without_cerebellum_
 def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
     cube_mm: float, head_grid: Grid
 ) -> None:
-    base = plan(
+    base = draw_plan(
         PERSON,
         MARKS,
-        Family("head", ("lung_apex", 0, 0), ("vertex", 20, 20), (200, 200), (260, 260), "a"),
+        Family(
+            "head",
+            FieldEnd("lung_apex", 0, 0),
+            FieldEnd("vertex", 20, 20),
+            (200, 200),
+            (260, 260),
+            "a",
+        ),
         SITES[0],
         np.random.default_rng(0),
     )
@@ -92,7 +106,7 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
         acquisition=replace(base.acquisition, average=(1, 1, 1)),
         finish=finish,
     )
-    volume, rows = acquire(PERSON, acquired, np.random.default_rng(0))
+    volume, rows = acquire_volume(PERSON, acquired, np.random.default_rng(0))
     # of 25 mm2: 400 mm2
     seen = np.flatnonzero((volume.voxels > 0).sum(axis=(0, 1)) >= 16)
     assert abs(rows[0]["first_slice"] - seen[0]) <= 1 and abs(rows[0]["last_slice"] - seen[-1]) <= 1
@@ -100,7 +114,7 @@ def test_a_brain_in_a_tight_box_or_a_cube_has_its_region_where_it_is_seen(
     sides = np.asarray(volume.voxels.shape) * volume.spacing_mm
     assert np.allclose(sides, 256, atol=5) if cube_mm else np.all(sides < 200)
     loose = replace(acquired, finish=Finish(BRAIN, stripping=Stripping()))
-    whole = acquire(PERSON, loose, np.random.default_rng(0))[0]
+    whole = acquire_volume(PERSON, loose, np.random.default_rng(0))[0]
     heights = [
         v.slice_heights_mm()[int((v.voxels > 0).sum(axis=(0, 1)).argmax())] for v in (volume, whole)
     ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.fitting import contour
 from fovnet.phantom.anatomy.body import label_volume, landmarks
-from fovnet.phantom.anatomy.limbs import LEG
+from fovnet.phantom.anatomy.limbs import LEG_OUTLINE
 from fovnet.phantom.anatomy.trunk import muscular_trunk, under_skin
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.fat_distribution import EVEN, FOUR, Figure
@@ -56,7 +56,7 @@ def test_fat_thighs_are_not_fat_calves() -> None:
         for z in (700.0, 320.0)
     )
     assert thigh[1] > 1.4 * thigh[0] and calf[1] == calf[0]
-    along = np.array([figure.leg(z) for z in np.arange(LEG[0][0], LEG[-1][0])])
+    along = np.array([figure.leg(z) for z in np.arange(LEG_OUTLINE[0][0], LEG_OUTLINE[-1][0])])
     assert np.abs(np.diff(along, axis=0)).max() < 0.02 and along[0, 0] == 1 and along[-1, 0] == 2
 
 

@@ -22,15 +22,17 @@ PAIRS = tuple(
 
 def lowest_rib_mm(person: Person) -> float:
     """How far above the crest the lowest rib ends, in mm of the written anatomy."""
-    return float(min(paint.solid.box[0, 2] for paint in trunk.ribs(person)) - trunk.CREST_MM)
+    return float(
+        min(paint.solid.box[0, 2] for paint in trunk.thoracic_cage(person)) - trunk.ILIAC_CREST_MM
+    )
 
 
 def poles_mm(person: Person) -> list[float]:
     """How far above the crest the lower pole of the right and of the left kidney is, in mm of the written
     anatomy."""
     return [
-        kidney.z - 55 * kidney.size - trunk.CREST_MM - person.borders.crest_mm
-        for kidney in kidneys.pair(person, belly.dome_mm(person))[:2]
+        kidney.z - 55 * kidney.size - trunk.ILIAC_CREST_MM - person.borders.crest_mm
+        for kidney in kidneys.draw_kidneys(person, belly.dome_mm(person))[:2]
     ]
 
 
@@ -46,7 +48,9 @@ def test_lower_poles_are_4_cm_above_the_crest_and_the_right_one_lower() -> None:
 def test_no_kidney_rises_above_the_liver() -> None:
     for person, _ in PAIRS:
         top = belly.dome_mm(person)
-        assert all(kidney.z + 55 * kidney.size < top for kidney in kidneys.pair(person, top)[:2])
+        assert all(
+            kidney.z + 55 * kidney.size < top for kidney in kidneys.draw_kidneys(person, top)[:2]
+        )
 
 
 def test_the_lowest_ribs_end_1_to_9_cm_above_the_crest() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.phantom.acquisition.families import LEG_MASS, small_family
+from fovnet.phantom.acquisition.families import LEG_MASS, ScanRequest, draw_small_family
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.swelling import CORE, ENDS, SHARE, Swelling
@@ -112,7 +112,7 @@ def test_one_of_six_has_one_and_is_scanned_for_it() -> None:
     assert abs(len(having) - 600 * SHARE) < 4 * np.sqrt(600 * SHARE * (1 - SHARE))
     rng = np.random.default_rng(2)
     names = [
-        small_family(person, landmarks(person), rng).name
+        draw_small_family(ScanRequest(person, landmarks(person), 1, frozenset()), rng).name
         for person in having[:40]
         for _ in range(3)
     ]
