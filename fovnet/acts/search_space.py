@@ -65,7 +65,7 @@ def start_configuration(
 
 def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
     """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and SearchError
-    as `axes.changed`."""
+    as `axes.with_changes`."""
     levels: dict[str, Any] = {}
     for change in changes:
         name, equals, level = change.partition("=")
@@ -86,4 +86,4 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
                 f"--set {change}: {level!r} is not a level of an axis; give a number or a word, for instance "
                 "--set log2_filters=4",
             ) from None
-    return axes.changed(start_configuration(settings), levels)
+    return axes.with_changes(start_configuration(settings), levels)

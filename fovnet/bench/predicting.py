@@ -131,9 +131,9 @@ def predicting_times(
 ) -> Iterator[PredictingTime]:
     """The times of every file with every engine installed (or those named), on the CPU, also
     `beside` so many busy processes; a refused file has a note instead."""
-    from fovnet.net.inference.engines import installed
+    from fovnet.net.inference.engines import installed_engines
 
-    work = [(path, engine) for path in paths for engine in (names or installed())]
+    work = [(path, engine) for path in paths for engine in (names or installed_engines())]
     for done, (path, engine) in enumerate(work):
         progress(done, len(work))
         try:

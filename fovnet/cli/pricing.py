@@ -207,16 +207,21 @@ def _check_predictions(
 ) -> None:
     """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
     of all."""
-    from fovnet.net.cost.calibration_check import WITHIN, HeldOut, held_out, measured
+    from fovnet.net.cost.calibration_check import (
+        WITHIN,
+        HeldOutNetwork,
+        choose_held_out,
+        measure_held_out,
+    )
 
-    networks = held_out(_candidates(settings, SIDE), calibration, count, settings.seed)
+    networks = choose_held_out(_candidates(settings, SIDE), calibration, count, settings.seed)
     bench = probing_bench(settings)
-    comparisons: list[HeldOut] = []
+    comparisons: list[HeldOutNetwork] = []
     with progress_bar("checking") as advance:
-        for comparison in measured(networks, calibration, bench, bench.peak_bytes):
+        for comparison in measure_held_out(networks, calibration, bench, bench.peak_bytes):
             comparisons.append(comparison)
             # after each: one takes minutes
-            write_tsv(path, list(HeldOut.__dataclass_fields__), map(vars, comparisons))
+            write_tsv(path, list(HeldOutNetwork.__dataclass_fields__), map(vars, comparisons))
             advance(len(comparisons), len(networks))
     for quantity, tolerance in WITHIN.items():
         verdicts = [comparison.is_within(quantity) for comparison in comparisons]

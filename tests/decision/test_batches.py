@@ -295,13 +295,13 @@ def test_three_workers_and_shuffled_arguments_write_the_same_bytes(
 def test_every_engine_gives_the_same_answers_and_keeps_those_of_the_others(
     model: Path, tmp_path: Path
 ) -> None:
-    from fovnet.net.inference.engines import installed
+    from fovnet.net.inference.engines import installed_engines
 
     (tmp_path / "in").mkdir()
     for number in range(3):
         (tmp_path / "in" / f"v{number}.nii").write_bytes(image(number).to_bytes())
     tables = {}
-    for name in installed():
+    for name in installed_engines():
         predict(model, tmp_path / name, tmp_path / "in", "--engine", name, "--no-pages", status=0)
         tables[name] = [
             row | {"confidence": row["confidence"] and round(float(row["confidence"]), 2)}

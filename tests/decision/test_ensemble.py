@@ -165,12 +165,12 @@ def test_the_mean_of_the_members_is_the_ensembles_answer(folder: Path) -> None:
 
 def test_an_ensemble_is_the_same_whatever_computes_it(folder: Path) -> None:
     """The engine is no part of its identity, so answers are kept from one to the other."""
-    from fovnet.net.inference.engines import installed
+    from fovnet.net.inference.engines import installed_engines
 
     pixels = np.random.default_rng(0).integers(0, 255, (5, 128, 128)).astype(np.uint8)
-    ensembles = [load(folder, "cpu", engine=name) for name in installed()]
+    ensembles = [load(folder, "cpu", engine=name) for name in installed_engines()]
     assert len({ensemble.identity for ensemble in ensembles}) == 1
-    assert [ensemble.computed_by["name"] for ensemble in ensembles] == installed()
+    assert [ensemble.computed_by["name"] for ensemble in ensembles] == installed_engines()
     first, *others = [
         ensemble.judge.probabilities(ensemble.outputs(pixels)) for ensemble in ensembles
     ]

@@ -16,7 +16,7 @@ from fovnet.errors import CollectionError, ConfigError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
 from fovnet.net.family.weights import save_network
-from fovnet.net.inference.engines import installed
+from fovnet.net.inference.engines import installed_engines
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.pack import Pack, VolumeRecord
 from fovnet.volume.slices.stack import Slicing, slice_format
@@ -67,7 +67,7 @@ def test_every_engine_is_measured_and_changes_no_decision(model: Path) -> None:
     steps: list[tuple[int, int]] = []
     rows = engine_times(model, noise(5, 6), [4, 8], 2, 3, lambda done, of: steps.append((done, of)))
     assert [(row["engine"], row["batch"]) for row in rows] == [
-        (name, batch) for batch in (4, 8) for name in installed()
+        (name, batch) for batch in (4, 8) for name in installed_engines()
     ]
     assert steps[-1] == (3, 3), "no more volumes than were asked for"
     for row in rows:

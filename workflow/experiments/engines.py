@@ -27,7 +27,7 @@ from fovnet.decision.ensemble import Ensemble, load
 from fovnet.errors import CollectionError, ConfigError
 from fovnet.machine.cores import cores
 from fovnet.net.images.inputs import inputs_of
-from fovnet.net.inference.engines import Engine, engine_of, installed
+from fovnet.net.inference.engines import Engine, engine_of, installed_engines
 from fovnet.net.inference.member_outputs import Outputs, answers_in_parts
 from fovnet.records import write_tsv
 from fovnet.volume.collection.pack import Pack, load_pack
@@ -92,7 +92,7 @@ def engine_times(
     ensemble = load(model, "cpu")
     engines = {}
     load_seconds = {}
-    for name in installed():
+    for name in installed_engines():
         began = time.perf_counter()
         engines[name] = engine_of(name, ensemble.members, ensemble.device)
         load_seconds[name] = time.perf_counter() - began

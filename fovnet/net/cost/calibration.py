@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.errors import SearchError
-from fovnet.net.cost.columns import Columns, columns_of_space, joined
+from fovnet.net.cost.columns import Columns, columns_of_space, join_columns
 from fovnet.net.cost.predicted import Device, Floats, Work, costs, terms, training_bytes
-from fovnet.net.cost.speed import FEWEST, Timings, fitted, misfit, repeated
+from fovnet.net.cost.speed import FEWEST, Timings, fit_device, misfit, repeat
 from fovnet.net.family.architecture import HEADS, Architecture
 from fovnet.records import read_json, write_json
 from fovnet.search.space import paper_space
@@ -31,7 +31,9 @@ PROBES = 16
 SECONDS = 45.0  # for building and timing networks
 # of a timed network: with more weights, initialising them takes longer than the steps
 LARGEST_BYTES = 2e9
-WARM, TIMED, VALIDATED = 1, 3, 64
+WARM = 1
+TIMED = 3
+VALIDATED = 64
 # times the least seconds: networks that are all alike do not separate the prices
 NEARLY_SHORTEST = 4.0
 
@@ -69,15 +71,15 @@ class Calibration:
 def candidates(rows: Columns) -> Columns:
     """The networks and batches of a space, each once; with those of the paper's space added if they are fewer
     than PROBES."""
-    own = rows.distinct()
-    if len(own) >= PROBES:
-        return own
+    own_rows = rows.distinct()
+    if len(own_rows) >= PROBES:
+        return own_rows
     heads = {HEADS[head] for head in rows.head.tolist()}
     head = heads.pop() if len(heads) == 1 else "fc"
     paper = columns_of_space(
         paper_space(), classes=rows.classes, head=head, inputs=rows.inputs, side=rows.side
     )
-    return joined(own, paper).distinct()
+    return join_columns(own_rows, paper).distinct()
 
 
 def calibrate(
@@ -98,101 +100,111 @@ def calibrate(
     are positive, the ratio of a step's seconds to a timed one's is at most the largest ratio of their
     amounts.  Raises SearchError ("calibration-memory") if too few networks fit in `largest_bytes`.
     """
-    rows = rows.taken(training_bytes(costs(rows), rows.batch) <= largest_bytes)
+    rows = rows.select(training_bytes(costs(rows), rows.batch) <= largest_bytes)
     if len(rows) < FEWEST:
-        wanted = f"{FEWEST} have to be timed; give search.speed in numbers"
         raise SearchError(
             "calibration-memory",
-            f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, {wanted}",
+            f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, {FEWEST} have to "
+            "be timed; give search.speed in numbers",
         )
     amounts = _amounts(rows)
-    place = np.log(amounts) / np.maximum(np.ptp(np.log(amounts), axis=0), 1e-9)
-    done: list[int] = []
-    timed: list[Timed] = []
-    began = now()
-    while len(done) < PROBES and len(done) < len(rows):
-        left = seconds - (now() - began)
-        row = _next(place, amounts, rows.batch, done, timed, 2 * left / (PROBES - len(done)))
+    timed_rows: list[int] = []
+    timed_trainings: list[Timed] = []
+    start = now()
+    while len(timed_rows) < min(PROBES, len(rows)):
+        seconds_left = seconds - (now() - start)
+        most_seconds = 2 * seconds_left / (PROBES - len(timed_rows))
+        row = _next_row(amounts, rows.batch, timed_rows, timed_trainings, most_seconds)
         if row is None:
             break
-        timed.append(probe(rows.architecture(row), int(rows.batch[row])))
-        done.append(row)
+        timed_trainings.append(probe(rows.architecture(row), int(rows.batch[row])))
+        timed_rows.append(row)
         if progress:
-            progress(len(done), PROBES)
-    return _of(rows.taken(np.array(done)), timed, name)
+            progress(len(timed_rows), PROBES)
+    return _calibration(rows.select(np.array(timed_rows)), timed_trainings, name)
 
 
-def _next(
-    place: Floats,
+def _next_row(
     amounts: Floats,
     batch: NDArray[Any],
-    done: Sequence[int],
-    timed: Sequence[Timed],
-    most: float,
+    timed_rows: Sequence[int],
+    timed_trainings: Sequence[Timed],
+    most_seconds: float,
 ) -> int | None:
-    """The row to be timed next; None if no row left is certain to take at most `most` seconds.  The first is
+    """The row to be timed next; None if no row left is certain to take at most `most_seconds`.  The first is
     the smallest.
 
     Until FEWEST are timed, rows within NEARLY_SHORTEST times the least are allowed too, however slow the
     device.
     """
-    if not done:
-        return int(place.sum(axis=1).argmin())
-    step = np.full(len(place), np.inf)
-    for row, known in zip(done, timed, strict=True):
-        step = np.minimum(step, (amounts / amounts[row]).max(axis=1) * known.step_seconds)
-    takes = step * (WARM + TIMED + VALIDATED / (3 * batch))
-    takes[list(done)] = np.inf
-    allowed = takes <= (most if len(done) >= FEWEST else max(most, NEARLY_SHORTEST * takes.min()))
-    if not allowed.any():
+    log_amounts = np.log(amounts)
+    positions = log_amounts / np.maximum(np.ptp(log_amounts, axis=0), 1e-9)
+    if not timed_rows:
+        return int(positions.sum(axis=1).argmin())
+    step_seconds = np.full(len(positions), np.inf)
+    for row, timed in zip(timed_rows, timed_trainings, strict=True):
+        largest_ratio = (amounts / amounts[row]).max(axis=1)
+        step_seconds = np.minimum(step_seconds, largest_ratio * timed.step_seconds)
+    seconds = step_seconds * (WARM + TIMED + VALIDATED / (3 * batch))
+    seconds[list(timed_rows)] = np.inf
+    if len(timed_rows) < FEWEST:
+        most_seconds = max(most_seconds, NEARLY_SHORTEST * seconds.min())
+    is_allowed = seconds <= most_seconds
+    if not is_allowed.any():
         return None
-    gap = ((place[:, None, :] - place[list(done)]) ** 2).sum(axis=2).min(axis=1)
-    return int(np.where(allowed, gap, -1.0).argmax())
+    differences = positions[:, None, :] - positions[list(timed_rows)]
+    distance = (differences**2).sum(axis=2).min(axis=1)
+    return int(np.where(is_allowed, distance, -1.0).argmax())
 
 
 def _amounts(rows: Columns) -> Floats:
     """(M, 6) amounts of a step: the `terms` for a device of one filter at once, and the convolutions'
     operations per filter."""
-    cost, nothing = costs(rows), repeated(0, len(rows))
-    usual = terms(cost, rows.batch, Work(rows.batch, nothing, nothing + 1), Device(1.0, 1.0, 1.0))
-    return np.stack([*usual, 3.0 * rows.batch * cost.flop_per_filter], axis=1)
+    cost = costs(rows)
+    device = Device(1.0, 1.0, 1.0)
+    step_terms = terms(cost, rows.batch, _one_step(rows), device)
+    return np.stack([*step_terms, 3.0 * rows.batch * cost.flop_per_filter], axis=1)
 
 
-def timings(rows: Columns, timed: Sequence[Timed]) -> tuple[Timings, Timings]:
+def _one_step(rows: Columns) -> Work:
+    none = repeat(0, len(rows))
+    return Work(slices=rows.batch, validation_slices=none, epochs=none + 1)
+
+
+def timings(rows: Columns, trainings: Sequence[Timed]) -> tuple[Timings, Timings]:
     """The steps, and the validated slices, of timed networks."""
-    nothing = repeated(0, len(rows))
-    steps = Timings(
-        rows, Work(rows.batch, nothing, nothing + 1), np.array([one.step_seconds for one in timed])
-    )
-    return steps, Timings(
-        rows,
-        Work(nothing, nothing + 1, nothing + 1),
-        np.array([one.validated_seconds for one in timed]),
+    none = repeat(0, len(rows))
+    one_slice = Work(slices=none, validation_slices=none + 1, epochs=none + 1)
+    step_seconds = np.array([timed.step_seconds for timed in trainings])
+    validated_seconds = np.array([timed.validated_seconds for timed in trainings])
+    return (
+        Timings(rows, _one_step(rows), step_seconds),
+        Timings(rows, one_slice, validated_seconds),
     )
 
 
-def _of(
-    rows: Columns, timed: Sequence[Timed], name: str, whole: Timings | None = None
+def _calibration(
+    rows: Columns, trainings: Sequence[Timed], name: str, trials: Timings | None = None
 ) -> Calibration:
     """The calibration from timed networks, and from whole trainings if given."""
-    steps, validated = timings(rows, timed)
-    device = fitted(steps if whole is None else steps.and_also(whole), validated)
+    steps, validated = timings(rows, trainings)
+    device = fit_device(steps if trials is None else steps.join(trials), validated)
     predicted = steps.seconds * np.exp(misfit(device, steps))
     probes = tuple(
         {
             **asdict(rows.architecture(row)),
             "inputs": list(rows.inputs),
             "batch": int(rows.batch[row]),
-            "step_seconds": one.step_seconds,
-            "validated_seconds": one.validated_seconds,
+            "step_seconds": timed.step_seconds,
+            "validated_seconds": timed.validated_seconds,
             "predicted_step_seconds": float(predicted[row]),
         }
-        for row, one in enumerate(timed)
+        for row, timed in enumerate(trainings)
     )
-    return Calibration(device, name, probes, 0 if whole is None else len(whole))
+    return Calibration(device, name, probes, 0 if trials is None else len(trials))
 
 
-def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
+def with_trials(calibration: Calibration, trials: Timings) -> Calibration:
     """The calibration fitted again to its timed networks and to finished trials.
 
     Raises SearchError ("calibration-other-inputs") if its networks have other inputs than the trials', or
@@ -200,20 +212,20 @@ def with_trials(calibration: Calibration, whole: Timings) -> Calibration:
     """
     nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
-    mine, theirs = (
-        f"inputs {', '.join(shown.inputs)} and {shown.classes} classes"
-        for shown in (rows, whole.rows)
-    )
-    if mine != theirs:
+    if (rows.inputs, rows.classes) != (trials.rows.inputs, trials.rows.classes):
         raise SearchError(
             "calibration-other-inputs",
-            f"{calibration.name}: measured with {mine}, but the trials have {theirs}; measure again with "
-            "--again",
+            f"{calibration.name}: measured with {_inputs_in_words(rows)}, but the trials have "
+            f"{_inputs_in_words(trials.rows)}; measure again with --again",
         )
-    timed = [
+    trainings = [
         Timed(probe["step_seconds"], probe["validated_seconds"]) for probe in calibration.probes
     ]
-    return _of(rows, timed, calibration.name, whole)
+    return _calibration(rows, trainings, calibration.name, trials)
+
+
+def _inputs_in_words(rows: Columns) -> str:
+    return f"inputs {', '.join(rows.inputs)} and {rows.classes} classes"
 
 
 def architecture_of(probe: Mapping[str, Any]) -> Architecture:

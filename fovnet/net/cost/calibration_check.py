@@ -3,6 +3,7 @@ predictions."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
@@ -16,12 +17,17 @@ from fovnet.net.family.architecture import Architecture
 
 LONGEST_STEP = 1.0  # second, predicted: longer steps would make the check slow
 LARGEST_BYTES = 3e9
+# fmt: off
+PROPERTIES = (
+    "blocks", "convolutions", "kernel", "separable", "head", "block", "widen", "stride", "norm",
+)
+# fmt: on
 WITHIN = {"seconds": 0.25, "memory": 0.15}
 """Largest relative error of a prediction, as a share of the measured value."""
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutNetwork:
     """One network: seconds of some steps and two validations of 32 slices, and peak memory, predicted and
     measured; `mb` None: not measured."""
 
@@ -41,77 +47,69 @@ class HeldOut:
     predicted_mb: float
     mb: float | None
 
-    def is_within(self, what: str) -> bool | None:
+    def is_within(self, quantity: str) -> bool | None:
         """Whether the prediction of "seconds" or "memory" is within WITHIN; None if it was not measured."""
-        predicted, measured = (
-            (self.predicted_seconds, self.seconds)
-            if what == "seconds"
-            else (self.predicted_mb, self.mb)
-        )
-        return None if measured is None else abs(predicted / measured - 1) <= WITHIN[what]
+        predicted = self.predicted_seconds
+        measured: float | None = self.seconds
+        if quantity == "memory":
+            predicted = self.predicted_mb
+            measured = self.mb
+        if measured is None:
+            return None
+        return abs(predicted / measured - 1) <= WITHIN[quantity]
 
 
-def held_out(rows: Columns, known: Calibration, count: int, seed: int) -> Columns:
+def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: int) -> Columns:
     """`count` of the distinct `rows`, drawn among those that were not timed and whose step is predicted to be
     short, in rounds: one of each number of filters, then a second of each."""
     cost = costs(rows)
-    step = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), known.device)
-    timed = {(architecture_of(probe), probe["batch"]) for probe in known.probes}
-    usable = np.flatnonzero(
-        (step <= LONGEST_STEP) & (training_bytes(cost, rows.batch) <= LARGEST_BYTES)
-    )
+    step_seconds = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), calibration.device)
+    timed_networks = {(architecture_of(probe), probe["batch"]) for probe in calibration.probes}
+    is_small = training_bytes(cost, rows.batch) <= LARGEST_BYTES
+    usable_rows = np.flatnonzero((step_seconds <= LONGEST_STEP) & is_small)
     order = [
         row
-        for row in np.random.default_rng(seed).permutation(usable)
-        if (rows.architecture(row), int(rows.batch[row])) not in timed
+        for row in np.random.default_rng(seed).permutation(usable_rows)
+        if (rows.architecture(row), int(rows.batch[row])) not in timed_networks
     ]
-    met: dict[int, int] = {}
-    turn = []
+    rounds_by_filters: Counter[int] = Counter()
+    rounds = []
     for row in order:
-        met[int(rows.filters[row])] = met.get(int(rows.filters[row]), -1) + 1
-        turn.append(met[int(rows.filters[row])])
-    chosen = np.array(order, dtype=np.int64)[np.argsort(turn, kind="stable")[:count]]
-    return rows.taken(chosen)
+        filters = int(rows.filters[row])
+        rounds.append(rounds_by_filters[filters])
+        rounds_by_filters[filters] += 1
+    in_rounds = np.argsort(rounds, kind="stable")
+    return rows.select(np.array(order, dtype=np.int64)[in_rounds[:count]])
 
 
-def measured(
-    rows: Columns, known: Calibration, bench: Bench, grown: Callable[[Architecture, int], int]
-) -> Iterator[HeldOut]:
-    """Each row, trained for about a second; `grown` gives its peak bytes, 0 if unknown."""
-    cost = costs(rows)
-    memory = training_bytes(cost, rows.batch)
+def measure_held_out(
+    rows: Columns,
+    calibration: Calibration,
+    bench: Bench,
+    peak_bytes: Callable[[Architecture, int], int],
+) -> Iterator[HeldOutNetwork]:
+    """Each row, trained for about a second; `peak_bytes` are 0 if unknown."""
+    memory = training_bytes(costs(rows), rows.batch)
     for row in range(len(rows)):
-        net, batch = rows.architecture(row), int(rows.batch[row])
-        one = costs(rows.taken([row]))
-        step = training_seconds(one, batch, Work(batch, 0, 1), known.device)[0]
-        steps = int(np.clip(1.0 / step, 3, 30))
+        net = rows.architecture(row)
+        batch = int(rows.batch[row])
+        cost = costs(rows.select([row]))
+        step_seconds = training_seconds(cost, batch, Work(batch, 0, 1), calibration.device)
+        steps = int(np.clip(1.0 / step_seconds[0], 3, 30))
         train, validate = bench.steps(net, batch)
         train(1)
         validate()
         seconds = train(steps) + validate() + validate()
-        predicted = training_seconds(
-            one, batch, Work(steps * batch, 2 * VALIDATED, 1), known.device
-        )[0]
-        properties, peak = asdict(net), grown(net, batch)
-        yield HeldOut(
-            **{name: properties[name] for name in _SHOWN},
+        work = Work(steps * batch, 2 * VALIDATED, 1)
+        predicted_seconds = training_seconds(cost, batch, work, calibration.device)
+        properties = asdict(net)
+        peak = peak_bytes(net, batch)
+        yield HeldOutNetwork(
+            **{name: properties[name] for name in PROPERTIES},
             filters=net.filters,
             batch=batch,
-            predicted_seconds=float(predicted),
+            predicted_seconds=float(predicted_seconds[0]),
             seconds=seconds,
             predicted_mb=float(memory[row]) / 1e6,
             mb=peak / 1e6 if peak else None,
         )
-
-
-_SHOWN = (
-    "blocks",
-    "convolutions",
-    "kernel",
-    "separable",
-    "head",
-    "block",
-    "widen",
-    "stride",
-    "norm",
-)

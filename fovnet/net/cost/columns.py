@@ -26,8 +26,10 @@ class Columns:
     """M networks, each with its batch; all (M,), except the classes, the side of a slice and the inputs,
     which all share.
 
-    filters  of the first block    head  index in HEADS    residual  whether blocks are    normalised  whether
-        poolings are
+    filters     of the first block
+    head        index in HEADS
+    residual    whether blocks are
+    normalised  whether poolings are
     """
 
     blocks: Integers
@@ -65,71 +67,53 @@ class Columns:
             name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
 
-    def taken(self, rows: Any) -> Columns:
+    def select(self, rows: Any) -> Columns:
         """Only these rows: a mask (M,), or row numbers."""
         return replace(self, **{name: column[rows] for name, column in self.numbers.items()})
 
     def distinct(self) -> Columns:
         """Every network with each of its batches once, sorted by the columns: the learning rate does not
         change the cost."""
-        _, first = np.unique(
-            np.stack(list(self.numbers.values()), axis=1), axis=0, return_index=True
-        )
-        return self.taken(first)
+        table = np.stack(list(self.numbers.values()), axis=1)
+        _, first_rows = np.unique(table, axis=0, return_index=True)
+        return self.select(first_rows)
 
     def architecture(self, row: int) -> Architecture:
         """The architecture of one row, ready to be built."""
         return Architecture(
-            int(self.blocks[row]),
-            int(self.convolutions[row]),
-            int(self.filters[row]).bit_length() - 1,
-            int(self.kernel[row]),
-            bool(self.separable[row]),
-            self.classes,
-            HEADS[self.head[row]],
-            self.side,
-            "residual" if self.residual[row] else "plain",
-            int(self.widen[row]),
-            self.inputs,
-            int(self.stride[row]),
-            NORMS[int(self.normalised[row])],
+            blocks=int(self.blocks[row]),
+            convolutions=int(self.convolutions[row]),
+            log2_filters=int(self.filters[row]).bit_length() - 1,
+            kernel=int(self.kernel[row]),
+            separable=bool(self.separable[row]),
+            classes=self.classes,
+            head=HEADS[self.head[row]],
+            side=self.side,
+            block=BLOCKS[int(self.residual[row])],
+            widen=int(self.widen[row]),
+            inputs=self.inputs,
+            stride=int(self.stride[row]),
+            norm=NORMS[int(self.normalised[row])],
         )
 
     @classmethod
     def of_architectures(cls, nets: Sequence[Architecture], batches: Sequence[int]) -> Columns:
         """Networks of the same classes, side and inputs, one or more, each with its batch."""
-        numbers = [
-            (
-                net.blocks,
-                net.convolutions,
-                net.filters,
-                net.kernel,
-                HEADS.index(net.head),
-                net.widen,
-                net.stride,
-            )
-            for net in nets
-        ]
-        blocks, convolutions, filters, kernel, head, widen, stride = np.array(
-            numbers, dtype=np.int64
-        ).T
-        words = [(net.separable, net.block == "residual", net.norm == "pooled") for net in nets]
-        separable, residual, normalised = np.array(words, dtype=bool).T
-        batch = np.array(batches, dtype=np.int64)
-        shared = nets[0].classes, nets[0].side, nets[0].inputs
         return cls(
-            blocks,
-            convolutions,
-            filters,
-            kernel,
-            separable,
-            head,
-            residual,
-            widen,
-            stride,
-            normalised,
-            batch,
-            *shared,
+            blocks=np.array([net.blocks for net in nets], dtype=np.int64),
+            convolutions=np.array([net.convolutions for net in nets], dtype=np.int64),
+            filters=np.array([net.filters for net in nets], dtype=np.int64),
+            kernel=np.array([net.kernel for net in nets], dtype=np.int64),
+            separable=np.array([net.separable for net in nets], dtype=bool),
+            head=np.array([HEADS.index(net.head) for net in nets], dtype=np.int64),
+            residual=np.array([net.block == "residual" for net in nets], dtype=bool),
+            widen=np.array([net.widen for net in nets], dtype=np.int64),
+            stride=np.array([net.stride for net in nets], dtype=np.int64),
+            normalised=np.array([net.norm == "pooled" for net in nets], dtype=bool),
+            batch=np.array(batches, dtype=np.int64),
+            classes=nets[0].classes,
+            side=nets[0].side,
+            inputs=nets[0].inputs,
         )
 
 
@@ -137,12 +121,13 @@ def columns_of_space(
     space: Space, *, classes: int, head: str, inputs: Sequence[str] = ("slice",), side: int = 128
 ) -> Columns:
     """The rows of a space; `head` is used if the space has no axis of that name."""
-    words = {name for names in axes.OPTIONAL for name in names}
-    named = {
-        axis.name: np.array(axis.levels, dtype=object if axis.name in words else None)[level]
-        for axis, level in zip(space.axes, space.rows.T, strict=True)
-    }
-    return replace(_columns(named, len(space), classes, head, tuple(inputs)), side=side)
+    optional_axes = {name for names in axes.OPTIONAL for name in names}
+    levels_by_axis = {}
+    for axis, level in zip(space.axes, space.rows.T, strict=True):
+        dtype = object if axis.name in optional_axes else None
+        levels_by_axis[axis.name] = np.array(axis.levels, dtype=dtype)[level]
+    columns = _columns(levels_by_axis, len(space), classes, head, tuple(inputs))
+    return replace(columns, side=side)
 
 
 def columns_of(
@@ -159,50 +144,52 @@ def columns_of(
         for name in names
         if configurations and name in configurations[0]
     ]
-    named = {
+    levels_by_axis = {
         name: np.array([configuration[name] for configuration in configurations]) for name in names
     }
-    return _columns(named, len(configurations), classes, head, tuple(inputs))
+    return _columns(levels_by_axis, len(configurations), classes, head, tuple(inputs))
 
 
-def joined(first: Columns, second: Columns) -> Columns:
+def join_columns(first: Columns, second: Columns) -> Columns:
     """The rows of both, which have the same classes, side and inputs."""
-    both: dict[str, Any] = {
+    columns: dict[str, Any] = {
         name: np.concatenate([column, getattr(second, name)])
         for name, column in first.numbers.items()
     }
-    return replace(first, **both)
+    return replace(first, **columns)
 
 
 def _columns(
-    named: Mapping[str, Column], rows: int, classes: int, head: str, inputs: tuple[str, ...]
+    levels_by_axis: Mapping[str, Column],
+    rows: int,
+    classes: int,
+    head: str,
+    inputs: tuple[str, ...],
 ) -> Columns:
-    def words(name: str, default: str, known: Sequence[str]) -> Integers:
-        values = np.asarray(named.get(name, np.full(rows, default)), dtype=object)
-        return np.asarray(
-            np.argmax(values[:, None] == np.array(known, dtype=object), axis=1), dtype=np.int64
-        )
+    def word_index(name: str, default: str, words: Sequence[str]) -> Integers:
+        levels = np.asarray(levels_by_axis.get(name, np.full(rows, default)), dtype=object)
+        is_word = levels[:, None] == np.array(words, dtype=object)
+        return np.asarray(np.argmax(is_word, axis=1), dtype=np.int64)
 
-    def ones(name: str) -> Integers:
-        return np.asarray(named.get(name, np.ones(rows)), dtype=np.int64)
+    def optional_numbers(name: str) -> Integers:
+        return np.asarray(levels_by_axis.get(name, np.ones(rows)), dtype=np.int64)
 
-    batch = (
-        named["batch"].astype(np.int64)
-        if "batch" in named
-        else 2 ** named["log2_batch"].astype(np.int64)
-    )
+    if "batch" in levels_by_axis:
+        batch = levels_by_axis["batch"].astype(np.int64)
+    else:
+        batch = 2 ** levels_by_axis["log2_batch"].astype(np.int64)
     return Columns(
-        named["blocks"].astype(np.int64),
-        named["convolutions"].astype(np.int64),
-        2 ** named["log2_filters"].astype(np.int64),
-        named["kernel"].astype(np.int64),
-        named["separable"].astype(bool),
-        words("head", head, HEADS),
-        words("block", "plain", BLOCKS) == BLOCKS.index("residual"),
-        ones("widen"),
-        ones("stride"),
-        words("norm", "none", NORMS) == NORMS.index("pooled"),
-        batch,
-        classes,
+        blocks=levels_by_axis["blocks"].astype(np.int64),
+        convolutions=levels_by_axis["convolutions"].astype(np.int64),
+        filters=2 ** levels_by_axis["log2_filters"].astype(np.int64),
+        kernel=levels_by_axis["kernel"].astype(np.int64),
+        separable=levels_by_axis["separable"].astype(bool),
+        head=word_index("head", head, HEADS),
+        residual=word_index("block", "plain", BLOCKS) == BLOCKS.index("residual"),
+        widen=optional_numbers("widen"),
+        stride=optional_numbers("stride"),
+        normalised=word_index("norm", "none", NORMS) == NORMS.index("pooled"),
+        batch=batch,
+        classes=classes,
         inputs=inputs,
     )

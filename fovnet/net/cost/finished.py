@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.errors import SearchError
 from fovnet.net.cost.columns import columns_of
 from fovnet.net.cost.predicted import Work
-from fovnet.net.cost.speed import Timings, repeated
+from fovnet.net.cost.speed import Timings, repeat
 from fovnet.records import read_npz
 from fovnet.search.journal import read_trials
 from fovnet.search.trial import Trial
@@ -43,17 +43,17 @@ def finished_trainings(
     try:
         rows = read_npz(journal / "rows.npz")
     except (OSError, ValueError) as fault:
-        message = (
-            f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again"
-        )
-        raise SearchError("journal-rows", message) from fault
+        raise SearchError(
+            "journal-rows",
+            f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again",
+        ) from fault
     configurations = [trial.proposal.configuration for trial in completed]
     columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
     epochs = np.array([_own_epochs(trial) for trial in completed])
     work = Work(
-        repeated(slices_per_epoch, len(completed)),
-        repeated(len(rows["validation"]), len(completed)),
-        epochs,
+        slices=repeat(slices_per_epoch, len(completed)),
+        validation_slices=repeat(len(rows["validation"]), len(completed)),
+        epochs=epochs,
     )
     return Timings(columns, work, np.array([trial.outcome.seconds for trial in completed]))
 

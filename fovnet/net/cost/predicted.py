@@ -1,8 +1,7 @@
 """The predicted cost of a training: weights, operations, bytes, seconds; for all rows of a space at once.
 
-    M  rows          forward   one slice's pass through the network          a multiply-add counts as two
-        operations
-    W  bytes of the weights    A  bytes of the activations that one slice's backward pass needs
+    M        rows
+    forward  one slice's pass through the network; a multiply-add counts as two operations
 
 Computed from the layers alone, without building a network.  Backward costs twice the forward pass: one
 product for the gradient of the weights and one for the gradient of the input, each as large as the forward
@@ -78,12 +77,8 @@ class Cost:
     def busy_flop(self, at_once: int) -> Floats:
         """(M,) effective operations on a device that computes so many filters at once: with fewer filters,
         part of it is idle."""
-        return (
-            np.asarray(
-                (self.block_flop * np.maximum(1.0, at_once / self.block_filters)).sum(axis=-1)
-            )
-            + self.dense_flop
-        )
+        idle_factor = np.maximum(1.0, at_once / self.block_filters)
+        return np.asarray((self.block_flop * idle_factor).sum(axis=-1)) + self.dense_flop
 
 
 @dataclass(frozen=True)
@@ -141,71 +136,83 @@ class Device:
         cls, prices: Sequence[float] | Floats, filters_at_once: int, validation_share: float
     ) -> Device:
         """The device with these prices, all above zero."""
-        flop, byte, weight, layer, one_slice = (float(each) for each in prices)
+        flop_s, byte_s, weight_byte_s, layer_s, slice_s = (float(price) for price in prices)
         return cls(
-            1e-9 / flop,
-            1e-9 / byte,
-            1e6 * layer,
-            1e-9 / weight,
-            1e6 * one_slice,
-            filters_at_once,
-            validation_share,
+            gflop_per_second=1e-9 / flop_s,
+            gigabyte_per_second=1e-9 / byte_s,
+            microseconds_per_layer=1e6 * layer_s,
+            weights_gigabyte_per_second=1e-9 / weight_byte_s,
+            microseconds_per_slice=1e6 * slice_s,
+            filters_at_once=filters_at_once,
+            validation_share=validation_share,
         )
 
 
 def cost_of(net: Architecture) -> Cost:
     """The cost of one architecture: scalars, and (B,) per block."""
-    return Cost(
-        **{
-            name: column[0]
-            for name, column in vars(costs(Columns.of_architectures([net], [1]))).items()
-        }
-    )
+    columns = vars(costs(Columns.of_architectures([net], [1])))
+    return Cost(**{name: column[0] for name, column in columns.items()})
 
 
 def costs(nets: Columns) -> Cost:
     """The cost of every row."""
-    c, s, rows, inputs = nets.convolutions, nets.kernel, len(nets), nets.channels
-    most = int(nets.blocks.max(initial=1))
-    flop, widths, layers = np.zeros((rows, most)), np.ones((rows, most)), np.ones(rows)
-    # the channels, their normalised copies, and one of ones
-    stored = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))
+    rows = len(nets)
+    inputs = nets.channels
+    block_count = int(nets.blocks.max(initial=1))
+    # of a whole block, along and across counted apart
+    convolutions = np.where(nets.separable, 2, 1) * nets.convolutions
+    taps = np.where(nets.separable, nets.kernel, nets.kernel * nets.kernel)
+    first_side = nets.side // nets.stride
+    filters = np.full(rows, inputs)
+    flop = np.zeros((rows, block_count))
+    block_filters = np.ones((rows, block_count))
+    layers = np.ones(rows)
     weights = np.full(rows, CHANNEL_NUMBERS * inputs)
-    taps, passes = np.where(nets.separable, s, s * s), np.where(nets.separable, 2, 1)
-    f, seen = np.full(rows, inputs), nets.side // nets.stride
-    for block in range(most):
-        here = block < nets.blocks
-        pixels, halved = (seen >> block) ** 2, (seen >> (block + 1)) ** 2
-        before, f = f, nets.widths(block)
-        beside = here & nets.residual & (block > 0)
-        # weights of the 1 x 1 shortcut convolution, no biases
-        shortcut = beside * (before != f) * before * f
-        # weights of all convolutions but the first
-        further = taps * (passes * c - 1) * f * f
-        opening = inputs + 1 if block == 0 else before  # channels that enter it
+    # the channels, their normalised copies, and one of ones
+    activation_bytes = np.full(rows, nets.side**2 * FLOAT * (2.0 * inputs + 1))
+    for block in range(block_count):
+        has_block = block < nets.blocks
+        pixels = (first_side >> block) ** 2
+        pooled_pixels = (first_side >> (block + 1)) ** 2
+        channels = filters
+        filters = nets.widths(block)
+        has_shortcut = has_block & nets.residual & (block > 0)
+        # of the 1 x 1 convolution, without biases
+        shortcut_weights = has_shortcut * (channels != filters) * channels * filters
+        # of all convolutions but the first
+        later_weights = taps * (convolutions - 1) * filters * filters
+        opening_channels = inputs + 1 if block == 0 else channels
         # the first of the two convolutions computes every row
-        unstrided = np.where(nets.separable & (block == 0), nets.stride, 1)
-        flop[:, block] = here * 2.0 * pixels * (unstrided * taps * opening * f + further + shortcut)
-        widths[:, block] = f
-        weights += here * (
-            taps * before * f + further + passes * c * f + shortcut + (shortcut > 0) * f
+        full_rows = np.where(nets.separable & (block == 0), nets.stride, 1)
+        opening_taps = full_rows * taps * opening_channels * filters
+        products = opening_taps + later_weights + shortcut_weights
+        flop[:, block] = has_block * 2.0 * pixels * products
+        block_filters[:, block] = filters
+        weights += has_block * (
+            taps * channels * filters
+            + later_weights
+            + convolutions * filters
+            + shortcut_weights
+            + (shortcut_weights > 0) * filters
         )
         # ReLU and the sum work in place: one tensor a convolution
-        stored += here * FLOAT * ((passes * c + unstrided - 1) * pixels * f)
-        stored += here * (FLOAT + INDEX) * (halved * f)
-        normalised = here & nets.normalised
-        weights += normalised * CHANNEL_NUMBERS * f
-        stored += normalised * FLOAT * (halved * f)
-        layers += here * (passes * c + c + 1) + beside + (shortcut > 0) + normalised
+        tensors = convolutions + full_rows - 1
+        activation_bytes += has_block * FLOAT * (tensors * pixels * filters)
+        activation_bytes += has_block * (FLOAT + INDEX) * (pooled_pixels * filters)
+        is_normalised = has_block & nets.normalised
+        weights += is_normalised * CHANNEL_NUMBERS * filters
+        activation_bytes += is_normalised * FLOAT * (pooled_pixels * filters)
+        layers += has_block * (convolutions + nets.convolutions + 1)
+        layers += has_shortcut + (shortcut_weights > 0) + is_normalised
     dense, hidden, launches = _heads(nets)
+    first_output = first_side**2 * nets.filters * np.where(nets.separable, nets.stride, 1)
     return Cost(
         weights=(weights + dense + hidden).astype(np.float64),
         block_flop=flop,
-        block_filters=widths,
+        block_filters=block_filters,
         dense_flop=2.0 * dense.astype(np.float64),
-        activation_bytes=stored + FLOAT * hidden,
-        largest_bytes=FLOAT
-        * (seen**2 * nets.filters * np.where(nets.separable, nets.stride, 1)).astype(np.float64),
+        activation_bytes=activation_bytes + FLOAT * hidden,
+        largest_bytes=FLOAT * first_output.astype(np.float64),
         handled_bytes=np.full(rows, FLOAT * nets.side**2 * float(GRID + HANDLED * inputs)),
         channels=np.full(rows, float(inputs)),
         layers=layers + launches,
@@ -214,18 +221,23 @@ def costs(nets: Columns) -> Cost:
 
 def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """For every row's head: weights without biases, units in its layers (as many biases), launches."""
-    last, side = nets.widths(nets.blocks - 1), nets.side // nets.stride >> nets.blocks
-    looked_at = side // np.maximum(1, -(-side // SMALL_SIDE))
-    (wide, narrow), k = FC, nets.classes
-    known = {
-        "fc": (side**2 * last * wide + wide * narrow + narrow * k, wide + narrow + k, 6),
-        "gap": (last * k, k, 2),
-        "small": (looked_at**2 * last * SMALL + SMALL * k, SMALL + k, 5),
+    filters = nets.widths(nets.blocks - 1)
+    side = nets.side // nets.stride >> nets.blocks
+    averaged_side = side // np.maximum(1, -(-side // SMALL_SIDE))
+    width0, width1 = FC
+    k = nets.classes
+    weights_by_head = {
+        "fc": side**2 * filters * width0 + width0 * width1 + width1 * k,
+        "gap": filters * k,
+        "small": averaged_side**2 * filters * SMALL + SMALL * k,
     }
-    dense, hidden, launches = (
-        np.choose(nets.head, [known[name][place] for name in HEADS]) for place in range(3)
+    units_by_head = {"fc": width0 + width1 + k, "gap": k, "small": SMALL + k}
+    launches_by_head = {"fc": 6, "gap": 2, "small": 5}
+    return (
+        np.choose(nets.head, [weights_by_head[head] for head in HEADS]),
+        np.choose(nets.head, [units_by_head[head] for head in HEADS]),
+        np.choose(nets.head, [launches_by_head[head] for head in HEADS]),
     )
-    return dense, hidden, launches
 
 
 def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
@@ -262,8 +274,8 @@ def training_seconds(cost: Cost, batch: Any, work: Work, device: Device) -> Floa
     machines in the last bit, and a search that is resumed elsewhere compares its predictions."""
     amounts = terms(cost, batch, work, device)
     seconds = np.zeros(np.shape(amounts[0]))
-    for amount, each in zip(amounts, device.prices, strict=True):
-        seconds = seconds + amount * each
+    for amount, unit_seconds in zip(amounts, device.prices, strict=True):
+        seconds = seconds + amount * unit_seconds
     return seconds
 
 

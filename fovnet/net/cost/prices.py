@@ -49,7 +49,8 @@ class Prices:
         """Raise SearchError ("no-feasible-row") with the limits and the least cost unless some row fits."""
         if self.fits.any():
             return
-        gigabytes, longest = self.limits.bytes / 1e9, self.limits.seconds
+        gigabytes = self.limits.bytes / 1e9
+        longest = self.limits.seconds
         parts = [
             f"none of the {len(self.memory):,} configurations can be trained within the limits"
         ]
@@ -111,7 +112,6 @@ def is_table(columns: Sequence[str]) -> bool:
 
 def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
     """Minimum, quartiles and maximum of the costs of the rows that fit; by name and unit."""
-    kept = priced.fits
     columns = {
         "seconds": priced.seconds,
         "memory, MB": priced.memory / 1e6,
@@ -119,7 +119,7 @@ def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
         "forward operations a slice, millions": priced.cost.forward_flop / 1e6,
     }
     return {
-        name: [float(value) for value in np.quantile(column[kept], QUANTILES)]
+        name: [float(value) for value in np.quantile(column[priced.fits], QUANTILES)]
         for name, column in columns.items()
     }
 
@@ -143,4 +143,6 @@ def _figures(priced: Prices, row: int) -> dict[str, Any]:
 
 def _level(level: Any) -> Any:
     """A level as the configuration writes it, with all digits, so that it can be copied from the table."""
-    return ("yes" if level else "no") if isinstance(level, bool) else str(level)
+    if isinstance(level, bool):
+        return "yes" if level else "no"
+    return str(level)

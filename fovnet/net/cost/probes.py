@@ -26,7 +26,8 @@ from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
 
 VALIDATED = 32  # slices; one batch
-STEPS = (3, 30)  # least and largest number of steps timed
+LEAST_STEPS = 3
+MOST_STEPS = 30  # that are timed
 ENOUGH_SECONDS = 0.25  # total of a network's timed steps after which timing ends
 RATE = 1e-6  # learning rate: small, so that nothing diverges
 
@@ -66,7 +67,8 @@ class Bench:
             pixels, targets, rows[:slices], rows[slices:], device, placing, kinds
         )
         self._weights = training.class_weights(self._data.targets)
-        self._ranges, self._precision = ranges, precision
+        self._ranges = ranges
+        self._precision = precision
         self.now = _clock(device)
 
     @property
@@ -78,7 +80,7 @@ class Bench:
         """Peak bytes of a training: allocated memory on a GPU, the growth of a fresh process on a CPU."""
         if self.device.type != "cpu":
             return self.probe(net, batch).peak_bytes
-        return grown_bytes(net, batch, self._ranges, self._precision)
+        return process_growth_bytes(net, batch, self._ranges, self._precision)
 
     def steps(
         self, net: Architecture, batch: int
@@ -94,7 +96,7 @@ class Bench:
         def validate() -> None:
             training.validation_loss(progress.model, self._data, self._weights, self._precision)
 
-        return (lambda steps: self._timed(partial(train, steps))), partial(self._timed, validate)
+        return (lambda steps: self._time(partial(train, steps))), partial(self._time, validate)
 
     def probe(self, net: Architecture, batch: int) -> Probe:
         """The timed steps and validation of the network, each after one that is not timed."""
@@ -103,18 +105,18 @@ class Bench:
         step, validate = self.steps(net, batch)
         step(1)
         seconds: list[float] = []
-        while len(seconds) < STEPS[0] or (
-            sum(seconds) < ENOUGH_SECONDS and len(seconds) < STEPS[1]
+        while len(seconds) < LEAST_STEPS or (
+            sum(seconds) < ENOUGH_SECONDS and len(seconds) < MOST_STEPS
         ):
             seconds.append(step(1))
         peak = training.peak_memory(self._data.device)
         validate()
         return Probe(float(np.median(seconds)), validate() / VALIDATED, len(seconds), peak)
 
-    def _timed(self, act: Callable[[], Any]) -> float:
-        started = self.now()
+    def _time(self, act: Callable[[], Any]) -> float:
+        start = self.now()
         act()
-        return self.now() - started
+        return self.now() - start
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
@@ -130,20 +132,22 @@ def _clock(device: torch.device) -> Callable[[], float]:
     return now
 
 
-def grown_bytes(net: Architecture, batch: int, ranges: Ranges, precision: str = "auto") -> int:
+def process_growth_bytes(
+    net: Architecture, batch: int, ranges: Ranges, precision: str = "auto"
+) -> int:
     """Growth in peak bytes of a fresh process that trains the network on the CPU for three steps.
 
     The memory of torch itself is not counted: a network of a few hundred weights is trained first.
     """
     with get_context("spawn").Pool(1) as pool:
-        return int(pool.apply(_grown, (net, batch, ranges, precision)))
+        return int(pool.apply(_growth_bytes, (net, batch, ranges, precision)))
 
 
-def _grown(net: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
+def _growth_bytes(net: Architecture, batch: int, ranges: Ranges, precision: str) -> int:
     torch.set_num_threads(1)
     keep_freed_memory()
     bench = Bench(torch.device("cpu"), ranges, net.classes, precision=precision)
     bench.steps(Architecture(1, 1, 0, 3, False, net.classes, "gap"), 1)[0](1)
-    before = peak_bytes()
+    start_bytes = peak_bytes()
     bench.steps(net, batch)[0](3)
-    return int(peak_bytes() - before)
+    return int(peak_bytes() - start_bytes)

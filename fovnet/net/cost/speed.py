@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares, nnls
 
-from fovnet.net.cost.columns import Columns, joined
+from fovnet.net.cost.columns import Columns, join_columns
 from fovnet.net.cost.predicted import Device, Floats, Work, costs, terms
 
 AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
@@ -39,20 +39,20 @@ class Timings:
     def __len__(self) -> int:
         return len(self.seconds)
 
-    def and_also(self, others: Timings) -> Timings:
+    def join(self, trainings: Timings) -> Timings:
         """These trainings and others."""
         work = {
-            name: np.concatenate([mine, getattr(others.work, name)])
-            for name, mine in vars(self.work).items()
+            name: np.concatenate([amounts, getattr(trainings.work, name)])
+            for name, amounts in vars(self.work).items()
         }
         return Timings(
-            joined(self.rows, others.rows),
+            join_columns(self.rows, trainings.rows),
             Work(**work),
-            np.concatenate([self.seconds, others.seconds]),
+            np.concatenate([self.seconds, trainings.seconds]),
         )
 
 
-def fitted(trained: Timings, validated: Timings | None = None) -> Device:
+def fit_device(trained: Timings, validated: Timings | None = None) -> Device:
     """The device that fits the measured seconds of these trainings, and of these validations (`work` without
     training slices).
 
@@ -63,27 +63,29 @@ def fitted(trained: Timings, validated: Timings | None = None) -> Device:
             f"{len(trained)} timed trainings; {FEWEST} or more are needed, as many as a device has prices"
         )
     share = Device(1.0, 1.0, 1.0).validation_share
-    found = _at_best(trained, share)
+    device = _fit_filters_at_once(trained, share)
     if validated is not None and len(validated):
-        whole = _priced(replace(found, validation_share=1.0), validated, stepping=False)
-        found = replace(found, validation_share=float(np.median(validated.seconds / whole)))
+        full_share = replace(device, validation_share=1.0)
+        trained_slice_seconds = _predicted_seconds(full_share, validated, with_steps=False)
+        share = float(np.median(validated.seconds / trained_slice_seconds))
+        device = replace(device, validation_share=share)
         # with whole trials, fitted again with the known validation share
         if (trained.work.validation_slices > 0).any():
-            found = _at_best(trained, found.validation_share)
-    return found
+            device = _fit_filters_at_once(trained, share)
+    return device
 
 
 def misfit(device: Device, trained: Timings) -> Floats:
     """(n,) natural logarithm of predicted over measured seconds."""
-    return np.asarray(np.log(_priced(device, trained) / trained.seconds))
+    return np.asarray(np.log(_predicted_seconds(device, trained) / trained.seconds))
 
 
-def _at_best(trained: Timings, share: float) -> Device:
+def _fit_filters_at_once(trained: Timings, share: float) -> Device:
     """The device with the number of filters at once of least misfit; ties: the smallest."""
     best: tuple[float, Device] | None = None
     for at_once in AT_ONCE:
         device = Device(1.0, 1.0, 1.0, filters_at_once=at_once, validation_share=share)
-        prices, loss = _prices(_matrix(device, trained), trained.seconds)
+        prices, loss = _fit_prices(_matrix(device, trained), trained.seconds)
         if best is None or loss < best[0] * (1 - 1e-6):
             best = loss, Device.of(prices, at_once, share)
     assert best is not None
@@ -94,21 +96,23 @@ def _matrix(device: Device, timed: Timings) -> Floats:
     return np.stack(terms(costs(timed.rows), timed.rows.batch, timed.work, device), axis=1)
 
 
-def _priced(device: Device, timed: Timings, stepping: bool = True) -> Floats:
-    """(n,) predicted seconds; without the terms per step (weights, launches) if `stepping` is False."""
-    A, prices = _matrix(device, timed), np.array(device.prices)
-    return np.asarray((A * prices * (stepping or np.array([1, 1, 0, 0, 1]))).sum(axis=1))
+def _predicted_seconds(device: Device, timed: Timings, with_steps: bool = True) -> Floats:
+    """(n,) predicted seconds; without the terms per step (weights, launches) if `with_steps` is False."""
+    term_seconds = _matrix(device, timed) * np.array(device.prices)
+    if not with_steps:
+        term_seconds = term_seconds * np.array([1, 1, 0, 0, 1])
+    return np.asarray(term_seconds.sum(axis=1))
 
 
-def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
+def _fit_prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
     """Prices (5,) and their remaining misfit."""
     ratio = A / seconds[:, None]
     # at price `scale` a term is the whole time of some training
     scale = 1.0 / np.maximum(ratio.max(axis=0), 1e-300)
-    first, _ = nnls(ratio * scale, np.ones(len(seconds)))
+    start, _ = nnls(ratio * scale, np.ones(len(seconds)))
     result = least_squares(
         lambda log_share: np.log((ratio * scale) @ np.exp(log_share)),
-        np.log(np.maximum(first, 2 * LEAST)),
+        np.log(np.maximum(start, 2 * LEAST)),
         bounds=(np.log(LEAST), np.inf),
         loss="soft_l1",
         f_scale=OUTLIER,
@@ -116,6 +120,6 @@ def _prices(A: Floats, seconds: Floats) -> tuple[Floats, float]:
     return scale * np.exp(result.x), float(result.cost)
 
 
-def repeated(number: Any, n: int) -> NDArray[np.int64]:
+def repeat(number: Any, n: int) -> NDArray[np.int64]:
     """(n,) the same whole number."""
     return np.full(n, number, dtype=np.int64)

@@ -76,14 +76,14 @@ class Architecture:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", tuple(self.inputs))  # JSON has lists
-        for what, name, known in (
+        for field, name, names in (
             ("head", self.head, HEADS),
             ("block", self.block, BLOCKS),
             ("norm", self.norm, NORMS),
         ):
-            if name not in known:
-                raise ValueError(f"{what} {name!r}; known are {', '.join(known)}")
-        for what, level, least, most in (
+            if name not in names:
+                raise ValueError(f"{field} {name!r}; known are {', '.join(names)}")
+        for field, level, least, most in (
             ("blocks", self.blocks, 1, 100),
             ("convolutions", self.convolutions, 1, 100),
             ("log2_filters", self.log2_filters, 0, 12),
@@ -93,7 +93,9 @@ class Architecture:
             ("stride", self.stride, 1, 2),
         ):
             if isinstance(level, bool) or not isinstance(level, int) or not least <= level <= most:
-                raise ValueError(f"{what} {level!r}; must be a whole number from {least} to {most}")
+                raise ValueError(
+                    f"{field} {level!r}; must be a whole number from {least} to {most}"
+                )
         if self.inputs != in_order(self.inputs):
             raise ValueError(
                 f"inputs {', '.join(self.inputs) or 'none'}; give some of {', '.join(INPUTS)}, each once, "
@@ -145,22 +147,25 @@ class Architecture:
     @property
     def weights(self) -> int:
         """Numbers stored in the network, the four of every normalisation of a channel counted."""
-        s, body, entering = self.kernel, 0, self.channels
-        for block, f in enumerate(self.widths):
-            if self.is_residual(block) and entering != f:
-                body += entering * f + f
-            for convolution in range(self.convolutions):
-                channels = f if convolution else entering
-                body += (
-                    (channels * f * s + f) + (f * f * s + f)
-                    if self.separable
-                    else channels * f * s * s + f
-                )
-            entering = f
-            body += CHANNEL_NUMBERS * f * (self.norm == "pooled")
-        return (
-            CHANNEL_NUMBERS * self.channels + body + sum(a * b + b for a, b in pairwise(self.dense))
-        )
+        weights = CHANNEL_NUMBERS * self.channels
+        channels = self.channels
+        for block, filters in enumerate(self.widths):
+            if self.is_residual(block) and channels != filters:
+                weights += channels * filters + filters
+            for _ in range(self.convolutions):
+                weights += self._convolution_weights(channels, filters)
+                channels = filters
+            if self.norm == "pooled":
+                weights += CHANNEL_NUMBERS * filters
+        return weights + sum(inputs * units + units for inputs, units in pairwise(self.dense))
+
+    def _convolution_weights(self, channels: int, filters: int) -> int:
+        """Numbers in one convolution, its biases counted."""
+        if not self.separable:
+            return channels * filters * self.kernel**2 + filters
+        along = channels * filters * self.kernel + filters
+        across = filters * filters * self.kernel + filters
+        return along + across
 
 
 def in_order(inputs: Sequence[str]) -> tuple[str, ...]:

@@ -44,46 +44,49 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     Raises SearchError ("space-axes") if one is missing, unknown, or given twice under two names, and
     ("space-level") for an invalid level.
     """
-    named = {axis.name: axis for axis in axes}
-    found = []
+    axis_by_name = {axis.name: axis for axis in axes}
+    ordered_axes = []
     for names in ALTERNATIVES:
-        given = [name for name in names if name in named]
-        if len(given) > 1 or (not given and names not in OPTIONAL):
-            fault = (
-                "both are given" if given else "neither is given" if len(names) > 1 else "missing"
-            )
+        space_names = [name for name in names if name in axis_by_name]
+        if len(space_names) > 1 or (not space_names and names not in OPTIONAL):
             raise SearchError(
                 "space-axes",
-                f"search.space: {' or '.join(names)}: {fault}; a network needs exactly one.",
+                f"search.space: {' or '.join(names)}: {_fault_of(names, space_names)}; a network needs "
+                "exactly one.",
             )
-        found += [named.pop(name) for name in given]
-    if named:
-        known = ", ".join(name for names in ALTERNATIVES for name in names)
+        ordered_axes += [axis_by_name.pop(name) for name in space_names]
+    if axis_by_name:
+        names_of_network = ", ".join(name for names in ALTERNATIVES for name in names)
         raise SearchError(
             "space-axes",
-            f"search.space: unknown axis {', '.join(sorted(named))}; a network has {known}.",
+            f"search.space: unknown axis {', '.join(sorted(axis_by_name))}; a network has "
+            f"{names_of_network}.",
         )
-    for axis in found:
+    for axis in ordered_axes:
         for level in axis.levels:
             _refuse_impossible(axis.name, level)
-    _refuse_vanishing({axis.name: axis.levels for axis in found})
-    return tuple(found)
+    _refuse_vanishing({axis.name: axis.levels for axis in ordered_axes})
+    return tuple(ordered_axes)
 
 
-def changed(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _fault_of(names: Sequence[str], space_names: Sequence[str]) -> str:
+    """What is wrong with the axes of a space among alternative names."""
+    if space_names:
+        return "both are given"
+    return "neither is given" if len(names) > 1 else "missing"
+
+
+def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration with some levels changed; a learning rate or batch given by its other name replaces the
     one there.
 
     Raises SearchError as `in_order` does.
     """
     replaced = {name for names in ALTERNATIVES if changes.keys() & set(names) for name in names}
-    levels = {name: level for name, level in configuration.items() if name not in replaced} | dict(
-        changes
-    )
-    return {
-        axis.name: axis.levels[0]
-        for axis in in_order([Axis(name, (level,)) for name, level in levels.items()])
-    }
+    unchanged = {name: level for name, level in configuration.items() if name not in replaced}
+    levels = {**unchanged, **changes}
+    axes = in_order([Axis(name, (level,)) for name, level in levels.items()])
+    return {axis.name: axis.levels[0] for axis in axes}
 
 
 def learning_rate(configuration: Mapping[str, Any]) -> float:
@@ -95,11 +98,9 @@ def learning_rate(configuration: Mapping[str, Any]) -> float:
 
 def batch(configuration: Mapping[str, Any]) -> int:
     """The number of slices in a step."""
-    return (
-        int(configuration["batch"])
-        if "batch" in configuration
-        else int(2 ** int(configuration["log2_batch"]))
-    )
+    if "batch" in configuration:
+        return int(configuration["batch"])
+    return int(2 ** int(configuration["log2_batch"]))
 
 
 def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
@@ -108,55 +109,60 @@ def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
     normalise by."""
     halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
     if halvings > MOST_BLOCKS:
-        message = (
+        raise SearchError(
+            "space-level",
             f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them "
-            "out."
+            "out.",
         )
-        raise SearchError("space-level", message)
     if halvings == MOST_BLOCKS and "pooled" in levels.get("norm", []):
-        message = (
+        raise SearchError(
+            "space-level",
             f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = pooled "
-            "cannot normalise"
+            "cannot normalise; leave one of them out.",
         )
-        raise SearchError("space-level", f"{message}; leave one of them out.")
 
 
 def _refuse_impossible(name: str, level: Any) -> None:
-    is_possible, wanted = LEVELS[name]
+    is_possible, possible_levels = LEVELS[name]
     if not is_possible(level):
-        raise SearchError("space-level", f"search.space: {name} = {level!r}; give {wanted}.")
+        raise SearchError(
+            "space-level", f"search.space: {name} = {level!r}; give {possible_levels}."
+        )
 
 
-def _number(level: Any) -> bool:
+def _is_number(level: Any) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda level: _number(level) and level == int(level) and least <= level <= most
+def _whole_number(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda level: _is_number(level) and level == int(level) and least <= level <= most
 
 
 MOST_BLOCKS = 7  # 2^7 = 128: the eighth would pool a single pixel
 
 LEVELS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "blocks": (_whole(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
-    "convolutions": (_whole(1, 100), "a whole number from 1"),
-    "log2_filters": (_whole(0, 12), "a whole number from 0 to 12"),
-    "kernel": (lambda level: _whole(1, 127)(level) and level % 2 == 1, "an odd whole number"),
+    "blocks": (_whole_number(1, MOST_BLOCKS), f"a whole number from 1 to {MOST_BLOCKS}"),
+    "convolutions": (_whole_number(1, 100), "a whole number from 1"),
+    "log2_filters": (_whole_number(0, 12), "a whole number from 0 to 12"),
+    "kernel": (
+        lambda level: _whole_number(1, 127)(level) and level % 2 == 1,
+        "an odd whole number",
+    ),
     "separable": (lambda level: isinstance(level, bool), "yes or no"),
     "log10_learning_rate": (
-        lambda level: _number(level) and -30 <= level <= 30,
+        lambda level: _is_number(level) and -30 <= level <= 30,
         "a number from -30 to 30",
     ),
     "learning_rate": (
-        lambda level: _number(level) and 0 < level <= sys.float_info.max,
+        lambda level: _is_number(level) and 0 < level <= sys.float_info.max,
         "a number above 0",
     ),
-    "log2_batch": (_whole(0, 16), "a whole number from 0 to 16"),
-    "batch": (_whole(1, 65536), "a whole number from 1"),
+    "log2_batch": (_whole_number(0, 16), "a whole number from 0 to 16"),
+    "batch": (_whole_number(1, 65536), "a whole number from 1"),
     "head": (HEADS.__contains__, "fc, gap or small"),
     "block": (BLOCKS.__contains__, "plain or residual"),
-    "widen": (_whole(1, 2), "1 or 2"),
-    "stride": (_whole(1, 2), "1 or 2"),
+    "widen": (_whole_number(1, 2), "1 or 2"),
+    "stride": (_whole_number(1, 2), "1 or 2"),
     "norm": (NORMS.__contains__, "none or pooled"),
 }
 """The valid levels of each axis, and their wording in errors."""

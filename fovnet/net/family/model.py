@@ -33,28 +33,23 @@ class Network(nn.Sequential):
     def forward(self, slices: Tensor, watch: Callable[[Tensor], None] | None = None) -> Tensor:
         """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float; `watch` is
         shown each block's pooling before what comes after changes it."""
-        normalise, first, *others = self.children()
+        normalise, opening, *layers = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         mean, deviation = self._statistics(slices, normalise)
-        opening, *others = (
-            [*first.children(), *others] if isinstance(first, nn.Sequential) else [first, *others]
-        )
+        if isinstance(opening, nn.Sequential):
+            opening, *across = opening.children()
+            layers = [*across, *layers]
         assert isinstance(opening, nn.Conv2d)
         scale = normalise.weight / deviation
         shift = normalise.bias - scale * mean
-        weight = torch.cat(
-            [
-                opening.weight * scale[:, None, None],
-                (opening.weight * shift[:, None, None]).sum(dim=1, keepdim=True),
-            ],
-            dim=1,
-        )
+        weight_of_channels = opening.weight * scale[:, None, None]
+        weight_of_ones = (opening.weight * shift[:, None, None]).sum(dim=1, keepdim=True)
+        weight = torch.cat([weight_of_channels, weight_of_ones], dim=1)
         weight = weight.contiguous(memory_format=torch.channels_last)
-        x = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1).contiguous(
-            memory_format=torch.channels_last
-        )
+        x = torch.cat([slices, torch.ones_like(slices[:, :1])], dim=1)
+        x = x.contiguous(memory_format=torch.channels_last)
         x = F.conv2d(x, weight, opening.bias, stride=opening.stride, padding=opening.padding)
-        for layer in others:
+        for layer in layers:
             x = layer(x)
             if watch and isinstance(layer, nn.MaxPool2d):
                 watch(x)
@@ -68,10 +63,9 @@ class Network(nn.Sequential):
         if self.training:
             with torch.no_grad(), torch.autocast(slices.device.type, enabled=False):
                 mean, variance, count = moments(slices)
+                unbiased_variance = variance * (count / max(1, count - 1))
                 normalise.running_mean.lerp_(mean, normalise.momentum or 0.0)
-                normalise.running_var.lerp_(
-                    variance * (count / max(1, count - 1)), normalise.momentum or 0.0
-                )
+                normalise.running_var.lerp_(unbiased_variance, normalise.momentum or 0.0)
         return mean, (variance + normalise.eps).sqrt()
 
 
@@ -83,12 +77,12 @@ def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n * h, w * c)
-    of_column = rows.mean(dim=0)
-    squares = (rows - of_column).square_().mean(dim=0)
-    mean = of_column.reshape(w, c).mean(dim=0)
-    # between the columns' means, added to that within columns
-    spread = (of_column.reshape(w, c) - mean).square().mean(dim=0)
-    return mean, squares.reshape(w, c).mean(dim=0) + spread, n * h * w
+    column_means = rows.mean(dim=0)
+    column_variances = (rows - column_means).square_().mean(dim=0)
+    mean = column_means.reshape(w, c).mean(dim=0)
+    variance_between_columns = (column_means.reshape(w, c) - mean).square().mean(dim=0)
+    variance = column_variances.reshape(w, c).mean(dim=0) + variance_between_columns
+    return mean, variance, n * h * w
 
 
 class Residual(nn.Module):
@@ -152,46 +146,47 @@ def _convolutions(
     for convolution in range(net.convolutions):
         if convolution:
             layers[f"relu{convolution - 1}"] = nn.ReLU(inplace=True)
-        layers[f"conv{convolution}"] = _convolution(
-            filters if convolution else channels, filters, net, 1 if convolution else stride
-        )
+        layers[f"conv{convolution}"] = _convolution(channels, filters, net, stride)
+        channels = filters
+        stride = 1
     return layers
 
 
 def _convolution(channels: int, filters: int, net: Architecture, stride: int) -> nn.Module:
-    s = net.kernel
+    side = net.kernel
+    padding = side // 2
     if not net.separable:
-        return nn.Conv2d(channels, filters, s, stride, padding=s // 2)
-    along = nn.Conv2d(channels, filters, (1, s), (1, stride), padding=(0, s // 2))
-    across = nn.Conv2d(filters, filters, (s, 1), (stride, 1), padding=(s // 2, 0))
+        return nn.Conv2d(channels, filters, side, stride, padding=padding)
+    along = nn.Conv2d(channels, filters, (1, side), (1, stride), padding=(0, padding))
+    across = nn.Conv2d(filters, filters, (side, 1), (stride, 1), padding=(padding, 0))
     return nn.Sequential(OrderedDict(along=along, across=across))
 
 
 def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
-    entering, *_ = net.dense
+    inputs, *_ = net.dense
     if net.head == "gap":
         return OrderedDict(
             pool=nn.AdaptiveAvgPool2d(1),
             flatten=nn.Flatten(),
-            classes=nn.Linear(entering, net.classes),
+            classes=nn.Linear(inputs, net.classes),
         )
     if net.head == "small":
-        pool = OrderedDict(pool=nn.AvgPool2d(net.averaged)) if net.averaged > 1 else {}
-        return OrderedDict(
-            **pool,
-            flatten=nn.Flatten(),
-            fc0=nn.Linear(entering, SMALL),
-            fc0_relu=nn.ReLU(inplace=True),
-            classes=nn.Linear(SMALL, net.classes),
-        )
-    wide, narrow = FC
+        layers: OrderedDict[str, nn.Module] = OrderedDict()
+        if net.averaged > 1:
+            layers["pool"] = nn.AvgPool2d(net.averaged)
+        layers["flatten"] = nn.Flatten()
+        layers["fc0"] = nn.Linear(inputs, SMALL)
+        layers["fc0_relu"] = nn.ReLU(inplace=True)
+        layers["classes"] = nn.Linear(SMALL, net.classes)
+        return layers
+    width0, width1 = FC
     return OrderedDict(
         flatten=nn.Flatten(),
-        fc0=nn.Linear(entering, wide),
+        fc0=nn.Linear(inputs, width0),
         fc0_relu=nn.ReLU(inplace=True),
-        fc1=nn.Linear(wide, narrow),
+        fc1=nn.Linear(width0, width1),
         fc1_relu=nn.ReLU(inplace=True),
-        classes=nn.Linear(narrow, net.classes),
+        classes=nn.Linear(width1, net.classes),
     )
 
 
@@ -216,7 +211,5 @@ def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
         model.get_submodule("classes").weight.mul_(0.1)  # type: ignore[operator]
         for block in model.children():
             if isinstance(block, Residual):
-                last = [layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)][
-                    -1
-                ]
-                last.weight.zero_()
+                layers = [layer for layer in block.branch.modules() if isinstance(layer, nn.Conv2d)]
+                layers[-1].weight.zero_()

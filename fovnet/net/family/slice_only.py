@@ -25,12 +25,12 @@ def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     Channel x is normalised to γ (x - μ) / √(v + ε) + β; γ' = 0 and β' = β - γ μ / √(v + ε) give the value for
     black, at no extra cost.
     """
-    made = dict(tensors)
+    weights = dict(tensors)
     scale, shift, mean, variance = (
         tensors[f"{NORMALISE}.{name}"] for name in ("weight", "bias", "running_mean", "running_var")
     )
     black = shift - scale * mean / (variance + NORM_EPSILON).sqrt()
-    first = torch.arange(len(scale)) == 0
-    made[f"{NORMALISE}.weight"] = torch.where(first, scale, torch.zeros_like(scale))
-    made[f"{NORMALISE}.bias"] = torch.where(first, shift, black)
-    return made
+    is_slice = torch.arange(len(scale)) == 0
+    weights[f"{NORMALISE}.weight"] = torch.where(is_slice, scale, torch.zeros_like(scale))
+    weights[f"{NORMALISE}.bias"] = torch.where(is_slice, shift, black)
+    return weights

@@ -29,8 +29,12 @@ KINDS = {
 }
 """The types of stored tensors and their names in safetensors, in the order in which they are stored."""
 
-LEAST_BYTES, MOST_BYTES, MOST_HEADER = 2, 8, 2**24
-"""The bytes of a stored weight, from float16 to float64, and of all that precedes the weights in a file."""
+LEAST_BYTES = 2
+"""Of a stored weight, as float16."""
+MOST_BYTES = 8
+"""The same as float64."""
+MOST_HEADER = 2**24
+"""Bytes of all that precedes the weights in a file."""
 
 
 def save_tensors(
@@ -52,32 +56,33 @@ def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, An
     order = sorted(tensors, key=lambda name: (list(KINDS).index(tensors[name].dtype), name))
     # one entry: the order of several is undefined
     header: dict[str, Any] = {"__metadata__": {"facts": json.dumps(dict(facts))}}
-    end = 0
+    offset = 0
     for name in order:
-        begin, end = end, end + tensors[name].nbytes
+        end = offset + tensors[name].nbytes
         header[name] = {
             "dtype": KINDS[tensors[name].dtype],
             "shape": list(tensors[name].shape),
-            "data_offsets": [begin, end],
+            "data_offsets": [offset, end],
         }
-    head = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    head += b" " * (-len(head) % 8)
-    file.write(len(head).to_bytes(8, "little") + head)
+        offset = end
+    header_bytes = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    header_bytes += b" " * (-len(header_bytes) % 8)
+    file.write(len(header_bytes).to_bytes(8, "little") + header_bytes)
     for name in order:
-        file.write(
-            tensors[name].detach().contiguous().cpu().reshape(-1).view(torch.uint8).numpy().data
-        )
+        numbers = tensors[name].detach().contiguous().cpu().reshape(-1)
+        file.write(numbers.view(torch.uint8).numpy().data)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and facts in a safetensors file.  Raises ModelError ("weights-missing",
     "weights-damaged")."""
-    return _opened(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  (not a mapping)
+    return _read(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  (not a mapping)
 
 
 def load_facts(path: Path) -> dict[str, Any]:
     """The facts in a safetensors file, without its tensors.  Raises ModelError as `load_tensors`."""
-    return _opened(path, lambda _: {})[1]
+    _, facts = _read(path, lambda _: {})
+    return facts
 
 
 def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping[str, Any]) -> Path:
@@ -99,18 +104,18 @@ def refuse_other_inputs(
             f"{path}: does not name its classes or its slices; search again with this fovnet",
         )
     if list(facts["classes"]) != list(classes):
-        mine, wanted = (", ".join(names) for names in (facts["classes"], classes))
         raise ModelError(
             "weights-other-classes",
-            f"{path}: its classes are {mine}, not {wanted}; search again, or give its regions",
+            f"{path}: its classes are {', '.join(facts['classes'])}, not {', '.join(classes)}; search again, "
+            "or give its regions",
         )
-    trained = facts["slices"]
-    for name in sorted(trained.keys() | slices.keys()):
-        if trained.get(name) != slices.get(name):
-            message = f"trained on slices with {name} = {trained.get(name)}, these have {slices.get(name)}"
+    training_slices = facts["slices"]
+    for name in sorted(training_slices.keys() | slices.keys()):
+        if training_slices.get(name) != slices.get(name):
             raise ModelError(
                 "weights-other-slices",
-                f"{path}: {message}; cut them in the same way, or search again on slices like these",
+                f"{path}: trained on slices with {name} = {training_slices.get(name)}, these have "
+                f"{slices.get(name)}; cut them in the same way, or search again on slices like these",
             )
 
 
@@ -125,7 +130,7 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
         facts = load_facts(path)
         net = Architecture(**facts["architecture"])
         _refuse_other_size(path, net)
-        tensors = load_tensors(path)[0]
+        tensors, _ = load_tensors(path)
         _refuse_no_numbers(path, tensors)
         model = build(net)
         model.load_state_dict(tensors)
@@ -169,8 +174,8 @@ def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
             )
 
 
-def _opened(
-    path: Path, read: Callable[[Any], dict[str, Tensor]]
+def _read(
+    path: Path, read_tensors: Callable[[Any], dict[str, Tensor]]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     missing = ModelError(
         "weights-missing", f"{path}: no such file; run the search again to make it"
@@ -181,7 +186,7 @@ def _opened(
 
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            return read(file), json.loads((file.metadata() or {}).get("facts", "{}"))
+            return read_tensors(file), json.loads((file.metadata() or {}).get("facts", "{}"))
     except FileNotFoundError:
         raise missing from None
     except (safetensors.SafetensorError, ValueError, RecursionError, OSError) as error:

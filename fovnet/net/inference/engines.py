@@ -53,7 +53,8 @@ class Engine(Protocol):
 class Torch:
     """The networks themselves, on the device they are on."""
 
-    name, version = "torch", str(torch.__version__)
+    name = "torch"
+    version = str(torch.__version__)
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
         self._members = members
@@ -65,15 +66,16 @@ class Torch:
         """
         try:
             with torch.inference_mode():
-                outputs = [_answer(member, images) for member in self._members]
+                outputs = [_output(member, images) for member in self._members]
         except RuntimeError as fault:  # lack of memory for one volume must not stop the others
             if is_starved(fault):
                 raise MemoryError(str(fault)) from fault
             raise
         probabilities, features = zip(*outputs, strict=True)
-        return torch.stack(probabilities).float().cpu().numpy(), torch.cat(
-            features, dim=1
-        ).cpu().numpy()
+        return (
+            torch.stack(probabilities).float().cpu().numpy(),
+            torch.cat(features, dim=1).cpu().numpy(),
+        )
 
 
 class Onnx:
@@ -115,7 +117,7 @@ ENGINES: dict[str, Callable[[Sequence[nn.Module]], Engine]] = {"torch": Torch, "
 PACKAGES = {"torch": ("torch",), "onnx": ("onnx", "onnxruntime")}
 
 
-def installed() -> list[str]:
+def installed_engines() -> list[str]:
     """The names of the engines whose packages are installed."""
     return [name for name in ENGINES if all(find_spec(package) for package in PACKAGES[name])]
 
@@ -137,23 +139,23 @@ def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> 
     """
     refuse_unknown(name)
     if name == AUTO:
-        return _fastest(members) if device.type == "cpu" else Torch(members)
+        return _make_fastest(members) if device.type == "cpu" else Torch(members)
     if name != "torch" and device.type != "cpu":
         raise ConfigError(
             "engine-device",
             f"engine {name} computes on the CPU, but the device is {device}; use --device cpu, or torch",
         )
-    return _made(name, members)
+    return _make_engine(name, members)
 
 
-def _fastest(members: Sequence[nn.Module]) -> Engine:
+def _make_fastest(members: Sequence[nn.Module]) -> Engine:
     """onnx, several times as fast (`workflow/experiments/engines.py`); torch where it cannot be made."""
     with suppress(FovnetError):
-        return _made("onnx", members)
+        return _make_engine("onnx", members)
     return Torch(members)
 
 
-def _made(name: str, members: Sequence[nn.Module]) -> Engine:
+def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
     """One of ENGINES, compared with torch."""
     try:
         engine = ENGINES[name](members)
@@ -172,31 +174,26 @@ def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
     """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those of torch.
     Raises ModelError "engine-differs"."""
     channels = int(next(members[0].parameters()).shape[0])
-    images = (
-        torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0))
-        * torch.tensor([0.2, 1.0])[:, None, None, None]
+    noise = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0))
+    images = noise * torch.tensor([0.2, 1.0])[:, None, None, None]
+    (probabilities, features), (torch_probabilities, torch_features) = side_by_side(
+        lambda tested_engine: tested_engine.answers(images), [engine, Torch(members)], 1
     )
-    (probabilities, features), (expected, deviations) = side_by_side(
-        lambda each: each.answers(images), [engine, Torch(members)], 1
-    )
-    off = float(np.abs(probabilities - expected).max())
-    if off > AGREE or not np.allclose(
-        features, deviations, rtol=1e-3, atol=1e-4 * float(np.abs(deviations).max())
-    ):
-        message = (
-            f"engine {engine.name} {engine.version}: its probabilities differ from torch's by {off:.2g}, "
-            f"more than {AGREE:g}"
+    difference = float(np.abs(probabilities - torch_probabilities).max())
+    tolerance = 1e-4 * float(np.abs(torch_features).max())
+    if difference > AGREE or not np.allclose(features, torch_features, rtol=1e-3, atol=tolerance):
+        raise ModelError(
+            "engine-differs",
+            f"engine {engine.name} {engine.version}: its probabilities differ from torch's by "
+            f"{difference:.2g}, more than {AGREE:g}, or its features do; use the engine torch",
         )
-        raise ModelError("engine-differs", f"{message}, or its features do; use the engine torch")
 
 
 def _package(package: str, engine: str) -> Any:
     try:
         return import_module(package)
-    except (
-        ImportError,
-        OSError,
-    ) as fault:  # OSError: it is installed, and a library it needs is not
+    # OSError: it is installed, and a library it needs is not
+    except (ImportError, OSError) as fault:
         raise ModelError(
             "engine-missing",
             f"engine {engine}: the package {package} cannot be used here ({fault}); "
@@ -204,18 +201,16 @@ def _package(package: str, engine: str) -> Any:
         ) from fault
 
 
-def _answer(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
+def _output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
     """Class probabilities (n, k) and features (n, filters * blocks) of one member."""
     features: list[Tensor] = []
-    probabilities = member(images, lambda pooled: features.append(_deviation(pooled))).softmax(
-        dim=1
-    )
-    return probabilities, torch.cat(features, dim=1)
+    scores = member(images, lambda pooled: features.append(_deviation(pooled)))
+    return scores.softmax(dim=1), torch.cat(features, dim=1)
 
 
 def _deviation(pooled: Tensor) -> Tensor:
     """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times as long
     on a CPU, a quarter of all."""
     active = pooled.clamp_min(0).float()  # the block's ReLU comes after its pooling
-    apart = active - active.mean(dim=(2, 3), keepdim=True)
-    return apart.square_().mean(dim=(2, 3)).sqrt_()
+    differences = active - active.mean(dim=(2, 3), keepdim=True)
+    return differences.square_().mean(dim=(2, 3)).sqrt_()

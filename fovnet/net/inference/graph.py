@@ -1,10 +1,13 @@
 """Trained networks as one ONNX graph, built layer by layer, for runtimes other than torch.
 
-    p  networks    n  images    c  channels of their input    k  classes    f  features of all networks
-        together
+    p  networks
+    n  images
+    c  channels of their input
+    k  classes
+    f  features of all networks together
 
 Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the graph has
-readable names, and no exporter is needed.  Each kind of layer has a function in the table DRAWN, from the
+readable names, and no exporter is needed.  Each kind of layer has a function in the table DRAWINGS, from the
 name of the layer's input to the name of its output; for a container it calls those of its children.  Source:
 ONNX operators, opset 17 (onnx.ai).
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +31,9 @@ if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
 OPSET = 17
-IMAGES, PROBABILITIES, FEATURES = "images", "probabilities", "features"
+IMAGES = "images"
+PROBABILITIES = "probabilities"
+FEATURES = "features"
 MOST_BYTES = 1_900_000_000  # of weights: the limit of protobuf is 2 GiB
 PICTURE = [2, 3]  # the axes of an image's rows and columns
 
@@ -40,20 +46,21 @@ class Drawing:
     weights: list[TensorProto] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
 
-    def add(self, operator: str, *entering: str, called: str = "", **attributes: Any) -> str:
+    def add(self, operator: str, *sources: str, output: str = "", **attributes: Any) -> str:
         """Add a node; the name of its output."""
         from onnx import helper
 
-        name = called or f"{operator}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(entering), [name], **attributes))
+        name = output or f"{operator}{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(sources), [name], **attributes))
         return name
 
     def keep(self, name: str, values: Tensor | NDArray[Any]) -> str:
         """Add a constant array to the graph; its name."""
         from onnx import numpy_helper
 
-        plain = values.detach().float().cpu().numpy() if isinstance(values, Tensor) else values
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(plain), name))
+        if isinstance(values, Tensor):
+            values = values.detach().float().cpu().numpy()
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
 
@@ -67,23 +74,22 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     """
     from onnx import TensorProto, helper
 
-    channels, drawing = _channels(networks), Drawing()
-    first = drawing.keep("first_axis", np.array([0], dtype=np.int64))
+    channels = _channels(networks)
+    drawing = Drawing()
+    first_axis = drawing.keep("first_axis", np.array([0], dtype=np.int64))
     probabilities = []
     for member, network in enumerate(networks):
         scores = _sequence(drawing, network, f"member{member}", IMAGES)
-        probabilities.append(
-            drawing.add("Unsqueeze", drawing.add("Softmax", scores, axis=1), first)
-        )
-    drawing.add("Concat", *probabilities, called=PROBABILITIES, axis=0)
-    wanted = [
-        helper.make_tensor_value_info(PROBABILITIES, TensorProto.FLOAT, [len(networks), "n", None])
-    ]
+        softmax = drawing.add("Softmax", scores, axis=1)
+        probabilities.append(drawing.add("Unsqueeze", softmax, first_axis))
+    drawing.add("Concat", *probabilities, output=PROBABILITIES, axis=0)
+    describe = partial(helper.make_tensor_value_info, elem_type=TensorProto.FLOAT)
+    outputs = [describe(PROBABILITIES, shape=[len(networks), "n", None])]
     if drawing.features:
-        drawing.add("Concat", *drawing.features, called=FEATURES, axis=1)
-        wanted.append(helper.make_tensor_value_info(FEATURES, TensorProto.FLOAT, ["n", None]))
-    given = helper.make_tensor_value_info(IMAGES, TensorProto.FLOAT, ["n", channels, SIDE, SIDE])
-    graph = helper.make_graph(drawing.nodes, "fovnet", [given], wanted, drawing.weights)
+        drawing.add("Concat", *drawing.features, output=FEATURES, axis=1)
+        outputs.append(describe(FEATURES, shape=["n", None]))
+    inputs = [describe(IMAGES, shape=["n", channels, SIDE, SIDE])]
+    graph = helper.make_graph(drawing.nodes, "fovnet", inputs, outputs, drawing.weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
 
 
@@ -92,13 +98,14 @@ def _channels(networks: Sequence[nn.Module]) -> int:
     ModelError as `graph_of`."""
     sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
     if sizes > MOST_BYTES:
-        message = (
+        raise ModelError(
+            "graph-too-large",
             f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an "
-            "ONNX graph"
+            "ONNX graph; use the engine torch",
         )
-        raise ModelError("graph-too-large", f"{message}; use the engine torch")
-    found = {getattr(next(network.children(), None), "num_features", None) for network in networks}
-    channels = found.pop() if len(found) == 1 else None
+    first_layers = [next(network.children(), None) for network in networks]
+    channel_counts = {getattr(layer, "num_features", None) for layer in first_layers}
+    channels = channel_counts.pop() if len(channel_counts) == 1 else None
     if channels is None:
         raise ModelError(
             "graph-inputs",
@@ -107,11 +114,11 @@ def _channels(networks: Sequence[nn.Module]) -> int:
     return int(channels)
 
 
-def _drawn(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
-    draw = DRAWN.get(type(layer))
+def _draw_layer(drawing: Drawing, layer: nn.Module, name: str, source: str) -> str:
+    draw = DRAWINGS.get(type(layer))
     if draw is None:
         raise _unknown(layer, name)
-    return draw(drawing, layer, name, at)
+    return draw(drawing, layer, name, source)
 
 
 def _unknown(layer: nn.Module, name: str) -> ModelError:
@@ -120,13 +127,13 @@ def _unknown(layer: nn.Module, name: str) -> ModelError:
     )
 
 
-def _sequence(drawing: Drawing, layer: nn.Module, name: str, at: str) -> str:
-    for child, inner in layer.named_children():
-        at = _drawn(drawing, inner, f"{name}.{child}", at)
-    return at
+def _sequence(drawing: Drawing, layer: nn.Module, name: str, source: str) -> str:
+    for child_name, child in layer.named_children():
+        source = _draw_layer(drawing, child, f"{name}.{child_name}", source)
+    return source
 
 
-def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, at: str) -> str:
+def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, source: str) -> str:
     parameters = {
         "weight": layer.weight,
         "bias": layer.bias,
@@ -135,47 +142,46 @@ def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, at: str) 
     }
     if any(values is None for values in parameters.values()):
         raise _unknown(layer, name)
-    kept = [
-        drawing.keep(f"{name}.{of}", values)
-        for of, values in parameters.items()
+    weights = [
+        drawing.keep(f"{name}.{parameter}", values)
+        for parameter, values in parameters.items()
         if values is not None
     ]
-    return drawing.add("BatchNormalization", at, *kept, epsilon=layer.eps)
+    return drawing.add("BatchNormalization", source, *weights, epsilon=layer.eps)
 
 
-def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, at: str) -> str:
+def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, source: str) -> str:
     if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
         raise _unknown(layer, name)
-    pads, strides, dilations = list(layer.padding) * 2, list(layer.stride), list(layer.dilation)
     return drawing.add(
         "Conv",
-        at,
+        source,
         *_weights(drawing, layer, name),
-        pads=pads,
-        strides=strides,
-        dilations=dilations,
+        pads=list(layer.padding) * 2,
+        strides=list(layer.stride),
+        dilations=list(layer.dilation),
         group=layer.groups,
     )
 
 
-def _dense(drawing: Drawing, layer: nn.Linear, name: str, at: str) -> str:
-    return drawing.add("Gemm", at, *_weights(drawing, layer, name), transB=1)
+def _dense(drawing: Drawing, layer: nn.Linear, name: str, source: str) -> str:
+    return drawing.add("Gemm", source, *_weights(drawing, layer, name), transB=1)
 
 
 def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
     bias: Tensor | None = layer.bias  # annotated as a Tensor by torch, but None with bias=False
     return [
-        drawing.keep(f"{name}.{of}", values)
-        for of, values in (("weight", layer.weight), ("bias", bias))
+        drawing.keep(f"{name}.{parameter}", values)
+        for parameter, values in (("weight", layer.weight), ("bias", bias))
         if values is not None
     ]
 
 
-def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, at: str) -> str:
+def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
     """Max-pooling; the standard deviation of its output is a feature."""
     if _pair(layer.dilation) != [1, 1]:
         raise _unknown(layer, name)
-    pooled = drawing.add("MaxPool", at, **_windows(layer))
+    pooled = drawing.add("MaxPool", source, **_windows(layer))
     drawing.features.append(_deviation(drawing, pooled))
     return pooled
 
@@ -184,27 +190,25 @@ def _deviation(drawing: Drawing, pooled: str) -> str:
     """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] - E[x]²
     would cancel."""
     active = drawing.add("Relu", pooled)
-    apart = drawing.add("Sub", active, drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1))
-    return drawing.add(
-        "Sqrt",
-        drawing.add("ReduceMean", drawing.add("Mul", apart, apart), axes=PICTURE, keepdims=0),
-    )
+    mean = drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1)
+    differences = drawing.add("Sub", active, mean)
+    squares = drawing.add("Mul", differences, differences)
+    variance = drawing.add("ReduceMean", squares, axes=PICTURE, keepdims=0)
+    return drawing.add("Sqrt", variance)
 
 
-def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, at: str) -> str:
+def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, source: str) -> str:
     if layer.divisor_override is not None:
         raise _unknown(layer, name)
-    return drawing.add(
-        "AveragePool", at, count_include_pad=int(layer.count_include_pad), **_windows(layer)
-    )
+    counts_padding = int(layer.count_include_pad)
+    return drawing.add("AveragePool", source, count_include_pad=counts_padding, **_windows(layer))
 
 
 def _windows(layer: nn.MaxPool2d | nn.AvgPool2d) -> dict[str, Any]:
-    pads = _pair(layer.padding) * 2
     return {
         "kernel_shape": _pair(layer.kernel_size),
         "strides": _pair(layer.stride),
-        "pads": pads,
+        "pads": _pair(layer.padding) * 2,
         "ceil_mode": int(layer.ceil_mode),
     }
 
@@ -213,22 +217,20 @@ def _pair(sides: int | tuple[int, ...]) -> list[int]:
     return [sides, sides] if isinstance(sides, int) else list(sides)
 
 
-def _mean_of_all(drawing: Drawing, layer: nn.AdaptiveAvgPool2d, name: str, at: str) -> str:
+def _mean_of_all(drawing: Drawing, layer: nn.AdaptiveAvgPool2d, name: str, source: str) -> str:
     if layer.output_size not in (1, (1, 1)):
         raise _unknown(layer, name)
-    return drawing.add("GlobalAveragePool", at)
+    return drawing.add("GlobalAveragePool", source)
 
 
-def _residual(drawing: Drawing, layer: Residual, name: str, at: str) -> str:
-    branch, shortcut = (
-        _drawn(drawing, layer.branch, f"{name}.branch", at),
-        _drawn(drawing, layer.shortcut, f"{name}.shortcut", at),
-    )
+def _residual(drawing: Drawing, layer: Residual, name: str, source: str) -> str:
+    branch = _draw_layer(drawing, layer.branch, f"{name}.branch", source)
+    shortcut = _draw_layer(drawing, layer.shortcut, f"{name}.shortcut", source)
     return drawing.add("Add", branch, shortcut)
 
 
 Draw = Callable[[Drawing, Any, str, str], str]
-DRAWN: dict[type[nn.Module], Draw] = {
+DRAWINGS: dict[type[nn.Module], Draw] = {
     nn.Sequential: _sequence,
     nn.BatchNorm2d: _normalisation,
     nn.Conv2d: _convolution,
@@ -236,10 +238,10 @@ DRAWN: dict[type[nn.Module], Draw] = {
     nn.MaxPool2d: _largest,
     nn.AvgPool2d: _mean,
     nn.AdaptiveAvgPool2d: _mean_of_all,
-    nn.ReLU: lambda drawing, _, __, at: drawing.add("Relu", at),
-    nn.Flatten: lambda drawing, _, __, at: drawing.add("Flatten", at),
+    nn.ReLU: lambda drawing, _, __, source: drawing.add("Relu", source),
+    nn.Flatten: lambda drawing, _, __, source: drawing.add("Flatten", source),
     Residual: _residual,
-    nn.Identity: lambda _, __, ___, at: at,
+    nn.Identity: lambda _, __, ___, source: source,
 }
 """The function of each kind of layer: (graph so far, layer, its name, name of its input) to the name of its
 output."""

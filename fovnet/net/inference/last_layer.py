@@ -1,6 +1,8 @@
 """The last layer of trained networks, and what it is given: for fitting it anew on few slices.
 
-s  slices    f  hidden features of one network    k  classes
+s  slices
+f  hidden features of one network
+k  classes
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from fovnet.net.family.weights import load_network, load_tensors, save_tensors
 from fovnet.net.images.inputs import images_of, inputs_of
 from fovnet.volume.slices.placing import Placing
 
-WEIGHT, BIAS = "classes.weight", "classes.bias"
-TOGETHER = 64  # slices: the first block's outputs of a network of 64 filters then take 270 MB
+WEIGHT = "classes.weight"
+BIAS = "classes.bias"
+AT_ONCE = 64  # slices: the first block's outputs of a network of 64 filters then take 270 MB
 
 
 def last_layer(network: Path) -> Layer:
@@ -39,10 +42,13 @@ def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
     Raises ModelError as `fovnet.net.family.weights.load_tensors`.
     """
     tensors, facts = load_tensors(network)
-    whole = {name: one.float() if one.is_floating_point() else one for name, one in tensors.items()}
-    for name, values in zip((WEIGHT, BIAS), layer, strict=True):
-        whole[name] = torch.from_numpy(values).float()
-    return save_tensors(target, whole, facts)
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point():
+            tensors[name] = tensor.float()
+    weight, bias = layer
+    tensors[WEIGHT] = torch.from_numpy(weight).float()
+    tensors[BIAS] = torch.from_numpy(bias).float()
+    return save_tensors(target, tensors, facts)
 
 
 def hidden(
@@ -61,11 +67,11 @@ def hidden(
     kinds = inputs_of(members)
     for member in members:
         member.classes = nn.Identity()
-    found: list[list[NDArray[np.float32]]] = [[] for _ in members]
-    for start in range(0, len(rows), TOGETHER):
-        images = images_of(pixels, rows[start : start + TOGETHER], kinds, placing, device)
+    batches: list[list[NDArray[np.float32]]] = [[] for _ in members]
+    for start in range(0, len(rows), AT_ONCE):
+        images = images_of(pixels, rows[start : start + AT_ONCE], kinds, placing, device)
         with torch.inference_mode():
-            for given, member in zip(found, members, strict=True):
-                given.append(member(images).float().cpu().numpy())
-        progress(min(start + TOGETHER, len(rows)), len(rows))
-    return [np.concatenate(given) for given in found]
+            for member_batches, member in zip(batches, members, strict=True):
+                member_batches.append(member(images).float().cpu().numpy())
+        progress(min(start + AT_ONCE, len(rows)), len(rows))
+    return [np.concatenate(member_batches) for member_batches in batches]

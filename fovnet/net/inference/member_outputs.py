@@ -1,6 +1,9 @@
 """Each member's class probabilities and features of slices.
 
-    p  members    s  slices    k  classes    f  features of all members together
+    p  members
+    s  slices
+    k  classes
+    f  features of all members together
 
 A feature is the standard deviation over the image of one filter's output after its block's pooling and ReLU:
 an object of the right shape but without texture, like a bottle of water, still differs from a body.  Features
@@ -50,44 +53,44 @@ def member_answers(
     Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU parts of a
     batch side by side.
     """
-    kinds, engine, together = (
-        inputs_of(members),
-        engine or Torch(members),
-        inference_batch_size(members, prod(pixels.shape[1:]), device),
-    )
-    wanted = np.arange(len(pixels)) if rows is None else rows
+    kinds = inputs_of(members)
+    engine = engine or Torch(members)
+    batch = inference_batch_size(members, prod(pixels.shape[1:]), device)
+    if rows is None:
+        rows = np.arange(len(pixels))
     outputs = []
-    for start in range(0, len(wanted), together):
-        brought, own, placed = move_to_device(
-            pixels, wanted[start : start + together], kinds, placing, device
+    for start in range(0, len(rows), batch):
+        resident_pixels, resident_rows, placed = move_to_device(
+            pixels, rows[start : start + batch], kinds, placing, device
         )
-        made = partial(images, brought, kinds=kinds, placed=placed)
-        outputs.append(answers_in_parts(engine, own, made, together))
+        make_images = partial(images, resident_pixels, kinds=kinds, placed=placed)
+        outputs.append(answers_in_parts(engine, resident_rows, make_images, batch))
         if progress:
-            progress(min(start + together, len(wanted)), len(wanted))
-    return _joined(outputs)
+            progress(min(start + batch, len(rows)), len(rows))
+    return _join_outputs(outputs)
 
 
 def answers_in_parts(
-    engine: Engine, rows: Tensor, made: Callable[[Tensor], Tensor], together: int
+    engine: Engine, rows: Tensor, make_images: Callable[[Tensor], Tensor], most_images: int
 ) -> Outputs:
-    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `made` makes the images: on a
-    CPU by several threads, with at most `together` images under way, on other devices all at once."""
+    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `make_images` makes the images:
+    on a CPU by several threads, with at most `most_images` under way, on other devices all at once."""
 
     def answers(part: Tensor) -> Outputs:
         with torch.inference_mode():  # of each thread its own
-            return engine.answers(made(part))
+            return engine.answers(make_images(part))
 
     if rows.device.type != "cpu":
         return answers(rows)
     parts = parts_of(rows)
-    return _joined(side_by_side(answers, parts, together // len(parts[0])))
+    return _join_outputs(side_by_side(answers, parts, most_images // len(parts[0])))
 
 
-def _joined(outputs: Sequence[Outputs]) -> Outputs:
+def _join_outputs(outputs: Sequence[Outputs]) -> Outputs:
     probabilities, features = zip(*outputs, strict=True)
-    return np.concatenate(probabilities, axis=1, dtype=np.float32), np.concatenate(
-        features, dtype=np.float32
+    return (
+        np.concatenate(probabilities, axis=1, dtype=np.float32),
+        np.concatenate(features, dtype=np.float32),
     )
 
 

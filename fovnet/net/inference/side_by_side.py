@@ -31,13 +31,16 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) 
     The threads end with the call, so that a process forked between two calls is not left waiting for threads
     that it does not have.
     """
-    before, count = torch.get_num_threads(), max(1, min(cores(), len(jobs), most))
+    threads_before = torch.get_num_threads()
+    workers = max(1, min(cores(), len(jobs), most))
     try:
-        with ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,)) as threads:
+        with ThreadPoolExecutor(
+            workers, initializer=torch.set_num_threads, initargs=(1,)
+        ) as threads:
             return list(threads.map(work, jobs))
     finally:
         # the number is each thread's own, but a new thread begins with the one last set anywhere
-        torch.set_num_threads(before)
+        torch.set_num_threads(threads_before)
 
 
 def parts_of(rows: Tensor) -> Sequence[Tensor]:

@@ -1,8 +1,9 @@
 """Training the orientation network: it classifies the view in a picture, and three pictures together give the
 body's orientation (turn).
 
-    n  volumes    pictures (n, 3, 3, 128, 128) uint8, as in fovnet.volume.slices.planes, of volumes with
-        (mostly) correct headers
+    n         volumes
+    pictures  (n, 3, 3, 128, 128) uint8, as in fovnet.volume.slices.planes, of volumes with (mostly) correct
+              headers
 
 A sample is one picture of each plane, at one of three places, all rearranged as under one of 24 turns
 (fovnet.maths.turns); the network scores 16 views for each picture.  A turn's score is the sum of the scores
@@ -32,11 +33,13 @@ from fovnet.volume.slices.outlines import SHAPE, outlines
 WIDTHS = (256, 128)
 RANGES = Ranges(rotation_deg=8.0, translation=0.06, shear=0.03, zoom=0.15, noise=0.06, gamma=0.5)
 COPIES = 8  # augmented pictures of each plane, drawn once
-SHOWN = 360  # mean number of times that each volume is shown, 15 in every turn
-BATCH, RATE, DECAY = 128, 2e-3, 0.05
-DROPPED = (0.1, 0.3)  # dropout of the outlines, and of the hidden layers
-# share of pictures cropped to a rectangle, and its least size as a share of each side
-CUT, LEAST_CUT = 0.4, 0.45
+SHOWINGS = 360  # mean number of times that each volume is shown, 15 in every turn
+BATCH = 128
+RATE = 2e-3
+DECAY = 0.05
+DROPOUT = (0.1, 0.3)  # dropout of the outlines, and of the hidden layers
+CROP_SHARE = 0.4  # of pictures, cropped to a rectangle
+LEAST_CROP = 0.45  # its least size, as a share of each side
 AT_ONCE = 512  # pictures augmented together: 80 MB
 
 ProgressCallback = Callable[[int, int], Any]
@@ -51,26 +54,25 @@ def learn(
     The same seed gives the same bits on one kind of processor: everything is drawn from it, and computed by
     one thread.
     """
-    with _alone(seed):
+    with _one_thread_and_seed(seed):
         generator = torch.Generator().manual_seed(seed)
-        known = _changed(pictures, generator)
-        mean, deviation = float(known.mean(dtype=np.float64)), float(known.std(dtype=np.float64))
-        network = _fitted(known, (mean, deviation), generator, progress)
+        augmented_outlines = _augment_outlines(pictures, generator)
+        mean = float(augmented_outlines.mean(dtype=np.float64))
+        deviation = float(augmented_outlines.std(dtype=np.float64))
+        network = _fit_network(augmented_outlines, mean, deviation, generator, progress)
     layers = [layer for layer in network if isinstance(layer, nn.Linear)]
-    made = {
-        f"layer{at}.{name}": value.detach()
-        for at, layer in enumerate(layers)
+    tensors = {
+        f"layer{number}.{name}": value.detach()
+        for number, layer in enumerate(layers)
         for name, value in layer.named_parameters()
     }
-    first = made["layer0.weight"] / deviation
-    return made | {
-        "layer0.weight": first,
-        "layer0.bias": made["layer0.bias"] - mean * first.sum(dim=1),
-    }
+    first_weight = tensors["layer0.weight"] / deviation
+    first_bias = tensors["layer0.bias"] - mean * first_weight.sum(dim=1)
+    return tensors | {"layer0.weight": first_weight, "layer0.bias": first_bias}
 
 
 @contextmanager
-def _alone(seed: int) -> Iterator[None]:
+def _one_thread_and_seed(seed: int) -> Iterator[None]:
     """Sets torch to one thread and its global generator to a seed; both are restored afterwards."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -82,84 +84,88 @@ def _alone(seed: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _changed(pictures: NDArray[np.uint8], generator: torch.Generator) -> NDArray[np.float16]:
+def _augment_outlines(
+    pictures: NDArray[np.uint8], generator: torch.Generator
+) -> NDArray[np.float16]:
     """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved, zoomed,
     cropped, grey values changed."""
     n = len(pictures)
-    made = np.zeros((COPIES, n * 3, *SHAPE), np.float16)
+    picture_count = n * 3
+    copies = np.zeros((COPIES, picture_count, *SHAPE), np.float16)
     for copy in range(COPIES):
-        place = torch.randint(0, pictures.shape[2], (n * 3,), generator=generator).numpy()
-        for first in range(0, n * 3, AT_ONCE):
-            rows = np.arange(first, min(first + AT_ONCE, n * 3))
-            chosen = (
-                torch.from_numpy(pictures[rows // 3, rows % 3, place[rows]])
-                .unsqueeze(1)
-                .float()
-                .div_(255)
-            )
-            made[copy, rows] = outlines(255 * _as_drawn(chosen, generator).squeeze(1).numpy())
-    return made.reshape(COPIES, n, 3, *SHAPE)
+        position = torch.randint(0, pictures.shape[2], (picture_count,), generator=generator)
+        position_of_row = position.numpy()
+        for start in range(0, picture_count, AT_ONCE):
+            rows = np.arange(start, min(start + AT_ONCE, picture_count))
+            pixels = torch.from_numpy(pictures[rows // 3, rows % 3, position_of_row[rows]])
+            images = _augment_pictures(pixels.unsqueeze(1).float().div_(255), generator)
+            copies[copy, rows] = outlines(255 * images.squeeze(1).numpy())
+    return copies.reshape(COPIES, n, 3, *SHAPE)
 
 
-def _as_drawn(pictures: Tensor, generator: torch.Generator) -> Tensor:
+def _augment_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """Pictures (m, 1, h, w) in [0, 1], each augmented by its own draw."""
     draws = draw(len(pictures), RANGES, generator)
-    return change_greys(resample(_cut(pictures, generator), affines(draws)), draws, RANGES)
+    images = resample(_crop_pictures(pictures, generator), affines(draws))
+    return change_greys(images, draws, RANGES)
 
 
-def _cut(pictures: Tensor, generator: torch.Generator) -> Tensor:
+def _crop_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
     """The pictures, a share of them cropped to a rectangle of what they show, with that rectangle centred."""
     m, _, size, _ = pictures.shape
-    dice, *where = torch.rand((5, m), generator=generator).unbind()
-    at, inside, offs = torch.arange(size) - (size - 1) / 2, [], []
-    for axis, (share, place) in enumerate((where[:2], where[2:])):
-        reach = (pictures.amax(dim=(1, 3 - axis)) > 0).sum(dim=1) / 2
-        half = reach * (LEAST_CUT + (1 - LEAST_CUT) * share)
-        off = (reach - half) * (2 * place - 1)
-        inside.append((at - off[:, None]).abs() <= half[:, None])
-        offs.append(2 * off / size)
-    left = pictures * (inside[0][:, None, :, None] & inside[1][:, None, None, :])
-    straight = torch.eye(2).expand(m, 2, 2)
-    about = resample(
-        left, torch.cat([straight, torch.stack([offs[1], offs[0]], dim=1)[:, :, None]], dim=2)
-    )
-    return torch.where((dice < CUT)[:, None, None, None], about, pictures)
+    dice, *crop_draws = torch.rand((5, m), generator=generator).unbind()
+    pixel = torch.arange(size) - (size - 1) / 2
+    masks = []
+    shifts = []
+    for axis, (size_draw, shift_draw) in enumerate((crop_draws[:2], crop_draws[2:])):
+        half_body = (pictures.amax(dim=(1, 3 - axis)) > 0).sum(dim=1) / 2
+        half_size = half_body * (LEAST_CROP + (1 - LEAST_CROP) * size_draw)
+        centre = (half_body - half_size) * (2 * shift_draw - 1)
+        masks.append((pixel - centre[:, None]).abs() <= half_size[:, None])
+        shifts.append(2 * centre / size)
+    crops = pictures * (masks[0][:, None, :, None] & masks[1][:, None, None, :])
+    identity = torch.eye(2).expand(m, 2, 2)
+    shift = torch.stack([shifts[1], shifts[0]], dim=1)[:, :, None]
+    centred_crops = resample(crops, torch.cat([identity, shift], dim=2))
+    return torch.where((dice < CROP_SHARE)[:, None, None, None], centred_crops, pictures)
 
 
-def _fitted(
-    known: NDArray[np.float16],
-    scale: tuple[float, float],
+def _fit_network(
+    outline_copies: NDArray[np.float16],
+    mean: float,
+    deviation: float,
     generator: torch.Generator,
     progress: ProgressCallback | None,
 ) -> nn.Sequential:
-    """The network, trained on outlines (copies, n, 3, ...), normalised by `scale`, their mean and standard
+    """The network, trained on outlines (copies, n, 3, ...), normalised by their mean and standard
     deviation."""
-    n, inputs = known.shape[1], int(np.prod(SHAPE))
+    copies, n = outline_copies.shape[:2]
+    inputs = int(np.prod(SHAPE))
     network = nn.Sequential(
-        nn.Dropout(DROPPED[0]),
+        nn.Dropout(DROPOUT[0]),
         nn.Linear(inputs, WIDTHS[0]),
         nn.ReLU(),
-        nn.Dropout(DROPPED[1]),
+        nn.Dropout(DROPOUT[1]),
         nn.Linear(*WIDTHS),
         nn.ReLU(),
-        nn.Dropout(DROPPED[1]),
+        nn.Dropout(DROPOUT[1]),
         nn.Linear(WIDTHS[1], len(VIEWS)),
     )
-    steps = max(1, SHOWN * n // BATCH)
+    steps = max(1, SHOWINGS * n // BATCH)
     optimiser = torch.optim.AdamW(network.parameters(), RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
-    shown, outline = (
-        torch.from_numpy(TURNS),
-        torch.from_numpy(known).reshape(len(known), n, 3, inputs),
-    )
+    views_of_turn = torch.from_numpy(TURNS)
+    outlines_by_copy = torch.from_numpy(outline_copies).reshape(copies, n, 3, inputs)
     for step in range(steps):
         copy, volume, turn = (
-            torch.randint(0, most, (BATCH,), generator=generator)
-            for most in (len(known), n, len(TURNS))
+            torch.randint(0, count, (BATCH,), generator=generator)
+            for count in (copies, n, len(TURNS))
         )
-        views = shown[turn]
-        laid = outline[copy[:, None], volume[:, None], PLANE[views]].float().gather(2, LAID[views])
-        loss = F.cross_entropy(of_turns(network((laid - scale[0]) / scale[1])), turn)
+        views = views_of_turn[turn]
+        plane_outlines = outlines_by_copy[copy[:, None], volume[:, None], PLANE[views]]
+        view_outlines = plane_outlines.float().gather(2, PERMUTATIONS[views])
+        scores = turn_scores(network((view_outlines - mean) / deviation))
+        loss = F.cross_entropy(scores, turn)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
@@ -169,23 +175,21 @@ def _fitted(
     return network.eval()
 
 
-def of_turns(scores: Tensor) -> Tensor:
+def turn_scores(scores: Tensor) -> Tensor:
     """(m, 24) scores of the turns, from the scores (m, 3, 16) of the views of each plane's picture."""
-    shown = torch.from_numpy(TURNS)
-    return torch.stack(
-        [scores[:, plane].index_select(1, shown[:, plane]) for plane in range(3)]
-    ).sum(dim=0)
+    views_of_turn = torch.from_numpy(TURNS)
+    plane_scores = [scores[:, plane].index_select(1, views_of_turn[:, plane]) for plane in range(3)]
+    return torch.stack(plane_scores).sum(dim=0)
 
 
-def _laid() -> Tensor:
+def _outline_permutations() -> Tensor:
     """(16, 1024) for each view, the permutation of its plane's outlines when the picture is rearranged to
     show it."""
-    places = np.arange(np.prod(SHAPE)).reshape(SHAPE)
-    return torch.from_numpy(
-        np.stack([move_histograms(places, MOVES[move]).reshape(-1) for _, move in SOURCES])
-    )
+    numbers = np.arange(np.prod(SHAPE)).reshape(SHAPE)
+    permutations = [move_histograms(numbers, MOVES[move]).reshape(-1) for _, move in SOURCES]
+    return torch.from_numpy(np.stack(permutations))
 
 
 PLANE = torch.tensor([plane for plane, _ in SOURCES])
 """(16,) for each view, the plane that shows it."""
-LAID = _laid()
+PERMUTATIONS = _outline_permutations()

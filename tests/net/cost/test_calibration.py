@@ -18,12 +18,12 @@ from fovnet.net.cost.calibration import (
     with_trials,
     write_calibration,
 )
-from fovnet.net.cost.calibration_check import held_out
+from fovnet.net.cost.calibration_check import choose_held_out
 from fovnet.net.cost.columns import Columns, columns_of_space
 from fovnet.net.cost.finished import finished_trainings
 from fovnet.net.cost.predicted import Device, Work, cost_of, costs, training_seconds
 from fovnet.net.cost.probes import Bench
-from fovnet.net.cost.speed import Timings, fitted, misfit, repeated
+from fovnet.net.cost.speed import Timings, fit_device, misfit, repeat
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.recipe import Ranges
 from fovnet.records import write_json, write_npz
@@ -67,22 +67,22 @@ def pretend(device: Device, noise: float = 0.0):
 def test_the_prices_of_a_device_are_found_again_from_exact_seconds(
     device: Device, space: Columns
 ) -> None:
-    rows = space.taken(np.random.default_rng(1).permutation(len(space))[:60])
-    nothing = repeated(0, len(rows))
+    rows = space.select(np.random.default_rng(1).permutation(len(space))[:60])
+    nothing = repeat(0, len(rows))
     work = Work(rows.batch, nothing, nothing + 1)
-    found = fitted(Timings(rows, work, seconds_on(device, rows, work)))
+    found = fit_device(Timings(rows, work, seconds_on(device, rows, work)))
     assert found.filters_at_once == device.filters_at_once
     np.testing.assert_allclose(found.prices, device.prices, rtol=0.02)
 
 
 def test_one_training_on_a_busy_machine_does_not_move_the_others(space: Columns) -> None:
-    rows = space.taken(np.random.default_rng(2).permutation(len(space))[:40])
-    nothing = repeated(0, len(rows))
+    rows = space.select(np.random.default_rng(2).permutation(len(space))[:40])
+    nothing = repeat(0, len(rows))
     timed = Timings(
         rows, work := Work(rows.batch, nothing, nothing + 1), seconds_on(LAPTOP, rows, work)
     )
     busy = replace(timed, seconds=timed.seconds * np.where(np.arange(len(rows)) == 7, 10.0, 1.0))
-    assert np.median(abs(misfit(fitted(busy), timed))) < 0.02
+    assert np.median(abs(misfit(fit_device(busy), timed))) < 0.02
 
 
 def calibrated(rows: Columns, device: Device, noise: float = 0.0) -> tuple[int, float, np.ndarray]:
@@ -96,7 +96,7 @@ def calibrated(rows: Columns, device: Device, noise: float = 0.0) -> tuple[int, 
         return probed
 
     found = calibrate(rows, timed, "pretended", now=lambda: spent[0])
-    nothing = repeated(0, len(rows))
+    nothing = repeat(0, len(rows))
     work = Work(8000 + nothing, 500 + nothing, 3 + nothing)
     return (
         len(found.probes),
@@ -161,8 +161,8 @@ def test_a_calibration_reads_back_as_it_was_written(tmp_path: Path, space: Colum
 def test_finished_trials_move_the_fit_towards_what_they_took(space: Columns) -> None:
     """Trials on a device that is busier than when it was calibrated: half as fast in everything."""
     known = calibrate(space, pretend(LAPTOP), "pretended")
-    rows = space.taken(np.random.default_rng(5).permutation(len(space))[:60])
-    nothing = repeated(0, len(rows))
+    rows = space.select(np.random.default_rng(5).permutation(len(space))[:60])
+    nothing = repeat(0, len(rows))
     work = Work(nothing + 4000, nothing + 500, nothing + 4)
     truth = 2 * seconds_on(LAPTOP, rows, work)
     after = with_trials(known, Timings(rows, work, truth))
@@ -176,8 +176,8 @@ def test_finished_trials_move_the_fit_towards_what_they_took(space: Columns) -> 
 def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> None:
     """Four channels take longer than the one that the networks of the calibration were shown."""
     known = calibrate(space, pretend(LAPTOP), "pretended")
-    rows = replace(space.taken(np.arange(10)), inputs=("slice", "neighbours"))
-    work = Work(repeated(400, 10), repeated(50, 10), repeated(1, 10))
+    rows = replace(space.select(np.arange(10)), inputs=("slice", "neighbours"))
+    work = Work(repeat(400, 10), repeat(50, 10), repeat(1, 10))
     message = (
         r"inputs slice and 7 classes, but the trials have inputs slice, neighbours and 7 "
         r".*calibration-other-inputs"
@@ -188,7 +188,7 @@ def test_trials_that_were_shown_something_else_move_nothing(space: Columns) -> N
 
 def test_held_out_networks_were_not_timed_and_are_of_all_widths(space: Columns) -> None:
     known = calibrate(space, pretend(LAPTOP), "pretended")
-    chosen = held_out(candidates(space), known, 20, seed=1)
+    chosen = choose_held_out(candidates(space), known, 20, seed=1)
     timed = {
         (
             tuple(

@@ -17,11 +17,11 @@ from fovnet.errors import ConfigError, ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import Network, build
 from fovnet.net.inference import engines, side_by_side
-from fovnet.net.inference.engines import ENGINES, engine_of, installed
+from fovnet.net.inference.engines import ENGINES, engine_of, installed_engines
 from fovnet.net.inference.member_outputs import member_answers
 
 CPU = torch.device("cpu")
-HERE = [name for name in installed() if name != "torch"]
+HERE = [name for name in installed_engines() if name != "torch"]
 SHAPES = st.builds(
     Architecture,
     blocks=st.integers(1, 5),
@@ -90,7 +90,7 @@ def test_an_answer_does_not_depend_on_the_slices_beside_it(
     np.testing.assert_array_equal(probabilities, kept)
 
 
-@pytest.mark.parametrize("name", installed())
+@pytest.mark.parametrize("name", installed_engines())
 def test_no_bit_of_an_answer_depends_on_the_number_of_threads(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

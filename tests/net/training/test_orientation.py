@@ -12,7 +12,7 @@ import torch
 import fovnet.net.training.orientation as learning
 from fovnet.decision.orientation import Orientation, bearing_of
 from fovnet.maths.turns import ALONG, RUNS, TURNS, VIEWS
-from fovnet.net.training.orientation import learn, of_turns
+from fovnet.net.training.orientation import learn, turn_scores
 from fovnet.volume.slices.planes import pictures
 from fovnet.volume.slices.stack import cut
 from fovnet.volume.volume import Volume
@@ -89,7 +89,7 @@ def test_the_arrays_answer_as_the_network_that_was_trained(
     for at, (weight, bias) in enumerate(orientation.layers):
         seen = torch.nn.functional.linear(seen, torch.from_numpy(weight), torch.from_numpy(bias))
         seen = seen if at == len(orientation.layers) - 1 else seen.relu()
-    expected = of_turns(seen.mean(dim=2)).log_softmax(dim=1)
+    expected = turn_scores(seen.mean(dim=2)).log_softmax(dim=1)
     np.testing.assert_allclose(orientation.turns(bodies[:4]), expected.numpy(), atol=1e-4)
 
 
@@ -134,7 +134,7 @@ def test_progress_ends_with_the_last_step() -> None:
 def test_a_turn_is_scored_by_the_views_it_shows(turn: int) -> None:
     scores = torch.randn(2, 3, len(VIEWS), generator=torch.Generator().manual_seed(turn))
     expected = sum(scores[:, plane, TURNS[turn, plane]] for plane in range(3))
-    torch.testing.assert_close(of_turns(scores)[:, turn], expected)
+    torch.testing.assert_close(turn_scores(scores)[:, turn], expected)
 
 
 def test_a_bearing_adds_up_the_turns_that_run_the_same_way() -> None:
