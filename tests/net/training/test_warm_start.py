@@ -196,7 +196,10 @@ def test_the_nearest_of_the_same_architecture_is_begun_with() -> None:
         and begun(log10_learning_rate=-2.1) == "b"
         and begun(blocks=5) == "d"
     )
-    assert nearest(members, axes.with_changes(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256 == "b"
+    assert (
+        nearest(members, axes.with_changes(PLAIN, {"learning_rate": 0.002, "batch": 8})).sha256
+        == "b"
+    )
     assert begun(blocks=5, widen=1, stride=1, block="plain", norm="none") == "d", (
         "given or not, it is the same network"
     )
