@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fovnet.bench.replay import Replay, Slot, in_succession, is_best
-from fovnet.bench.tables import Table
+from fovnet.bench.replay import ReplayedSearch, Slot, in_succession, is_best
+from fovnet.bench.tables import RecordedTable
 from fovnet.bench.together import run_alone
 from fovnet.errors import SearchError
 from fovnet.search.space import Space, nearest_free, places_of
@@ -27,7 +27,7 @@ DIVERGED = 1e20
 """The loss that stands for none: where the first point is reported as failed, NOMAD ends."""
 
 
-def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay:
+def replay_nomad(table: RecordedTable, *, first_row: int, seed: int, cap: int) -> ReplayedSearch:
     """The run of NOMAD from a first row, cut where it draws the best one; it proposes in no time
     that could be told from its own.  Raises SearchError "peer-crashed" if its process ends without
     an answer."""
@@ -47,7 +47,7 @@ def replay_nomad(table: Table, *, first_row: int, seed: int, cap: int) -> Replay
     return in_succession(table, slots, [0.0] * len(slots))
 
 
-def rows_of(table: Table, first_row: int, seed: int, draws: int) -> list[int]:
+def rows_of(table: RecordedTable, first_row: int, seed: int, draws: int) -> list[int]:
     """The rows that NOMAD trains, at most `draws`, in a process without an earlier run of it.
 
     What it prints there goes nowhere: it cannot be told to keep quiet about its limits.

@@ -30,7 +30,7 @@ MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
-class Pace:
+class ProposalPace:
     """Seconds per proposal of `method`, over `proposals` in a row, the last of which knows n
     trials.
 
@@ -57,12 +57,12 @@ class Pace:
     peak_mb: float
 
 
-COLUMNS = tuple(field.name for field in fields(Pace))
+COLUMNS = tuple(field.name for field in fields(ProposalPace))
 
 
 def paces(
     method: str, counts: Sequence[int], seed: int, diverged: float, progress: Progress
-) -> Iterator[Pace]:
+) -> Iterator[ProposalPace]:
     """The pace over the paper's space for each number of known trials, each in a fresh process of
     its own, one after the other."""
     for done, trials in enumerate(counts, start=1):
@@ -71,7 +71,7 @@ def paces(
         yield pace
 
 
-def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
+def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> ProposalPace:
     """The pace in this process: trials of random rows first, then the timed proposals, each of
     which knows the trial of the one before.
 
@@ -132,7 +132,7 @@ def measure(method: str, trials: int, seed: int, diverged: float = 0.0) -> Pace:
         cpu_seconds.append(time.process_time() - cpu_began)
         milestones.append(milestone(sum(trial.score is not None for trial in record.values())))
         learn(proposal)
-    return Pace(
+    return ProposalPace(
         method,
         size,
         trials,

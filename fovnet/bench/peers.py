@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fovnet.bench.nomad import replay_nomad
-from fovnet.bench.replay import Replay, replay_asking, replay_thawing
-from fovnet.bench.tables import Table
+from fovnet.bench.replay import ReplayedSearch, replay_asking, replay_thawing
+from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.search.space import Space, places_of
@@ -39,7 +39,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Peer:
+class PeerLibrary:
     """A contestant.
 
     distribution  its name on PyPI
@@ -83,7 +83,7 @@ def is_installed(name: str) -> bool:
     return not _missing(PEERS[name])
 
 
-def _missing(peer: Peer) -> list[str]:
+def _missing(peer: PeerLibrary) -> list[str]:
     """The distributions that a contestant needs and that are not installed."""
     return [
         peer.distribution if module == peer.modules[0] else module
@@ -93,14 +93,14 @@ def _missing(peer: Peer) -> list[str]:
 
 
 def replay_peer(
-    table: Table,
+    table: RecordedTable,
     name: str,
     *,
     first_row: int,
     seed: int,
     cap: int,
     initial: int,
-) -> Replay:
+) -> ReplayedSearch:
     """The run of a contestant, with one thread for linear algebra.  Raises SearchError where its
     library is not installed."""
     refuse_absent(name)
@@ -395,44 +395,46 @@ def botorch_improvement(X: Floats, y: Floats, x: Floats) -> Floats:
             return np.concatenate([expected(part[:, None]).numpy() for part in parts])
 
 
-THAWING: Mapping[str, Peer] = {
-    "optuna-tpe+hyperband": Peer(
+THAWING: Mapping[str, PeerLibrary] = {
+    "optuna-tpe+hyperband": PeerLibrary(
         "optuna",
         ("optuna",),
         lambda space, seed, epochs: PrunedOptuna(
             space, "TPESampler", seed, epochs, "HyperbandPruner", max_resource=epochs
         ),
     ),
-    "optuna-tpe+halving": Peer(
+    "optuna-tpe+halving": PeerLibrary(
         "optuna",
         ("optuna",),
         lambda space, seed, epochs: PrunedOptuna(
             space, "TPESampler", seed, epochs, "SuccessiveHalvingPruner"
         ),
     ),
-    "dehb": Peer("dehb", ("dehb",), Dehb),
+    "dehb": PeerLibrary("dehb", ("dehb",), Dehb),
 }
 """Contestants that spend by the epoch."""
 
-PEERS: Mapping[str, Peer] = {
-    "scikit-learn-gp": Peer(
+PEERS: Mapping[str, PeerLibrary] = {
+    "scikit-learn-gp": PeerLibrary(
         "scikit-learn",
         ("sklearn",),
         lambda space, seed, n: Surrogate(space, seed, n, scikit_learn_improvement),
     ),
-    "optuna-tpe": Peer(
+    "optuna-tpe": PeerLibrary(
         "optuna", ("optuna",), lambda space, seed, _: Optuna(space, "TPESampler", seed)
     ),
-    "optuna-gp": Peer(
+    "optuna-gp": PeerLibrary(
         "optuna", ("optuna", "torch"), lambda space, seed, _: Optuna(space, "GPSampler", seed)
     ),
-    "hyperopt-tpe": Peer("hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)),
-    "botorch-logei": Peer(
+    "hyperopt-tpe": PeerLibrary(
+        "hyperopt", ("hyperopt",), lambda space, seed, _: Hyperopt(space, seed)
+    ),
+    "botorch-logei": PeerLibrary(
         "botorch",
         ("botorch", "torch"),
         lambda space, seed, n: Surrogate(space, seed, n, botorch_improvement),
     ),
-    "nomad": Peer("PyNomadBBO", ("PyNomad",), None),
+    "nomad": PeerLibrary("PyNomadBBO", ("PyNomad",), None),
     **THAWING,
 }
 """Contestants by the names that `fovnet bench search --method` knows them by."""

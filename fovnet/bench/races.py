@@ -22,9 +22,9 @@ import yaml
 from numpy.typing import NDArray
 
 from fovnet.bench.peers import PEERS, THAWING, refuse_absent, replay_peer
-from fovnet.bench.replay import Replay, replay
-from fovnet.bench.spending import ITS_OWN, WAYS, Spending
-from fovnet.bench.tables import Table, load_table
+from fovnet.bench.replay import ReplayedSearch, replay
+from fovnet.bench.spending import ITS_OWN, WAYS, ReplaySpending
+from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.bench.together import Progress, run_each
 from fovnet.config.files import parse
 from fovnet.config.search import TAUGHT
@@ -64,7 +64,7 @@ class Entry:
     modelling: Modelling = RECOMMENDED
     first: int | None = None
     lead: float = Search.lead
-    spending: Spending = ITS_OWN
+    spending: ReplaySpending = ITS_OWN
     epochs: int | None = None
     ranking: Ranking = RANKING
     priors: tuple[Path, ...] = ()
@@ -122,7 +122,7 @@ class Entry:
         texts = {key: f"{unusual[key]}".replace(" ", "") for key in sorted(unusual)}
         return " ".join(f"{key}={text}" for key, text in texts.items())
 
-    def cap(self, table: Table) -> int:
+    def cap(self, table: RecordedTable) -> int:
         """The epochs that a run may spend: those of `draws` full trainings, unless there are curves
         and another number is given."""
         return self.epochs if self.epochs and table.epochs > 1 else self.draws * table.epochs
@@ -134,7 +134,7 @@ class Contest:
     rows."""
 
     entry: Entry
-    replays: Sequence[Replay]
+    replays: Sequence[ReplayedSearch]
 
     @property
     def name(self) -> str:
@@ -163,10 +163,10 @@ def contestant_label(contestant: str, setting: str) -> str:
     return f"{contestant} ({setting})" if setting else contestant
 
 
-def contests_of(results: Iterable[tuple[Entry, Replay]]) -> list[Contest]:
+def contests_of(results: Iterable[tuple[Entry, ReplayedSearch]]) -> list[Contest]:
     """The runs on one table by contestant and setting."""
     entry_by_name: dict[str, Entry] = {}
-    replays_by_name: dict[str, list[Replay]] = {}
+    replays_by_name: dict[str, list[ReplayedSearch]] = {}
     for entry, run in results:
         name = contestant_label(entry.contestant, entry.setting)
         entry_by_name.setdefault(name, entry)
@@ -218,7 +218,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class SuccessCurve:
     """The share of a method's runs that have found the best row by epoch 1 .. n, (n,) each, with
     its 95 % interval (Wilson); by draw, where there are no learning curves."""
 
@@ -235,7 +235,7 @@ class Curve:
         return contestant_label(self.method, self.setting)
 
 
-def goal_losses(table: Table) -> dict[str, float]:
+def goal_losses(table: RecordedTable) -> dict[str, float]:
     """The highest loss that meets each of GOALS; a training that diverged meets none, even if fewer
     rows than the share converged."""
     ranked_losses = np.sort(table.loss[np.isfinite(table.loss)])
@@ -255,7 +255,7 @@ def goal_losses(table: Table) -> dict[str, float]:
     }
 
 
-def first_row(table: Table, seed: int) -> int:
+def first_row(table: RecordedTable, seed: int) -> int:
     """The row that every method starts from with this seed."""
     return int(np.random.default_rng([seed, len(table.space)]).integers(len(table.space)))
 
@@ -333,7 +333,7 @@ def refuse_methods(contestants: Sequence[str], workers: int) -> None:
 
 
 def refuse_priors(
-    contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, Table]
+    contestants: Sequence[str], priors: Sequence[Path], tables: Mapping[Path, RecordedTable]
 ) -> None:
     """Raise ConfigError "bench-prior", or SearchError as `read_prior`, unless the priors are of the
     tables' axes, a method takes them, and the method that needs one has it.
@@ -352,7 +352,9 @@ def refuse_priors(
             load_prior(path, table.space.axes)
 
 
-def parse_contestant(contestant: str, spending: Spending = ITS_OWN) -> tuple[str, Spending]:
+def parse_contestant(
+    contestant: str, spending: ReplaySpending = ITS_OWN
+) -> tuple[str, ReplaySpending]:
     """The method that a contestant names, and how it spends: "gp-ei+asha" says so itself, others as
     `spending` says."""
     if contestant in PEERS:
@@ -361,7 +363,7 @@ def parse_contestant(contestant: str, spending: Spending = ITS_OWN) -> tuple[str
     return method, replace(spending, way=way) if way else spending
 
 
-def refuse_spending(table: Table, entry: Entry) -> None:
+def refuse_spending(table: RecordedTable, entry: Entry) -> None:
     """Raise ConfigError "bench-spend" unless the table has what an entry spends by, or SearchError
     "search-schedule" for rungs that cannot be."""
     if entry.spends != "full" and table.epochs == 1:
@@ -380,8 +382,8 @@ def refuse_spending(table: Table, entry: Entry) -> None:
 
 def entries_of(
     template: Entry,
-    tables: Mapping[Path, Table],
-    contestants: Sequence[tuple[str, Spending]],
+    tables: Mapping[Path, RecordedTable],
+    contestants: Sequence[tuple[str, ReplaySpending]],
     runs: int | None,
     *,
     every_row_first: bool,
@@ -409,7 +411,7 @@ def entries_of(
     return entries
 
 
-def run_entry(entry: Entry) -> Replay:
+def run_entry(entry: Entry) -> ReplayedSearch:
     """One run, in this process."""
     table = load_table(entry.table)
     row = first_row(table, entry.seed) if entry.first is None else entry.first
@@ -447,12 +449,14 @@ def load_prior(path: Path, axes: tuple[Axis, ...]) -> Prior:
 
 def race(
     entries: Sequence[Entry], processes: int = 1, progress: Progress | None = None
-) -> Iterator[tuple[Entry, Replay]]:
+) -> Iterator[tuple[Entry, ReplayedSearch]]:
     """Every entry with its run, in the order of the entries whatever the number of processes."""
     yield from zip(entries, run_each(run_entry, entries, processes, progress), strict=True)
 
 
-def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Standing]:
+def standings(
+    table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]
+) -> list[Standing]:
     """The standing of a method on a table for each of GOALS, from its runs; `entry` is that of any
     of them."""
     return [
@@ -461,7 +465,7 @@ def standings(table: Table, entry: Entry, replays: Sequence[Replay]) -> list[Sta
 
 
 def _standing(
-    table: Table, entry: Entry, replays: Sequence[Replay], goal: str, loss: float
+    table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch], goal: str, loss: float
 ) -> Standing:
     needs = [run.draws_until(loss) for run in replays]
     caps = [entry.draws if table.epochs == 1 else int(run.drawn[-1]) for run in replays]
@@ -499,7 +503,7 @@ def _standing(
     )
 
 
-def curve(table: Table, entry: Entry, replays: Sequence[Replay]) -> Curve:
+def curve(table: RecordedTable, entry: Entry, replays: Sequence[ReplayedSearch]) -> SuccessCurve:
     """The curve of a method on a table for its best row, from its runs; `entry` is that of any."""
     runs = len(replays)
     counts = np.zeros(entry.cap(table), dtype=np.int64)
@@ -509,15 +513,17 @@ def curve(table: Table, entry: Entry, replays: Sequence[Replay]) -> Curve:
             counts[epochs - 1 :] += 1
     values, place_of_value = np.unique(counts, return_inverse=True)
     ends = np.array([wilson_interval(value, runs) for value in values.tolist()])[place_of_value]
-    return Curve(entry.contestant, entry.setting, runs, counts / runs, ends[:, 0], ends[:, 1])
+    return SuccessCurve(
+        entry.contestant, entry.setting, runs, counts / runs, ends[:, 0], ends[:, 1]
+    )
 
 
-def chance_curve(table: Table, draws: int) -> Floats:
+def chance_curve(table: RecordedTable, draws: int) -> Floats:
     """(draws,) the exact probability that random search has found the best row by each draw."""
     return chance_found(len(table.space), good_rows(table, table.best), draws)
 
 
-def good_rows(table: Table, loss: float) -> int:
+def good_rows(table: RecordedTable, loss: float) -> int:
     """The number of rows of the table whose loss is at most this."""
     return int((table.loss <= loss).sum())
 

@@ -18,8 +18,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.bench.spending import ITS_OWN, Spending
-from fovnet.bench.tables import Table
+from fovnet.bench.spending import ITS_OWN, ReplaySpending
+from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
 from fovnet.search.look.view import RANKING, RECOMMENDED, Modelling, Ranking
 from fovnet.search.prior import Prior
@@ -40,7 +40,7 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
+class ReplayedSearch:
     """One run, slot by slot, (n,) each.
 
     rows     trained
@@ -89,12 +89,16 @@ class Replay:
 
 
 def replay_of(
-    table: Table, slots: Sequence[Slot], ends: Floats, seconds: Sequence[float], idle: float = 0.0
-) -> Replay:
+    table: RecordedTable,
+    slots: Sequence[Slot],
+    ends: Floats,
+    seconds: Sequence[float],
+    idle: float = 0.0,
+) -> ReplayedSearch:
     """The run of these slots; a training costs fewer epochs where it diverges before."""
     rows, begun, epochs = np.array(slots, dtype=np.int64).reshape(-1, 3).T
     lasts = np.minimum(epochs, table.lasts[rows])
-    return Replay(
+    return ReplayedSearch(
         rows=rows,
         loss=table.loss[rows],
         epochs=lasts,
@@ -107,7 +111,9 @@ def replay_of(
     )
 
 
-def in_succession(table: Table, slots: Sequence[Slot], seconds: Sequence[float]) -> Replay:
+def in_succession(
+    table: RecordedTable, slots: Sequence[Slot], seconds: Sequence[float]
+) -> ReplayedSearch:
     """The run of these slots by one worker, which each cost their epochs' share of the row's full
     cost."""
     run = replay_of(table, slots, np.zeros(len(slots)), seconds)
@@ -115,7 +121,7 @@ def in_succession(table: Table, slots: Sequence[Slot], seconds: Sequence[float])
     return replace(run, ends=np.cumsum(epochs * table.cost[run.rows] / table.epochs))
 
 
-def spent_in(table: Table, slot: Slot) -> int:
+def spent_in(table: RecordedTable, slot: Slot) -> int:
     """The epochs that a slot costs: fewer where its training diverges before."""
     return min(slot.epochs, int(table.lasts[slot.row])) - slot.begun
 
@@ -146,7 +152,7 @@ class Thawing(Protocol):
 
 
 def replay(
-    table: Table,
+    table: RecordedTable,
     method: str,
     *,
     first_row: int,
@@ -157,11 +163,11 @@ def replay(
     modelling: Modelling = RECOMMENDED,
     ranking: Ranking = RANKING,
     lead: float = Search.lead,
-    spending: Spending = ITS_OWN,
+    spending: ReplaySpending = ITS_OWN,
     cap: int | None = None,
     prior: Prior | None = None,
     ends_at_best: bool = True,
-) -> Replay:
+) -> ReplayedSearch:
     """The run of a method from a first row, ended when the best row of the table is trained to the
     end, with `ends_at_best`, or before more than `cap` epochs are spent, without it those of so
     many full trainings."""
@@ -211,12 +217,12 @@ def replay(
     return replay_of(table, slots, ends, seconds, max(0.0, 1.0 - busy_share))
 
 
-def is_best(table: Table, slot: Slot) -> bool:
+def is_best(table: RecordedTable, slot: Slot) -> bool:
     """Whether a slot trains the best row of the table to the end."""
     return slot.epochs == table.epochs and float(table.loss[slot.row]) == table.best
 
 
-def outcome_of(table: Table, slot: Slot) -> Outcome:
+def outcome_of(table: RecordedTable, slot: Slot) -> Outcome:
     """The recorded outcome of a slot's training, by the score of its last epoch."""
     score = float(table.scores[slot.row, slot.epochs])
     seconds = float(table.cost[slot.row]) * spent_in(table, slot) / table.epochs
@@ -226,8 +232,8 @@ def outcome_of(table: Table, slot: Slot) -> Outcome:
 
 
 def replay_asking(
-    table: Table, searcher: Searcher, *, first_row: int, seed: int, cap: int
-) -> Replay:
+    table: RecordedTable, searcher: Searcher, *, first_row: int, seed: int, cap: int
+) -> ReplayedSearch:
     """The run of a Searcher, ended as in `replay`; its seconds are those of ask and tell.
 
     A point that is no free row becomes the nearest free row, and the row that was trained is passed
@@ -241,7 +247,7 @@ def replay_asking(
 class _WholeTrainings:
     """A Searcher, every row of which is trained to the end."""
 
-    def __init__(self, table: Table, searcher: Searcher) -> None:
+    def __init__(self, table: RecordedTable, searcher: Searcher) -> None:
         self.searcher = searcher
         self.epochs = table.epochs
         self.first_point = np.zeros(len(table.space.axes))
@@ -257,8 +263,8 @@ class _WholeTrainings:
 
 
 def replay_thawing(
-    table: Table, searcher: Thawing, *, first_row: int, seed: int, cap: int
-) -> Replay:
+    table: RecordedTable, searcher: Thawing, *, first_row: int, seed: int, cap: int
+) -> ReplayedSearch:
     """The run of a searcher that spends by the epoch, ended as in `replay`; its seconds are those
     of ask and tell.
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from fovnet.bench import shares
-from fovnet.bench.shares import Tally
+from fovnet.bench.shares import PersonTally
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError, FovnetError, VolumeError
@@ -73,7 +73,7 @@ LEAST = 0.4  # share of the slices that stay when a part is cut away
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledVolume:
+class LabelledScan:
     """A volume, its axes RAS+, and what it shows.
 
     regions  in millimetres; None: no answer about it is right, as it is turned or in disorder
@@ -84,15 +84,15 @@ class LabelledVolume:
     regions: tuple[RegionRow, ...] | None
 
 
-Change = Callable[[LabelledVolume, np.random.Generator], LabelledVolume]
+Change = Callable[[LabelledScan, np.random.Generator], LabelledScan]
 
 
-def people(count: int, seed: int) -> list[Callable[[], LabelledVolume]]:
+def people(count: int, seed: int) -> list[Callable[[], LabelledScan]]:
     """Makers of so many simulated people of no collection, a volume each."""
     return [partial(stranger, seed, number) for number in range(count)]
 
 
-def stranger(seed: int, number: int) -> LabelledVolume:
+def stranger(seed: int, number: int) -> LabelledScan:
     """One volume of a simulated person of no collection."""
     rng = np.random.default_rng([STRANGERS + seed, number, 1])
     person = sample_person((STRANGERS + seed, number))
@@ -108,14 +108,14 @@ def stranger(seed: int, number: int) -> LabelledVolume:
     return _label(f"person {number}", volume, regions)
 
 
-def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], LabelledVolume]]:
+def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], LabelledScan]]:
     """Readers of the labelled volumes of a collection; one raises VolumeError for a file that
     cannot be read, and CollectionError "collection-slices" for labels beyond its slices.
 
     Raises CollectionError as `read_collection`, and "bench-unlabelled" where no volume has labels.
     """
     collection = read_collection(tables, vocabulary)
-    readers: list[Callable[[], LabelledVolume]] = [
+    readers: list[Callable[[], LabelledScan]] = [
         partial(_read, row, regions)
         for row in collection.volumes
         if (regions := collection.regions.get(row.volume_id))
@@ -129,11 +129,11 @@ def of_collection(tables: Path, vocabulary: Vocabulary) -> list[Callable[[], Lab
     return readers
 
 
-def _read(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledVolume:
+def _read(row: VolumeRow, regions: Sequence[RegionRow]) -> LabelledScan:
     return _label(row.subject_id, source.read(row.path), regions)
 
 
-def _label(subject: str, stored: Volume, regions: Sequence[RegionRow]) -> LabelledVolume:
+def _label(subject: str, stored: Volume, regions: Sequence[RegionRow]) -> LabelledScan:
     """The volume with axes RAS+, its regions in millimetres."""
     volume = to_ras(stored)
     z_mm = volume.slice_heights_mm() if volume.counted_z_mm is None else volume.counted_z_mm
@@ -148,15 +148,15 @@ def _label(subject: str, stored: Volume, regions: Sequence[RegionRow]) -> Labell
             last_mm = z_mm[int(row.last)] + half_mm
             row = replace(row, first=first_mm, last=last_mm, in_mm=True)
         rows.append(row)
-    return LabelledVolume(subject, volume, tuple(rows))
+    return LabelledScan(subject, volume, tuple(rows))
 
 
-def keep(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def keep(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume as it is."""
     return labelled
 
 
-def crop(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def crop(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume without some of its slices at either end."""
     volume = labelled.volume
     slices = volume.voxels.shape[2]
@@ -169,7 +169,7 @@ def crop(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
     return replace(labelled, volume=part)
 
 
-def darken_one_side(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def darken_one_side(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume in a coil that lies on one side: times exp(FALL · u), u from -1 to 1 along a
     direction across the body."""
     angle = rng.uniform(0, 2 * np.pi)
@@ -182,7 +182,7 @@ def darken_one_side(labelled: LabelledVolume, rng: np.random.Generator) -> Label
 def raise_to_power(gamma: float) -> Change:
     """The change that raises grey levels, black 0 and white 1, to this power."""
 
-    def change(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+    def change(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
         voxels = labelled.volume.voxels
         black, white = window(voxels)
         grey = np.maximum((voxels - black) / (white - black), 0.0)
@@ -191,7 +191,7 @@ def raise_to_power(gamma: float) -> Change:
     return change
 
 
-def darken_lower_half(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def darken_lower_half(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume, its lower half DARKER times darker: stations put together without matching their
     brightness."""
     voxels = labelled.volume.voxels.copy()
@@ -199,7 +199,7 @@ def darken_lower_half(labelled: LabelledVolume, rng: np.random.Generator) -> Lab
     return _with_voxels(labelled, voxels)
 
 
-def surround_with_noise(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def surround_with_noise(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume as a map computed without a mask: where there is no signal, noise, uniform over
     the window."""
     voxels = labelled.volume.voxels
@@ -209,14 +209,14 @@ def surround_with_noise(labelled: LabelledVolume, rng: np.random.Generator) -> L
     return _with_voxels(labelled, np.where(air, noise, voxels))
 
 
-def turn_upside_down(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def turn_upside_down(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The body turned head to feet, as by a header that is wrong by half a turn about the
     front-back axis."""
     turned = _with_voxels(labelled, labelled.volume.voxels[::-1, :, ::-1])
     return replace(turned, regions=None)
 
 
-def swap_axes(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def swap_axes(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The body lying along the left-right or the front-back axis, as by a header that is wrong by a
     quarter turn."""
     axes = [(0, 2, 1), (2, 1, 0)][int(rng.integers(2))]
@@ -228,14 +228,14 @@ def swap_axes(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVol
     return replace(labelled, volume=turned, regions=None)
 
 
-def shuffle(labelled: LabelledVolume, rng: np.random.Generator) -> LabelledVolume:
+def shuffle(labelled: LabelledScan, rng: np.random.Generator) -> LabelledScan:
     """The volume with its slices in random order."""
     order = rng.permutation(labelled.volume.voxels.shape[2])
     shuffled = _with_voxels(labelled, labelled.volume.voxels[:, :, order])
     return replace(shuffled, regions=None)
 
 
-def _with_voxels(labelled: LabelledVolume, voxels: Voxels) -> LabelledVolume:
+def _with_voxels(labelled: LabelledScan, voxels: Voxels) -> LabelledScan:
     return replace(labelled, volume=replace(labelled.volume, voxels=voxels))
 
 
@@ -255,7 +255,7 @@ CHANGES: Mapping[str, Change] = {
 
 def robustness(
     ensemble: Ensemble,
-    volumes: Sequence[Callable[[], LabelledVolume]],
+    volumes: Sequence[Callable[[], LabelledScan]],
     *,
     seed: int,
     bodiless: int = 0,
@@ -271,7 +271,7 @@ def robustness(
     Volumes whose regions are not known count in SURE, WRONG and SHOWN alone.  `log` gets a sentence
     on each volume that cannot be read, which is left out.
     """
-    tally = Tally()
+    tally = PersonTally()
     for number, make in enumerate(volumes):
         try:
             labelled = make()
@@ -285,7 +285,7 @@ def robustness(
             progress(number + 1, len(volumes))
     for kind, number, volume in without_a_body(bodiless, seed):
         names = (kind, NEVER_TRAINED) if kind in HELD_OUT else (kind,)
-        _count_answer(tally, names, LabelledVolume(f"{kind} {number}", volume, ()), ensemble)
+        _count_answer(tally, names, LabelledScan(f"{kind} {number}", volume, ()), ensemble)
     kinds = (*ODDITIES, *HELD_OUT, NEVER_TRAINED) if bodiless else ()
     return [
         {"change": name, **tally.share(f"{name}: {what}"), "what": what}
@@ -307,7 +307,7 @@ def without_a_body(count: int, seed: int) -> Iterator[tuple[str, int, Volume]]:
 
 
 def _count_answer(
-    tally: Tally, names: tuple[str, ...], labelled: LabelledVolume, ensemble: Ensemble
+    tally: PersonTally, names: tuple[str, ...], labelled: LabelledScan, ensemble: Ensemble
 ) -> None:
     """Counts what the ensemble answers on a volume under these names; one that cannot be cut is not
     answered surely."""

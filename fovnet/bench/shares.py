@@ -39,7 +39,7 @@ def _interval(counts: NDArray[np.float64], share: float) -> tuple[float, float]:
     return wilson_interval(len(counts) * share, len(counts))
 
 
-class Tally:
+class PersonTally:
     """Counts by name and person, from which shares are made."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ WAYS = (*SPENDS, ONE_EPOCH)
 
 
 @dataclass(frozen=True)
-class Spending:
+class ReplaySpending:
     """One of WAYS, or None for the method's own, and the numbers of a Schedule."""
 
     way: str | None = None
@@ -47,7 +47,7 @@ class Spending:
         return one_epoch(budget) if way == ONE_EPOCH else SPENDS[cast(Kind, way)]
 
 
-ITS_OWN = Spending()
+ITS_OWN = ReplaySpending()
 
 
 def one_epoch(budget: int) -> Spend:

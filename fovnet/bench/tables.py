@@ -36,7 +36,7 @@ OWN = Path(__file__).with_name("recorded") / "fov-600.npz"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class RecordedTable:
     """A space whose losses (M,) and costs (M,) of full trainings are known; a loss that is not
     finite stands for a training that diverged.
 
@@ -93,7 +93,7 @@ def scores_of(curves: Floats, rule: str) -> Floats:
     return np.column_stack([np.full(len(curves), np.nan), scores])
 
 
-def load_table(path: Path) -> Table:
+def load_table(path: Path) -> RecordedTable:
     """The table in an npz file.
 
     Raises SearchError: "table-missing", "table-damaged", "table-shape", "table-value",
@@ -155,7 +155,7 @@ def load_table(path: Path) -> Table:
             f"{path}: no loss in y is a finite number; there is nothing to search for.",
         )
     guess = float(_numbers(path, "guess", arrays["guess"])) if "guess" in arrays else None
-    return Table(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule, guess)
+    return RecordedTable(path.stem, _space(path, X, kinds, names), loss, cost, curves, rule, guess)
 
 
 def own_table(path: Path = OWN) -> Path:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.bench.replay import Slot, outcome_of
-from fovnet.bench.tables import Table
+from fovnet.bench.tables import RecordedTable
 from fovnet.machine.threads import one_thread
 from fovnet.records import read_npz
 from fovnet.search.explain.importance import AxisEffect, Matter, what_matters
@@ -94,7 +94,7 @@ class Lesson:
             }
 
 
-def lesson(path: Path, table: Table) -> Lesson:
+def lesson(path: Path, table: RecordedTable) -> Lesson:
     """What the table in this file teaches."""
     space, levels = _space_of_levels(path, table)
     size = len(space)
@@ -123,14 +123,14 @@ def lesson(path: Path, table: Table) -> Lesson:
     return Lesson(matter, levels, loss, diverged, nothing_learned(table))
 
 
-def nothing_learned(table: Table) -> Mask:
+def nothing_learned(table: RecordedTable) -> Mask:
     """(M,) the rows that did not diverge, and are at the loss of guessing or above; none where that
     is unknown."""
     guess = np.inf if table.guess is None else table.guess
     return np.isfinite(table.loss) & (table.loss > AT_GUESSING * guess)
 
 
-def _space_of_levels(path: Path, table: Table) -> tuple[Space, Integers]:
+def _space_of_levels(path: Path, table: RecordedTable) -> tuple[Space, Integers]:
     """The space of all combinations of the axes' levels, or of the table's rows, and the levels (M,
     d) of the rows."""
     arrays = read_npz(path)

@@ -30,8 +30,8 @@ from fovnet.bench.races import (
     run_entry,
     standings,
 )
-from fovnet.bench.replay import Replay
-from fovnet.bench.tables import Table
+from fovnet.bench.replay import ReplayedSearch
+from fovnet.bench.tables import RecordedTable
 from fovnet.bench.together import Progress, run_each
 from fovnet.maths.draws import deviation_of_draws, expected_draws
 from fovnet.records import checksum, digest, read_npz, write_npz
@@ -80,7 +80,7 @@ PUBLISHED: Mapping[str, tuple[tuple[int, int, int], ...]] = {
 """Mean, standard deviation and worst of 600 runs, of each of GOALS, in the thesis."""
 
 
-def contestants(table: Table) -> list[str]:
+def contestants(table: RecordedTable) -> list[str]:
     """The names of all that can be compared on a table: with learning curves also what stops
     trainings early."""
     has_curves = table.epochs > 1
@@ -90,7 +90,7 @@ def contestants(table: Table) -> list[str]:
 
 
 def entries(
-    path: Path, table: Table, names: Sequence[str], runs: int | None, draws: int | None
+    path: Path, table: RecordedTable, names: Sequence[str], runs: int | None, draws: int | None
 ) -> list[Entry]:
     """The runs of these contestants; without numbers 100 of each, or one from every row if these
     are fewer, of as many draws as there are rows.  Raises ConfigError and SearchError as
@@ -121,19 +121,19 @@ def contests(
     return contests_of(zip(entries, replays, strict=True))
 
 
-def run_once(folder: Path, stamp: str, entry: Entry) -> Replay:
+def run_once(folder: Path, stamp: str, entry: Entry) -> ReplayedSearch:
     """The run of an entry on the table with this checksum, read from `folder`, or made and left
     there."""
     facts = asdict(entry) | {"table": stamp, "setting": entry.setting}
     path = folder / f"{entry.contestant}-{entry.seed:03d}-{digest(facts)[:12]}.npz"
     if path.exists():
-        return Replay(**read_npz(path))  # type: ignore[arg-type]
+        return ReplayedSearch(**read_npz(path))  # type: ignore[arg-type]
     replay = run_entry(entry)
     write_npz(path, **vars(replay))
     return replay
 
 
-def comparison(table: Table, contests: Sequence[Contest]) -> list[dict[str, Any]]:
+def comparison(table: RecordedTable, contests: Sequence[Contest]) -> list[dict[str, Any]]:
     """The lines of COLUMNS: the thesis's numbers, what is known exactly, and the contests."""
     lines = [*_published_lines(), *_chance_lines(table), *_grid_lines(table)]
     for contest in contests:
@@ -163,7 +163,7 @@ def _published_lines() -> Iterator[dict[str, Any]]:
             }
 
 
-def _chance_lines(table: Table) -> Iterator[dict[str, Any]]:
+def _chance_lines(table: RecordedTable) -> Iterator[dict[str, Any]]:
     """Random search, exactly: until the last draw it trains rows that are not good, for so many
     epochs on average."""
     size = len(table.space)
@@ -181,7 +181,7 @@ def _chance_lines(table: Table) -> Iterator[dict[str, Any]]:
         }
 
 
-def _grid_lines(table: Table) -> Iterator[dict[str, Any]]:
+def _grid_lines(table: RecordedTable) -> Iterator[dict[str, Any]]:
     """A grid gone through in nested loops, the first axis outermost, from every row on and from the
     last to the first."""
     order = np.lexsort(table.space.rows.T[::-1])
@@ -197,7 +197,7 @@ def _grid_lines(table: Table) -> Iterator[dict[str, Any]]:
         }
 
 
-def _line(table: Table, method: str, goal: str, good: int) -> dict[str, Any]:
+def _line(table: RecordedTable, method: str, goal: str, good: int) -> dict[str, Any]:
     return {"table": table.name, "method": method, "goal": goal, "good": good, "misses": 0}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fovnet.bench.races import GOALS
-from fovnet.bench.tables import Table
+from fovnet.bench.tables import RecordedTable
 from fovnet.bench.teaching import AT_GUESSING, Lesson
 from fovnet.bench.thesis import PUBLISHED, SOURCE
 
@@ -24,7 +24,7 @@ PICTURES = {
 }
 
 
-def page(table: Table, lines: Sequence[Line], lesson: Lesson) -> str:
+def page(table: RecordedTable, lines: Sequence[Line], lesson: Lesson) -> str:
     """The page: draws, full trainings, both as shares of chance's, pictures, and what the table
     teaches."""
     diverged = int(lesson.diverged.sum())

@@ -163,12 +163,12 @@ def bench_search(
         refuse_methods,
         refuse_priors,
     )
-    from fovnet.bench.spending import Spending
+    from fovnet.bench.spending import ReplaySpending
     from fovnet.bench.tables import load_table, own_table
 
     methods = list(dict.fromkeys(method or ["gp-ei", "random"]))
     paths = list(dict.fromkeys(tables or [own_table()]))
-    spending = Spending(spend, eta, least_epochs, reuse)
+    spending = ReplaySpending(spend, eta, least_epochs, reuse)
     refuse_methods([*methods, *([f"random+{spend}"] if spend else [])], workers)
     contestants = list(dict.fromkeys(parse_contestant(name, spending) for name in methods))
     modelling = modelling_of(

@@ -16,7 +16,7 @@ from fovnet.records import write_text, write_tsv
 
 if TYPE_CHECKING:
     from fovnet.bench.races import Contest
-    from fovnet.bench.tables import Table
+    from fovnet.bench.tables import RecordedTable
 
 
 def is_our_page(path: Path) -> bool:
@@ -89,7 +89,7 @@ def bench_thesis(
     out.print(f"{out_folder}: {', '.join(FILES)}; {len(entries)} runs in {out_folder / 'runs'}")
 
 
-def _draw(folder: Path, table: Table, contests: list[Contest]) -> None:
+def _draw(folder: Path, table: RecordedTable, contests: list[Contest]) -> None:
     from fovnet.bench.figures.thesis import draws_figure, losses_figure, shares_figure
     from fovnet.drawing.canvas import save_png
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.peers import PEERS, THAWING, replay_peer
 from fovnet.bench.races import Entry, curve, standings
-from fovnet.bench.replay import Replay, Slot, replay, replay_of
-from fovnet.bench.spending import WAYS, Spending
-from fovnet.bench.tables import Table, load_table
+from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_of
+from fovnet.bench.spending import WAYS, ReplaySpending
+from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.cli import app
 from fovnet.drawing.canvas import png
 from fovnet.errors import SearchError
@@ -25,7 +25,7 @@ from fovnet.search.look.view import Modelling
 from fovnet.search.space import Axis, Space
 
 ROWS, R = 40, 9
-ASHA = Spending("asha")
+ASHA = ReplaySpending("asha")
 
 
 def curves(seed: int = 0) -> np.ndarray:
@@ -59,12 +59,12 @@ def saved(folder: Path, **changes: Any) -> Path:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> RecordedTable:
     return load_table(saved(tmp_path))
 
 
 @pytest.fixture
-def late(tmp_path: Path) -> Table:
+def late(tmp_path: Path) -> RecordedTable:
     """Its best row is the worst of all until the last epoch, and nobody finds it soon."""
     made = curves()
     made[int(np.nanargmin(made[:, -1])), 1:-1] = 50.0
@@ -89,7 +89,7 @@ def test_y_follows_from_the_curves_by_their_rule(rule: str, tmp_path: Path) -> N
 
 
 def test_a_row_whose_curve_diverges_has_diverged_whatever_y_says_and_costs_the_epochs_until_then(
-    table: Table,
+    table: RecordedTable,
 ) -> None:
     """y of row 5 is 99; its sixth epoch is the first without a loss."""
     assert np.isnan(table.loss[5]) and table.lasts[5] == 6 and table.lasts[0] == R
@@ -168,10 +168,16 @@ def test_full_trainings_draw_the_same_rows_with_and_without_curves(
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_end(
-    way: str, workers: int, table: Table
+    way: str, workers: int, table: RecordedTable
 ) -> None:
     run = replay(
-        table, "random", first_row=3, seed=1, draws=40, workers=workers, spending=Spending(way)
+        table,
+        "random",
+        first_row=3,
+        seed=1,
+        draws=40,
+        workers=workers,
+        spending=ReplaySpending(way),
     )
     trained: Counter[int] = Counter()
     for row, epochs, spent, before in zip(
@@ -190,14 +196,16 @@ def test_a_run_pays_every_epoch_of_a_row_once_and_ends_with_the_best_row_at_its_
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_run_spends_more_than_its_cap_nor_stops_before_another_training_would(
-    way: str, late: Table
+    way: str, late: RecordedTable
 ) -> None:
-    run = replay(late, "random", first_row=3, seed=2, draws=0, cap=57, spending=Spending(way))
+    run = replay(late, "random", first_row=3, seed=2, draws=0, cap=57, spending=ReplaySpending(way))
     assert run.epochs_until(late.best) is None
     assert 57 - R < run.spent[-1] <= 57
 
 
-def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(table: Table) -> None:
+def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(
+    table: RecordedTable,
+) -> None:
     best = int(np.nanargmin(table.loss))
     slots = [Slot(0, 0, R), Slot(best, 0, 1), Slot(1, 0, 1), Slot(best, 1, R)]
     found, missed = (
@@ -228,11 +236,11 @@ def test_a_goal_counts_when_its_row_is_trained_to_the_end_and_not_before(table: 
 
 
 def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_these_to_the_end(
-    late: Table,
+    late: RecordedTable,
 ) -> None:
     """Budget 50: 25 rows for an epoch each, and of them (50 - 25) // 8 = 3 to the end."""
     run = replay(
-        late, "random", first_row=3, seed=4, draws=0, cap=50, spending=Spending("one-epoch")
+        late, "random", first_row=3, seed=4, draws=0, cap=50, spending=ReplaySpending("one-epoch")
     )
     assert run.epochs[:25].tolist() == [1] * 25 and len(run.rows) == 28
     scored = [row for row in run.rows[:25].tolist() if np.isfinite(late.scores[row, 1])]
@@ -240,12 +248,21 @@ def test_one_epoch_trains_half_the_budget_for_an_epoch_each_and_the_best_of_thes
     assert run.rows[25:].tolist() == ranked[:3]
 
 
-def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(table: Table) -> None:
+def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(
+    table: RecordedTable,
+) -> None:
     """Curves that fall alike tell after an epoch: by chance 20 full trainings, 185 epochs, are needed."""
 
     def mean(way: str) -> float:
         runs = [
-            replay(table, "random", first_row=2 * seed, seed=seed, draws=40, spending=Spending(way))
+            replay(
+                table,
+                "random",
+                first_row=2 * seed,
+                seed=seed,
+                draws=40,
+                spending=ReplaySpending(way),
+            )
             for seed in range(20)
         ]
         return float(np.mean([run.epochs_until(table.best) for run in runs]))
@@ -254,7 +271,7 @@ def test_stopping_the_worse_trainings_finds_the_best_row_in_fewer_epochs(table: 
     assert max(sooner) < 0.7 * full
 
 
-def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Table) -> None:
+def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: RecordedTable) -> None:
     """Both reach the best row, by other ways."""
     latest, axis = (
         replay(
@@ -274,7 +291,7 @@ def test_a_model_is_told_the_latest_score_or_all_with_their_rungs(table: Table) 
 
 @pytest.mark.parametrize("name", THAWING)
 def test_another_library_that_stops_trainings_is_held_to_the_same_account(
-    name: str, table: Table
+    name: str, table: RecordedTable
 ) -> None:
     absent = [module for module in PEERS[name].modules if find_spec(module) is None]
     if absent:
@@ -306,7 +323,7 @@ def test_another_library_goes_on_where_nearly_every_training_diverges(
     curves = np.full((rows, R + 1), np.nan)
     curves[:, 0] = 1.0
     curves[-trainable:, 1:] = np.linspace(0.9, 0.2, R) - np.arange(trainable)[:, None] / 100
-    sparse = Table(
+    sparse = RecordedTable(
         "sparse", Space((Axis("x", tuple(range(rows))),)), curves[:, -1], np.ones(rows), curves
     )
     run = replay_peer(sparse, name, first_row=0, seed=seed, cap=20 * R, initial=3)
@@ -388,9 +405,11 @@ def test_rungs_that_cannot_be_are_refused_before_anything_runs(
     assert getattr(CliRunner().invoke(app, given).exception, "code", "") == code
 
 
-def test_the_figure_counts_epochs_without_a_chance_that_nobody_has_counted(table: Table) -> None:
+def test_the_figure_counts_epochs_without_a_chance_that_nobody_has_counted(
+    table: RecordedTable,
+) -> None:
     entry = Entry(Path(), "random", 0, draws=10, spending=ASHA)
-    runs: list[Replay] = [
+    runs: list[ReplayedSearch] = [
         replay(table, "random", first_row=seed, seed=seed, draws=10, spending=ASHA)
         for seed in range(3)
     ]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fovnet.bench import peers
-from fovnet.bench.peers import PEERS, THAWING, Peer, replay_peer
+from fovnet.bench.peers import PEERS, THAWING, PeerLibrary, replay_peer
 from fovnet.bench.replay import replay_asking
-from fovnet.bench.tables import Table
+from fovnet.bench.tables import RecordedTable
 from fovnet.errors import SearchError
 from fovnet.search.space import Axis, Space, nearest_free, places_of
 
@@ -18,12 +18,12 @@ SPACE = Space((Axis("rate", (1, 2, 4, 8, 16, 32)), Axis("kind", ("a", "b", "c"),
 
 
 @pytest.fixture
-def table() -> Table:
+def table() -> RecordedTable:
     """A bowl over 18 rows, one of which diverged."""
     places = places_of(SPACE)
     loss = (places[:, 0] - 0.6) ** 2 + 0.1 * (places[:, 1] != 1)
     loss[4] = np.nan
-    return Table("bowl", SPACE, loss, np.ones(len(loss)))
+    return RecordedTable("bowl", SPACE, loss, np.ones(len(loss)))
 
 
 @pytest.fixture(
@@ -36,7 +36,9 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(table: Table, name: str) -> None:
+def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(
+    table: RecordedTable, name: str
+) -> None:
     """Eighteen draws are all rows, the diverged one among them, unless the best comes before; the same seed
     draws the same."""
     run = replay_peer(table, name, first_row=4, seed=1, cap=18, initial=3)
@@ -64,7 +66,7 @@ def test_what_is_not_free_becomes_the_nearest_free_row_and_a_category_counts_one
     )
 
 
-def test_a_searcher_is_given_the_row_that_was_really_trained(table: Table) -> None:
+def test_a_searcher_is_given_the_row_that_was_really_trained(table: RecordedTable) -> None:
     class Stubborn:
         """Asks for the same corner for ever."""
 
@@ -86,12 +88,12 @@ def test_a_searcher_is_given_the_row_that_was_really_trained(table: Table) -> No
 
 
 def test_a_library_that_is_absent_is_named_with_what_to_type(
-    monkeypatch: pytest.MonkeyPatch, table: Table
+    monkeypatch: pytest.MonkeyPatch, table: RecordedTable
 ) -> None:
     monkeypatch.setattr(
         peers,
         "PEERS",
-        {"nobody": Peer("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)},
+        {"nobody": PeerLibrary("nobodys-search", ("nobodys_search",), PEERS["optuna-tpe"].make)},
     )
     with pytest.raises(
         SearchError, match=r"python -m pip install nobodys-search.*\[peer-missing\]"
@@ -104,7 +106,10 @@ def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(
         peers,
         "PEERS",
-        {name: Peer(f"{name}-search", (f"{name}_search",), make) for name in ("nobody", "noone")},
+        {
+            name: PeerLibrary(f"{name}-search", (f"{name}_search",), make)
+            for name in ("nobody", "noone")
+        },
     )
     with pytest.raises(
         SearchError,
@@ -114,7 +119,9 @@ def test_all_that_lack_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
     peers.refuse_absent()
 
 
-def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(table: Table) -> None:
+def test_nomad_starts_where_it_must_draws_no_row_twice_and_repeats_itself(
+    table: RecordedTable,
+) -> None:
     """It may end before the best row is drawn, when it knows no other point."""
     pytest.importorskip("PyNomad", reason="PyNomadBBO is not installed")
     runs = [

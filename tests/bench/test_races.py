@@ -23,8 +23,8 @@ from fovnet.bench.races import (
     spread_rows,
     standings,
 )
-from fovnet.bench.replay import Replay, Slot, replay, replay_of
-from fovnet.bench.tables import Table, load_table
+from fovnet.bench.replay import ReplayedSearch, Slot, replay, replay_of
+from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.drawing.canvas import png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.search.look.view import Modelling, Ranking
@@ -49,7 +49,7 @@ def saved(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def ran(table: Table, rows: list[int], ends: list[float]) -> Replay:
+def ran(table: RecordedTable, rows: list[int], ends: list[float]) -> ReplayedSearch:
     """A run that trained these rows to the end, each in 0.1 s of proposing."""
     return replay_of(
         table, [Slot(row, 0, table.epochs) for row in rows], np.array(ends), [0.1] * len(rows)
@@ -57,11 +57,11 @@ def ran(table: Table, rows: list[int], ends: list[float]) -> Replay:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> RecordedTable:
     return load_table(saved(tmp_path))
 
 
-def test_chance_draws_half_the_table_on_average_until_the_best_row(table: Table) -> None:
+def test_chance_draws_half_the_table_on_average_until_the_best_row(table: RecordedTable) -> None:
     """(M + 1) / 2 = 15.5 draws; the mean of 300 runs has a standard deviation of 0.5."""
     runs = [
         replay(table, "random", first_row=seed % 30, seed=seed, draws=30, initial=1)
@@ -72,7 +72,7 @@ def test_chance_draws_half_the_table_on_average_until_the_best_row(table: Table)
     assert np.mean(needed) == pytest.approx(15.5, abs=4 * 0.5)
 
 
-def test_a_model_finds_the_best_of_a_smooth_line_in_a_third_of_that(table: Table) -> None:
+def test_a_model_finds_the_best_of_a_smooth_line_in_a_third_of_that(table: RecordedTable) -> None:
     runs = [
         replay(table, "gp-ei", first_row=seed, seed=seed, draws=30, initial=3) for seed in range(6)
     ]
@@ -81,7 +81,7 @@ def test_a_model_finds_the_best_of_a_smooth_line_in_a_third_of_that(table: Table
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_no_row_is_drawn_twice_and_time_is_that_of_workers_taking_turns(
-    table: Table, workers: int
+    table: RecordedTable, workers: int
 ) -> None:
     run = replay(
         table, "random", first_row=4, seed=1, draws=12, initial=1, workers=workers, lead=1.0
@@ -103,7 +103,7 @@ def test_a_row_that_diverged_when_recorded_is_a_failure_and_no_score(tmp_path: P
     assert run.draws_until(table.best) is not None
 
 
-def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: Table) -> None:
+def test_goals_are_counted_and_a_miss_counts_as_the_cap(table: RecordedTable) -> None:
     goals = goal_losses(table)
     assert tuple(goals) == GOALS
     assert goals["within 5 %"] == pytest.approx(1.05 * table.best)
@@ -127,7 +127,7 @@ def test_a_training_that_diverged_meets_no_goal(tmp_path: Path, diverged: float)
     assert (run.draws_until(goal_losses(table)["top 10 %"]) or 0) > 1
 
 
-def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: Table) -> None:
+def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: RecordedTable) -> None:
     assert (
         standings(
             table,
@@ -138,7 +138,7 @@ def test_a_run_that_misses_has_taken_until_its_last_worker_ends(table: Table) ->
     )
 
 
-def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> None:
+def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: RecordedTable) -> None:
     """1 of 2 by draw 2, and never more; Wilson's interval for 1 of 2 is 9-91 %."""
     best = int(table.loss.argmin())
     found, missed = ran(table, [0, best], [1.0, 2.0]), ran(table, [0], [1.0])
@@ -150,7 +150,7 @@ def test_a_curve_counts_the_runs_that_have_found_it_by_then(table: Table) -> Non
     )
 
 
-def test_chance_follows_its_exact_curve(table: Table) -> None:
+def test_chance_follows_its_exact_curve(table: RecordedTable) -> None:
     """By draw n, n/30 of all runs have the best row: after 15 draws a half, within four standard deviations
     of 300 runs."""
     entry = Entry(Path(), "random", 0, draws=30)
@@ -244,7 +244,7 @@ def test_a_method_that_nobody_has_is_refused_and_so_are_several_workers_for_one_
         refuse_methods(["scikit-learn-gp"], 2)
 
 
-def test_the_figure_shows_every_method_once_and_what_chance_needs(table: Table) -> None:
+def test_the_figure_shows_every_method_once_and_what_chance_needs(table: RecordedTable) -> None:
     entries = [Entry(Path(), method, 0, draws=30, initial=3) for method in ("gp-ei", "random")]
     runs = [
         [

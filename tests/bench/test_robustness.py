@@ -18,7 +18,7 @@ from fovnet.bench.robustness import (
     SLICES,
     SURE,
     WRONG,
-    LabelledVolume,
+    LabelledScan,
     borders,
     is_right,
     of_collection,
@@ -57,14 +57,14 @@ def ensemble(tmp_path_factory: pytest.TempPathFactory) -> Ensemble:
     return load(folder / "ensemble", "cpu", rule=Rule())
 
 
-def changed(one: LabelledVolume, name: str, seed: int = 0) -> LabelledVolume:
+def changed(one: LabelledScan, name: str, seed: int = 0) -> LabelledScan:
     return CHANGES[name](one, np.random.default_rng(seed))
 
 
-def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> LabelledVolume:
+def in_ramp(shape: tuple[int, int, int] = (20, 30, 40)) -> LabelledScan:
     """A volume whose voxels tell where they were, 2 x 3 x 5 mm."""
     voxels = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    return LabelledVolume("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
+    return LabelledScan("one", Volume(voxels, np.diag([2.0, 3.0, 5.0, 1.0]), "ramp"), ())
 
 
 def test_a_part_of_a_volume_keeps_its_millimetres() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fovnet.bench.shares import Tally, share_of
+from fovnet.bench.shares import PersonTally, share_of
 from fovnet.maths.intervals import wilson_interval
 
 
@@ -25,7 +25,7 @@ def test_intervals_hold_the_truth_in_most_studies_though_slices_of_a_person_are_
 
 
 def test_a_share_is_that_of_all_that_was_counted_and_none_of_nothing_has_none() -> None:
-    tally = Tally()
+    tally = PersonTally()
     tally.add("seen", "anna", True)
     tally.add("seen", "anna", 2, 5)
     tally.add("seen", "bert", False)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from fovnet.bench.figures.thesis import losses_figure
 from fovnet.bench.races import GOALS, goal_losses
-from fovnet.bench.tables import Table, load_table, own_table
+from fovnet.bench.tables import RecordedTable, load_table, own_table
 from fovnet.bench.teaching import lesson
 from fovnet.bench.thesis import PUBLISHED, THESIS, comparison, contestants, contests, entries
 from fovnet.cli import app
@@ -56,7 +56,7 @@ def saved(folder: Path, scale: float = 1.0) -> Path:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(tmp_path: Path) -> RecordedTable:
     return load_table(saved(tmp_path))
 
 
@@ -77,7 +77,7 @@ def test_the_random_search_of_the_thesis_is_chance() -> None:
         assert deviation == pytest.approx(deviation_of_draws(600, good), rel=0.1)
 
 
-def test_nested_loops_and_chance_are_those_of_a_count_by_hand(table: Table) -> None:
+def test_nested_loops_and_chance_are_those_of_a_count_by_hand(table: RecordedTable) -> None:
     lines = {(line["method"], line["goal"]): line for line in comparison(table, [])}
     order = sorted(range(30), key=lambda row: tuple(table.space.rows[row]))
     for goal, loss in goal_losses(table).items():
@@ -96,13 +96,13 @@ def test_nested_loops_and_chance_are_those_of_a_count_by_hand(table: Table) -> N
 
 
 def test_first_rows_are_spread_and_what_stops_trainings_needs_curves(
-    table: Table, tmp_path: Path
+    table: RecordedTable, tmp_path: Path
 ) -> None:
     path = tmp_path / "made.npz"
     made = entries(path, table, ["random", THESIS], 10, None)
     assert [entry.first for entry in made] == 2 * list(range(0, 30, 3))
     assert {entry.setting for entry in made[10:]} == {"initial=1 targets=raw"}
-    ends = Table("ends", table.space, table.loss, table.cost)
+    ends = RecordedTable("ends", table.space, table.loss, table.cost)
     assert "gp-ei+asha" in contestants(table)
     assert not {"gp-ei+asha", "hyperband", "dehb"} & set(contestants(ends))
 
@@ -149,7 +149,9 @@ def test_the_page_has_the_thesis_numbers_and_a_cell_for_every_goal(tmp_path: Pat
 
 
 @pytest.mark.parametrize("diverged", [np.nan, np.inf])
-def test_trainings_that_diverged_are_counted_and_not_drawn(table: Table, diverged: float) -> None:
+def test_trainings_that_diverged_are_counted_and_not_drawn(
+    table: RecordedTable, diverged: float
+) -> None:
     loss = np.where(np.isfinite(table.loss), table.loss, diverged)
     (axis,) = losses_figure(replace(table, loss=loss, curves=None, guess=None)).axes
     assert "3 diverged" in axis.get_title("left")
@@ -157,7 +159,7 @@ def test_trainings_that_diverged_are_counted_and_not_drawn(table: Table, diverge
 
 
 def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(
-    table: Table, tmp_path: Path
+    table: RecordedTable, tmp_path: Path
 ) -> None:
     taught = lesson(tmp_path / "made.npz", table)
     shares = {axis.name: axis.share or 0.0 for axis in taught.matter.axes}
@@ -169,7 +171,7 @@ def test_a_table_teaches_which_axis_matters_and_where_trainings_fail(
 
 
 def test_a_table_that_lacks_combinations_teaches_of_all_of_them(
-    table: Table, tmp_path: Path
+    table: RecordedTable, tmp_path: Path
 ) -> None:
     """Levels that it has lost keep their names, and have no rows."""
     path = tmp_path / "made.npz"

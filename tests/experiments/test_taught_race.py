@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import deep_kernel
-from fovnet.bench.replay import Replay, replay_asking
-from fovnet.bench.tables import Table
+from fovnet.bench.replay import ReplayedSearch, replay_asking
+from fovnet.bench.tables import RecordedTable
 from fovnet.errors import FovnetError
 from fovnet.records import read_tsv
 from fovnet.search.learn.training import Lessons, learn
@@ -31,22 +31,22 @@ PRIOR = learn(SOURCES, SPACE.axes, Lessons(steps=1), 0, checked=False)
 
 
 @pytest.fixture
-def table() -> Table:
+def table() -> RecordedTable:
     """A bowl over 18 rows, one of which diverged."""
     places = places_of(SPACE)
     loss = (places[:, 0] - 0.6) ** 2 + 0.1 * (places[:, 1] != 1)
     loss[4] = np.nan
-    return Table("bowl", SPACE, loss, np.ones(len(loss)))
+    return RecordedTable("bowl", SPACE, loss, np.ones(len(loss)))
 
 
-def run(table: Table, name: str, seed: int) -> Replay:
+def run(table: RecordedTable, name: str, seed: int) -> ReplayedSearch:
     searcher = CONTESTANTS[name](SPACE, seed, PRIOR)
     return replay_asking(table, searcher, first_row=4, seed=seed, cap=18)
 
 
 @pytest.mark.parametrize("name", CONTESTANTS)
 def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(
-    table: Table, name: str, monkeypatch: pytest.MonkeyPatch
+    table: RecordedTable, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eighteen draws are all rows, the diverged one among them, unless the best comes before."""
     monkeypatch.setattr(deep_kernel, "STEPS", 20)
@@ -59,7 +59,7 @@ def test_a_contestant_starts_where_it_must_and_draws_no_row_twice(
 
 
 def test_rows_come_in_the_order_of_their_mean_place_and_last_those_that_no_search_had(
-    table: Table,
+    table: RecordedTable,
 ) -> None:
     """Of six: 7 is first and second; 11 third and first, 2 second in one search alone; 9 third, and so on."""
     table.loss[13] = -1.0  # which no search had

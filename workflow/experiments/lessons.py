@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fovnet.bench.races import first_row
 from fovnet.bench.replay import replay
-from fovnet.bench.tables import Table, load_table
+from fovnet.bench.tables import RecordedTable, load_table
 from fovnet.cli import main
 from fovnet.cli.options import PathArgument, file_out
 from fovnet.cli.screen import out, progress_bar
@@ -41,7 +41,7 @@ def sources_of(
     return axes, [earlier_search(table, trials, seed) for table in tables]
 
 
-def earlier_search(table: Table, trials: int | None, seed: int) -> EarlierSearch:
+def earlier_search(table: RecordedTable, trials: int | None, seed: int) -> EarlierSearch:
     """All rows of a table with a finite loss, or those among the first `trials` of a search by
     gp-ei, with this seed and no end at the best row."""
     rows: NDArray[np.int64] = np.arange(len(table.loss))

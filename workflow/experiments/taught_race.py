@@ -20,7 +20,7 @@ from deep_kernel import deep_improvement
 from fovnet.bench.figures.standings import write_standings
 from fovnet.bench.peers import Surrogate
 from fovnet.bench.races import Entry, first_row, load_prior, refuse_unknown
-from fovnet.bench.replay import Replay, Searcher, replay_asking
+from fovnet.bench.replay import ReplayedSearch, Searcher, replay_asking
 from fovnet.bench.tables import load_table
 from fovnet.bench.together import run_each
 from fovnet.cli import main
@@ -61,7 +61,7 @@ class TaughtEntry(Entry):
         return f"prior={','.join(path.stem for path in self.priors)}"
 
 
-def run_entry(entry: TaughtEntry) -> Replay:
+def run_entry(entry: TaughtEntry) -> ReplayedSearch:
     """The run of an entry, in this process, with one thread for linear algebra."""
     table = load_table(entry.table)
     prior = load_prior(entry.prior, table.space.axes)

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fovnet.bench.races import GOALS, Curve, Standing
+from fovnet.bench.races import GOALS, Standing, SuccessCurve
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style
 
 COLOURS = (ACCENT, WARN, "#3b7d3f", "#7a4fa0", "#b8860b", "#c2497b", "#3c9c9c", "#6d4c33")
@@ -28,7 +28,7 @@ class RaceView:
     name: str
     rows: int
     chance: np.ndarray
-    curves: Sequence[Curve]
+    curves: Sequence[SuccessCurve]
     standings: Sequence[Standing]
 
     @property

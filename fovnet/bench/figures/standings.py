@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 
 from fovnet.bench.figures.race import RaceView, race_figure
 from fovnet.bench.races import Entry, Standing, chance_curve, contests_of, curve, standings
-from fovnet.bench.replay import Replay
+from fovnet.bench.replay import ReplayedSearch
+from fovnet.bench.tables import RecordedTable
 from fovnet.drawing.canvas import save_png
 from fovnet.records import write_tsv
 
@@ -33,7 +34,11 @@ slot the row, its loss at the end of a full training, the epochs to which the sl
 and the epochs spent by then in all."""
 
 
-def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]) -> list[RaceView]:
+def write_standings(
+    folder: Path,
+    tables: Mapping[Path, RecordedTable],
+    results: Sequence[tuple[Entry, ReplayedSearch]],
+) -> list[RaceView]:
     """The results of the race, one view per table; writes standings.tsv, runs.tsv and standings.png
     to `folder`."""
     rows: list[Standing] = []
@@ -61,7 +66,7 @@ def write_standings(folder: Path, tables: Mapping[Path, Any], results: list[Any]
     return views
 
 
-def _lines(table: Any, entry: Entry, replay: Replay) -> Iterator[dict[str, Any]]:
+def _lines(table: RecordedTable, entry: Entry, replay: ReplayedSearch) -> Iterator[dict[str, Any]]:
     """A line of runs.tsv for every slot of a run."""
     median = float(np.median(table.loss[np.isfinite(table.loss)]))
     numbers = zip(replay.rows, replay.loss, replay.epochs, replay.spent, strict=True)

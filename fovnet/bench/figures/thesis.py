@@ -12,14 +12,14 @@ from matplotlib.ticker import PercentFormatter
 
 from fovnet.bench.figures.race import stroke_of
 from fovnet.bench.races import Contest, chance_curve
-from fovnet.bench.tables import Table
+from fovnet.bench.tables import RecordedTable
 from fovnet.bench.teaching import nothing_learned
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 BINS = 50
 
 
-def losses_figure(table: Table) -> Figure:
+def losses_figure(table: RecordedTable) -> Figure:
     """A histogram of the losses, the highest in its last bin, how many rows diverged or are at
     guessing."""
     loss = table.loss[np.isfinite(table.loss)]
@@ -41,7 +41,7 @@ def losses_figure(table: Table) -> Figure:
         return figure
 
 
-def draws_figure(table: Table, contests: Sequence[Contest]) -> Figure:
+def draws_figure(table: RecordedTable, contests: Sequence[Contest]) -> Figure:
     """The loss of every draw of the first run of each contest, above one another, and the lowest
     loss so far; each has an axis of its own, as one may need a tenth of the draws of another."""
     with house_style():
@@ -56,7 +56,7 @@ def draws_figure(table: Table, contests: Sequence[Contest]) -> Figure:
         return figure
 
 
-def _draw_run(axis: Axes, table: Table, contest: Contest) -> None:
+def _draw_run(axis: Axes, table: RecordedTable, contest: Contest) -> None:
     """Points, crosses at the top for what diverged, and a line of steps."""
     run = contest.replays[0]
     ceiling = _ceiling(table)
@@ -75,7 +75,7 @@ def _draw_run(axis: Axes, table: Table, contest: Contest) -> None:
     axis.set_title(f"{contest.name}, from row {run.rows[0]}: {ending}; {crosses}", loc="left")
 
 
-def shares_figure(table: Table, contests: Sequence[Contest], unit: str) -> Figure:
+def shares_figure(table: RecordedTable, contests: Sequence[Contest], unit: str) -> Figure:
     """The share of each contest's runs that have found the best row, against "draws", with the
     exact share of random search, or against "epochs" in full trainings, on a logarithmic axis."""
     size = len(table.space)
@@ -125,7 +125,7 @@ def shares_figure(table: Table, contests: Sequence[Contest], unit: str) -> Figur
         return figure
 
 
-def _ceiling(table: Table) -> float:
+def _ceiling(table: RecordedTable) -> float:
     """The highest loss that is drawn: a fifth above guessing, or that of the worst rows but a
     fiftieth."""
     finite = table.loss[np.isfinite(table.loss)]
