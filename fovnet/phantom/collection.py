@@ -122,8 +122,8 @@ def simulate_collection(
     if subjects < 1 or volumes_per_subject < 1:
         raise CollectionError(
             "nothing-to-simulate",
-            f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to simulate. "
-            "Give at least 1 of each.",
+            f"{out}: {subjects} subjects with {volumes_per_subject} volumes each leave nothing to "
+            "simulate. Give at least 1 of each.",
         )
     refuse_other_tables(out)
     simulate = partial(
@@ -154,8 +154,8 @@ def simulate_collection(
 def _report_crash(number: int) -> tuple[list[Row], list[Row]]:
     raise CollectionError(
         "phantom-crash",
-        f"the process that simulated subject {number} died twice, probably for lack of memory. Give fewer "
-        "--workers; finished volumes are not made again.",
+        f"the process that simulated subject {number} died twice, probably for lack of memory. "
+        "Give fewer --workers; finished volumes are not made again.",
     )
 
 
@@ -255,11 +255,7 @@ def simulate_subject(
         else:
             plan_rng = np.random.default_rng([seed, number, 2, volume_number])
             plan = draw_plan(person, marks, family, site, plan_rng)
-            if scanner is None:
-                plan = vary_plan(plan, person, marks, key, without)
-            else:
-                plan = vary_plan(plan, person, marks, key, without | LEFT_OUT_OF_BODIES)
-                plan = scanner_of(scanner).image_plan(plan, np.random.default_rng([*key, 91]))
+            plan = _vary_or_scan_alike(plan, person, marks, key, without, scanner)
             paint = partial(label_volume, without=without)
             make_volume = partial(_make_body_volume, person, plan, paint)
             columns = _columns(person, plan)
@@ -283,7 +279,24 @@ def simulate_subject(
     return rows, regions
 
 
-RECIPE = 17  # raised when the same seeds give other volumes: those of an older release are then made again
+def _vary_or_scan_alike(
+    plan: Plan,
+    person: Person,
+    marks: Landmarks,
+    key: tuple[int, int, int],
+    without: frozenset[str],
+    scanner: int | None,
+) -> Plan:
+    """The plan with the features that are not left out, on the scanner of that seed if one is
+    given."""
+    if scanner is None:
+        return vary_plan(plan, person, marks, key, without)
+    plan = vary_plan(plan, person, marks, key, without | LEFT_OUT_OF_BODIES)
+    return scanner_of(scanner).image_plan(plan, np.random.default_rng([*key, 91]))
+
+
+# raised when the same seeds give other volumes: those of an older release are then made again
+RECIPE = 17
 Made = tuple[Volume, NDArray[np.int64], list[Row]]
 Make = Callable[[np.random.Generator], Made]
 Painter = Callable[[Person, Grid], LabelVolume]

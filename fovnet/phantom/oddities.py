@@ -4,7 +4,8 @@
     noise             Gaussian, 30 % of its mean
     smooth noise      noise after interpolation and filtering, Gaussian sigma of 0.7 to 3 voxels
     sphere, upright cylinder, lying cylinder
-                      bottles of doped water, 120 to 220 mm in diameter, as scanned for quality assurance
+                      bottles of doped water, 120 to 220 mm in diameter, as scanned for quality
+                      assurance
     insert            an upright cylinder with rods in it, as in a resolution test
     small bottles     three to six, 20 to 70 mm in diameter
 
@@ -76,7 +77,7 @@ def _small_bottles(
     x, y, z = _coordinates(shape, spacing_mm)
     is_water = np.zeros(shape, dtype=bool)
     for _ in range(rng.integers(3, 7)):
-        (a, b, c) = rng.uniform(-80, 80, 3)
+        a, b, c = rng.uniform(-80, 80, 3)
         radius_mm = rng.uniform(10, 35)
         half_height_mm = rng.uniform(15, 60)
         is_water |= ((x - a) ** 2 + (y - b) ** 2 < radius_mm**2) & (

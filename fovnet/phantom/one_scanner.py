@@ -20,9 +20,15 @@ ELEMENT_DISTANCE_MM = 120.0  # between elements along the body
 
 @dataclass(frozen=True)
 class Scanner:
-    """Its sequences (3,) with a contrast each, and its coil: three columns of elements with
-    `reach_mm`, in front of the body or behind it (`side`), with a further smooth `bias`; `snr` as
-    in `Acquisition`."""
+    """What images everybody.
+
+    sequences  (3,)
+    contrasts  one for each sequence
+    reach_mm   of the elements of its coil, which are in three columns
+    side       1 if they are in front of the body, -1 behind it
+    bias       of the coil, smooth
+    snr        as in `Acquisition`
+    """
 
     sequences: tuple[Sequence, ...]
     contrasts: tuple[FreeContrast, ...]

@@ -5,11 +5,11 @@ extents of its regions.
 
 A segmentation is one subject; another one, given with the same folder, is added to the collection.
 
-    tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or label, name,
-                  pd, t1_ms, t2_ms, and optionally fat, flow, uptake, mottle: proton density and relaxation
-                  times of a tissue of your own
-    regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice, last_slice (in
-                  its closest RAS order)
+    tissues.tsv   label, tissue: a name of `tissues.TISSUES` ("air", "muscle", "liver", ...); or
+                  label, name, pd, t1_ms, t2_ms, and optionally fat, flow, uptake, mottle: proton
+                  density and relaxation times of a tissue of your own
+    regions.tsv   region, and from_mm, to_mm (scanner z of the label volume) or first_slice,
+                  last_slice (in its closest RAS order)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nibabel as nib
 import numpy as np
@@ -68,17 +68,25 @@ flow, contrast agent in mmol / L (arteries at the peak of a bolus have ten), and
 coefficient of variation."""
 
 
+class RegionSpan(NamedTuple):
+    """A region between two heights in scanner z, mm."""
+
+    region: str
+    low_mm: float
+    high_mm: float
+
+
 @dataclass(frozen=True)
 class Segmentation:
     """A label volume in its closest RAS order; labels are indices into `tissues`.
 
-    spans  (region, from_mm, to_mm) in its own scanner z
+    spans  of its regions, in its own scanner z
     name   of the person, for tables
     """
 
     body: LabelVolume
     tissues: tuple[Tissue, ...]
-    spans: tuple[tuple[str, float, float], ...]
+    spans: tuple[RegionSpan, ...]
     name: str
 
 
@@ -97,19 +105,20 @@ def read_labels(
         fault = f"{values.ndim} axes" if values.ndim != 3 else "fractions"
         raise VolumeError(
             "labels-not-whole",
-            f"{labels}: has {fault}; it must have three axes of whole numbers, one label per voxel. Save the "
-            "segmentation without interpolation.",
+            f"{labels}: has {fault}; it must have three axes of whole numbers, one label per "
+            "voxel. Save the segmentation without interpolation.",
         )
     table = _read_tissues(tissues)
     label_values = np.unique(values.astype(np.int64))
     unnamed_labels = [label for label in label_values.tolist() if label not in table]
     if unnamed_labels:
-        listed_labels = ", ".join(map(str, unnamed_labels[:20])) + (
-            " and more" if len(unnamed_labels) > 20 else ""
-        )
+        listed_labels = ", ".join(map(str, unnamed_labels[:20]))
+        if len(unnamed_labels) > 20:
+            listed_labels += " and more"
         raise VolumeError(
             "labels-unnamed",
-            f"{labels}: {tissues} has no row for label {listed_labels}. Add a row for each: label, tissue.",
+            f"{labels}: {tissues} has no row for label {listed_labels}. Add a row for each: label, "
+            "tissue.",
         )
     known_tissues = tuple(table[label] for label in label_values.tolist())
     if not shows(known_tissues).any():
@@ -169,7 +178,8 @@ def _read_tissues(path: Path) -> dict[int, Tissue]:
         if label in table:
             raise CollectionError(
                 "tissues-invalid",
-                f"{path}, line {number}: label {label} has an earlier line; give each label one row",
+                f"{path}, line {number}: label {label} has an earlier line; give each label one "
+                "row",
             )
         table[label] = tissue
     return table
@@ -179,8 +189,8 @@ def _custom_tissue(row: Mapping[str, str]) -> Tissue:
     pd, t1, t2 = (float(row[column]) for column in ("pd", "t1_ms", "t2_ms"))
     if not (0 <= pd <= MAX_PD and 0 < t1 < np.inf and 0 < t2 < np.inf):
         raise ValueError(
-            f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, water's is 1; "
-            "times above 0)"
+            f"no matter has pd {pd:g}, t1_ms {t1:g}, t2_ms {t2:g} (pd from 0 to {MAX_PD:g}, "
+            "water's is 1; times above 0)"
         )
     optional_values = {column: float(row[column]) for column in OPTIONAL_MAXIMA if row.get(column)}
     for column, value in optional_values.items():
@@ -201,8 +211,8 @@ def _custom_tissue(row: Mapping[str, str]) -> Tissue:
 
 def _read_spans(
     path: Path, shape: tuple[int, int, int], affine: NDArray[np.float64]
-) -> tuple[tuple[str, float, float], ...]:
-    """(region, from_mm, to_mm) of each row."""
+) -> tuple[RegionSpan, ...]:
+    """The span of each row."""
     heights = _heights(shape, affine, shape, affine)
     step_mm = float(affine[2, 2])
     ends_mm = heights_mm(Grid(shape, affine))
@@ -217,7 +227,7 @@ def _read_spans(
                 low_mm = float(heights[_slice_index(row["first_slice"], shape[2])]) - step_mm / 2
                 high_mm = float(heights[_slice_index(row["last_slice"], shape[2])]) + step_mm / 2
             _refuse_span(low_mm, high_mm, *ends_mm)
-            spans.append((_region(row["region"]), low_mm, high_mm))
+            spans.append(RegionSpan(_region(row["region"]), low_mm, high_mm))
         except KeyError as fault:
             faults.append(f"line {number}: there is no column {fault}")
         except ValueError as fault:
@@ -227,28 +237,28 @@ def _read_spans(
     if faults:
         raise CollectionError(
             "regions-invalid",
-            f"{path}, {'; '.join(faults)}; give region and from_mm, to_mm, or first_slice, last_slice from 0 "
-            f"to {shape[2] - 1}, the lower one first",
+            f"{path}, {'; '.join(faults)}; give region and from_mm, to_mm, or first_slice, "
+            f"last_slice from 0 to {shape[2] - 1}, the lower one first",
         )
     _refuse_disorder(path, spans)
     return tuple(spans)
 
 
-def _refuse_disorder(path: Path, spans: Sequence[tuple[str, float, float]]) -> None:
+def _refuse_disorder(path: Path, spans: Sequence[RegionSpan]) -> None:
     """Raises CollectionError "regions-invalid" unless the regions of the chain follow each other
     upwards; unknown regions may lie anywhere."""
+    chain = DEFAULT.chain
     chain_spans = sorted(
-        (span for span in spans if span[0] in DEFAULT.chain), key=lambda span: span[1]
+        (span for span in spans if span.region in chain), key=lambda span: span.low_mm
     )
     for below, above in combinations(chain_spans, 2):
-        if below[2] > above[1] + HEIGHT_TOLERANCE_MM or DEFAULT.chain.index(
-            below[0]
-        ) > DEFAULT.chain.index(above[0]):
+        overlap = below.high_mm > above.low_mm + HEIGHT_TOLERANCE_MM
+        if overlap or chain.index(below.region) > chain.index(above.region):
             raise CollectionError(
                 "regions-invalid",
-                f"{path}: {below[0]} from {below[1]:g} to {below[2]:g} mm, {above[0]} from "
-                f"{above[1]:g} to {above[2]:g} mm; regions must follow one another from the feet up, "
-                "without overlap",
+                f"{path}: {below.region} from {below.low_mm:g} to {below.high_mm:g} mm, "
+                f"{above.region} from {above.low_mm:g} to {above.high_mm:g} mm; regions must "
+                "follow one another from the feet up, without overlap",
             )
 
 
@@ -273,8 +283,8 @@ def _refuse_span(low_mm: float, high_mm: float, lower_mm: float, upper_mm: float
         raise ValueError(f"{low_mm:g} to {high_mm:g} does not go upwards")
     if low_mm < lower_mm - BEYOND_MM or high_mm > upper_mm + BEYOND_MM:
         raise ValueError(
-            f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from {lower_mm:g} to "
-            f"{upper_mm:g} mm"
+            f"{low_mm:g} to {high_mm:g} mm lies outside of the segmentation, which goes from "
+            f"{lower_mm:g} to {upper_mm:g} mm"
         )
 
 
@@ -291,13 +301,14 @@ def _rows(path: Path, code: str) -> list[dict[str, str]]:
     if path.suffix.lower() in (".yaml", ".yml"):
         raise CollectionError(
             code,
-            f"{path}: is YAML, as for `regions` of a configuration; here a TSV with one row per stretch is "
-            "needed",
+            f"{path}: is YAML, as for `regions` of a configuration; here a TSV with one row per "
+            "stretch is needed",
         )
     if len(columns) == 1 and "," in columns[0]:
         raise CollectionError(
             code,
-            f"{path}: it has one column, {columns[0]!r}; columns must be separated by tabs. Save it as TSV.",
+            f"{path}: it has one column, {columns[0]!r}; columns must be separated by tabs. Save "
+            "it as TSV.",
         )
     return rows
 
@@ -422,22 +433,15 @@ def _scan_segmentation(
     volume = scan(body, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
     is_solid = shows(segmentation.tissues)[body.labels]
     solid_share = averaged(is_solid.astype(np.float32), acquisition.average)
-    rows = _regions(
-        segmentation,
-        _heights(
-            volume.voxels.shape,
-            volume.vox_to_ras,
-            segmentation.body.labels.shape,
-            segmentation.body.vox_to_ras,
-        ),
-        solid_share.sum(axis=(0, 1)) * float(volume.spacing_mm[0] * volume.spacing_mm[1]),
+    labels = segmentation.body
+    heights = _heights(
+        volume.voxels.shape, volume.vox_to_ras, labels.labels.shape, labels.vox_to_ras
     )
-    volume = finished(
-        volume,
-        is_solid if finish.hides == BACKGROUND and is_solid.any() else None,
-        acquisition.average,
-        finish,
-    )
+    pixel_mm2 = float(volume.spacing_mm[0] * volume.spacing_mm[1])
+    rows = _regions(segmentation, heights, solid_share.sum(axis=(0, 1)) * pixel_mm2)
+    hides_background = finish.hides == BACKGROUND and is_solid.any()
+    is_visible = is_solid if hides_background else None
+    volume = finished(volume, is_visible, acquisition.average, finish)
     columns = {
         "site": site.name,
         "manufacturer": site.manufacturer,

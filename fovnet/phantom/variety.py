@@ -104,7 +104,7 @@ def vary_plan(
     """The plan of volume `key` (collection seed, subject, number of the volume) with every feature
     that is not left out.
 
-    One volume of four is that of a careful site, with the features of CAREFULLY alone.
+    One volume of four is that of a careful site, with the features of CAREFUL_FEATURES alone.
     """
     plan = usual_plan
     request = ScanRequest(person, marks, key[2], without)

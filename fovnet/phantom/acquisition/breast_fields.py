@@ -23,9 +23,10 @@ PLANES_OF_BOTH = "aaaic"
 class BreastField(NamedTuple):
     """A box.
 
-    low_mm, high_mm  its lowest and highest corner (3,): x and y in mm of the written anatomy's trunk, z in
-                     mm of the person
-    planes           as in `Family`
+    low_mm   its lowest corner (3,): x and y in mm of the written anatomy's trunk, z in mm of the
+             person
+    high_mm  its highest corner
+    planes   as in `Family`
     """
 
     low_mm: NDArray[np.float64]

@@ -4,6 +4,7 @@ fields."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,14 +92,23 @@ def brighten_middle(coil: Coil, plan: Plan, rng: np.random.Generator) -> Coil:
     return replace(coil, centres_mm=[centre_mm.tolist()], reach_mm=reach_mm, depth=depth)
 
 
-ANGLES_OF_SIDES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
-    "around": (0.3, ((0, 360),)),
-    "front and back": (0.45, ((45, 135), (225, 315))),
-    "back": (0.15, ((220, 320),)),
-    "front": (0.1, ((40, 140),)),
-}
-"""Positions of elements on the skin: how often, and the ranges of their angles in degrees, 0 at the
-right and 90 in front."""
+class SkinArrangement(NamedTuple):
+    """Positions of elements on the skin.
+
+    share         of the coils
+    angle_ranges  in degrees, 0 at the right and 90 in front
+    """
+
+    share: float
+    angle_ranges: tuple[tuple[float, float], ...]
+
+
+ARRANGEMENTS = (
+    SkinArrangement(0.3, ((0, 360),)),  # around
+    SkinArrangement(0.45, ((45, 135), (225, 315))),  # in front and behind
+    SkinArrangement(0.15, ((220, 320),)),  # behind
+    SkinArrangement(0.1, ((40, 140),)),  # in front
+)
 
 
 def draw_skin_coil(
@@ -117,9 +127,8 @@ def draw_skin_coil(
     middle_mm, half_mm = body_extent_mm(person, grid, without)
     reach_mm = float(np.clip(half_mm.mean() * rng.uniform(0.14, 0.36), 24, 60))
     radii_mm = half_mm + reach_mm * rng.uniform(0.2, 0.9, 2)
-    angle_ranges = ANGLES_OF_SIDES[
-        str(rng.choice(list(ANGLES_OF_SIDES), p=[odds for odds, _ in ANGLES_OF_SIDES.values()]))
-    ][1]
+    shares = [arrangement.share for arrangement in ARRANGEMENTS]
+    angle_ranges = ARRANGEMENTS[rng.choice(len(ARRANGEMENTS), p=shares)].angle_ranges
     # mats are flat: their outline is between an ellipse and a box
     squareness = rng.uniform(2.0, 5.0)
     most_elements = int(rng.integers(5, 13))

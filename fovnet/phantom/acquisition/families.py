@@ -43,18 +43,19 @@ class FieldEnd(NamedTuple):
 class Family:
     """A kind of field of view.
 
-    lower_end, upper_end  its two ends along the body
-    width_mm, depth_mm    least and most across and front to back; 0 stands for the size of the person
-    planes                the planes it is acquired in, a letter each: a axial, c coronal, s sagittal, i
-                          isotropic
-    weight                relative frequency
-    is_long               whether it covers several regions
-    side_region           the region outside the chain that it is labelled as ("spine"), or ""
-    offset_x_mm           least and most of its middle to the right; above 0 is a part on either side, such
-                          as a knee
-    offset_y_mm           least and most of its middle to the front
-    shows_breasts         whether it shows breasts, received by a breast coil
-    mirrored              whether a field with offset_x_mm > 0 is on the left as often as on the right
+    lower_end      of the field along the body
+    upper_end      of the field along the body
+    width_mm       least and most across; 0 stands for the size of the person
+    depth_mm       least and most front to back; 0 stands for the size of the person
+    planes         it is acquired in, a letter each: a axial, c coronal, s sagittal, i isotropic
+    weight         relative frequency
+    is_long        whether it covers several regions
+    side_region    the region outside the chain that it is labelled as ("spine"), or ""
+    offset_x_mm    least and most of its middle to the right; above 0 is a part on either side,
+                   such as a knee
+    offset_y_mm    least and most of its middle to the front
+    shows_breasts  whether it shows breasts, received by a breast coil
+    mirrored       whether a field with offset_x_mm > 0 is on the left as often as on the right
     """
 
     name: str
@@ -148,7 +149,7 @@ def draw_small_family(request: ScanRequest, rng: np.random.Generator) -> Family:
         return _draw_field_about_swelling(person, person.morph.swelling, rng)
     mass = leg_mass(person)
     if mass is not None and rng.random() < LEG_MASS_FIELDS:
-        return _draw_field_about_mass(person, mass[1], mass[2], rng)
+        return _draw_field_about_mass(person, mass.middle, mass.across_mm, rng)
     pool: list[Family | str] = [*SMALL, *ANYWHERE]
     weights = np.array(
         [*(family.weight * _weight_factor(family, person) for family in SMALL), *ANYWHERE.values()]

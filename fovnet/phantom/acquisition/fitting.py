@@ -23,8 +23,12 @@ HEIGHT_STEP_MM = 30.0
 
 @dataclass(frozen=True)
 class Contour:
-    """The outline of a person without arms and head at `heights` (n,) above the soles: `low` and
-    `high` (n, 2), x and y in mm of the person."""
+    """The outline of a person without arms and head.
+
+    heights  (n,) above the soles
+    low      (n, 2) least x and y, mm of the person
+    high     (n, 2) greatest x and y
+    """
 
     heights: NDArray[np.float64]
     low: NDArray[np.float64]

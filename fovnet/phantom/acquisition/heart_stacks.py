@@ -16,17 +16,15 @@ from fovnet.phantom.scanner.sequence import Sequence
 
 SHORT_AXIS = "heart, short axis"
 LONG_AXIS = "heart, long axis"
+# fmt: off
 HEART_SEQUENCES: tuple[tuple[Sequence, float], ...] = (
     (Sequence("cine, balanced", "balanced cine", 3.2, 1.6, flip_deg=45, fat="cancelling"), 0.7),
-    (
-        Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18),
-        0.1,
-    ),  # blood 1, fat 0.57, muscle 0.2
-    (
-        Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True),
-        0.08,
-    ),
+    # blood 1, fat 0.57, muscle 0.2
+    (Sequence("cine, spoiled", "inflow", 15, 1.5, flip_deg=18), 0.1),
+    (Sequence("late enhancement", "inversion gradient echo", 700, 2.0, ti=240, contrast=True),
+     0.08),
 )
+# fmt: on
 """Sequences for stacks along the heart's own axes, and shares; the rest keep theirs.  Free
 contrasts leave three in four unchanged."""
 
@@ -83,7 +81,7 @@ def _stack_along(
         turn_angle
     )
     width_mm = _draw_field_mm(rng)
-    (thickness_mm, slices) = cuts
+    thickness_mm, slices = cuts
     pixel_mm = max(width_mm / 256, rng.uniform(1.2, 2.0))
     height_mm = width_mm * (rng.uniform(0.75, 1.0) if width_mm > 170 else 1.0)
     axes = np.column_stack(

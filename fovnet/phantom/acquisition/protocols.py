@@ -92,13 +92,13 @@ class Plan:
 
     grid            of the acquired voxels, axes near RAS+, in mm of the person (z from the soles)
     isocentre_mm    (3,) the point of the person at the scanner's origin
-    stored_axes     (3, 2) for each canonical axis the stored axis it becomes and its direction, nibabel's
-                    orientation array
+    stored_axes     (3, 2) for each canonical axis the stored axis it becomes and its direction,
+                    nibabel's orientation array
     finish          processing of the image afterwards
     is_tilted       whether the slices are far from the scanner's planes
     header_is_true  whether the header states the true orientation
-    turn            the axes claimed by a header of plain voxel sizes; () for a header that states the true
-                    axes
+    turn            the axes claimed by a header of plain voxel sizes; () for a header that states
+                    the true axes
     """
 
     family: Family

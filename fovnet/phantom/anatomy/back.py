@@ -13,7 +13,14 @@ from functools import partial
 import numpy as np
 
 from fovnet.phantom.anatomy.layers import Layer, Paints, bone, both_sides, cover, detail, paint
-from fovnet.phantom.anatomy.trunk import MARROW, TRUNK_OUTLINE, column_y, on_table, vertebrae
+from fovnet.phantom.anatomy.trunk import (
+    MARROW,
+    TRUNK_OUTLINE,
+    Vertebra,
+    column_y,
+    on_table,
+    vertebrae,
+)
 from fovnet.phantom.geometry.solids import Ellipsoid, Loft, Solid, Union, tube
 from fovnet.phantom.person.traits import Person
 
@@ -55,9 +62,9 @@ def back_details(person: Person) -> Paints:
     # as fatty as that of the iliac wings
     yield detail(sacrum, MARROW, over="red marrow")
     yield from _erector(person)
-    for kind, z, _, _, half_depth_mm in vertebrae():
-        if kind != "cervical":
-            yield from _spinous(person, z, half_depth_mm, kind == "lumbar")
+    for vertebra in vertebrae():
+        if vertebra.kind != "cervical":
+            yield from _spinous_process(person, vertebra)
 
 
 @both_sides
@@ -137,10 +144,12 @@ def _sacroiliac_joint(person: Person) -> Paints:
     yield from bone(ala, 1.2, MARROW)
 
 
-def _spinous(person: Person, z: float, half_depth_mm: float, is_lumbar: bool) -> Paints:
+def _spinous_process(person: Person, vertebra: Vertebra) -> Paints:
     """A spinous process: lumbar a plate 2 cm high from the lamina to near the skin, thoracic a
     slanting rod."""
-    lamina_y = column_y(z) - half_depth_mm - 16.0
+    z = vertebra.z
+    is_lumbar = vertebra.kind == "lumbar"
+    lamina_y = column_y(z) - vertebra.half_depth_mm - 16.0
     tip_y = -_plain_back(z) - 0.7 * erector_bulge_mm(person, z) + 3.0
     half_length_mm = (lamina_y - tip_y) / 2
     half_height_mm, drop_mm, lean_deg = (10.0, 5.0, 0.0) if is_lumbar else (6.5, 14.0, 25.0)

@@ -125,9 +125,8 @@ def liver_with_fissure(person: Person) -> Paints:
     lower_edge_z = dome_z - rng.uniform(118, 200)
     slope = rng.uniform(0.1, 0.5)
     middle_lean = rng.uniform(0.45, 0.75)
-    lower_edge_z = (
-        lower_edge_z if person.organs.liver_mm is None else dome_z - person.organs.liver_mm
-    )
+    if person.organs.liver_mm is not None:
+        lower_edge_z = dome_z - person.organs.liver_mm
     right_lobe = (
         _diaphragm_domes(person)[0].shrunk(3.0)
         & Side((-slope, 0.12, -1.0), -lower_edge_z - slope * 110)

@@ -273,7 +273,7 @@ SULCUS_BENDS = ((43.0, 3.6), (21.0, 1.3))
 def bend_points(
     x: Floats, y: Floats, z: Floats, phases: tuple[float, ...]
 ) -> tuple[Floats, Floats, Floats]:
-    """The points displaced by waves of WINDING, different in each hemisphere, without lateral
+    """The points displaced by waves of SULCUS_BENDS, different in each hemisphere, without lateral
     displacement at the fissure."""
     side = np.sign(x)
     lateral_mm = np.abs(x)
@@ -527,7 +527,7 @@ def brain(person: Person, inner_skull: Vault, with_small_parts: bool = False) ->
         (0.0, -10.0, 1667.0), (0.7 + 1.1 * traits.ventricle_size, 14.0, 9.0)
     )
     yield detail(third_ventricle, CSF, ("grey matter", "white matter"))
-    yield from _hindbrain(traits.folia_phase_mm)
+    yield from _cerebellum_and_brainstem(traits.folia_phase_mm)
 
 
 def _draw_sulcus_traits(person: Person) -> SulcusTraits:
@@ -598,7 +598,7 @@ def _ventricles(size: float) -> Paints:
         # occipital horn
         ((24.0, -56.0, 1673.0), (1.9 * size, 13.0 * root_of_size, 4.5 * root_of_size), 4.0, 0.0),
     )
-    trigone = tube(
+    temporal_horn = tube(
         [
             (13, -24, 1688),
             (19, -36, 1684),
@@ -614,7 +614,7 @@ def _ventricles(size: float) -> Paints:
             Ellipsoid(centre, semi, (0.0, roll_deg, turn_deg))
             for centre, semi, turn_deg, roll_deg in horns
         ),
-        trigone,
+        temporal_horn,
     )
     yield from details(solids, CSF, ("grey matter", "white matter"))
 
@@ -627,7 +627,7 @@ CEREBELLAR_LOBES = (
 """The cerebellum: both hemispheres and the vermis."""
 
 
-def _hindbrain(folia_phase_mm: float) -> Paints:
+def _cerebellum_and_brainstem(folia_phase_mm: float) -> Paints:
     """Cerebellum with vermis and white core, midbrain, pons and medulla in their cisterns, fourth
     ventricle, pituitary."""
     yield from details((lobe.shrunk(-1.8) for lobe in CEREBELLAR_LOBES), CSF)

@@ -155,16 +155,16 @@ def _cerebellum(folia_phase_mm: float) -> Paints:
     the tonsils behind the medulla."""
     yield detail(Folia(CEREBELLAR_LOBES, 1.1, folia_phase_mm), "white matter", "grey matter")
     yield from _beside_the_pons()
-    dentate_nucleus = Speckled(Ellipsoid((21.0, -44.0, 1618.0), (13.0, 17.0, 9.0)), 0.4)
-    yield from details((dentate_nucleus, dentate_nucleus.mirror()), "grey matter", "white matter")
+    core = Speckled(Ellipsoid((21.0, -44.0, 1618.0), (13.0, 17.0, 9.0)), 0.4)
+    yield from details((core, core.mirror()), "grey matter", "white matter")
 
 
 @both_sides
 def _beside_the_pons() -> Paints:
-    flocculus = Ellipsoid((27.0, -31.0, 1619.0), (15.0, 9.0, 10.0), (0.0, 0.0, 30.0))
+    cerebellum = Ellipsoid((27.0, -31.0, 1619.0), (15.0, 9.0, 10.0), (0.0, 0.0, 30.0))
     tonsil = Ellipsoid((7.5, -39.0, 1604.0), (7.5, 11.0, 9.5))
-    yield detail(flocculus, "grey matter", (CSF, "white matter", "cortical bone"))
-    yield detail(Speckled(flocculus.shrunk(2.0), 0.5), "white matter", "grey matter")
+    yield detail(cerebellum, "grey matter", (CSF, "white matter", "cortical bone"))
+    yield detail(Speckled(cerebellum.shrunk(2.0), 0.5), "white matter", "grey matter")
     yield detail(Speckled(tonsil, 1.0), "grey matter", CSF)
     yield detail(Speckled(tonsil.shrunk(2.0), 0.5), "white matter", "grey matter")
 

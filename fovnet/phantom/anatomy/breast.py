@@ -78,7 +78,9 @@ def breast(person: Person, side: int) -> Dome:
     rng = person.generator(71)
     size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
     power, point, sag = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
-    size = 0.25 if person.age < 12 else size * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
+    size = size * person.generator(72 + (side > 0)).uniform(0.93, 1.07)
+    if person.age < 12:
+        size = 0.25
     width_factor = size**0.38
     x = side * 86.0
     front_y = 84 + 0.5 * person.fat_mm
@@ -97,9 +99,9 @@ def _hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
     ten a dome as broad as its side of the chest, others pears and cones, half of these and of the
     columns flattened by plates.
 
-    What it loses in width it gains in length, up to LONGEST_MM, and in height.  Both breasts of a
-    woman have the same parameters. A dome is 12 to 18 cm across and half to once as long as its
-    radius: in axial slices a half moon, at whose ends skin meets chest.
+    What it loses in width it gains in length, up to LONGEST_BREAST_MM, and in height.  Both breasts
+    of a woman have the same parameters. A dome is 12 to 18 cm across and half to once as long as
+    its radius: in axial slices a half moon, at whose ends skin meets chest.
     """
     kind_dice, plates_dice = rng.random(2)
     slenderness, flattening, blunt_power, flare = rng.uniform(
@@ -124,10 +126,11 @@ def _hanging_dome(usual_dome: Dome, rng: np.random.Generator) -> Dome:
         usual_dome = replace(usual_dome, power=blunt_power, point=1.0)
         slenderness = slenderness * 0.92
         flare = abs(flare) + 0.1
-    width_factor = slenderness * (flattening if plates_dice < 0.5 else 1.0)
+    if plates_dice >= 0.5:
+        flattening = 1.0
     half_axes = (
-        usual_dome.half[0] * width_factor,
-        usual_dome.half[1] * 1.12 / (flattening**0.4 if plates_dice < 0.5 else 1.0),
+        usual_dome.half[0] * (slenderness * flattening),
+        usual_dome.half[1] * 1.12 / flattening**0.4,
     )
     return replace(
         usual_dome,

@@ -26,15 +26,19 @@ FAT = "intermuscular fat"
 
 FACE_MUSCLES = (
     ((54.0, 26.0, 1572.0), (6.0, 20.0, 33.0), (0.0, 4.0, -10.0)),  # masseter
-    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),  # temporal, towards the jaw
+    ((49.0, 34.0, 1606.0), (6.0, 15.0, 24.0), (0.0, 0.0, -10.0)),  # temporalis, towards the jaw
     ((36.0, 20.0, 1570.0), (8.5, 17.0, 29.0), (0.0, 16.0, 10.0)),  # medial pterygoid
     ((32.0, 28.0, 1601.0), (16.0, 14.0, 10.0), (0.0, 0.0, -30.0)),  # lateral pterygoid
     ((40.0, 58.0, 1570.0), (4.5, 24.0, 21.0), (0.0, 0.0, 22.0)),  # buccinator
-    ((36.0, 80.0, 1588.0), (13.0, 4.0, 22.0), (0.0, 0.0, -30.0)),  # levators of lip and cheek
-    ((19.0, 20.0, 1585.0), (7.0, 11.0, 15.0), (0.0, 0.0, 0.0)),  # of the palate
+    (
+        (36.0, 80.0, 1588.0),
+        (13.0, 4.0, 22.0),
+        (0.0, 0.0, -30.0),
+    ),  # levator labii superioris, zygomaticus
+    ((19.0, 20.0, 1585.0), (7.0, 11.0, 15.0), (0.0, 0.0, 0.0)),  # tensor and levator veli palatini
     ((42.0, -2.0, 1530.0), (6.5, 20.0, 72.0), (20.0, 13.0, 0.0)),  # sternocleidomastoid
-    ((9.0, 56.0, 1531.0), (5.5, 24.0, 4.0), (8.0, 0.0, 0.0)),  # front belly of the digastric
-    ((9.0, -9.0, 1560.0), (8.0, 4.5, 44.0), (0.0, 0.0, 0.0)),  # long muscle of the neck and head
+    ((9.0, 56.0, 1531.0), (5.5, 24.0, 4.0), (8.0, 0.0, 0.0)),  # digastric, anterior belly
+    ((9.0, -9.0, 1560.0), (8.0, 4.5, 44.0), (0.0, 0.0, 0.0)),  # longus colli and longus capitis
 )
 """Centre, half axes and rotations of muscles of the right side."""
 
@@ -70,9 +74,8 @@ def _lateral_face_muscles(brawn_factor: float) -> Paints:
         Ellipsoid(centre, (a * brawn_factor, b * brawn_factor, c), turn_deg)
         for centre, (a, b, c), turn_deg in FACE_MUSCLES
     )
-    # of the digastric
-    digastric = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
-    yield from paints((*bellies, digastric), "muscle", Layer.SEAM, FAT)
+    posterior_belly = tube([(50, -14, 1602), (40, 8, 1562), (26, 24, 1530)], [5.5, 5.0, 4.0])
+    yield from paints((*bellies, posterior_belly), "muscle", Layer.SEAM, FAT)
 
 
 def nose() -> Paints:
@@ -139,12 +142,12 @@ def middle_cranial_fossa(person: Person, hull: Hemispheres) -> Paints:
     """
     brain_and_bone = hull.shrunk(-5.0)
     cleft_size, marrow_size = person.generator(594).uniform((0.4, 0.55), (1.0, 1.0)).tolist()
-    petrous_apex = Ellipsoid(
+    petrous_pyramid = Ellipsoid(
         (32.0, 2.0, 1609.0),
         (28.0 * marrow_size, 25.0 * marrow_size, 15.0 * marrow_size),
         (0.0, 0.0, 25.0),
     )
-    yield paint(petrous_apex - brain_and_bone, "mixed marrow", Layer.MARROW, "cortical bone")
+    yield paint(petrous_pyramid - brain_and_bone, "mixed marrow", Layer.MARROW, "cortical bone")
     yield paint(Ellipsoid((40.0, -8.0, 1613.0), (9.0, 8.0, 8.0)), "cortical bone", Layer.MARROW)
     infratemporal_fossa = Ellipsoid((38.0, 36.0, 1612.0), (24.0, 40.0, 30.0)) & Side(
         (0.0, -1.0, 0.0), -2.0

@@ -1,10 +1,10 @@
-"""Gaps in the muscle of the abdominal wall: between its straight and flat muscles, in the midline,
-and behind at the loin.
+"""Gaps in the muscle of the abdominal wall: between rectus abdominis and the flat muscles, in the
+midline, and behind at the loin.
 
 On a slice between ribs and iliac crest the flat muscles (external and internal oblique, transverse)
-are two crescents at the sides.  They become a sheet of 1 to 4 mm before they reach the straight
-muscles, whose outer edges are 5 to 9 cm from the middle, and end behind before they reach the
-muscle of the loin (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 2).  Without
+are two crescents at the sides.  They become a sheet of 1 to 4 mm before they reach rectus
+abdominis, whose outer edges are 5 to 9 cm from the middle, and end behind before they reach
+quadratus lumborum (Moore, Dalley & Agur (2014), Clinically Oriented Anatomy, chapter 2).  Without
 this, the wall is a closed ring of muscle above the crest and open only below it, at the iliac
 wings, and networks learn that: they took crescents at the sides for iliac wings, in a real abdomen
 and in one of another maker's segmentation, as overpainting them showed.
@@ -33,12 +33,12 @@ WALL_TISSUES = ("muscle", "intermuscular fat")
 class Gaps:
     """Where the wall is a sheet without muscle, in mm of the written anatomy.
 
-    rectus_edge    outer edge of the straight muscles, as a share of half the trunk's width
+    rectus_edge    outer edge of rectus abdominis, as a share of half the trunk's width
     between_mm     from there to the flat muscles
     linea_alba_mm  width of the linea alba
     sheet_mm       thickness of the sheets
-    hind_y         y at which the flat muscles end behind: 0 in the middle of the trunk, about -60 where they
-                   reach the loin's
+    hind_y         y at which the flat muscles end behind: 0 in the middle of the trunk, about -60
+                   where they reach the loin's
     """
 
     rectus_edge: float
@@ -51,9 +51,10 @@ class Gaps:
 def draw_gaps(person: Person) -> Gaps:
     """The gaps of a person: the same at every call.
 
-    Between straight and flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in old and obese
-    people (Beer et al. (2009), Clin Anat 22:706: 7 ± 5 to 13 ± 7 mm in nulliparous women).  Behind,
-    flat muscles end anywhere from near the middle of the trunk to the muscle of the loin.
+    Between rectus abdominis and the flat muscles 5 to 45 mm; a linea alba of 2 to 30 mm, wider in
+    old and obese people (Beer et al. (2009), Clin Anat 22:706: 7 ± 5 to 13 ± 7 mm in nulliparous
+    women).  Behind, flat muscles end anywhere from near the middle of the trunk to the muscle of
+    the loin.
     """
     rng = person.generator(973)
     width_factor = 1.6 if person.age > 50 or person.belly_mm > 15 else 1.0

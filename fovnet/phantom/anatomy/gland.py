@@ -101,7 +101,7 @@ class GlandShape(Filling):
         return (self.field(x, y, z) >= self.threshold) & self.region.inside(x, y, z)
 
     def fill_share(self, share: float) -> GlandShape:
-        """The gland with the threshold `threshold` at which it fills that share of the breast in
+        """The gland with the `threshold` at which it fills that share of the breast in
         front of the muscle."""
         low_corner, high_corner = self.box
         lattice = np.meshgrid(
@@ -145,9 +145,8 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     side_rng = person.generator(7321 + (side > 0))
     breast = shaped(person, side)
     bust_shape = bust(person)
-    name, _, *weights = GLAND_KINDS[
-        rng.choice(len(GLAND_KINDS), p=[kind[1] for kind in GLAND_KINDS])
-    ]
+    shares = [share for _, share, *_ in GLAND_KINDS]
+    name, _, *weights = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=shares)]
     a, b, c, d = (np.array(weights) * rng.uniform(0.75, 1.3, 4)).tolist()
     lateral_share, height_share, cone_width, fat_begins, lobule_mm = rng.uniform(
         (-0.1, -0.1, 0.5, 0.55, 22.0), (0.25, 0.25, 0.9, 0.85, 60.0)

@@ -53,15 +53,15 @@ VAULT_MM = (71.0, 92.0, 78.0)  # outer half axes of the skull, mm
 VERTEX_MM = 1750.0
 NAPE = (
     ((26.0, -36.0), (28.0, 4.0), 22.0),  # trapezius
-    ((28.0, -27.5), (17.0, 6.0), 26.0),  # splenius
-    ((11.5, -31.0), (10.0, 7.5), 10.0),  # semispinalis of the head
-    ((13.0, -19.0), (9.5, 6.0), 30.0),  # semispinalis of the neck and multifidus
+    ((28.0, -27.5), (17.0, 6.0), 26.0),  # splenius capitis
+    ((11.5, -31.0), (10.0, 7.5), 10.0),  # semispinalis capitis
+    ((13.0, -19.0), (9.5, 6.0), 30.0),  # semispinalis cervicis and multifidus
     ((28.0, -17.0), (10.0, 6.5), 24.0),  # longissimus
-    ((42.0, -13.0), (9.5, 13.0), 16.0),  # levator of the shoulder blade
+    ((42.0, -13.0), (9.5, 13.0), 16.0),  # levator scapulae
     ((32.0, 4.0), (11.0, 11.0), 30.0),  # middle and posterior scalenes
     ((20.0, 14.0), (7.0, 7.0), 0.0),  # anterior scalene
-    ((8.0, 16.5), (8.5, 4.2), 8.0),  # long muscle of the neck
-    ((11.0, 60.0), (12.0, 3.6), -12.0),  # straps before the larynx
+    ((8.0, 16.5), (8.5, 4.2), 8.0),  # longus colli
+    ((11.0, 60.0), (12.0, 3.6), -12.0),  # infrahyoid muscles
 )
 """x, y from the middle of the vertebrae and half axes, mm, and rotation, degrees, of the muscles of
 the right side at mid-neck."""

@@ -26,15 +26,9 @@ def heart_details(person: Person) -> Paints:
 def long_axis(person: Person) -> NDArray[np.float64]:
     """(2, 3) mm of the person: the apex of the left ventricle, and the middle of its base."""
     left_ventricle = draw_heart_shape(person).outer_wall
-    return _to_person(
-        person,
-        np.array(
-            [
-                _point_in_ventricle(left_ventricle, -1.0, 0.0, 0.0),
-                _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0),
-            ]
-        ),
-    )
+    apex = _point_in_ventricle(left_ventricle, -1.0, 0.0, 0.0)
+    base = _point_in_ventricle(left_ventricle, 0.85, 0.0, 0.0)
+    return _to_person(person, np.array([apex, base]))
 
 
 def direction_to_right_ventricle(person: Person) -> NDArray[np.float64]:
@@ -64,12 +58,8 @@ def _point_in_ventricle(
 ) -> Point:
     """A point in the ventricle's own axes, in shares of its semi-axes: towards the base, the right
     ventricle, and up."""
-    return tuple(
-        (
-            ellipsoid.centre
-            + ellipsoid.axes @ (np.asarray(ellipsoid.semi) * (base_share, right_share, up_share))
-        ).tolist()
-    )
+    offset_mm = ellipsoid.axes @ (np.asarray(ellipsoid.semi) * (base_share, right_share, up_share))
+    return tuple((ellipsoid.centre + offset_mm).tolist())
 
 
 def _point_about_axis(
@@ -112,7 +102,7 @@ def ventricle_bullet(
     ellipsoid: Ellipsoid, left_ventricle: Ellipsoid, beyond_mm: float = 0.0
 ) -> Solid:
     """An ellipsoid in or around the left ventricle as a bullet: elongated towards the base and cut
-    off `beyond_mm` beyond BASE.
+    off `beyond_mm` beyond BASE_SHARE.
 
     A ventricle is widest in its basal third; if it narrowed there, it would be surrounded by fat
     and atria where it really touches the lung.
@@ -156,17 +146,13 @@ def draw_heart_shape(person: Person) -> HeartShape:
     _, size_range, wall_range = HEART_KINDS[kind]
     semi_axes = left_ventricle.semi * (rng.uniform(*size_range) * rng.uniform(0.96, 1.04, 3))
     # more horizontal above a large belly
-    roll_deg, rise_deg, swing_deg = rng.normal(0, 1, 3) * (7, 5, 5) + (
-        0,
-        0,
-        0.25 * (person.fat_mm - 14),
-    )
+    usual_turn_deg = (0, 0, 0.25 * (person.fat_mm - 14))
+    roll_deg, rise_deg, swing_deg = rng.normal(0, 1, 3) * (7, 5, 5) + usual_turn_deg
     turn_deg = np.add(left_ventricle.turn_deg, (roll_deg, rise_deg, -np.clip(swing_deg, -12, 12)))
     outer_wall = replace(left_ventricle, semi=tuple(semi_axes), turn_deg=tuple(turn_deg.tolist()))
     wall_mm = rng.uniform(*wall_range)
-    septum_shift = (
-        0.3 * wall_mm if kind == "septum" else rng.uniform(-0.1, 0.2) * wall_mm
-    ) / semi_axes[1]
+    septum_mm = 0.3 * wall_mm if kind == "septum" else rng.uniform(-0.1, 0.2) * wall_mm
+    septum_shift = septum_mm / semi_axes[1]
     cavity = replace(
         outer_wall, centre=_point_in_ventricle(outer_wall, 0.0, -septum_shift, 0.0)
     ).shrunk(wall_mm)

@@ -30,42 +30,44 @@ from fovnet.phantom.person.traits import Person
 BELLIES: tuple[tuple[tuple[Point, ...], tuple[float, ...]], ...] = (
     # vastus medialis, the lowest belly of the thigh
     (((66, 30, 610), (62, 20, 555), (66, 24, 520)), (23, 18, 7)),
-    (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),  # vastus lateralis
-    (((80, -34, 610), (73, -37, 530), (68, -32, 476)), (22, 19, 9)),  # semimembranosus
-    (((124, -36, 610), (131, -33, 530), (133, -28, 468)), (20, 16, 7)),  # biceps
-    (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),  # sartorius
+    # vastus lateralis
+    (((134, 22, 610), (132, 16, 565), (124, 24, 538)), (22, 14, 5)),
+    # semimembranosus
+    (((80, -34, 610), (73, -37, 530), (68, -32, 476)), (22, 19, 9)),
+    # biceps femoris
+    (((124, -36, 610), (131, -33, 530), (133, -28, 468)), (20, 16, 7)),
+    # sartorius
+    (((54, -8, 610), (52, -20, 520), (60, -12, 440)), (9, 7, 4)),
     # gastrocnemius, medial head
     (((78, -34, 526), (75, -46, 488), (73, -44, 440), (73, -42, 405)), (9, 16, 22, 25)),
     # gastrocnemius, lateral head
     (((119, -34, 520), (121, -44, 484), (121, -42, 440), (120, -42, 405)), (8, 14, 20, 23)),
-    (((112, -32, 464), (90, -34, 440), (84, -26, 410)), (6, 11, 13)),  # popliteus
-    (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),  # tibialis anterior
+    # popliteus
+    (((112, -32, 464), (90, -34, 440), (84, -26, 410)), (6, 11, 13)),
+    # tibialis anterior
+    (((122, 10, 450), (124, 14, 420), (122, 14, 400)), (5, 12, 16)),
 )
 """Muscle bellies around the knee: points and radii."""
 
 CORDS: tuple[tuple[tuple[Point, ...], float, str], ...] = (
-    (
-        ((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)),
-        3.0,
-        "tendon",
-    ),  # semitendinosus
-    (((64, -30, 560), (58, -32, 500), (60, -8, 440)), 2.2, "tendon"),  # gracilis
-    # medial collateral ligament
+    # semitendinosus
+    (((75, -46, 610), (72, -44, 520), (64, -24, 455), (76, 12, 425)), 3.0, "tendon"),
+    # gracilis
+    (((64, -30, 560), (58, -32, 500), (60, -8, 440)), 2.2, "tendon"),
+    # medial (tibial) collateral ligament
     (((55.5, -4, 507), (56.5, -4, 480), (60, -2, 440)), 2.0, "tendon"),
-    # lateral collateral ligament
+    # lateral (fibular) collateral ligament
     (((141, -8, 500), (140, -16, 474), (133, -23, 446)), 2.2, "tendon"),
     # iliotibial tract
     (((140, 6, 540), (141, 8, 490), (126, 22, 452)), 2.0, "tendon"),
-    # medial retinaculum
+    # medial patellar retinaculum
     (((76, 40, 512), (60, 20, 506), (55, 0, 504)), 1.4, "tendon"),
-    # lateral retinaculum
+    # lateral patellar retinaculum
     (((120, 40, 512), (136, 20, 506), (141, 0, 504)), 1.4, "tendon"),
-    (
-        ((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)),
-        3.2,
-        "spinal cord",
-    ),  # tibial nerve
-    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),  # peroneal nerve
+    # tibial nerve
+    (((106, -44, 600), (101, -46, 520), (98, -44, 470), (98, -34, 430)), 3.2, "spinal cord"),
+    # common fibular nerve
+    (((118, -42, 560), (134, -36, 490), (141, -26, 440)), 2.2, "spinal cord"),
     # great saphenous vein
     (((48, -26, 600), (46, -32, 510), (48, -30, 420)), 2.4, "venous blood"),
 )
@@ -157,10 +159,8 @@ def _bones(person: Person) -> Paints:
     ellipsoid = partial(leg_ellipsoid, person)
     yield from bone(Loft(_leg_rows(person, FEMUR_OUTLINE), square=0.35), 1.5, "yellow marrow")
     cartilage_mm = 2.6 - max(0.0, 0.03 * (person.age - 50))  # some is lost with age
-    for offset_x, front_mm in (
-        (-17, 20.0),
-        (17, 24.0),
-    ):  # the lateral lip of the groove is the higher one
+    # the lateral lip of the groove is the higher one
+    for offset_x, front_mm in ((-17, 20.0), (17, 24.0)):
         trochlear_lip = ellipsoid((98 + offset_x, front_mm - 18, 512), (18, 17, 18))
         yield paint(trochlear_lip.shrunk(-max(cartilage_mm, 0.6)), "cartilage", Layer.BONE)
         yield from bone(trochlear_lip, 1.3, "yellow marrow")

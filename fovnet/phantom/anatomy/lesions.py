@@ -7,6 +7,8 @@ a leg with a large mass.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fovnet.phantom.anatomy import belly, breast_findings, limbs
@@ -25,47 +27,58 @@ BREAST_SHARE = 0.4  # of women who lie prone
 LEG_MASS_SHARE = 1 / 12  # of people; `families.draw_small_family` makes it the reason for scans
 LARGE_MM = 60.0  # soft-tissue tumours above this are drawn as sarcomas with lobules
 
+# fmt: off
 SOFT_TISSUES = (
-    "fat",
-    "visceral fat",
-    "intermuscular fat",
-    "muscle",
-    "tendon",
-    "bowel wall",
-    "gland",
-    "skin",
-    "tumour",
-    "watery tumour",
-    "fluid of a lesion",
-    "bruise",
+    "fat", "visceral fat", "intermuscular fat", "muscle", "tendon", "bowel wall", "gland", "skin",
+    "tumour", "watery tumour", "fluid of a lesion", "bruise",
 )
 ORGAN_TISSUES = (
-    "liver",
-    "spleen",
-    "kidney cortex",
-    "kidney medulla",
-    "pancreas",
-    "prostate",
-    "peripheral zone",
-    "myometrium",
-    "endometrium",
-    "gonad",
+    "liver", "spleen", "kidney cortex", "kidney medulla", "pancreas", "prostate",
+    "peripheral zone", "myometrium", "endometrium", "gonad",
 )
+# fmt: on
 BRAIN_TISSUES = ("grey matter", "white matter", "oedematous white matter")
 BONE_TISSUES = ("red marrow", "mixed marrow", "yellow marrow", "cortical bone")
 
-SITES: tuple[tuple[str, float, float, float], ...] = (
-    ("brain", 0.24, 8.0, 60.0),
-    ("thigh", 0.22, 15.0, 140.0),
-    ("pelvis", 0.12, 10.0, 90.0),
-    ("liver", 0.12, 8.0, 90.0),
-    ("breast", 0.08, 8.0, 45.0),
-    ("neck", 0.05, 8.0, 45.0),
-    ("chest", 0.07, 10.0, 70.0),
-    ("calf", 0.05, 10.0, 60.0),
-    ("belly", 0.05, 10.0, 100.0),
+
+class LesionSite(NamedTuple):
+    """A part of the body.
+
+    share     of all lesions
+    least_mm  smallest diameter of a lesion there
+    most_mm   largest
+    """
+
+    name: str
+    share: float
+    least_mm: float
+    most_mm: float
+
+
+SITES = (
+    LesionSite("brain", 0.24, 8.0, 60.0),
+    LesionSite("thigh", 0.22, 15.0, 140.0),
+    LesionSite("pelvis", 0.12, 10.0, 90.0),
+    LesionSite("liver", 0.12, 8.0, 90.0),
+    LesionSite("breast", 0.08, 8.0, 45.0),
+    LesionSite("neck", 0.05, 8.0, 45.0),
+    LesionSite("chest", 0.07, 10.0, 70.0),
+    LesionSite("calf", 0.05, 10.0, 60.0),
+    LesionSite("belly", 0.05, 10.0, 100.0),
 )
-"""Site, share, and the smallest and largest diameter in mm."""
+
+
+class MassPlace(NamedTuple):
+    """Where a mass is, and its size.
+
+    site       the name of one of SITES; of a mass in a leg "thigh" or "calf"
+    middle     in written mm
+    across_mm  its diameter
+    """
+
+    site: str
+    middle: Point
+    across_mm: float
 
 
 def lesions(person: Person) -> Paints:
@@ -77,7 +90,7 @@ def lesions(person: Person) -> Paints:
     yield from _breast_mass(person)
     mass = leg_mass(person)
     if mass is not None:
-        yield from _mass(person, *mass, person.generator(787))
+        yield from _mass(person, mass, person.generator(787))
     yield from _white_matter_lesions(person)
 
 
@@ -111,9 +124,8 @@ def _draw_semi_axes(size_mm: float, rng: np.random.Generator) -> Point:
     return tuple((size_mm * np.exp(rng.normal(0, 0.2, 3))).tolist())
 
 
-def leg_mass(person: Person) -> tuple[str, Point, float] | None:
-    """The mass in a leg that is the reason for this person's scans, if any: "thigh" or "calf", its
-    middle in written mm, its diameter in mm.
+def leg_mass(person: Person) -> MassPlace | None:
+    """The mass in a leg that is the reason for this person's scans, if any.
 
     Source of the range of sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs:
     below 5, 5 to 10, above 10 cm all common).
@@ -123,25 +135,21 @@ def leg_mass(person: Person) -> tuple[str, Point, float] | None:
         return None
     segment = "thigh" if rng.random() < 0.75 else "calf"
     middle = _draw_site_point(segment, person, rng)
-    return (
-        segment,
-        middle,
-        float(np.exp(rng.uniform(np.log(30.0), np.log(150.0 if segment == "thigh" else 100.0)))),
-    )
+    largest_mm = 150.0 if segment == "thigh" else 100.0
+    across_mm = float(np.exp(rng.uniform(np.log(30.0), np.log(largest_mm))))
+    return MassPlace(segment, middle, across_mm)
 
 
 def _lesion(person: Person, rng: np.random.Generator) -> Paints:
     """One lesion anywhere: solid, cystic, haemorrhagic, or solid with central necrosis."""
-    site, _, least_mm, most_mm = SITES[
-        rng.choice(len(SITES), p=[share for _, share, _, _ in SITES])
-    ]
-    across_mm = float(np.exp(rng.uniform(np.log(least_mm), np.log(most_mm))))
-    yield from _mass(person, site, _draw_site_point(site, person, rng), across_mm, rng)
+    site = SITES[rng.choice(len(SITES), p=[site.share for site in SITES])]
+    across_mm = float(np.exp(rng.uniform(np.log(site.least_mm), np.log(site.most_mm))))
+    middle = _draw_site_point(site.name, person, rng)
+    yield from _mass(person, MassPlace(site.name, middle, across_mm), rng)
 
 
-def _mass(
-    person: Person, site: str, middle: Point, across_mm: float, rng: np.random.Generator
-) -> Paints:
+def _mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Paints:
+    site, middle, across_mm = mass_place
     a, b, c = _draw_semi_axes(0.5 * across_mm, rng)
     is_in_leg = site in ("thigh", "calf")
     mass = lobed(Ellipsoid(middle, (a, b, c * (1.5 if is_in_leg else 1.0))), rng)
@@ -179,9 +187,8 @@ def _body_lesion(
         yield detail(core, "fluid of a lesion", "tumour")
     if kind == "bled" and rng.random() < 0.5:
         yield detail(lesion.shrunk(0.12 * across_mm), "fluid of a lesion", "bruise")
-    if (
-        kind == "solid" and across_mm > 25
-    ):  # a second part of another tissue, and strands through it
+    # a second part of another tissue, and strands through it
+    if kind == "solid" and across_mm > 25:
         yield detail(lobed(lesion.base.shrunk(0.25 * across_mm), rng), "muscle", "tumour")
 
 

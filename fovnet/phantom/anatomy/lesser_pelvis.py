@@ -49,6 +49,7 @@ def _pelvic_walls(person: Person) -> Paints:
     """Obturator internus on the inner wall, piriformis behind, gluteal muscles separated from those
     in front, sciatic nerve."""
     muscles = (
+        # obturator internus outside the pelvis, obturator externus, piriformis
         tube([(50, -34, 900), (78, -58, 905), (118, -40, 908)], [10.0, 8.0, 5.0], step_mm=18),
         tube([(36, 30, 868), (64, 6, 872), (104, -26, 888)], [12.0, 14.0, 8.0], step_mm=18),
         tube([(28, -58, 968), (70, -56, 946), (116, -32, 922)], [11.0, 13.0, 6.0], step_mm=18),
@@ -63,8 +64,8 @@ def _pelvic_walls(person: Person) -> Paints:
         (74.0, -66.0, 905.0), (40.0, 5.0 + 0.1 * person.fat_mm, 42.0), (0.0, 0.0, 24.0)
     )
     yield seam(gluteal_fat_plane)
-    sciatic = tube([(52, -66, 945), (74, -62, 890), (84, -44, 830)], 5.0)
-    yield paint(sciatic, "spinal cord", Layer.SEAM)
+    sciatic_nerve = tube([(52, -66, 945), (74, -62, 890), (84, -44, 830)], 5.0)
+    yield paint(sciatic_nerve, "spinal cord", Layer.SEAM)
 
 
 LEVATOR_OUTLINE = (
@@ -278,7 +279,7 @@ def _male_organs(person: Person) -> Paints:
     c = 18.0 * growth**0.8 * size_factor
     y = -31.0 + b
     z = 872.0 + c
-    gland = Ellipsoid((0.0, y, z), (a, b, c), square=0.15)
+    prostate = Ellipsoid((0.0, y, z), (a, b, c), square=0.15)
     transition_zone = Ellipsoid((0.0, y + 0.24 * b, z + 0.1 * c), (0.68 * a, 0.66 * b, 0.8 * c))
     venous_plexus_space = Ellipsoid((0.0, y + b + 9, z), (24.0, 13.0, 20.0))
     veins = Sheets(
@@ -288,14 +289,18 @@ def _male_organs(person: Person) -> Paints:
         (person.generator(76).uniform(0, 6), 1.0, 0.0),
     )
     yield paint(veins, "venous blood", Layer.CONTENT, over="visceral fat")
-    yield paint(gland.shrunk(-1.3), "muscle", Layer.VESSEL)
-    yield paint(gland, "peripheral zone", Layer.VESSEL)
+    yield paint(prostate.shrunk(-1.3), "muscle", Layer.VESSEL)
+    yield paint(prostate, "peripheral zone", Layer.VESSEL)
     yield paint(transition_zone.shrunk(-1.0), "muscle", Layer.VESSEL)
     yield paint(transition_zone, "prostate", Layer.VESSEL)
     for _ in range(int(3 + 9 * (growth - 1))):
-        knot_centre = np.array([0.0, y + 0.2 * b, z]) + rng.uniform(-0.5, 0.5, 3) * (a, 0.7 * b, c)
+        nodule_centre = np.array([0.0, y + 0.2 * b, z]) + rng.uniform(-0.5, 0.5, 3) * (
+            a,
+            0.7 * b,
+            c,
+        )
         tissue = rng.choice(["peripheral zone", "muscle", "prostate"])
-        nodule = Ellipsoid(tuple(knot_centre.tolist()), (rng.uniform(3, 7),) * 3)
+        nodule = Ellipsoid(tuple(nodule_centre.tolist()), (rng.uniform(3, 7),) * 3)
         yield paint(nodule.shrunk(-0.8), "muscle", Layer.VESSEL, "prostate")
         yield paint(nodule, tissue, Layer.VESSEL, ("prostate", "muscle"))
     anterior_stroma = Ellipsoid((0.0, y + 0.85 * b, z + 2), (0.5 * a, 0.3 * b, 0.8 * c))
@@ -303,13 +308,13 @@ def _male_organs(person: Person) -> Paints:
     urethra = tube([(0, y + 2, z + c), (0, y - 1, z), (0, y + 6, z - c)], 2.2)
     yield paint(urethra, "peripheral zone", Layer.VESSEL)
     for side in (1, -1):
-        yield from on_side(_periprostatic_tissue(gland, rng), side)
+        yield from on_side(_periprostatic_tissue(prostate, rng), side)
 
 
 def _periprostatic_tissue(prostate: Ellipsoid, rng: np.random.Generator) -> Paints:
     """The neurovascular bundle, the seminal vesicle, and the spermatic cord."""
-    (_, y, z) = prostate.centre
-    (a, b, c) = prostate.semi
+    _, y, z = prostate.centre
+    a, b, c = prostate.semi
     neurovascular_bundles = (
         Ellipsoid((0.85 * a + 4, y - 0.6 * b, z + dz), (3.0, 2.4, 3.6)) for dz in (-8.0, 0.0, 8.0)
     )
@@ -369,7 +374,7 @@ def _fibroids_and_follicles(person: Person) -> Paints:
 def _uterine_zones(person: Person) -> Paints:
     """The dark junctional zone around the endometrium, which thins with age, and the dark ring
     around the cervical canal."""
-    *_, rng = belly.bladder(person)  # the womb's numbers come after the bladder's
+    *_, rng = belly.bladder(person)  # the uterus's numbers come after the bladder's
     size = rng.uniform(0.8, 1.15)
     lean_deg = rng.uniform(-8, 12)
     half_thickness_mm = 1.5

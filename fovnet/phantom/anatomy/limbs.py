@@ -418,7 +418,7 @@ def _arm_bones(side: int, joints: list[Point]) -> Paints:
 
 
 def _point_between(a: Point, b: Point, share: float) -> Point:
-    """The point a share t of the way from a to b."""
+    """The point a `share` of the way from a to b."""
     return tuple((1 - share) * p + share * q for p, q in zip(a, b, strict=True))
 
 

@@ -51,8 +51,8 @@ class PectoralFront:
     def thickness_added_mm(self, x: Floats, z: Floats) -> Floats:
         """The thickness of the muscle minus PLAIN_MM; 0 at its edges."""
         lateral_mm = np.abs(x)
-        (medial_mm, far_mm) = LATERAL_MM
-        (low_z, high_z) = HEIGHTS_MM
+        medial_mm, far_mm = LATERAL_MM
+        low_z, high_z = HEIGHTS_MM
         lateral_share = (lateral_mm - medial_mm) / (far_mm - medial_mm)
         height_share = (z - low_z) / (high_z - low_z)
         edge_ramps = (
@@ -108,8 +108,8 @@ def draw_pectoral_front(person: Person, muscle: Loft) -> PectoralFront:
 def pectoral_muscles(pectoral_front: PectoralFront) -> Paints:
     """Muscle where it is thicker than the trunk's plain one, and fat where it is thinner; skin is
     not changed."""
-    (medial_mm, far_mm) = LATERAL_MM
-    (low_z, high_z) = HEIGHTS_MM
+    medial_mm, far_mm = LATERAL_MM
+    low_z, high_z = HEIGHTS_MM
     for left, right in ((medial_mm, far_mm), (-far_mm, -medial_mm)):
         region = Box((left, 20.0, low_z), (right, 150.0, high_z))
         yield paint(PectoralRelief(region, pectoral_front, False), "muscle", Layer.SEAM, over="fat")

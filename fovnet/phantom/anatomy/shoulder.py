@@ -80,7 +80,8 @@ TENDONS: tuple[tuple[tuple[Point, ...], float], ...] = (
 
 
 def shoulders(person: Person) -> Paints:
-    """Both shoulders, over a trunk and arms that were painted before with the joint at HEAD."""
+    """Both shoulders, over a trunk and arms that were painted before with the joint at
+    HEAD_CENTRE."""
     for side in (1, -1):
         yield from on_side(_skin_fat_muscle(person), side)
         yield from on_side(_axilla(person, side), side)
@@ -118,7 +119,7 @@ def _scapular_ellipsoid(
 ) -> Ellipsoid:
     """An ellipsoid rotated as the scapula is, at `position` mm along it, in front of it and above
     its middle."""
-    (along_mm, ahead_mm, up_mm) = position
+    along_mm, ahead_mm, up_mm = position
     turn_rad = np.deg2rad(SCAPULA_TURN_DEG)
     x = along_mm * np.cos(turn_rad) - ahead_mm * np.sin(turn_rad)
     y = along_mm * np.sin(turn_rad) + ahead_mm * np.cos(turn_rad)

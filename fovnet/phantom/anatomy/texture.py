@@ -18,42 +18,20 @@ from fovnet.phantom.person.traits import Person
 
 Muscles = tuple[tuple[int, int], ...]
 
+# fmt: off
 NECK: Muscles = (
-    (44, 12),
-    (28, 26),
-    (40, -18),
-    (12, -44),
-    (28, -42),
-    (16, -60),
-    (40, -48),
-    (54, -34),
-    (12, 6),
-    (26, 4),
+    (44, 12), (28, 26), (40, -18), (12, -44), (28, -42),
+    (16, -60), (40, -48), (54, -34), (12, 6), (26, 4),
 )
 CHEST: Muscles = (
-    (100, 60),
-    (50, 84),
-    (120, 10),
-    (140, -30),
-    (120, -60),
-    (80, -84),
-    (40, -90),
-    (90, -55),
-    (60, -70),
-    (150, 20),
+    (100, 60), (50, 84), (120, 10), (140, -30), (120, -60),
+    (80, -84), (40, -90), (90, -55), (60, -70), (150, 20),
 )
 BUTTOCK: Muscles = (
-    (78, -96),
-    (112, -40),
-    (112, -8),
-    (118, 26),
-    (96, 56),
-    (64, 62),
-    (62, -70),
-    (126, 44),
-    (40, 40),
-    (92, -66),
+    (78, -96), (112, -40), (112, -8), (118, 26), (96, 56),
+    (64, 62), (62, -70), (126, 44), (40, 40), (92, -66),
 )
+# fmt: on
 """x, y in mm of muscles of the right side, from the body's middle; the walls lie half way between
 them."""
 
@@ -94,7 +72,7 @@ def _muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bo
 
 def _abdominal_wall(person: Person) -> Paints:
     """Fat between the three flat muscles of the abdominal wall, and the tendinous lines beside the
-    straight muscles and in the midline.
+    recti abdominis and in the midline.
 
     The external oblique is 6 to 8 mm thick, the internal 8 to 10, the transverse 3 to 5.  Source:
     Rankin, Stokes & Newham (2006), Muscle Nerve 34:320, table 2.

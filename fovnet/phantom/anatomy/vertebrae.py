@@ -10,7 +10,7 @@ import numpy as np
 from fovnet.phantom.anatomy import trunk
 from fovnet.phantom.anatomy.back import erector_bulge_mm
 from fovnet.phantom.anatomy.layers import Layer, Paints, both_sides, detail, paint, seam
-from fovnet.phantom.anatomy.trunk import canal_depth, canal_y, column_lean, column_y
+from fovnet.phantom.anatomy.trunk import Vertebra, canal_depth, canal_y, column_lean, column_y
 from fovnet.phantom.geometry.solids import Ellipsoid, tube
 from fovnet.phantom.person.traits import Person
 
@@ -18,19 +18,18 @@ from fovnet.phantom.person.traits import Person
 def spine_details(person: Person) -> Paints:
     """What an image of the spine shows beside bodies, canal and cord; discs degenerate with age."""
     rng = person.generator(65)
-    for kind, z, step, wide, deep in trunk.vertebrae():
-        yield from _disc(person, rng, z - step / 2, step, (wide, deep))
-        yield from _vertebral_level(z, step, kind, (wide, deep))
+    for vertebra in trunk.vertebrae():
+        yield from _disc(person, rng, vertebra)
+        yield from _vertebral_level(vertebra)
     yield from _dural_sac_content(rng)
     yield from _back_muscles(person)
 
 
-def _disc(
-    person: Person, rng: np.random.Generator, z: float, step_mm: float, size: tuple[float, float]
-) -> Paints:
-    """A bright nucleus in a dark annulus; degenerated in one of three at age fifty: dark, beside
-    fatty marrow, half of these bulging backwards."""
-    (half_width_mm, half_depth_mm) = size
+def _disc(person: Person, rng: np.random.Generator, vertebra: Vertebra) -> Paints:
+    """The disc below a vertebra: a bright nucleus in a dark annulus; degenerated in one of three at
+    age fifty: dark, beside fatty marrow, half of these bulging backwards."""
+    _, vertebra_z, step_mm, half_width_mm, half_depth_mm = vertebra
+    z = vertebra_z - step_mm / 2
     y = column_y(z)
     tilted_ellipsoid = partial(Ellipsoid, turn_deg=(-column_lean(z), 0.0, 0.0))
     is_degenerated = rng.random() < 0.008 * (person.age - 8)
@@ -42,12 +41,8 @@ def _disc(
         (0.62 * half_width_mm, 0.55 * half_depth_mm, 0.11 * step_mm),
         square=0.5,
     )
-    yield paint(
-        annulus - nucleus,
-        "tendon" if rng.random() < 0.5 else "cartilage",
-        Layer.MARROW,
-        over="disc",
-    )
+    annulus_tissue = "tendon" if rng.random() < 0.5 else "cartilage"
+    yield paint(annulus - nucleus, annulus_tissue, Layer.MARROW, over="disc")
     yield detail(nucleus, "disc" if is_degenerated else "disc nucleus", over="disc")
     if not is_degenerated:
         return
@@ -62,14 +57,14 @@ def _disc(
         yield detail(band, "yellow marrow", over="red marrow")
 
 
-def _vertebral_level(z: float, step_mm: float, kind: str, size: tuple[float, float]) -> Paints:
+def _vertebral_level(vertebra: Vertebra) -> Paints:
     """At one vertebra: the basivertebral vein, roots in the fat of their foramina, facet joints,
     ligamentum flavum, epidural fat."""
-    half_depth_mm = size[1]
+    _, z, step_mm, _, half_depth_mm = vertebra
     y = column_y(z)
     vein = tube([(0, y - half_depth_mm, z), (0, y - 0.3 * half_depth_mm, z)], [1.8, 0.8])
     yield detail(vein, "venous blood", over="red marrow")
-    yield from _foramen(z, step_mm, kind, size)
+    yield from _foramen(vertebra)
     if z < 1455:
         depth = canal_depth(z)
         disc_z = z - 0.42 * step_mm
@@ -80,8 +75,8 @@ def _vertebral_level(z: float, step_mm: float, kind: str, size: tuple[float, flo
 
 
 @both_sides
-def _foramen(z: float, step_mm: float, kind: str, size: tuple[float, float]) -> Paints:
-    (half_width_mm, half_depth_mm) = size
+def _foramen(vertebra: Vertebra) -> Paints:
+    kind, z, step_mm, half_width_mm, half_depth_mm = vertebra
     y = column_y(z)
     depth = canal_depth(z)
     disc_z = z - 0.42 * step_mm

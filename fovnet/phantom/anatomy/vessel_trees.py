@@ -60,7 +60,7 @@ def vessel_trees(person: Person) -> Paints:
 def _draw_end_points(
     solid: Solid, box: Box, count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """(up to `count`, 3) mm: random points in the intersection of solid and room."""
+    """(up to `count`, 3) mm: random points in the intersection of solid and box."""
     candidates = rng.uniform(box.low, box.high, (6 * count, 3))
     x, y, z = candidates.T.astype(np.float32)
     return candidates[solid.inside(x, y, z)][:count]

@@ -24,8 +24,8 @@ class IliacBlade(Stack):
     """An upright plate, S-shaped in every axial slice from a posterior to an anterior end, bent
     outwards in front by `bow`.
 
-    table               rows (z, posterior x and y, anterior x and y, thickness, bow), mm, z ascending, x of
-                        the right side
+    table               rows (z, posterior x and y, anterior x and y, thickness, bow), mm, z
+                        ascending, x of the right side
     side                1 on the right, -1 on the left
     out_mm              offset perpendicular to the plate, negative inwards
     added_thickness_mm  added to the thickness
@@ -111,8 +111,8 @@ WING_OUTLINE = (
     (1048.0, 99.0, -64.0, 133.0, 20.0, 14.0, 6.0),
     (1060.0, 114.0, -40.0, 129.0, -6.0, 14.0, 2.0),
 )
-LOW_MM = 988.0
-TOP_MM = 1060.0
+STRETCH_LOW_MM = 988.0
+STRETCH_TOP_MM = 1060.0
 """Heights between which a blade is longer or shorter where a crest is higher or lower."""
 
 
@@ -126,7 +126,9 @@ def draw_wing_table(person: Person) -> tuple[tuple[float, ...], ...]:
     rows = []
     for z, hx, hy, fx, fy, thickness_mm, bow in WING_OUTLINE:
         flare_mm = flare * (z - 938.0) / 122.0
-        raise_mm = person.borders.crest_mm * float(np.interp(z, (LOW_MM, TOP_MM), (0.0, 1.0)))
+        raise_mm = person.borders.crest_mm * float(
+            np.interp(z, (STRETCH_LOW_MM, STRETCH_TOP_MM), (0.0, 1.0))
+        )
         rows.append(
             (
                 z + raise_mm,
