@@ -64,9 +64,14 @@ SHOWN = (
 
 
 @dataclass(frozen=True)
-class Volume:
-    """A labelled volume: heights (s,), truth (s, k), the places (s,) of its slices among the scored ones, and
-    where they end (s + 1,)."""
+class AblationVolume:
+    """A labelled volume.
+
+    z_mm      (s,) heights of its slices
+    truth     (s, k)
+    places    (s,) of its slices among the scored ones
+    edges_mm  (s + 1,) where its slices begin and end
+    """
 
     volume_id: str
     subject: str
@@ -78,7 +83,7 @@ class Volume:
 
 
 @dataclass(frozen=True)
-class Step:
+class AblationStep:
     """One arm of a ladder: its measures, and its differences from the arm before it (`against`) and from the
     first; empty for the first."""
 
@@ -96,7 +101,7 @@ class Step:
 class Ablation:
     """The steps of all ladders, and the arms left out with the reason."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[AblationStep, ...]
     left_out: tuple[tuple[str, str, str], ...]
     bootstrap: int
     seed: int
@@ -118,81 +123,93 @@ def ablate(
 
     rows  (m,) rows of the pack that the networks scored, ascending: all of the validation and the test split
     """
-    test, validation = (_volumes(pack, rows, split) for split in ("test", "validation"))
-    draws = Resampling([one.subject for one in test], repeats=bootstrap, seed=seed)
+    test = _volumes(pack, rows, "test")
+    validation = _volumes(pack, rows, "validation")
+    draws = Resampling([volume.subject for volume in test], repeats=bootstrap, seed=seed)
     temperatures: dict[Mix, float] = {}
-    steps: list[Step] = []
+    steps: list[AblationStep] = []
     left_out: list[tuple[str, str, str]] = []
-    total, done = sum(map(len, ladders.values())), 0
+    total = sum(map(len, ladders.values()))
+    done = 0
     for ladder, arms in ladders.items():
-        past: list[tuple[str, list[VolumeOutcome]]] = []
+        outcomes_by_arm: dict[str, list[VolumeOutcome]] = {}
         for arm in arms:
-            p, done = arm.mix(networks), done + 1
+            done += 1
+            p = arm.mix(networks)
             if p is None:
-                left_out.append(
-                    (
-                        ladder,
-                        arm.name,
-                        f"{arm.what}: there is no such network, its training did not complete",
-                    )
-                )
+                reason = f"{arm.what}: there is no such network, its training did not complete"
+                left_out.append((ladder, arm.name, reason))
                 continue
             if arm.mix not in temperatures:
                 temperatures[arm.mix] = best_temperature(
-                    [p[one.places] for one in validation], [one.truth for one in validation]
+                    [p[volume.places] for volume in validation],
+                    [volume.truth for volume in validation],
                 )
-            own = replace(rule, temperature=temperatures[arm.mix])
-            outcomes = [_outcome(one, p[one.places], arm, vocabulary, own) for one in test]
-            shown = tuple(one for one in run_measures(outcomes, draws) if one.stage == "decided")
-            since = [_changes(past[place][1], outcomes, draws) if past else () for place in (-1, 0)]
-            steps.append(
-                Step(
-                    ladder,
-                    arm.name,
-                    arm.what,
-                    own.temperature,
-                    shown,
-                    past[-1][0] if past else "",
-                    *since,
-                )
-            )
-            past.append((arm.name, outcomes))
+            arm_rule = replace(rule, temperature=temperatures[arm.mix])
+            outcomes = [
+                _outcome(volume, p[volume.places], arm, vocabulary, arm_rule) for volume in test
+            ]
+            steps.append(_step(ladder, arm, arm_rule.temperature, outcomes, outcomes_by_arm, draws))
+            outcomes_by_arm[arm.name] = outcomes
             if progress:
                 progress(done, total)
     return Ablation(tuple(steps), tuple(left_out), bootstrap, seed)
 
 
-def rows_of(found: Ablation) -> list[dict[str, Any]]:
+def _step(
+    ladder: str,
+    arm: Arm,
+    temperature: float,
+    outcomes: Sequence[VolumeOutcome],
+    earlier: Mapping[str, Sequence[VolumeOutcome]],
+    draws: Resampling,
+) -> AblationStep:
+    """The step of an arm; `earlier` are the outcomes of the arms before it, by name and in order."""
+    against = ""
+    gains: tuple[Difference, ...] = ()
+    since_first: tuple[Difference, ...] = ()
+    if earlier:
+        names = list(earlier)
+        against = names[-1]
+        gains = _changes(earlier[against], outcomes, draws)
+        since_first = _changes(earlier[names[0]], outcomes, draws)
+    measures = (measure for measure in run_measures(outcomes, draws) if measure.stage == "decided")
+    return AblationStep(
+        ladder=ladder,
+        arm=arm.name,
+        what=arm.what,
+        temperature=temperature,
+        measures=tuple(measures),
+        against=against,
+        gains=gains,
+        since_first=since_first,
+    )
+
+
+def rows_of(ablation: Ablation) -> list[dict[str, Any]]:
     """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one before
     it."""
-    rows = []
-    for step in found.steps:
-        for one in step.measures:
-            row: dict[str, Any] = {
-                "ladder": step.ladder,
-                "arm": step.arm,
-                "measure": one.name,
-                **asdict(one),
-                "against": step.against,
-            }
-            for name, changes in (("gain", step.gains), ("since_first", step.since_first)):
-                change = next(
-                    (
-                        change
-                        for change in changes
-                        if (change.measure, change.stage) == (one.name, one.stage)
-                    ),
-                    None,
-                )
-                if change is not None:
-                    row |= {
-                        name: change.difference,
-                        f"{name}_low": change.low,
-                        f"{name}_high": change.high,
-                        f"{name}_interval": change.interval,
-                    }
-            rows.append(row)
-    return rows
+    return [_row(step, measure) for step in ablation.steps for measure in step.measures]
+
+
+def _row(step: AblationStep, measure: Measure) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "ladder": step.ladder,
+        "arm": step.arm,
+        "measure": measure.name,
+        **asdict(measure),
+        "against": step.against,
+    }
+    for column, changes in (("gain", step.gains), ("since_first", step.since_first)):
+        for change in changes:
+            if (change.measure, change.stage) == (measure.name, measure.stage):
+                row |= {
+                    column: change.difference,
+                    f"{column}_low": change.low,
+                    f"{column}_high": change.high,
+                    f"{column}_interval": change.interval,
+                }
+    return row
 
 
 def made_from(results: Results) -> dict[str, str]:
@@ -215,95 +232,92 @@ def current_ablation(results: Results) -> Ablation | None:
 def _ablation_in(facts: Mapping[str, Any]) -> Ablation:
     """The ablation from the facts that `write_ablation` wrote."""
     kinds = {"measures": Measure, "gains": Difference, "since_first": Difference}
-    steps = (
-        Step(
-            **{
-                **step,
-                **{name: tuple(kind(**one) for one in step[name]) for name, kind in kinds.items()},
-            }
-        )
-        for step in facts["steps"]
-    )
-    left_out = ((one["ladder"], one["arm"], one["why"]) for one in facts["left_out"])
+    steps = []
+    for step in facts["steps"]:
+        records = {
+            name: tuple(kind(**values) for values in step[name]) for name, kind in kinds.items()
+        }
+        steps.append(AblationStep(**{**step, **records}))
+    left_out = ((arm["ladder"], arm["arm"], arm["why"]) for arm in facts["left_out"])
     return Ablation(tuple(steps), tuple(left_out), facts["bootstrap"], facts["fovnet"]["seed"])
 
 
 def write_ablation(
-    folder: Path, found: Ablation, *, made_from: Mapping[str, str], settings: Any = None
+    folder: Path, ablation: Ablation, *, made_from: Mapping[str, str], settings: Any = None
 ) -> list[Path]:
     """ablation.json and ablation.tsv in `folder`."""
     facts = {
         "level": 0.95,
-        "bootstrap": found.bootstrap,
+        "bootstrap": ablation.bootstrap,
         "made_from": dict(made_from),
-        "steps": [asdict(step) for step in found.steps],
+        "steps": [asdict(step) for step in ablation.steps],
         "left_out": [
-            dict(zip(("ladder", "arm", "why"), one, strict=True)) for one in found.left_out
+            {"ladder": ladder, "arm": arm, "why": why} for ladder, arm, why in ablation.left_out
         ],
     }
     return [
-        write_json(folder / FACTS, facts, settings=settings, seed=found.seed),
-        write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(found)),
+        write_json(folder / FACTS, facts, settings=settings, seed=ablation.seed),
+        write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(ablation)),
     ]
 
 
 def _changes(
     first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], draws: Resampling
 ) -> tuple[Difference, ...]:
-    return tuple(one for one in differences(first, second, draws) if one.stage == "decided")
+    changes = differences(first, second, draws)
+    return tuple(change for change in changes if change.stage == "decided")
 
 
-def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[Volume]:
+def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVolume]:
     """The labelled volumes of a split.  Raises ModelError where not all their slices were scored."""
-    found = []
+    volumes = []
     for index, record in enumerate(pack.records):
         if record.split != split or record.status != "ok":
             continue
-        own = slice(record.first_row, record.first_row + record.slices)
-        places = np.searchsorted(rows, np.arange(own.start, own.stop))
+        own_rows = slice(record.first_row, record.first_row + record.slices)
+        places = np.searchsorted(rows, np.arange(own_rows.start, own_rows.stop))
         if (
             places[-1] >= len(rows)
-            or rows[places[0]] != own.start
-            or rows[places[-1]] != own.stop - 1
+            or rows[places[0]] != own_rows.start
+            or rows[places[-1]] != own_rows.stop - 1
         ):
             raise ModelError(
                 "probabilities-stale",
                 f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
             )
-        found.append(
-            Volume(
-                record.name_in_reports,
-                record.subject,
-                record.collection,
-                pack.z_mm[own],
-                pack.truth[own],
-                places,
-                pack.stack(index).edges_mm,
-            )
+        volume = AblationVolume(
+            volume_id=record.name_in_reports,
+            subject=record.subject,
+            collection=record.collection,
+            z_mm=pack.z_mm[own_rows],
+            truth=pack.truth[own_rows],
+            places=places,
+            edges_mm=pack.stack(index).edges_mm,
         )
-    return found
+        volumes.append(volume)
+    return volumes
 
 
-def _outcome(one: Volume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule) -> VolumeOutcome:
+def _outcome(
+    volume: AblationVolume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule
+) -> VolumeOutcome:
     """The outcome of an arm's decision on a volume's probabilities (s, k)."""
-    decided = arm.reading(p, one.z_mm, one.edges_mm, vocabulary, rule)
-    sure = np.ones(len(p))
     case = Case(
-        one.volume_id,
-        one.subject,
-        one.collection,
-        "ok",
-        "",
-        {},
-        one.z_mm,
-        one.truth,
-        p,
-        p,
-        decided,
-        sure,
-        (),
-        None,
-        0.0,
-        edges_mm=one.edges_mm,
+        volume_id=volume.volume_id,
+        subject_id=volume.subject,
+        collection=volume.collection,
+        status="ok",
+        message="",
+        attributes={},
+        z_mm=volume.z_mm,
+        truth=volume.truth,
+        raw=p,
+        smoothed=p,
+        decided=arm.reading(p, volume.z_mm, volume.edges_mm, vocabulary, rule),
+        confidence=np.ones(len(p)),
+        spans=(),
+        pixels=None,
+        side_mm=0.0,
+        edges_mm=volume.edges_mm,
     )
     return outcome_of(tally(case, vocabulary))

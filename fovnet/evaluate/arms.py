@@ -35,11 +35,13 @@ SURE = 0.7
 class Networks:
     """Probabilities of all scored slices, by network.
 
-    shipped    (m, k) the mean that the ensemble is used with
-    members    (p, m, k) each member's, the best first;  scores (p,) their validation losses
-    start      (m, k) of the hand-set starting network, None where it was not trained to the end
-    validation (m,) which of the slices are of the validation split, truth (m, k) bool and subject (m,), for
-    mixes that are fitted there
+    shipped     (m, k) the mean that the ensemble is used with
+    members     (p, m, k) each member's, the best first
+    scores      (p,) their validation losses
+    start       (m, k) of the hand-set starting network, None where it was not trained to the end
+    validation  (m,) which of the slices are of the validation split, for mixes that are fitted there
+    truth       (m, k) bool
+    subject     (m,)
     """
 
     shipped: Floats
@@ -67,14 +69,14 @@ class Arm:
 
 def raw(p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule) -> Labels:
     """The most probable class of each slice by itself."""
-    return _one_each(p)
+    return _most_probable(p)
 
 
 def smoothed(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The most probable class after calibration and smoothing along the body."""
-    return _one_each(_curves(p, z_mm, rule))
+    return _most_probable(_curves(p, z_mm, rule))
 
 
 def threshold(
@@ -82,11 +84,10 @@ def threshold(
 ) -> Labels:
     """Smoothed, and none where no class reaches 0.7: the simplest way to abstain."""
     curves = _curves(p, z_mm, rule)
-    shown = _one_each(curves)
-    shown[curves.max(axis=1) < SURE] = (
-        np.arange(len(vocabulary.classes)) == len(vocabulary.classes) - 1
-    )
-    return shown
+    labels = _most_probable(curves)
+    classes = len(vocabulary.classes)
+    labels[curves.max(axis=1) < SURE] = np.arange(classes) == classes - 1
+    return labels
 
 
 def exact(
@@ -104,19 +105,20 @@ def exact_without_none(
     regions = p.copy()
     regions[:, -1] = 0.0
     sums = regions.sum(axis=1, keepdims=True)
-    shared = np.divide(
-        regions, sums, out=np.full_like(regions, 1 / (p.shape[1] - 1)), where=sums > 0
-    )
-    shared[:, -1] = 0.0
-    return exact(shared, z_mm, edges_mm, vocabulary, rule)
+    even_share = np.full_like(regions, 1 / (p.shape[1] - 1))
+    shares = np.divide(regions, sums, out=even_share, where=sums > 0)
+    shares[:, -1] = 0.0
+    return exact(shares, z_mm, edges_mm, vocabulary, rule)
 
 
 exact_without_heights = partial(exact, heights=())
 """The decision without the usual heights of the regions."""
 intersections = partial(exact_without_heights, method="intersections")
 """The thesis's decision: borders only where two adjacent curves cross, without heights."""
-shipped, starting_network = attrgetter("shipped"), attrgetter("start")
-"""The ensemble as it is used; the hand-set starting configuration, as trained by the search."""
+shipped = attrgetter("shipped")
+"""The ensemble as it is used."""
+starting_network = attrgetter("start")
+"""The hand-set starting configuration, as trained by the search."""
 
 
 def best_member(networks: Networks) -> Floats:
@@ -129,17 +131,18 @@ def mean_of_all(networks: Networks) -> Floats:
     return np.asarray(networks.members.mean(axis=0, dtype=np.float64))
 
 
-def _weighed(networks: Networks, way: str) -> Floats:
+def _weigh(networks: Networks, way: str) -> Floats:
     """Members weighted in one of WAYS."""
-    here = networks.validation
-    shares = networks.truth[here] / networks.truth[here].sum(axis=1, keepdims=True)
-    return weighted_mean(
-        networks.members, WAYS[way](networks.members[:, here], shares, networks.subject[here])
-    )
+    rows = networks.validation
+    shares = networks.truth[rows] / networks.truth[rows].sum(axis=1, keepdims=True)
+    weights = WAYS[way](networks.members[:, rows], shares, networks.subject[rows])
+    return weighted_mean(networks.members, weights)
 
 
-weighted, greedy = partial(_weighed, way="by-loss"), partial(_weighed, way="greedy")
-"""Members weighted by validation loss, lower losses more; by greedy forward selection."""
+weighted = partial(_weigh, way="by-loss")
+"""Members weighted by validation loss, lower losses more."""
+greedy = partial(_weigh, way="greedy")
+"""Members weighted by greedy forward selection."""
 
 
 LADDERS: Mapping[str, Sequence[Arm]] = {
@@ -181,5 +184,5 @@ def _curves(p: Floats, z_mm: Floats, rule: Rule) -> Floats:
     return smooth_along_body(temper(p, rule.temperature), z_mm, rule.sigma_mm)
 
 
-def _one_each(p: Floats) -> Labels:
+def _most_probable(p: Floats) -> Labels:
     return np.asarray(np.arange(p.shape[1]) == p.argmax(axis=1)[:, None])

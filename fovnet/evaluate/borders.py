@@ -61,14 +61,12 @@ class Border:
     @property
     def error_mm(self) -> float | None:
         """Predicted minus true height; None when missed or invented."""
-        return (
-            None
-            if self.true_mm is None or self.predicted_mm is None
-            else self.predicted_mm - self.true_mm
-        )
+        if self.true_mm is None or self.predicted_mm is None:
+            return None
+        return self.predicted_mm - self.true_mm
 
     @property
-    def held(self) -> bool | None:
+    def is_in_interval(self) -> bool | None:
         """Whether the interval holds the true height; None when missed, invented, or without an interval."""
         if self.true_mm is None or self.low_mm is None or self.high_mm is None:
             return None
@@ -92,14 +90,17 @@ def borders_between(
     intervals: Sequence[DecidedBorder] = (),
 ) -> tuple[Border, ...]:
     """The same of any two labels (s, k) of slices with edges at edges_mm (s + 1,)."""
-    unknown = side_region_alone(truth, len(vocabulary.chain))
-    judged = np.asarray(~(unknown[1:] | unknown[:-1]))
-    true, predicted = (_heights(labels, edges_mm, judged, vocabulary) for labels in (truth, other))
-    return tuple(
-        Border(volume_id, below, above, *pair, *_interval(below, above, pair[1], intervals))
-        for below, above in sorted(true.keys() | predicted.keys())
-        for pair in _paired(true.get((below, above), []), predicted.get((below, above), []))
-    )
+    is_unknown = side_region_alone(truth, len(vocabulary.chain))
+    is_judged = np.asarray(~(is_unknown[1:] | is_unknown[:-1]))
+    true_heights = _heights(truth, edges_mm, is_judged, vocabulary)
+    predicted_heights = _heights(other, edges_mm, is_judged, vocabulary)
+    borders = []
+    for kind in sorted(true_heights.keys() | predicted_heights.keys()):
+        pairs = _pair_heights(true_heights.get(kind, []), predicted_heights.get(kind, []))
+        for true_mm, predicted_mm in pairs:
+            interval = _interval(*kind, predicted_mm, intervals)
+            borders.append(Border(volume_id, *kind, true_mm, predicted_mm, *interval))
+    return tuple(borders)
 
 
 def _interval(
@@ -123,26 +124,26 @@ def _interval(
 def _heights(
     labels: NDArray[np.bool_],
     edges_mm: NDArray[np.float64],
-    judged: NDArray[np.bool_],
+    is_judged: NDArray[np.bool_],
     vocabulary: Vocabulary,
 ) -> dict[tuple[str, str], list[float]]:
     """Heights in mm of every change of chain label, by (below, above)."""
     names = (*vocabulary.chain, NONE)
-    on_chain = labels[:, : len(vocabulary.chain)]
-    rung = np.where(on_chain.any(axis=1), on_chain.argmax(axis=1), len(names) - 1)
+    chain = labels[:, : len(vocabulary.chain)]
+    rung = np.where(chain.any(axis=1), chain.argmax(axis=1), len(names) - 1)
     heights: dict[tuple[str, str], list[float]] = {}
-    for at in np.flatnonzero((np.diff(rung) != 0) & judged):
-        heights.setdefault((names[rung[at]], names[rung[at + 1]]), []).append(
-            float(edges_mm[at + 1])
-        )
+    for row in np.flatnonzero((np.diff(rung) != 0) & is_judged):
+        kind = names[rung[row]], names[rung[row + 1]]
+        heights.setdefault(kind, []).append(float(edges_mm[row + 1]))
     return heights
 
 
-def _paired(true: list[float], predicted: list[float]) -> list[tuple[float | None, float | None]]:
+def _pair_heights(
+    true: list[float], predicted: list[float]
+) -> list[tuple[float | None, float | None]]:
     """Pairs (true, predicted) of least total distance; a height without a partner is paired with None."""
-    rows, columns = linear_sum_assignment(
-        np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted)))
-    )
+    distances = np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted)))
+    rows, columns = linear_sum_assignment(distances)
     partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
     pairs: list[tuple[float | None, float | None]] = [
         (height, predicted[partner[index]] if index in partner else None)

@@ -17,7 +17,7 @@ STAGES = ("raw", "smoothed", "decided")  # of a slice's class, on its way to the
 
 
 @dataclass(frozen=True)
-class Stretch:
+class StoredSpan:
     """A contiguous run of slices given one region: slice numbers inclusive, heights in scanner
     millimetres."""
 
@@ -70,7 +70,7 @@ class Case:
     smoothed: NDArray[np.float64]
     decided: NDArray[np.bool_]
     confidence: NDArray[np.float64]
-    spans: tuple[Stretch, ...]
+    spans: tuple[StoredSpan, ...]
     pixels: NDArray[np.uint8] | None
     side_mm: float
     calibrated: NDArray[np.float64] | None = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Resampling
@@ -51,53 +51,66 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
     Raises CollectionError "compare-missing", and "compare-volumes", "compare-subjects" or "compare-truth"
     naming the first volume that is not the same in both.
     """
-    ours, theirs = (_volumes(path) for path in (first, second))
-    _refuse_others(first, second, ours, theirs)
-    before, after = ([_outcome(*found[name]) for name in sorted(found)] for found in (ours, theirs))
-    draws = Resampling([one.subject_id for one in before], repeats=bootstrap, seed=seed)
-    moved = [then.wrong - once.wrong for once, then in zip(before, after, strict=True)]
+    first_volumes = _volumes(first)
+    second_volumes = _volumes(second)
+    _refuse_others(first, second, first_volumes, second_volumes)
+    outcomes = [_outcome(*first_volumes[name]) for name in sorted(first_volumes)]
+    outcomes_after = [_outcome(*second_volumes[name]) for name in sorted(second_volumes)]
+    draws = Resampling([outcome.subject_id for outcome in outcomes], repeats=bootstrap, seed=seed)
+    changes = [
+        outcome_after.wrong - outcome.wrong
+        for outcome, outcome_after in zip(outcomes, outcomes_after, strict=True)
+    ]
     return Comparison(
-        str(first),
-        str(second),
-        len(moved),
-        draws.subjects,
-        sum(step < 0 for step in moved),
-        sum(step > 0 for step in moved),
-        bootstrap,
-        seed,
-        tuple(differences(before, after, draws)),
+        first=str(first),
+        second=str(second),
+        volumes=len(changes),
+        subjects=draws.subjects,
+        better=sum(change < 0 for change in changes),
+        worse=sum(change > 0 for change in changes),
+        bootstrap=bootstrap,
+        seed=seed,
+        differences=tuple(differences(outcomes, outcomes_after, draws)),
     )
 
 
-def verdict(one: Difference) -> str:
+def verdict(difference: Difference) -> str:
     """Which run is better in a measure: "first" or "second" where the interval leaves out 0, else empty."""
-    if one.low is None or one.high is None or one.low <= 0 <= one.high:
+    low, high = difference.low, difference.high
+    if low is None or high is None or low <= 0 <= high:
         return ""
-    return "second" if (one.high < 0) == one.lower_is_better else "first"
+    return "second" if (high < 0) == difference.lower_is_better else "first"
 
 
-def write_comparison(folder: Path, found: Comparison) -> list[Path]:
+def write_comparison(folder: Path, comparison: Comparison) -> list[Path]:
     """comparison.json and comparison.tsv in `folder`."""
-    rows = [{**asdict(one), "better": verdict(one)} for one in found.differences]
-    facts = {**asdict(found), "level": 0.95, "differences": rows}
+    rows = [
+        {**asdict(difference), "better": verdict(difference)}
+        for difference in comparison.differences
+    ]
+    facts = {**asdict(comparison), "level": 0.95, "differences": rows}
     return [
         write_json(
             folder / "comparison.json",
             facts,
-            settings={"bootstrap": found.bootstrap},
-            seed=found.seed,
+            settings={"bootstrap": comparison.bootstrap},
+            seed=comparison.seed,
         ),
         write_tsv(folder / "comparison.tsv", COLUMNS, rows),
     ]
 
 
-Volume = tuple[Mapping[str, Any], list[Mapping[str, Any]]]
+class VolumeFacts(NamedTuple):
+    """A volume's row of an evaluation, and its borders."""
+
+    row: Mapping[str, Any]
+    borders: list[Mapping[str, Any]]
 
 
-def _volumes(path: Path) -> dict[str, Volume]:
+def _volumes(path: Path) -> dict[str, VolumeFacts]:
     """Each volume that was not refused, with its borders, by volume_id."""
-    places = [path, path / FILE, path / "evaluation" / FILE]
-    file = next((place for place in places if place.is_file()), None)
+    candidates = [path, path / FILE, path / "evaluation" / FILE]
+    file = next((candidate for candidate in candidates if candidate.is_file()), None)
     try:
         if file is None:
             raise FileNotFoundError
@@ -106,7 +119,7 @@ def _volumes(path: Path) -> dict[str, Volume]:
         for border in facts["borders"]:
             borders.setdefault(border["volume_id"], []).append(border)
         return {
-            row["volume_id"]: (row, borders.get(row["volume_id"], []))
+            row["volume_id"]: VolumeFacts(row, borders.get(row["volume_id"], []))
             for row in facts["volumes"]
             if row["slices"]
         }
@@ -119,37 +132,42 @@ def _volumes(path: Path) -> dict[str, Volume]:
 
 
 def _refuse_others(
-    first: Path, second: Path, ours: Mapping[str, Volume], theirs: Mapping[str, Volume]
+    first: Path,
+    second: Path,
+    first_volumes: Mapping[str, VolumeFacts],
+    second_volumes: Mapping[str, VolumeFacts],
 ) -> None:
     """Raise as `compare` unless both runs answered the same volumes of the same subjects and have the same
     truth."""
-    alone = sorted(ours.keys() ^ theirs.keys())
-    if alone:
-        where = first if alone[0] in ours else second
-        counts = ", ".join(
-            f"{sum(name in run for name in alone)} in {path}"
-            for path, run in ((first, ours), (second, theirs))
-        )
+    names_of_one = sorted(first_volumes.keys() ^ second_volumes.keys())
+    if names_of_one:
+        name = names_of_one[0]
+        path = first if name in first_volumes else second
+        in_first = sum(name in first_volumes for name in names_of_one)
+        in_second = sum(name in second_volumes for name in names_of_one)
+        counts = f"{in_first} in {first}, {in_second} in {second}"
         raise CollectionError(
             "compare-volumes",
-            f"{alone[0]}: evaluated in {where} alone (so are {counts}); both must have the same volumes. "
+            f"{name}: evaluated in {path} alone (so are {counts}); both must have the same volumes. "
             "Evaluate both runs on one split, with the same `identifiers`.",
         )
-    if not ours:
+    if not first_volumes:
         raise CollectionError(
             "compare-volumes",
             f"{first}: no volume was answered. Evaluate another split.",
         )
-    for name in sorted(ours):
-        (one, _), (other, _) = ours[name], theirs[name]
-        if one["subject_id"] != other["subject_id"]:
+    for name in sorted(first_volumes):
+        row, _ = first_volumes[name]
+        second_row, _ = second_volumes[name]
+        if row["subject_id"] != second_row["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
-                f"{name}: of subject {one['subject_id']} in {first}, of {other['subject_id']} in {second}. "
+                f"{name}: of subject {row['subject_id']} in {first}, of {second_row['subject_id']} in {second}. "
                 "Evaluate both with the same tables and `identifiers`.",
             )
-        digests = {one.get("truth_sha256") or "", other.get("truth_sha256") or ""}
-        if _truth(*ours[name]) != _truth(*theirs[name]) or ("" not in digests and len(digests) > 1):
+        digests = {row.get("truth_sha256") or "", second_row.get("truth_sha256") or ""}
+        has_other_digest = "" not in digests and len(digests) > 1
+        if _truth(*first_volumes[name]) != _truth(*second_volumes[name]) or has_other_digest:
             raise CollectionError(
                 "compare-truth",
                 f"{name}: its truth differs between {first} and {second}. Slice and evaluate both with the "
@@ -161,24 +179,25 @@ def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[An
     """A volume's truth as evaluations of every version record it: number of slices, regions, heights of the
     borders."""
     heights = sorted(
-        (one["below"], one["above"], round(one["true_mm"], 2))
-        for one in borders
-        if one["true_mm"] is not None
+        (border["below"], border["above"], round(border["true_mm"], 2))
+        for border in borders
+        if border["true_mm"] is not None
     )
     return row["slices"], tuple(row["truth"]), tuple(heights)
 
 
 def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> VolumeOutcome:
-    between = [one for one in borders if NONE not in (one["below"], one["above"])]
+    inner_borders = [border for border in borders if NONE not in (border["below"], border["above"])]
+    errors_mm = (border["error_mm"] for border in inner_borders)
     return VolumeOutcome(
-        row["volume_id"],
-        row["subject_id"],
-        row["slices"],
-        row["wrong_raw"],
-        row["wrong"],
-        row["right"],
-        row["far"],
-        tuple(row["spans"]) if "spans" in row else None,
-        sum(one["true_mm"] is not None for one in between),
-        tuple(one["error_mm"] for one in between if one["error_mm"] is not None),
+        volume_id=row["volume_id"],
+        subject_id=row["subject_id"],
+        slices=row["slices"],
+        wrong_raw=row["wrong_raw"],
+        wrong=row["wrong"],
+        exact=row["right"],
+        far=row["far"],
+        spans=tuple(row["spans"]) if "spans" in row else None,
+        true_borders=sum(border["true_mm"] is not None for border in inner_borders),
+        errors_mm=tuple(error for error in errors_mm if error is not None),
     )

@@ -27,14 +27,16 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class VolumeRow:
+class EvaluatedVolume:
     """One volume: its true regions, the predicted ones, and its wrong slices before and after the decision.
 
-    extents  "sure" if there is no doubt about the volume, else "unsure"; "" if it was refused
+    wrong_raw      wrong slices before the decision
+    far            slices whose predicted chain region is no neighbour of the true one
+    spans          numbers of right, true and predicted ones
+    doubts         codes
+    truth_sha256   of heights and labels, by which a comparison checks that two evaluations had the same truth
+    extents        "sure" if there is no doubt about the volume, else "unsure"; "" if it was refused
     shows, unsure  the regions with the answer yes, and those with unsure
-    spans  numbers of right, true and predicted ones;  doubts  codes;  truth_sha256  of heights and labels, by
-        which a comparison checks
-    that two evaluations had the same truth
     """
 
     volume_id: str
@@ -103,11 +105,13 @@ class Evaluation:
     confusions   (k, k) counts by stage, rows true, columns predicted
     reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every
                  volume has it
-    risk         the risk-coverage curve;  doubts  by code, most frequent first
+    risk         the risk-coverage curve
+    doubts       by code, most frequent first
     headers      header, truth and prediction compared, and `header_rates`; both empty without the column
                  body_part_examined
-    answered_risk  slice error of the volumes answered, mean over subjects; None where there are none.
-                 stated_error  the bound that the rule states for it; None where none is stated
+    answered_risk
+                 slice error of the volumes answered, mean over subjects; None where there are none
+    stated_error the bound that the rule states for it; None where none is stated
     statement_curve, statement_bins  of statements on regions: risk and coverage by probability, and (b, 3)
                  reliability totals; empty and None unless every volume was answered region by region
     """
@@ -122,7 +126,7 @@ class Evaluation:
     confusions: Mapping[str, NDArray[np.int64]]
     reliability: Mapping[str, Floats]
     borders: tuple[Border, ...]
-    volumes: tuple[VolumeRow, ...]
+    volumes: tuple[EvaluatedVolume, ...]
     risk: RiskCurve
     doubts: tuple[DoubtRow, ...]
     headers: tuple[HeaderRow, ...]
@@ -136,15 +140,19 @@ class Evaluation:
     def promise_met(self) -> bool | None:
         """Whether `stated_error` is not below the interval of `answered_risk`, or below its value without an
         interval; None where either is None."""
-        error = self.answered_risk
-        if self.stated_error is None or not error or error.value is None:
+        risk = self.answered_risk
+        if self.stated_error is None or not risk or risk.value is None:
             return None
-        return (error.value if error.low is None else error.low) <= self.stated_error
+        lower_bound = risk.value if risk.low is None else risk.low
+        return lower_bound <= self.stated_error
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """Every group, the leading ones first."""
-        return (self.everything, *([self.answered] if self.answered else []), *self.subgroups)
+        leading = [self.everything]
+        if self.answered:
+            leading.append(self.answered)
+        return (*leading, *self.subgroups)
 
 
 def evaluate(
@@ -168,12 +176,14 @@ def evaluate(
     check_cases(cases, vocabulary)
     ordered = sorted(cases, key=lambda case: case.volume_id)
     tallies = [tally(case, vocabulary) for case in ordered if len(case.z_mm)]
-    answered = [one for one in tallies if one.case.is_answered]
+    answered = [volume for volume in tallies if volume.case.is_answered]
     refused = sum(case.status == "refused" for case in ordered)
-    counted = {one.case.volume_id: one for one in tallies}
+    tally_by_id = {volume.case.volume_id: volume for volume in tallies}
     draw = {"repeats": bootstrap, "seed": seed}
-    draws = Resampling([one.case.subject_id for one in tallies], **draw)
-    stages = [stage for stage in CALIBRATION_STAGES if all(stage in one.bins for one in tallies)]
+    draws = Resampling([volume.case.subject_id for volume in tallies], **draw)
+    stages = [
+        stage for stage in CALIBRATION_STAGES if all(stage in volume.bins for volume in tallies)
+    ]
     return Evaluation(
         vocabulary=vocabulary,
         bootstrap=bootstrap,
@@ -184,11 +194,11 @@ def evaluate(
         handling=tuple(handling(ordered, **draw)),
         confusions=dict(zip(STAGES, column_of(tallies, "matrices").sum(axis=0), strict=True)),
         reliability={
-            stage: np.sum([one.bins[stage] for one in tallies], axis=0) for stage in stages
+            stage: np.sum([volume.bins[stage] for volume in tallies], axis=0) for stage in stages
         },
-        borders=tuple(border for one in tallies for border in one.borders),
+        borders=tuple(border for volume in tallies for border in volume.borders),
         volumes=tuple(
-            _volume_row(case, counted.get(case.volume_id), vocabulary) for case in ordered
+            _volume_row(case, tally_by_id.get(case.volume_id), vocabulary) for case in ordered
         ),
         risk=_risk_curve(tallies),
         doubts=_doubt_rows(tallies),
@@ -196,13 +206,13 @@ def evaluate(
         header_rates=tuple(header_measures(tallies, vocabulary, draws)),
         answered_risk=_answered_risk(answered, **draw),
         stated_error=stated_error,
-        statement_curve=statement_curve([one.said for one in tallies]),
+        statement_curve=statement_curve([volume.statements for volume in tallies]),
         statement_bins=_statement_bins(tallies),
     )
 
 
 def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
-    bins = [one.said.bins for one in tallies if one.said is not None]
+    bins = [volume.statements.bins for volume in tallies if volume.statements is not None]
     return np.sum(bins, axis=0) if bins and len(bins) == len(tallies) else None
 
 
@@ -211,8 +221,9 @@ def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Mea
     `fovnet.decision.confidence_bar` bounds; subjects count alike, however many or long their
     volumes."""
     errors: dict[str, list[float]] = {}
-    for one in answered:
-        errors.setdefault(one.case.subject_id, []).append(one.wrong / len(one.case.z_mm))
+    for volume in answered:
+        slice_error = volume.wrong / len(volume.case.z_mm)
+        errors.setdefault(volume.case.subject_id, []).append(slice_error)
     if not errors:
         return None
     people = sorted(errors)
@@ -228,43 +239,42 @@ def _subgroups(
     groups = []
     for name, value_of in subgroups_of(cases):
         for value in dict.fromkeys(value_of.values()):
-            members = [one for one in tallies if value_of.get(one.case.volume_id) == value]
-            refused = sum(
-                case.status == "refused" for case in cases if value_of.get(case.volume_id) == value
-            )
+            members = [volume for volume in tallies if value_of.get(volume.case.volume_id) == value]
+            statuses = [case.status for case in cases if value_of.get(case.volume_id) == value]
+            refused = statuses.count("refused")
             groups.append(subgroup(name, value, members, refused, repeats=repeats, seed=seed))
     return groups
 
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
-    sure, wrong, slices, exact = (
-        column_of(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
-    )
-    wrong_sets = rank_volumes(sure, ~exact, np.ones(len(tallies))).curve()[2]
-    return RiskCurve(*rank_volumes(sure, wrong, slices).curve(), wrong_sets)
+    confidence = column_of(tallies, "confidence")
+    slices = rank_volumes(confidence, column_of(tallies, "wrong"), column_of(tallies, "slices"))
+    sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
+    _, _, wrong_sets = sets.curve()
+    return RiskCurve(*slices.curve(), wrong_sets)
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
     by_code: dict[str, list[Tally]] = {}
-    for one in tallies:
-        for code in dict.fromkeys(one.case.doubts):
-            by_code.setdefault(code, []).append(one)
+    for volume in tallies:
+        for code in dict.fromkeys(volume.case.doubts):
+            by_code.setdefault(code, []).append(volume)
     rows = [
         DoubtRow(
-            code,
-            len(those),
-            sum(not one.exact for one in those),
-            sum(one.slices for one in those),
-            sum(one.wrong for one in those),
+            code=code,
+            volumes=len(volumes),
+            wrong=sum(not volume.exact for volume in volumes),
+            slices=sum(volume.slices for volume in volumes),
+            wrong_slices=sum(volume.wrong for volume in volumes),
         )
-        for code, those in by_code.items()
+        for code, volumes in by_code.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.volumes, row.code)))
 
 
-def _volume_row(case: Case, one: Tally | None, vocabulary: Vocabulary) -> VolumeRow:
+def _volume_row(case: Case, tally: Tally | None, vocabulary: Vocabulary) -> EvaluatedVolume:
     """The row of a volume from its counts, which a refused one does not have."""
-    row = VolumeRow(
+    row = EvaluatedVolume(
         case.volume_id,
         case.subject_id,
         case.collection,
@@ -272,23 +282,28 @@ def _volume_row(case: Case, one: Tally | None, vocabulary: Vocabulary) -> Volume
         message=case.message,
         set_probability=case.set_probability,
         doubts=case.doubts,
-        shows=tuple(said.region for said in case.statements if said.answer == YES),
-        unsure=tuple(said.region for said in case.statements if said.answer == UNSURE),
+        shows=_regions_answered(case, YES),
+        unsure=_regions_answered(case, UNSURE),
     )
-    if one is None:
+    if tally is None:
         return row
-    names, predicted = np.array(vocabulary.classes[:-1]), case.decided[:, :-1].any(axis=0)
+    names = np.array(vocabulary.classes[:-1])
+    predicted = case.decided[:, :-1].any(axis=0)
     return replace(
         row,
-        truth=tuple(names[one.true_regions].tolist()),
+        truth=tuple(names[tally.true_regions].tolist()),
         predicted=tuple(names[predicted].tolist()),
-        right=one.exact,
-        slices=one.slices,
-        wrong_raw=one.slices - int(one.right[0]),
-        wrong=one.wrong,
-        far=one.far,
-        confidence=one.confidence,
-        spans=one.spans,
+        right=tally.exact,
+        slices=tally.slices,
+        wrong_raw=tally.slices - int(tally.right[0]),
+        wrong=tally.wrong,
+        far=tally.far,
+        confidence=tally.confidence,
+        spans=tally.spans,
         truth_sha256=digest([np.round(case.z_mm, 3), case.truth]),
         extents="sure" if case.is_answered else "unsure",
     )
+
+
+def _regions_answered(case: Case, answer: str) -> tuple[str, ...]:
+    return tuple(statement.region for statement in case.statements if statement.answer == answer)

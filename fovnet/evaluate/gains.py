@@ -73,18 +73,19 @@ def gains(
 ) -> list[Gain]:
     """Each measure of volumes answered before and `after`, in the same order: in all, by region, and slices
     also by kind of picture where `kinds` (c,) says of each what it is."""
-    draws = Resampling([one.case.subject_id for one in before], repeats=repeats, seed=seed)
-    found: list[Gain] = []
+    draws = Resampling([tally.case.subject_id for tally in before], repeats=repeats, seed=seed)
+    changes: list[Gain] = []
     for measure, region, count in _measures(vocabulary):
-        ours, theirs = (
-            np.array([count(one) for one in side], dtype=np.float64) for side in (before, after)
-        )
-        found += _gain(measure, region, "", ours, theirs, draws)
+        counts = np.array([count(tally) for tally in before], dtype=np.float64)
+        counts_after = np.array([count(tally) for tally in after], dtype=np.float64)
+        changes += _gain(measure, region, "", counts, counts_after, draws)
         if measure == SLICES and not region and kinds is not None:
             for kind in sorted(set(kinds)):
-                of = np.array([one == kind for one in kinds])[:, None]
-                found += _gain(measure, region, kind, ours * of, theirs * of, draws)
-    return found
+                is_of_kind = np.array([volume_kind == kind for volume_kind in kinds])[:, None]
+                changes += _gain(
+                    measure, region, kind, counts * is_of_kind, counts_after * is_of_kind, draws
+                )
+    return changes
 
 
 def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
@@ -95,20 +96,22 @@ def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
     changes: dict[str, list[str]] = {"first": [], "second": []}
     for volumes, measured in gains_on.items():
         for gain in measured:
-            change, better = gain.difference, verdict(gain.difference)
+            change = gain.difference
+            better = verdict(change)
             if gain.measure in HEADLINES and not gain.region and not gain.kind and better:
                 interval = f"{100 * (change.low or 0.0):+.1f} to {100 * (change.high or 0.0):+.1f}"
                 points = f"{gain.measure.replace('_', ' ')} {100 * change.difference:+.1f} points"
                 changes[better].append(f"{points} ({interval}; {volumes})")
-    return f"{_certain('gain', 'gains', changes['second'])}; {_certain('loss', 'losses', changes['first'])}"
+    gains_in_words = _changes_in_words("gain", "gains", changes["second"])
+    losses_in_words = _changes_in_words("loss", "losses", changes["first"])
+    return f"{gains_in_words}; {losses_in_words}"
 
 
-def _certain(noun: str, nouns: str, changes: Sequence[str]) -> str:
+def _changes_in_words(noun: str, nouns: str, changes: Sequence[str]) -> str:
     if not changes:
         return f"no {noun} is certain"
-    return (
-        f"{f'a certain {noun}' if len(changes) == 1 else f'certain {nouns}'}: {', '.join(changes)}"
-    )
+    subject = f"a certain {noun}" if len(changes) == 1 else f"certain {nouns}"
+    return f"{subject}: {', '.join(changes)}"
 
 
 SLICES = "slices_wrong"
@@ -116,57 +119,67 @@ SLICES = "slices_wrong"
 
 def _measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]]:
     """Name, region or "", and the function that counts them in a volume."""
-    yield SLICES, "", lambda one: (one.wrong, one.slices)
+    yield SLICES, "", lambda tally: (tally.wrong, tally.slices)
     for column, region in enumerate(vocabulary.classes):
         yield SLICES, region, partial(_missed, column=column)
-    yield "exactly_right_regions", "", lambda one: (one.exact, 1)
+    yield "exactly_right_regions", "", lambda tally: (tally.exact, 1)
     for name, parts in RATES.items():
-        yield name, "", partial(_said, parts=parts, columns=slice(None))
+        yield name, "", partial(_count_statements, parts=parts, columns=slice(None))
         for column, region in enumerate(vocabulary.classes[:-1]):
-            yield name, region, partial(_said, parts=parts, columns=slice(column, column + 1))
+            yield (
+                name,
+                region,
+                partial(_count_statements, parts=parts, columns=slice(column, column + 1)),
+            )
 
 
-def _missed(one: Tally, column: int) -> tuple[float, float]:
+def _missed(tally: Tally, column: int) -> tuple[float, float]:
     """Of the slices that show a class, those that are wrong, and all."""
-    row = one.matrices[-1][column]
+    row = tally.matrices[-1][column]
     return float(row.sum() - row[column]), float(row.sum())
 
 
-def _said(one: Tally, parts: tuple[str, str], columns: slice) -> tuple[float, float]:
+def _count_statements(tally: Tally, parts: tuple[str, str], columns: slice) -> tuple[float, float]:
     """Of the statements on these regions, a part and the whole that RATES names; none where nothing is said
     region by region."""
-    if one.said is None:
+    if tally.statements is None:
         return 0.0, 0.0
-    part, whole = (float(getattr(one.said, name)[columns].sum()) for name in parts)
+    part, whole = (float(getattr(tally.statements, name)[columns].sum()) for name in parts)
     return part, whole
 
 
 def _gain(
-    measure: str, region: str, kind: str, ours: Counts, theirs: Counts, draws: Resampling
+    measure: str,
+    region: str,
+    kind: str,
+    counts: Counts,
+    counts_after: Counts,
+    draws: Resampling,
 ) -> Iterator[Gain]:
     """The gain; nothing where either side has nothing to count."""
-    first, second = int(ours[:, 1].sum()), int(theirs[:, 1].sum())
-    if first and second:
-        change = rate_difference(measure, "decided", ours, theirs, draws)
-        yield Gain(measure, region, kind, first, second, change)
+    total = int(counts[:, 1].sum())
+    total_after = int(counts_after[:, 1].sum())
+    if total and total_after:
+        change = rate_difference(measure, "decided", counts, counts_after, draws)
+        yield Gain(measure, region, kind, total, total_after, change)
 
 
-def rows_of(on: str, found: Sequence[Gain]) -> list[dict[str, object]]:
+def rows_of(on: str, gains_on: Sequence[Gain]) -> list[dict[str, object]]:
     """Rows with COLUMNS; `on` says which volumes they are of."""
     return [
         {
             "on": on,
-            "measure": one.measure,
-            "region": one.region,
-            "kind": one.kind,
-            "before": one.difference.first,
-            "after": one.difference.second,
-            "of_before": one.of_before,
-            "of_after": one.of_after,
-            "difference": one.difference.difference,
-            "low": one.difference.low,
-            "high": one.difference.high,
-            "subjects": one.difference.subjects,
+            "measure": gain.measure,
+            "region": gain.region,
+            "kind": gain.kind,
+            "before": gain.difference.first,
+            "after": gain.difference.second,
+            "of_before": gain.of_before,
+            "of_after": gain.of_after,
+            "difference": gain.difference.difference,
+            "low": gain.difference.low,
+            "high": gain.difference.high,
+            "subjects": gain.difference.subjects,
         }
-        for one in found
+        for gain in gains_on
     ]

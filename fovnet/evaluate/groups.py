@@ -29,9 +29,9 @@ ALL_BORDERS, ENDS = "regions", "ends"
 class Group:
     """A set of volumes and its measures.
 
-    attribute, value  what they share ("collection", "real"); both empty for all volumes;  too_few  fewer than
-        FEWEST_SUBJECTS
-    volumes counts those with slices; refused ones stand apart.
+    attribute, value  what they share ("collection", "real"); both empty for all volumes
+    volumes           those with slices; refused ones stand apart
+    too_few           fewer subjects than FEWEST_SUBJECTS
     """
 
     name: str
@@ -46,10 +46,10 @@ class Group:
 
     def find(self, name: str, stage: str = "", region: str = "") -> Measure | None:
         """The measure of this name, stage and region; None when this group was not given it."""
-        wanted = (name, stage, region)
-        return next(
-            (one for one in self.measures if (one.name, one.stage, one.region) == wanted), None
-        )
+        for measure in self.measures:
+            if (measure.name, measure.stage, measure.region) == (name, stage, region):
+                return measure
+        return None
 
 
 def whole_group(
@@ -62,14 +62,14 @@ def whole_group(
     seed: int,
 ) -> Group:
     """Every measure over these volumes."""
-    draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
+    draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
     measures = [
         *_slice_measures(tallies, draws),
         *_class_measures(tallies, draws, vocabulary),
         *_roc_measures(tallies, draws, vocabulary),
         *_volume_measures(tallies, draws),
         *_presence_measures(tallies, draws, vocabulary),
-        *statement_measures([one.said for one in tallies], draws, vocabulary),
+        *statement_measures([tally.statements for tally in tallies], draws, vocabulary),
         *_border_measures(tallies, draws, vocabulary),
         *_calibration_measures(tallies, draws, vocabulary),
         *_risk_measures(tallies, draws),
@@ -84,7 +84,7 @@ def subgroup(
     regions."""
     measures: list[Measure] = []
     if tallies:
-        draws = Resampling([one.case.subject_id for one in tallies], repeats=repeats, seed=seed)
+        draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
         borders = [(index, border) for index, border in _borders(tallies) if not border.is_end]
         measures = [*_slice_measures(tallies, draws), *_volume_measures(tallies, draws)]
         measures += _borders_together(ALL_BORDERS, borders, draws)
@@ -110,22 +110,30 @@ def _group(
     refused: int,
     measures: Sequence[Measure],
 ) -> Group:
-    subjects = len({one.case.subject_id for one in tallies})
-    slices = sum(one.slices for one in tallies)
-    few = subjects < FEWEST_SUBJECTS
+    subjects = len({tally.case.subject_id for tally in tallies})
     return Group(
-        name, attribute, value, subjects, len(tallies), slices, refused, few, tuple(measures)
+        name=name,
+        attribute=attribute,
+        value=value,
+        subjects=subjects,
+        volumes=len(tallies),
+        slices=sum(tally.slices for tally in tallies),
+        refused=refused,
+        too_few=subjects < FEWEST_SUBJECTS,
+        measures=tuple(measures),
     )
 
 
 def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    slices, right = column_of(tallies, "slices"), column_of(tallies, "right")
+    slices = column_of(tallies, "slices")
+    right = column_of(tallies, "right")
+    with_false_label = column_of(tallies, "with_false_label")
     return [
         *(
             draws.rate("slice_error", slices - right[:, column], slices, stage=stage)
             for column, stage in enumerate(STAGES)
         ),
-        draws.rate("slice_error_any_label", column_of(tallies, "untrue"), slices, stage="decided"),
+        draws.rate("slice_error_any_label", with_false_label, slices, stage="decided"),
         *_not_dark(tallies, draws),
     ]
 
@@ -133,10 +141,10 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     """The slice error without all-dark slices, empty where no volume has them marked: the label of a black
     margin cannot be seen in it."""
-    if all(one.case.empty is None for one in tallies):
+    if all(tally.case.empty is None for tally in tallies):
         return []
-    lit, wrong = column_of(tallies, "lit").T
-    return [draws.rate("slice_error_not_dark", wrong, lit, stage="decided")]
+    slices, wrong = column_of(tallies, "lit_slices").T
+    return [draws.rate("slice_error_not_dark", wrong, slices, stage="decided")]
 
 
 def _class_measures(
@@ -146,11 +154,9 @@ def _class_measures(
     negatives = column_of(tallies, "negatives")
     for column, stage in enumerate(STAGES):
         matrices = column_of(tallies, "matrices")[:, column]  # (c, k, k)
-        hits, true, predicted = (
-            np.einsum("ckk->ck", matrices),
-            matrices.sum(axis=2),
-            matrices.sum(axis=1),
-        )
+        hits = np.einsum("ckk->ck", matrices)
+        true = matrices.sum(axis=2)
+        predicted = matrices.sum(axis=1)
         shares = {
             "sensitivity": (hits, true),
             "specificity": (negatives - (predicted - hits), negatives),
@@ -174,25 +180,27 @@ def _roc_measures(
 
     A slice of two classes is a positive of both, and a negative of neither.
     """
-    cases = np.repeat(np.arange(len(tallies)), [one.slices for one in tallies])
-    truth = np.concatenate([one.case.truth for one in tallies])
-    return [
-        draws.roc_area(
-            "auroc", scores[:, column], truth[:, column], cases, stage=stage, region=region
-        )
-        for stage in ("raw", "smoothed")
-        for scores in [np.concatenate([getattr(one.case, stage) for one in tallies])]
-        for column, region in enumerate(vocabulary.classes)
-    ]
+    cases = np.repeat(np.arange(len(tallies)), [tally.slices for tally in tallies])
+    truth = np.concatenate([tally.case.truth for tally in tallies])
+    measures = []
+    for stage in ("raw", "smoothed"):
+        scores = np.concatenate([getattr(tally.case, stage) for tally in tallies])
+        for column, region in enumerate(vocabulary.classes):
+            area = draws.roc_area(
+                "auroc", scores[:, column], truth[:, column], cases, stage=stage, region=region
+            )
+            measures.append(area)
+    return measures
 
 
 def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    one_each, far = np.ones(len(tallies)), column_of(tallies, "far")
+    ones = np.ones(len(tallies))
+    far = column_of(tallies, "far")
     right, true, predicted = column_of(tallies, "spans").T
     counts = {
-        "exact_set": (column_of(tallies, "exact"), one_each),
+        "exact_set": (column_of(tallies, "exact"), ones),
         "span_f1": (2 * right, true + predicted),
-        "far_confusion_volumes": (far > 0, one_each),
+        "far_confusion_volumes": (far > 0, ones),
         "far_confusion_slices": (far, column_of(tallies, "slices")),
     }
     return [draws.rate(name, *parts, stage="decided") for name, parts in counts.items()]
@@ -201,57 +209,55 @@ def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measur
 def _presence_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    true, predicted = (
-        column_of(tallies, name).astype(np.int64) for name in ("true_regions", "predicted_regions")
+    true = column_of(tallies, "true_regions").astype(np.int64)
+    predicted = column_of(tallies, "predicted_regions").astype(np.int64)
+    f1_by_region = draws.rates(
+        "presence_f1",
+        2 * true * predicted,
+        true + predicted,
+        stage="decided",
+        regions=vocabulary.classes[:-1],
     )
-    names = vocabulary.classes[:-1]
-    each = draws.rates(
-        "presence_f1", 2 * true * predicted, true + predicted, stage="decided", regions=names
+    counts = np.stack([true * predicted, true, predicted], axis=1)  # (c, 3, k - 1)
+    weighted_f1 = draws.statistic(
+        "presence_f1_weighted", counts, _weighted_f1, len(tallies), stage="decided"
     )
-    stacked = np.stack([true * predicted, true, predicted], axis=1)  # (c, 3, k - 1)
-    return [
-        *each,
-        draws.statistic(
-            "presence_f1_weighted", stacked, _weighted_f1, len(tallies), stage="decided"
-        ),
-    ]
+    return [*f1_by_region, weighted_f1]
 
 
 def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of
-    both, true, predicted."""
-    both, true, predicted = totals[..., 0, :], totals[..., 1, :], totals[..., 2, :]
-    each = np.divide(
-        2 * both, true + predicted, out=np.zeros_like(both), where=(true + predicted) > 0
+    hits, true, predicted."""
+    hits, true, predicted = np.moveaxis(totals, -2, 0)
+    f1 = np.divide(
+        2 * hits, true + predicted, out=np.zeros_like(hits), where=(true + predicted) > 0
     )
     support = true.sum(axis=-1)
-    return np.asarray(
-        np.divide(
-            (each * true).sum(axis=-1),
-            support,
-            out=np.full_like(support, np.nan),
-            where=support > 0,
-        )
-    )
+    mean = np.full_like(support, np.nan)
+    np.divide((f1 * true).sum(axis=-1), support, out=mean, where=support > 0)
+    return np.asarray(mean)
 
 
 def _borders(tallies: Sequence[Tally]) -> list[tuple[int, Border]]:
     """The borders of all volumes, each with the number of its own."""
-    return [(index, border) for index, one in enumerate(tallies) for border in one.borders]
+    return [(index, border) for index, tally in enumerate(tallies) for border in tally.borders]
 
 
 def _border_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    found = _borders(tallies)
+    numbered_borders = _borders(tallies)
     kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
     # of regions that are no neighbours
-    kinds += sorted({border.kind for _, border in found if not border.is_end} - set(kinds))
+    kinds += sorted(
+        {border.kind for _, border in numbered_borders if not border.is_end} - set(kinds)
+    )
     by_name: dict[str, list[tuple[int, Border]]] = {
         name: [] for name in (ALL_BORDERS, *kinds, ENDS)
     }
-    for index, border in found:
-        for name in (ENDS,) if border.is_end else (ALL_BORDERS, border.kind):
+    for index, border in numbered_borders:
+        names = (ENDS,) if border.is_end else (ALL_BORDERS, border.kind)
+        for name in names:
             by_name[name].append((index, border))
     return [
         measure
@@ -276,7 +282,8 @@ def _borders_together(
         near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
     errors, case_of = values_by_case([(index, border.error_mm) for index, border in borders])
     absolute = np.abs(errors)
-    sums, numbers = (np.bincount(case_of, each, minlength=cases) for each in (absolute, None))
+    sums = np.bincount(case_of, absolute, minlength=cases)
+    numbers = np.bincount(case_of, minlength=cases)
     decided: dict[str, Any] = {"stage": "decided", "region": name}
     return [
         draws.quantile("border_signed_median_mm", errors, case_of, 0.5, region=name),
@@ -295,17 +302,27 @@ def _interval_measures(
 ) -> list[Measure]:
     """How often the 90 % intervals of the borders found hold the true height, and their median width; empty
     without intervals."""
-    held, wanted = np.zeros((2, len(draws.of_case)), dtype=np.int64)
+    held_borders, borders_with_interval = np.zeros((2, len(draws.of_case)), dtype=np.int64)
     widths = []
     for index, border in borders:
-        if border.held is not None and border.low_mm is not None and border.high_mm is not None:
-            held[index] += border.held
-            wanted[index] += 1
+        if (
+            border.is_in_interval is not None
+            and border.low_mm is not None
+            and border.high_mm is not None
+        ):
+            held_borders[index] += border.is_in_interval
+            borders_with_interval[index] += 1
             widths.append((index, border.high_mm - border.low_mm))
     if not widths:
         return []
     return [
-        draws.rate("border_interval_holds", held, wanted, stage="decided", region=name),
+        draws.rate(
+            "border_interval_holds",
+            held_borders,
+            borders_with_interval,
+            stage="decided",
+            region=name,
+        ),
         draws.quantile("border_interval_median_mm", *values_by_case(widths), 0.5, region=name),
     ]
 
@@ -315,19 +332,23 @@ def _calibration_measures(
 ) -> list[Measure]:
     """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume
     has; mean confidence by class predicted; calibration of region sets."""
-    slices, measures = column_of(tallies, "slices"), list[Measure]()
+    slices = column_of(tallies, "slices")
+    measures: list[Measure] = []
     for stage in CALIBRATION_STAGES:
-        if all(stage in one.bins for one in tallies):
-            for name, kind in (("", "bins"), ("_one_class", "plain_bins")):
-                bins = np.stack([getattr(one, kind)[stage] for one in tallies])  # (c, b, 3)
-                name, count = f"expected_calibration_error{name}", int(bins[..., 0].sum())
-                measures.append(
-                    draws.statistic(name, bins, expected_calibration_error, count, stage=stage)
+        if all(stage in tally.bins for tally in tallies):
+            for suffix, kind in (("", "bins"), ("_one_class", "plain_bins")):
+                bins = np.stack([getattr(tally, kind)[stage] for tally in tallies])  # (c, b, 3)
+                error = draws.statistic(
+                    f"expected_calibration_error{suffix}",
+                    bins,
+                    expected_calibration_error,
+                    int(bins[..., 0].sum()),
+                    stage=stage,
                 )
-        if all(stage in one.brier for one in tallies):
-            brier, log_loss = np.array(
-                [(one.brier[stage], one.log_loss[stage]) for one in tallies]
-            ).T
+                measures.append(error)
+        if all(stage in tally.brier for tally in tallies):
+            brier = np.array([tally.brier[stage] for tally in tallies])
+            log_loss = np.array([tally.log_loss[stage] for tally in tallies])
             measures.append(draws.mean("brier", brier, slices, stage=stage, most=2.0))
             measures.append(draws.mean("log_loss_nats", log_loss, slices, stage=stage))
     return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
@@ -338,14 +359,12 @@ def _stated_measures(
 ) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's positive
     predictive value."""
-    stated, predicted = (
-        column_of(tallies, "stated"),
-        column_of(tallies, "matrices")[:, -1].sum(axis=1),
-    )
+    confidence_sums = column_of(tallies, "confidence_sums")
+    predicted = column_of(tallies, "matrices")[:, -1].sum(axis=1)
     return [
         draws.mean(
             "stated_confidence",
-            stated[:, column],
+            confidence_sums[:, column],
             predicted[:, column],
             stage="decided",
             region=name,
@@ -358,26 +377,25 @@ def _stated_measures(
 def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     """Mean probability stated of the predicted set of regions, and its Brier score; empty if a volume states
     none."""
-    probabilities = [one.case.set_probability for one in tallies]
+    probabilities = [tally.case.set_probability for tally in tallies]
     if None in probabilities:
         return []
-    stated, one_each = np.array(probabilities, dtype=np.float64), np.ones(len(tallies))
-    squares = (stated - column_of(tallies, "exact")) ** 2
+    probability = np.array(probabilities, dtype=np.float64)
+    squares = (probability - column_of(tallies, "exact")) ** 2
+    ones = np.ones(len(tallies))
     return [
-        draws.mean("set_probability", stated, one_each, stage="decided", most=1.0),
-        draws.mean("set_brier", squares, one_each, stage="decided", most=1.0),
+        draws.mean("set_probability", probability, ones, stage="decided", most=1.0),
+        draws.mean("set_brier", squares, ones, stage="decided", most=1.0),
     ]
 
 
 def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the
     surest volumes."""
-    sure, wrong, slices, exact = (
-        column_of(tallies, name) for name in ("confidence", "wrong", "slices", "exact")
-    )
+    confidence = column_of(tallies, "confidence")
+    slices = rank_volumes(confidence, column_of(tallies, "wrong"), column_of(tallies, "slices"))
+    sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
     return [
-        draws.weighted("risk_coverage_slices", rank_volumes(sure, wrong, slices).area),
-        draws.weighted(
-            "risk_coverage_sets", rank_volumes(sure, ~exact, np.ones(len(tallies))).area
-        ),
+        draws.weighted("risk_coverage_slices", slices.area),
+        draws.weighted("risk_coverage_sets", sets.area),
     ]

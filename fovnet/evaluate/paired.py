@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,10 @@ class VolumeOutcome:
     """The result of a run on one volume: wrong slices, whether its set of regions is exact, its spans, its
     borders between regions.
 
-    spans  right, true, predicted; None where the run does not record them;  wrong_raw likewise
-    true_borders  how many there are;  errors_mm  of those that were found, predicted minus true
+    wrong_raw     before the decision; None where the run does not record it
+    spans         right, true, predicted; likewise
+    true_borders  how many there are
+    errors_mm     of those that were found, predicted minus true
     """
 
     volume_id: str
@@ -72,30 +75,37 @@ class Difference:
     lower_is_better: bool
 
 
+class BorderErrors(NamedTuple):
+    """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
+
+    mm: Floats
+    volume: NDArray[np.int64]
+
+
 Part = Callable[[VolumeOutcome], tuple[float, float] | None]
 
 
-def _near(one: VolumeOutcome) -> int:
-    return sum(abs(error) <= AGREEMENT_MM + ROUNDING_MM for error in one.errors_mm)
+def _near_borders(outcome: VolumeOutcome) -> int:
+    return sum(abs(error) <= AGREEMENT_MM + ROUNDING_MM for error in outcome.errors_mm)
 
 
 MEAN_MM = "border_abs_mean_mm"
 RATES: Mapping[tuple[str, str], Part] = {
-    ("slice_error", "raw"): lambda one: (
-        None if one.wrong_raw is None else (one.wrong_raw, one.slices)
+    ("slice_error", "raw"): lambda volume: (
+        None if volume.wrong_raw is None else (volume.wrong_raw, volume.slices)
     ),
-    ("slice_error", "decided"): lambda one: (one.wrong, one.slices),
-    ("span_f1", "decided"): lambda one: (
-        one.spans and (2 * one.spans[0], one.spans[1] + one.spans[2])
+    ("slice_error", "decided"): lambda volume: (volume.wrong, volume.slices),
+    ("span_f1", "decided"): lambda volume: (
+        volume.spans and (2 * volume.spans[0], volume.spans[1] + volume.spans[2])
     ),
-    ("exact_set", "decided"): lambda one: (one.exact, 1),
-    ("far_confusion_volumes", "decided"): lambda one: (one.far > 0, 1),
-    ("border_within_10_mm", "decided"): lambda one: (_near(one), one.true_borders),
-    ("border_missed", "decided"): lambda one: (
-        one.true_borders - len(one.errors_mm),
-        one.true_borders,
+    ("exact_set", "decided"): lambda volume: (volume.exact, 1),
+    ("far_confusion_volumes", "decided"): lambda volume: (volume.far > 0, 1),
+    ("border_within_10_mm", "decided"): lambda volume: (_near_borders(volume), volume.true_borders),
+    ("border_missed", "decided"): lambda volume: (
+        volume.true_borders - len(volume.errors_mm),
+        volume.true_borders,
     ),
-    (MEAN_MM, "decided"): lambda one: (sum(map(abs, one.errors_mm)), len(one.errors_mm)),
+    (MEAN_MM, "decided"): lambda volume: (sum(map(abs, volume.errors_mm)), len(volume.errors_mm)),
 }
 QUANTILES = {"border_abs_median_mm": 0.5, "border_abs_p95_mm": 0.95}
 HIGHER_IS_BETTER = frozenset(
@@ -110,36 +120,37 @@ HIGHER_IS_BETTER = frozenset(
 )
 
 
-def outcome_of(one: Tally) -> VolumeOutcome:
+def outcome_of(tally: Tally) -> VolumeOutcome:
     """The outcome of one volume, from its counts."""
-    between = [border for border in one.borders if not border.is_end]
+    inner_borders = [border for border in tally.borders if not border.is_end]
+    errors_mm = (border.error_mm for border in inner_borders)
     return VolumeOutcome(
-        one.case.volume_id,
-        one.case.subject_id,
-        one.slices,
-        one.slices - int(one.right[0]),
-        one.wrong,
-        one.exact,
-        one.far,
-        one.spans,
-        sum(border.true_mm is not None for border in between),
-        tuple(border.error_mm for border in between if border.error_mm is not None),
+        volume_id=tally.case.volume_id,
+        subject_id=tally.case.subject_id,
+        slices=tally.slices,
+        wrong_raw=tally.slices - int(tally.right[0]),
+        wrong=tally.wrong,
+        exact=tally.exact,
+        far=tally.far,
+        spans=tally.spans,
+        true_borders=sum(border.true_mm is not None for border in inner_borders),
+        errors_mm=tuple(error for error in errors_mm if error is not None),
     )
 
 
 def run_measures(run: Sequence[VolumeOutcome], draws: Resampling) -> list[Measure]:
     """The measures of one run that `differences` compares."""
-    found: list[Measure] = []
+    measures: list[Measure] = []
     for (name, stage), part in RATES.items():
         parts = _parts(run, part)
-        if parts is not None and name == MEAN_MM:
-            found.append(draws.mean(name, *parts.T, stage=stage))
-        elif parts is not None:
-            found.append(draws.rate(name, *parts.T, stage=stage))
-    errors, volume_of = _errors(run)
-    return found + [
-        draws.quantile(name, errors, volume_of, share) for name, share in QUANTILES.items()
-    ]
+        if parts is None:
+            continue
+        measure = draws.mean if name == MEAN_MM else draws.rate
+        measures.append(measure(name, *parts.T, stage=stage))
+    errors = _errors(run)
+    for name, share in QUANTILES.items():
+        measures.append(draws.quantile(name, errors.mm, errors.volume, share))
+    return measures
 
 
 def differences(
@@ -147,50 +158,71 @@ def differences(
 ) -> list[Difference]:
     """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes
     in the same order."""
-    found = []
+    changes = []
     for (name, stage), part in RATES.items():
-        ours, theirs = _parts(first, part), _parts(second, part)
-        if ours is None or theirs is None or not ours[:, 1].any() or not theirs[:, 1].any():
+        first_parts = _parts(first, part)
+        second_parts = _parts(second, part)
+        if first_parts is None or second_parts is None:
             continue
-        found.append(rate_difference(name, stage, ours, theirs, draws))
-    before, after = _errors(first), _errors(second)
-    (ours, our_volumes), (theirs, their_volumes) = before, after
-    differ = not all(map(np.array_equal, before, after))
-    for name, share in QUANTILES.items() if len(ours) and len(theirs) else ():
-        values = [float(np.quantile(side, share)) for side in (ours, theirs)]
-        sides = [
-            resampled_quantile(errors, draws.weights[:, draws.of_case[volume_of]], share)
-            for errors, volume_of in (before, after)
-        ]
-        ends = quantile_difference_interval(sides[1] - sides[0], draws.subjects)
-        subjects = len(set(draws.of_case[np.concatenate([our_volumes, their_volumes])].tolist()))
-        found.append(_difference(name, "decided", values, ends, PERCENTILE, subjects, differ))
-    return found
+        if first_parts[:, 1].any() and second_parts[:, 1].any():
+            changes.append(rate_difference(name, stage, first_parts, second_parts, draws))
+    first_errors = _errors(first)
+    second_errors = _errors(second)
+    if len(first_errors.mm) and len(second_errors.mm):
+        for name, share in QUANTILES.items():
+            changes.append(_quantile_difference(name, share, first_errors, second_errors, draws))
+    return changes
+
+
+def _quantile_difference(
+    name: str, share: float, first: BorderErrors, second: BorderErrors, draws: Resampling
+) -> Difference:
+    resamples = [
+        resampled_quantile(errors.mm, draws.weights[:, draws.of_case[errors.volume]], share)
+        for errors in (first, second)
+    ]
+    volumes = np.concatenate([first.volume, second.volume])
+    return _difference(
+        name,
+        "decided",
+        values=[float(np.quantile(errors.mm, share)) for errors in (first, second)],
+        ends=quantile_difference_interval(resamples[1] - resamples[0], draws.subjects),
+        how=PERCENTILE,
+        subjects=len(set(draws.of_case[volumes].tolist())),
+        differ=not all(map(np.array_equal, first, second)),
+    )
 
 
 def rate_difference(
-    name: str, stage: str, ours: Floats, theirs: Floats, draws: Resampling
+    name: str, stage: str, first: Floats, second: Floats, draws: Resampling
 ) -> Difference:
     """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either run; both
     have some."""
-    totals = draws.by_subject(np.concatenate([ours, theirs], axis=1))
-    values = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (ours, theirs)]
-    ends = difference_interval(totals, _ratio_difference, draws.weights)
-    subjects = int((totals[:, 1] + totals[:, 3] > 0).sum())
-    return _difference(name, stage, values, ends, WIDER, subjects, bool((ours != theirs).any()))
+    totals = draws.by_subject(np.concatenate([first, second], axis=1))
+    return _difference(
+        name,
+        stage,
+        values=[float(parts[:, 0].sum() / parts[:, 1].sum()) for parts in (first, second)],
+        ends=difference_interval(totals, _ratio_difference, draws.weights),
+        how=WIDER,
+        subjects=int((totals[:, 1] + totals[:, 3] > 0).sum()),
+        differ=bool((first != second).any()),
+    )
 
 
 def _parts(run: Sequence[VolumeOutcome], part: Part) -> Floats | None:
     """(c, 2) numerators and denominators; None if a volume lacks them."""
-    parts = [part(one) for one in run]
-    known = [each for each in parts if each is not None]
-    return np.array(known, dtype=np.float64) if len(known) == len(parts) else None
+    parts = [part(outcome) for outcome in run]
+    if None in parts:
+        return None
+    return np.array(parts, dtype=np.float64)
 
 
-def _errors(run: Sequence[VolumeOutcome]) -> tuple[Floats, NDArray[np.int64]]:
-    """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
-    return values_by_case(
-        (index, abs(error)) for index, one in enumerate(run) for error in one.errors_mm
+def _errors(run: Sequence[VolumeOutcome]) -> BorderErrors:
+    return BorderErrors(
+        *values_by_case(
+            (index, abs(error)) for index, outcome in enumerate(run) for error in outcome.errors_mm
+        )
     )
 
 
@@ -210,21 +242,24 @@ def _difference(
     subjects: int,
     differ: bool,
 ) -> Difference:
-    low, high = (None if math.isnan(end) else end for end in ends)
+    interval: tuple[float | None, float | None] = ends
     if not differ:
-        low, high, how = None, None, IDENTICAL
-    elif low is None or high is None or subjects < FEWEST_SUBJECTS:
-        low, high, how = None, None, NOT_ESTIMABLE
+        interval = None, None
+        how = IDENTICAL
+    elif any(map(math.isnan, ends)) or subjects < FEWEST_SUBJECTS:
+        interval = None, None
+        how = NOT_ESTIMABLE
     first, second = values
+    low, high = interval
     return Difference(
-        name,
-        stage,
-        first,
-        second,
-        second - first,
-        low,
-        high,
-        how,
-        subjects,
-        name not in HIGHER_IS_BETTER,
+        measure=name,
+        stage=stage,
+        first=first,
+        second=second,
+        difference=second - first,
+        low=low,
+        high=high,
+        interval=how,
+        subjects=subjects,
+        lower_is_better=name not in HIGHER_IS_BETTER,
     )

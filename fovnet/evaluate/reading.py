@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.statements import RegionEnd, Statement
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, DecidedBorder, Stretch, refused_case
+from fovnet.evaluate.cases import Case, DecidedBorder, StoredSpan, refused_case
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -38,10 +38,10 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     return decided + unreadable
 
 
-def stretches(rows: Sequence[Mapping[str, Any]]) -> tuple[Stretch, ...]:
+def stored_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
     """The spans in a volume's JSON."""
     return tuple(
-        Stretch(
+        StoredSpan(
             row["region"],
             row["from_mm"],
             row["to_mm"],
@@ -127,7 +127,7 @@ def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
         "smoothed": np.array(decision["smoothed"], dtype=float),
         "decided": np.array(decision["decided"], dtype=bool),
         "confidence": np.array(decision["slice_confidence"], dtype=float),
-        "spans": stretches(decision["spans"]),
+        "spans": stored_spans(decision["spans"]),
         "side_mm": float(decision["side_mm"]),
         "borders": decided_borders(decision.get("boundaries")),
         "set_probability": decision.get("set_probability"),

@@ -36,9 +36,11 @@ class Tally:
     true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in the
                 decision, anywhere in the volume; if the true chain region of some slices is not labelled,
                 chain regions that are only predicted are left out
-    far, untrue  slices by `far_apart` (predicted chain region no neighbour of the true one) and by `has_false_label`
-                 (any label false)
-    stated      (k,) confidences of the slices by the class decided, summed
+    far         slices by `far_apart` (predicted chain region no neighbour of the true one)
+    with_false_label
+                slices by `has_false_label`
+    confidence_sums
+                (k,) confidences of the slices by the class decided, summed
     bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices with one
                 true class only
     brier, log_loss  totals over the slices by stage; the decision has no probabilities of all classes, and
@@ -46,9 +48,9 @@ class Tally:
     spans       numbers of right, true and predicted spans
     confidence  of the volume, as its answer states it and as abstention compares it with its threshold: black
                 margins are left out
-    lit         slices that are not all dark, and those of them that are wrong after the decision; all slices
+    lit_slices  slices that are not all dark, and those of them that are wrong after the decision; all slices
                 if darkness is not known
-    said        the statements on its regions; None where there are none
+    statements  those on its regions; None where there are none
     """
 
     case: Case
@@ -57,17 +59,17 @@ class Tally:
     true_regions: NDArray[np.bool_]
     predicted_regions: NDArray[np.bool_]
     far: int
-    untrue: int
+    with_false_label: int
     borders: tuple[Border, ...]
-    stated: Floats
+    confidence_sums: Floats
     bins: Mapping[str, Floats]
     plain_bins: Mapping[str, Floats]
     brier: Mapping[str, float]
     log_loss: Mapping[str, float]
     spans: tuple[int, int, int]
     confidence: float
-    lit: tuple[int, int]
-    said: StatementTally | None = None
+    lit_slices: tuple[int, int]
+    statements: StatementTally | None = None
 
     @property
     def slices(self) -> int:
@@ -92,12 +94,13 @@ class Tally:
 
 def column_of(tallies: Sequence[Tally], name: str) -> NDArray[Any]:
     """(c, ...) an attribute of the counts of each volume."""
-    return np.array([getattr(one, name) for one in tallies])
+    return np.array([getattr(tally, name) for tally in tallies])
 
 
 def tally(case: Case, vocabulary: Vocabulary) -> Tally:
     """The counts of one volume; it must have slices."""
-    classes, chain = len(vocabulary.classes), len(vocabulary.chain)
+    classes = len(vocabulary.classes)
+    chain = len(vocabulary.chain)
     predicted = {stage: predicted_classes(case, stage, vocabulary) for stage in STAGES}
     matrices = np.stack(
         [
@@ -105,22 +108,19 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
             for column in predicted.values()
         ]
     )
-    true_regions, predicted_regions = (
-        case.truth[:, :-1].any(axis=0),
-        case.decided[:, :-1].any(axis=0),
-    )
+    true_regions = case.truth[:, :-1].any(axis=0)
+    predicted_regions = case.decided[:, :-1].any(axis=0)
     if side_region_alone(case.truth, chain).any():
         predicted_regions = predicted_regions & (true_regions | (np.arange(classes - 1) >= chain))
     by_stage = {"raw": case.raw, "calibrated": case.calibrated, "smoothed": case.smoothed}
     probabilities = {stage: array for stage, array in by_stage.items() if array is not None}
-    every = np.arange(len(case.z_mm))
-    stated = {
-        stage: (p.max(axis=1), case.truth[every, p.argmax(axis=1)])
-        for stage, p in probabilities.items()
-    }
-    stated["decided"] = case.confidence, case.truth[every, predicted["decided"]]
-    plain = case.truth.sum(axis=1) == 1
-    lit = np.ones(len(every), dtype=bool) if case.empty is None else ~case.empty
+    rows = np.arange(len(case.z_mm))
+    confidence = {stage: p.max(axis=1) for stage, p in probabilities.items()}
+    is_right = {stage: case.truth[rows, p.argmax(axis=1)] for stage, p in probabilities.items()}
+    confidence["decided"] = case.confidence
+    is_right["decided"] = case.truth[rows, predicted["decided"]]
+    has_one_class = case.truth.sum(axis=1) == 1
+    is_lit = np.ones(len(rows), dtype=bool) if case.empty is None else ~case.empty
     return Tally(
         case=case,
         matrices=matrices,
@@ -128,15 +128,16 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         true_regions=np.asarray(true_regions),
         predicted_regions=np.asarray(predicted_regions),
         far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
-        untrue=int(has_false_label(case.truth, case.decided, vocabulary).sum()),
+        with_false_label=int(has_false_label(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
-        stated=np.asarray(
+        confidence_sums=np.asarray(
             np.bincount(predicted["decided"], weights=case.confidence, minlength=classes),
             dtype=np.float64,
         ),
-        bins={stage: reliability(sure, right) for stage, (sure, right) in stated.items()},
+        bins={stage: reliability(confidence[stage], is_right[stage]) for stage in confidence},
         plain_bins={
-            stage: reliability(sure[plain], right[plain]) for stage, (sure, right) in stated.items()
+            stage: reliability(confidence[stage][has_one_class], is_right[stage][has_one_class])
+            for stage in confidence
         },
         brier={stage: brier_total(p, case.truth) for stage, p in probabilities.items()},
         log_loss={
@@ -144,6 +145,6 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         },
         spans=span_counts(case, vocabulary),
         confidence=float(case.confidence.mean()) if case.sure is None else case.sure,
-        lit=(int(lit.sum()), int((lit & ~stated["decided"][1]).sum())),
-        said=tally_statements(case, vocabulary),
+        lit_slices=(int(is_lit.sum()), int((is_lit & ~is_right["decided"]).sum())),
+        statements=tally_statements(case, vocabulary),
     )

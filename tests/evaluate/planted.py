@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fovnet.evaluate.cases import Case, Stretch
+from fovnet.evaluate.cases import Case, StoredSpan
 from fovnet.regions import DEFAULT
 
 CLASSES = DEFAULT.classes
@@ -38,7 +38,7 @@ def spans(rows, z_mm, confidence):
         for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
             sure = float(confidence[first : last + 1].mean())
             found.append(
-                Stretch(
+                StoredSpan(
                     region,
                     float(z_mm[first] - half),
                     float(z_mm[last] + half),

@@ -143,7 +143,7 @@ class TestIntervals:
         self, true, low, high
     ):
         """A tenth and two tenths are a little more than three, as floats go."""
-        assert Border("v1", "legs", "pelvis", true, 0.5, low, high).held
+        assert Border("v1", "legs", "pelvis", true, 0.5, low, high).is_in_interval
 
     def test_their_median_width_is_a_measure(self, planted):
         width = self.whole(planted, [(20, 30), (22.5, 30), (23, 33), (0, 50)]).find(
@@ -160,7 +160,7 @@ class TestIntervals:
     def test_a_missed_or_an_invented_border_has_none_to_be_judged(self, planted):
         case = planted.case(["legs", "pelvis", "abdomen"], ["legs", "legs", "abdomen"])
         case = replace(case, borders=(DecidedBorder("legs", "abdomen", 7.5, 0.0, 20.0),))
-        assert [border.held for border in borders_of(case, DEFAULT)] == [None] * 3
+        assert [border.is_in_interval for border in borders_of(case, DEFAULT)] == [None] * 3
 
     def test_an_edge_that_the_decision_calls_no_border_has_none_and_not_the_next_ones(
         self, planted
@@ -170,7 +170,7 @@ class TestIntervals:
         case = planted.case(["none"] * 10 + ["chest"] * 20 + ["none"] * 6 + ["chest"] * 24)
         case = replace(case, borders=(DecidedBorder("none", "chest", 47.5, 38.5, 54.2),))
         begins = [border for border in borders_of(case, DEFAULT) if border.below == "none"]
-        assert [(border.predicted_mm, border.held) for border in begins] == [
+        assert [(border.predicted_mm, border.is_in_interval) for border in begins] == [
             (47.5, True),
             (177.5, None),
         ]

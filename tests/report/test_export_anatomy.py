@@ -11,7 +11,7 @@ import pydicom
 import pytest
 
 from fovnet.errors import ModelError
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import read_answers
@@ -44,11 +44,11 @@ def showing(answer, regions, side_share=0.5):
     chain = [name for name in regions if name in DEFAULT.chain]
     whole_mm = 100.0 * max(len(chain), 1)
     spans = [
-        Stretch(name, 100.0 * number, 100.0 * (number + 1), 0, 2, 0.97)
+        StoredSpan(name, 100.0 * number, 100.0 * (number + 1), 0, 2, 0.97)
         for number, name in enumerate(chain)
     ]
     spans += [
-        Stretch(name, 0.0, side_share * whole_mm, 0, 2, 0.97)
+        StoredSpan(name, 0.0, side_share * whole_mm, 0, 2, 0.97)
         for name in regions
         if name not in DEFAULT.chain
     ]

@@ -30,7 +30,7 @@ from fovnet.decision.earlier_answers import file_record
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import Statement, status_of
 from fovnet.errors import CollectionError, ConfigError, ModelError, VolumeError
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import checksum, read_tsv, write_json, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.anatomy import anatomy_of
@@ -1586,7 +1586,7 @@ def test_no_verdict_on_a_header_is_harder_than_the_truth_can_make_it(meant, answ
     def verdict(words):
         made = tuple(Statement(*each, 0.5) for each in zip(regions, words, strict=True))
         spans = tuple(
-            Stretch(one.region, 0.0, 9.0, 0, 2, 0.9) for one in made if one.answer == "yes"
+            StoredSpan(one.region, 0.0, 9.0, 0, 2, 0.9) for one in made if one.answer == "yes"
         )
         stored = StoredAnswer(
             "v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made

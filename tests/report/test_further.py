@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fovnet.evaluate.ablation import Ablation, Step
+from fovnet.evaluate.ablation import Ablation, AblationStep
 from fovnet.evaluate.evaluation import DoubtRow, evaluate
 from fovnet.evaluate.headers import HeaderRow
 from fovnet.evaluate.measures import Measure
@@ -35,7 +35,7 @@ def gain(name, difference, low, high):
 
 ABLATION = Ablation(
     (
-        Step(
+        AblationStep(
             "decision",
             "raw",
             "most probable class",
@@ -45,7 +45,7 @@ ABLATION = Ablation(
             (),
             (),
         ),
-        Step(
+        AblationStep(
             "decision",
             "exact",
             "exact decoding",

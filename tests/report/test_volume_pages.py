@@ -22,7 +22,7 @@ from fovnet.decision.answers_table import TableRows
 from fovnet.decision.doubts import CHECKS
 from fovnet.drawing.raster import brightened, contact_sheet
 from fovnet.errors import ConfigError
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.own_files import answered_before, is_our_thumbnail, page_name, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
@@ -791,8 +791,8 @@ class TestAnswerOnAPage:
 class TestThumbnail:
     Z_MM = np.arange(100) * 5.0
     SPANS = (
-        Stretch("pelvis", -2.5, 250.0, 0, 50, 0.9),
-        Stretch("abdomen", 250.0, 497.5, 50, 99, 0.9),
+        StoredSpan("pelvis", -2.5, 250.0, 0, 50, 0.9),
+        StoredSpan("abdomen", 250.0, 497.5, 50, 99, 0.9),
     )
 
     def drawn(self, unsure=(), z_mm=Z_MM, spans=SPANS):

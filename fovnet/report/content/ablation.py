@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.evaluate.ablation import Ablation, Step
+from fovnet.evaluate.ablation import Ablation, AblationStep
 from fovnet.evaluate.paired import Difference
 from fovnet.report.content.cells import Shown, Table
 from fovnet.report.content.wording import minus, shown
@@ -42,7 +42,7 @@ def ablation_view(ablation: Ablation | None) -> AblationView | None:
     return AblationView(Table(header, rows, name="ablation"), "; ".join(left))
 
 
-def _arm(step: Step, names: Sequence[str]) -> list[str | Shown]:
+def _arm(step: AblationStep, names: Sequence[str]) -> list[str | Shown]:
     """Each measure with its interval and its change from the arm before."""
     values = {one.name: shown(one) for one in step.measures}
     gains = {one.measure: _gain(one) for one in step.gains}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.evaluate.calibration import BINS
-from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.report.content.cells import Table
 from fovnet.report.content.run_record import Abstention
@@ -154,7 +154,7 @@ def risk_view(evaluation: Evaluation) -> RiskView:
     return RiskView(points, answered / len(ranked), _risk_table(ranked, evaluation), words)
 
 
-def _risk_table(ranked: Sequence[VolumeRow], evaluation: Evaluation) -> Table:
+def _risk_table(ranked: Sequence[EvaluatedVolume], evaluation: Evaluation) -> Table:
     rows = []
     for step in STEPS:
         kept = list(ranked[: max(math.ceil(step * len(ranked)), 1)])
@@ -171,7 +171,7 @@ def _risk_table(ranked: Sequence[VolumeRow], evaluation: Evaluation) -> Table:
     return Table(header, rows, name="risk")
 
 
-def _risks(kept: Sequence[VolumeRow], evaluation: Evaluation) -> tuple[Measure, Measure]:
+def _risks(kept: Sequence[EvaluatedVolume], evaluation: Evaluation) -> tuple[Measure, Measure]:
     """Share of volumes whose set of regions is wrong, and of slices that are wrong, with intervals over
     subjects."""
     draws = Resampling(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.drawing.raster import brightened
-from fovnet.evaluate.cases import Case, Stretch
-from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.evaluate.cases import Case, StoredSpan
+from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import Shown, Table
 from fovnet.report.content.pictures import VolumeView, runs, true_stretches, volume_view
@@ -81,7 +81,7 @@ def failures_view(
     )
 
 
-def _sure(row: VolumeRow) -> float | None:
+def _sure(row: EvaluatedVolume) -> float | None:
     """Confidence in the part of the answer that is wrong: the set of regions or, where that is right, the
     slices.
 
@@ -91,12 +91,12 @@ def _sure(row: VolumeRow) -> float | None:
     return row.confidence if row.right or row.set_probability is None else row.set_probability
 
 
-def _confidence_text(row: VolumeRow) -> str:
+def _confidence_text(row: EvaluatedVolume) -> str:
     sure = _sure(row)
     return "–" if sure is None else f"{sure:.2f}"
 
 
-def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
+def _sentence(ranked: Sequence[EvaluatedVolume], counted: int, pictured: int) -> str:
     other = sum(not row.right for row in ranked)
     sure = sum(row.is_answered for row in ranked)
     if not ranked:
@@ -113,7 +113,7 @@ def _sentence(ranked: Sequence[VolumeRow], counted: int, pictured: int) -> str:
     )
 
 
-def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
+def _table(ranked: Sequence[EvaluatedVolume], vocabulary: Vocabulary) -> Table:
     rows = []
     for row in ranked:
         share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
@@ -124,7 +124,7 @@ def _table(ranked: Sequence[VolumeRow], vocabulary: Vocabulary) -> Table:
     )
 
 
-def _failure(case: Case, row: VolumeRow, vocabulary: Vocabulary, *, faces: bool) -> Failure:
+def _failure(case: Case, row: EvaluatedVolume, vocabulary: Vocabulary, *, faces: bool) -> Failure:
     view = volume_view(case, row, "", vocabulary, faces=faces)
     what = "wrong regions" if not row.right else "right regions, borders off"
     half = int((case.decided != case.truth).any(axis=1).sum()) - row.wrong
@@ -149,7 +149,7 @@ def _spans_table(case: Case, vocabulary: Vocabulary) -> Table:
     return Table(("region", "predicted or true", "from mm", "to mm", "confidence"), ordered)
 
 
-def _ends(one: Stretch) -> tuple[str, str]:
+def _ends(one: StoredSpan) -> tuple[str, str]:
     return whole_mm(one.from_mm), whole_mm(one.to_mm)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.cases import STAGES
-from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, ENDS
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
@@ -295,7 +295,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
     )
 
 
-def _volume_cells(row: VolumeRow, vocabulary: Vocabulary) -> Row:
+def _volume_cells(row: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
     if row.status == "refused":
         return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
     share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.decision.chain.spans import outer_edges
-from fovnet.evaluate.cases import Case, Stretch
-from fovnet.evaluate.evaluation import Evaluation, VolumeRow
+from fovnet.evaluate.cases import Case, StoredSpan
+from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.regions import Vocabulary
 from fovnet.report.content.faces import covered
 from fovnet.report.content.wording import percent, run_of
@@ -29,8 +29,8 @@ class VolumeView:
     side_mm: float
     raw: NDArray[np.float64]
     smoothed: NDArray[np.float64]
-    spans: Sequence[Stretch]
-    truth: Sequence[Stretch]
+    spans: Sequence[StoredSpan]
+    truth: Sequence[StoredSpan]
     message: str
     guessed: bool
 
@@ -63,7 +63,7 @@ def chosen_pictures(
 
 
 def volume_view(
-    case: Case, row: VolumeRow, why: str, vocabulary: Vocabulary, *, faces: bool
+    case: Case, row: EvaluatedVolume, why: str, vocabulary: Vocabulary, *, faces: bool
 ) -> VolumeView:
     """One evaluated volume for its figure; without `faces`, slices that may show a head are covered."""
     assert case.pixels is not None  # only volumes with pixels are chosen
@@ -90,7 +90,7 @@ def volume_view(
     )
 
 
-def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
+def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[StoredSpan, ...]:
     """The true spans of a case, one per run of slices of a region, from the lower edge of its first slice to
     the upper edge of its last."""
     edges = outer_edges(case.z_mm, case.edges_mm)
@@ -98,7 +98,7 @@ def true_stretches(case: Case, vocabulary: Vocabulary) -> tuple[Stretch, ...]:
     for column, region in enumerate(vocabulary.classes[:-1]):
         for first, end in runs(case.truth[:, column]):
             found.append(
-                Stretch(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0)
+                StoredSpan(region, float(edges[first]), float(edges[end]), first, end - 1, 1.0)
             )
     return tuple(sorted(found, key=lambda one: (one.from_mm, one.to_mm)))
 

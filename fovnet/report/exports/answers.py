@@ -10,8 +10,8 @@ from typing import Any
 from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_answer_facts
-from fovnet.evaluate.cases import Stretch
-from fovnet.evaluate.reading import stored_statement, stretches
+from fovnet.evaluate.cases import StoredSpan
+from fovnet.evaluate.reading import stored_spans, stored_statement
 from fovnet.regions import Vocabulary
 from fovnet.volume.volume import Images
 
@@ -34,7 +34,7 @@ class StoredAnswer:
     path: Path
     status: str
     message: str
-    spans: tuple[Stretch, ...]
+    spans: tuple[StoredSpan, ...]
     confidence: float | None
     images: Images | None
     model: str
@@ -44,7 +44,7 @@ class StoredAnswer:
     are_extents_sure: bool = True
 
     @property
-    def shown_spans(self) -> tuple[Stretch, ...]:
+    def shown_spans(self) -> tuple[StoredSpan, ...]:
         """The spans of the regions that are said to be shown; without statements, all of them."""
         shown = self.shows
         return tuple(span for span in self.spans if span.region in shown)
@@ -56,12 +56,12 @@ class StoredAnswer:
             return frozenset(span.region for span in self.spans)
         return frozenset(one.region for one in self.statements if one.answer == YES)
 
-    def probability(self, span: Stretch) -> float:
+    def probability(self, span: StoredSpan) -> float:
         """That the region of a span is shown; without statements, the confidence of the span."""
         told = {one.region: one.probability for one in self.statements}
         return told.get(span.region, span.confidence)
 
-    def told_confidence(self, span: Stretch) -> float | None:
+    def told_confidence(self, span: StoredSpan) -> float | None:
         """Of a span; None where its region is not surely shown."""
         sure = self.shows if self.statements or self.status == "ok" else frozenset()
         return span.confidence if span.region in sure else None
@@ -78,7 +78,7 @@ class StoredAnswer:
         doubted = ["extents unsure"] if said and not self.are_extents_sure else []
         return self.model, self.version, self.status, *spans, *said, *doubted
 
-    def images_of(self, span: Stretch) -> Images | None:
+    def images_of(self, span: StoredSpan) -> Images | None:
         """The source images of a span: those of its slices if each slice is an image, otherwise all."""
         if self.images is None or self.images.axis != 2:
             return self.images
@@ -107,7 +107,7 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
 
 def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
-    spans = stretches(facts.get("spans") or ())
+    spans = stored_spans(facts.get("spans") or ())
     return StoredAnswer(
         facts["volume_id"],
         Path(facts["path"]),

@@ -37,7 +37,7 @@ from pydicom.sr.codedict import codes
 
 from fovnet.decision.statements import Statement
 from fovnet.errors import ModelError
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import clear_unfinished, replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.exports.answers import StoredAnswer
@@ -177,7 +177,7 @@ def _groups(
 def _group(
     answer: StoredAnswer,
     number: int,
-    span: Stretch,
+    span: StoredSpan,
     vocabulary: Vocabulary,
     sources: Sequence[Original],
     algorithm: Any,

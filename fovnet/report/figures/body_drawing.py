@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fovnet.drawing.canvas import readable_on
 from fovnet.drawing.raster import jpeg_uri
-from fovnet.evaluate.cases import DecidedBorder, Stretch
+from fovnet.evaluate.cases import DecidedBorder, StoredSpan
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.wording import whole_mm
 from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
@@ -97,7 +97,7 @@ def body_drawing(
     z_mm: Floats,
     side_mm: float,
     smoothed: Floats,
-    spans: Sequence[Stretch],
+    spans: Sequence[StoredSpan],
     borders: Sequence[DecidedBorder],
     vocabulary: Vocabulary,
 ) -> Drawing:
@@ -154,7 +154,7 @@ def body_drawing(
 
 
 def _boxes(
-    spans: Sequence[Stretch], vocabulary: Vocabulary, down: Down, left: float
+    spans: Sequence[StoredSpan], vocabulary: Vocabulary, down: Down, left: float
 ) -> tuple[Box, ...]:
     lanes, count = lanes_of(spans, vocabulary)
     wide = LANES / count

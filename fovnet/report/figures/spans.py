@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import Vocabulary
 
 RIM_MM = 0.5
 """A span's edge within this distance of the end of a picture equals that end up to rounding."""
 
 
-def extent_mm(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[float, float]:
+def extent_mm(z_mm: NDArray[np.float64], spans: Sequence[StoredSpan]) -> tuple[float, float]:
     """Lower and upper end in mm of a volume and its spans, which may reach further: the last slice may stand
     for several."""
     step = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else 5.0
@@ -24,13 +24,13 @@ def extent_mm(z_mm: NDArray[np.float64], spans: Sequence[Stretch]) -> tuple[floa
     )
 
 
-def edges_within(spans: Sequence[Stretch], low_mm: float, high_mm: float) -> list[float]:
+def edges_within(spans: Sequence[StoredSpan], low_mm: float, high_mm: float) -> list[float]:
     """Heights in mm of the spans' ends, ascending, without those at the ends of the picture."""
     edges = {edge for span in spans for edge in (span.from_mm, span.to_mm)}
     return sorted(edge for edge in edges if low_mm + RIM_MM < edge < high_mm - RIM_MM)
 
 
-def lanes_of(spans: Sequence[Stretch], vocabulary: Vocabulary) -> tuple[list[int], int]:
+def lanes_of(spans: Sequence[StoredSpan], vocabulary: Vocabulary) -> tuple[list[int], int]:
     """The lane of each span, from the left, and the number of lanes: the chain in one, each side region such
     as spine in its own beside it."""
     side_regions = [

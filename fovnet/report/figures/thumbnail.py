@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from fovnet.drawing.raster import jpeg
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import replace_with
 from fovnet.regions import Vocabulary
 from fovnet.report.figures.spans import extent_mm, lanes_of
@@ -32,7 +32,7 @@ def thumbnail(
     pixels: Bytes,
     z_mm: NDArray[np.float64],
     side_mm: float,
-    spans: Sequence[Stretch],
+    spans: Sequence[StoredSpan],
     unsure: Collection[str],
     vocabulary: Vocabulary,
 ) -> Bytes:

@@ -20,7 +20,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from fovnet.drawing.canvas import FAINT, INK, SOFT, WARN, house_style, readable_on
-from fovnet.evaluate.cases import Stretch
+from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import Vocabulary
 from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
 from fovnet.report.figures.views import coronal_view
@@ -37,9 +37,9 @@ def volume_figure(
     side_mm: float,
     raw: NDArray[np.float64],
     smoothed: NDArray[np.float64],
-    spans: Sequence[Stretch],
+    spans: Sequence[StoredSpan],
     vocabulary: Vocabulary,
-    truth: Sequence[Stretch] | None = None,
+    truth: Sequence[StoredSpan] | None = None,
     message: str = "",
     guessed: bool = False,
     unsure: Collection[str] = (),
@@ -233,7 +233,7 @@ def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
 
 def _show_bars(
     axis: Axes,
-    bars: Sequence[tuple[str, Sequence[Stretch]]],
+    bars: Sequence[tuple[str, Sequence[StoredSpan]]],
     vocabulary: Vocabulary,
     points_per_mm: float,
     pale: Collection[str],
@@ -260,7 +260,7 @@ def _span_box(
     axis: Axes,
     left: float,
     width: float,
-    span: Stretch,
+    span: StoredSpan,
     colour: str,
     points_per_mm: float,
     pale: bool,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet._version import __version__
 from fovnet.decision.statements import NO_REGION, RegionEnd, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
-from fovnet.evaluate.reading import decided_borders, stored_statement, stretches
+from fovnet.evaluate.reading import decided_borders, stored_spans, stored_statement
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
@@ -122,7 +122,7 @@ def volume_page(
     shown = np.unique(
         np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64)
     )
-    drawn = stretches(spans), decided_borders(boundaries) or ()
+    drawn = stored_spans(spans), decided_borders(boundaries) or ()
     drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
     return VolumePage(
         volume_id=str(body["volume_id"]),
