@@ -17,7 +17,7 @@ from fovnet.decision.answer import TABLE
 from fovnet.decision.earlier_answers import is_unchanged
 from fovnet.decision.fitting.tuning import are_right
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, refused_case
+from fovnet.evaluate.cases import Case, case_of_refusal
 from fovnet.evaluate.matching import PATH, Match, is_there, match_answers
 from fovnet.evaluate.reading import fields_of
 from fovnet.evaluate.slices import predicted_classes
@@ -53,7 +53,8 @@ def cases_of_answers(
     Raises CollectionError if no volume is labelled, if there is no answer on any of the labelled volumes, if
     an answer is in other classes, or if its file has changed since.
     """
-    collection, matches = matching.collection, matching.matches
+    collection = matching.collection
+    matches = matching.matches
     if not matches:
         raise CollectionError(
             "collection-unlabelled",
@@ -75,10 +76,11 @@ def cases_of_answers(
             cases.append(
                 _case(match.row, match.answer, collection.regions[match.volume_id], vocabulary)
             )
-    used = {match.answer["volume_id"] for match in matches if match.answer}
-    lacking = [match.volume_id for match in matches if not match.answer]
-    beyond = [answer["volume_id"] for answer in matching.answers if answer["volume_id"] not in used]
-    return cases, lacking, beyond
+    matched = {match.answer["volume_id"] for match in matches if match.answer}
+    unanswered = [match.volume_id for match in matches if not match.answer]
+    answered = [answer["volume_id"] for answer in matching.answers]
+    unlabelled = [volume_id for volume_id in answered if volume_id not in matched]
+    return cases, unanswered, unlabelled
 
 
 def read_answer_facts(
@@ -89,18 +91,18 @@ def read_answer_facts(
     keys    that each JSON must hold
     Raises CollectionError "answers-missing" where the table or a JSON is missing or damaged.
     """
-    return list(_each(answers, keys))
+    return list(_read_one_by_one(answers, keys))
 
 
-def _each(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
+def _read_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
     """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
     thousand."""
     file = answers / TABLE
     if not answers.is_dir():
-        seen = "a file" if answers.exists() else "no such folder"
+        what = "a file" if answers.exists() else "no such folder"
         raise CollectionError(
             "answers-missing",
-            f"{answers}: {seen}; give the folder that `fovnet predict --out` wrote.",
+            f"{answers}: {what}; give the folder that `fovnet predict --out` wrote.",
         )
     try:
         names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
@@ -133,7 +135,9 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
 
     Raises CollectionError "answers-other-regions", and as `read_answer_facts`.
     """
-    first = next((facts for facts in _each(answers, ("volume_id",)) if facts.get("classes")), None)
+    first = next(
+        (facts for facts in _read_one_by_one(answers, ("volume_id",)) if facts.get("classes")), None
+    )
     if first is not None:
         _refuse_classes(first, vocabulary)
 
@@ -154,12 +158,9 @@ def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
     Its content is read only if its size or modification time differ; a file that no longer exists is not
     checked.
     """
-    if (
-        answer
-        and answer.get("file")
-        and is_there(row)
-        and not is_unchanged(source_of(row.path), answer["file"])
-    ):
+    if not answer or not answer.get("file") or not is_there(row):
+        return
+    if not is_unchanged(source_of(row.path), answer["file"]):
         raise CollectionError(
             "answers-stale",
             f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
@@ -171,7 +172,7 @@ def _case(
     row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
 ) -> Case:
     if "raw" not in answer:
-        return refused_case(
+        return case_of_refusal(
             row.volume_id,
             row.subject_id,
             "",
@@ -206,19 +207,18 @@ def volume_outcomes(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[d
     """
     for case in cases:
         wrong = ~are_right(predicted_classes(case, "decided", vocabulary), case.truth)
-        true, predicted = (_named(labels, vocabulary) for labels in (case.truth, case.decided))
         yield {
             "volume_id": case.volume_id,
             "status": case.status,
-            "truth": true,
-            "predicted": predicted,
+            "truth": _region_names(case.truth, vocabulary),
+            "predicted": _region_names(case.decided, vocabulary),
             "right": int((~wrong).sum()),
             "slices": len(wrong),
             "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum()),
         }
 
 
-def _named(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:
+def _region_names(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:
     return "+".join(
         vocabulary.classes[column] for column in np.flatnonzero(labels[:, :-1].any(axis=0))
     )

@@ -44,18 +44,26 @@ class DecidedBorder:
 class Case:
     """One labelled volume of the evaluated split, with its probabilities and its decision.
 
-    truth, raw, smoothed and decided are (s, k) in the order of the vocabulary's classes, from feet to head; a
-    truth or decided row may hold two (a side region such as spine beside one chain region). raw and smoothed
-    are probabilities, each row sums to one. z_mm (s,) ascending;  confidence (s,) probability of the decided
-    label;  pixels (s, 128, 128) where pictures are wanted. An uncertain volume carries the answer it would
-    have given. A refused volume has no slices (s = 0), and the reason in `message`.
-
-    None where decisions of an older version lack it: calibrated (s, k) raw probabilities under the rule's
-    temperature;  borders with their intervals;  set_probability that the volume shows the predicted regions
-    and no others;  empty (s,) whether a slice is all dark; edges_mm (s + 1,) where its slices begin and end,
-    feet to head, the grid of borders and spans;  sure the volume's confidence. doubts are codes, empty where
-    there is none. statements are those on its regions, each that at least min_extent_mm are shown; empty
-    where nothing was said region by region. extents_sure whether nothing is doubted of the whole volume.
+    z_mm             (s,) ascending
+    truth            (s, k) labels in the order of the vocabulary's classes, from feet to head; a row may hold
+                     two (a side region such as spine beside one chain region)
+    raw              (s, k) probabilities, each row sums to one
+    smoothed         (s, k) likewise
+    decided          (s, k) labels, as the truth
+    confidence       (s,) probability of the decided label
+    pixels           (s, 128, 128) where pictures are wanted
+    calibrated       (s, k) raw probabilities under the rule's temperature
+    borders          with their intervals
+    set_probability  that the volume shows the predicted regions and no others
+    doubts           codes
+    empty            (s,) whether a slice is all dark
+    edges_mm         (s + 1,) where its slices begin and end, feet to head: the grid of borders and spans
+    sure             the volume's confidence
+    statements       on its regions, each that at least min_extent_mm are shown; empty where nothing was said
+                     region by region
+    extents_sure     whether nothing is doubted of the whole volume
+    An uncertain volume carries the answer it would have given.  A refused volume has no slices (s = 0), and
+    the reason in `message`.  What decisions of an older version lack is None.
     """
 
     volume_id: str
@@ -91,7 +99,7 @@ class Case:
         return self.status == "ok" if self.extents_sure is None else self.extents_sure
 
 
-def refused_case(
+def case_of_refusal(
     volume_id: str,
     subject_id: str,
     collection: str,
@@ -100,23 +108,22 @@ def refused_case(
     k: int,
 ) -> Case:
     """The case of a volume that was refused."""
-    nothing = np.zeros((0, k))
     return Case(
-        volume_id,
-        subject_id,
-        collection,
-        "refused",
-        message,
-        attributes,
-        np.zeros(0),
-        nothing.astype(bool),
-        nothing,
-        nothing,
-        nothing.astype(bool),
-        np.zeros(0),
-        (),
-        None,
-        0.0,
+        volume_id=volume_id,
+        subject_id=subject_id,
+        collection=collection,
+        status="refused",
+        message=message,
+        attributes=attributes,
+        z_mm=np.zeros(0),
+        truth=np.zeros((0, k), dtype=bool),
+        raw=np.zeros((0, k)),
+        smoothed=np.zeros((0, k)),
+        decided=np.zeros((0, k), dtype=bool),
+        confidence=np.zeros(0),
+        spans=(),
+        pixels=None,
+        side_mm=0.0,
     )
 
 
@@ -126,7 +133,9 @@ class ListedVolume:
 
     subject_id  the person: collection and id, as in the split
     split       "" for a volume for prediction only, and for a refused one whose subject has none
-    code, message  why it was refused;  hashed  whether volume_id is a hash and not the name of a file
+    code, message
+                why it was refused
+    hashed      whether volume_id is a hash and not the name of a file
     """
 
     volume_id: str
@@ -145,15 +154,15 @@ class ListedVolume:
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
     """Raise CollectionError, naming the first volume that does not fit, unless the cases can be evaluated
     together."""
-    seen: set[str] = set()
+    volume_ids: set[str] = set()
     for case in cases:
-        if case.volume_id in seen:
+        if case.volume_id in volume_ids:
             raise CollectionError(
                 "evaluate-volume-twice",
                 f"{case.volume_id}: listed twice among the evaluated volumes. Give each volume "
                 "its own volume_id.",
             )
-        seen.add(case.volume_id)
+        volume_ids.add(case.volume_id)
         _check_case(case, vocabulary)
     if not any(len(case.z_mm) for case in cases):
         refused = f" ({len(cases)} refused)" if cases else ""
@@ -170,20 +179,21 @@ def check_splits(manifest: Iterable[ListedVolume]) -> None:
 
     Volumes without a split, which are for prediction only, do not count.
     """
-    home: dict[str, str] = {}
-    for one in manifest:
-        first = home.setdefault(one.subject_id, one.split) if one.split else ""
-        if first != one.split:
+    split_of_subject: dict[str, str] = {}
+    for volume in manifest:
+        split = split_of_subject.setdefault(volume.subject_id, volume.split) if volume.split else ""
+        if split != volume.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{one.subject_id}: this subject has volumes in the splits {first!r} and {one.split!r}, "
+                f"{volume.subject_id}: this subject has volumes in the splits {split!r} and {volume.split!r}, "
                 "which would make the figures too good. Correct subject_id in volumes.tsv "
                 "and prepare the collection again.",
             )
 
 
 def _check_case(case: Case, vocabulary: Vocabulary) -> None:
-    slices, classes = len(case.z_mm), len(vocabulary.classes)
+    slices = len(case.z_mm)
+    classes = len(vocabulary.classes)
     if case.status not in STATUSES:
         raise CollectionError(
             "evaluate-status",
@@ -220,14 +230,15 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
 
 
 def _check_values(case: Case) -> None:
-    regions, none = case.truth[:, :-1].any(axis=1), case.truth[:, -1]
-    if not np.array_equal(regions, ~none):
-        row = int(np.flatnonzero(regions == none)[0])
+    has_region = case.truth[:, :-1].any(axis=1)
+    is_none = case.truth[:, -1]
+    if not np.array_equal(has_region, ~is_none):
+        row = int(np.flatnonzero(has_region == is_none)[0])
+        labels = "both none and a region" if is_none[row] else "nothing at all"
         raise CollectionError(
             "evaluate-truth",
-            f"{case.volume_id}: slice {row} is labelled "
-            f"{'both none and a region' if none[row] else 'nothing at all'}, either is wanted. Correct its "
-            "rows in regions.tsv.",
+            f"{case.volume_id}: slice {row} is labelled {labels}, either is wanted. Correct its rows in "
+            "regions.tsv.",
         )
     for name, array in (
         ("raw", case.raw),

@@ -396,6 +396,6 @@ def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]
     slices = rank_volumes(confidence, column_of(tallies, "wrong"), column_of(tallies, "slices"))
     sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
     return [
-        draws.weighted("risk_coverage_slices", slices.area),
-        draws.weighted("risk_coverage_sets", sets.area),
+        draws.share_by_weights("risk_coverage_slices", slices.area),
+        draws.share_by_weights("risk_coverage_sets", sets.area),
     ]

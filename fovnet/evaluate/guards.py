@@ -29,12 +29,12 @@ def mark(subject: str) -> str:
 
 
 def training_marks(
-    pack: Pack, begun: Mapping[str, Any] | None = None, seed: int = 0
+    pack: Pack, origin: Mapping[str, Any] | None = None, seed: int = 0
 ) -> dict[str, list[str]]:
     """The marks of the subjects in the training and in the validation split, as `ensemble.json` and
     `decision.json` keep them.
 
-    begun  facts of the ensemble whose networks were trained further on the pack, if any: its marks are
+    origin  facts of the ensemble whose networks were trained further on the pack, if any: its marks are
            included. Simulated subjects have the same ids for every seed: if its `seed` was another, marks of
            the pack's simulated subjects are left out of them
     """
@@ -42,13 +42,14 @@ def training_marks(
     for record in pack.records:
         if record.split in of_split and record.status == "ok":
             of_split[record.split].add(mark(record.subject))
-    before = begun or {}
-    others = before.get("fovnet", {}).get("seed") != seed
-    simulated = {
-        mark(record.subject) for record in pack.records if others and record.collection == SIMULATED
-    }
-    for split, marks in (before.get("subjects") or {}).items():
-        of_split[split] |= set(marks) - simulated
+    origin = origin or {}
+    other_marks: set[str] = set()
+    if origin.get("fovnet", {}).get("seed") != seed:
+        other_marks = {
+            mark(record.subject) for record in pack.records if record.collection == SIMULATED
+        }
+    for split, marks in (origin.get("subjects") or {}).items():
+        of_split[split] |= set(marks) - other_marks
     return {split: sorted(marks) for split, marks in of_split.items()}
 
 
@@ -62,7 +63,9 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
     evaluated = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
     for file, facts in made_from.items():
         for split, marks in (facts.get("subjects") or {}).items():
-            leaked = sorted(evaluated[one] for one in evaluated.keys() & set(marks))
+            leaked = sorted(
+                evaluated[subject_mark] for subject_mark in evaluated.keys() & set(marks)
+            )
             if leaked:
                 raise CollectionError(
                     "evaluate-tuned-on-test",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,37 +38,38 @@ class HeaderRow:
 
 def header_rows(tallies: Sequence[Tally], vocabulary: Vocabulary) -> tuple[HeaderRow, ...]:
     """Every combination of header, true and predicted regions that occurs, most frequent first."""
-    counted = Counter(
+    volumes_by_combination = Counter(
         (
-            text,
-            header,
-            _names(one.true_regions, vocabulary),
-            _names(one.predicted_regions, vocabulary),
+            header.text,
+            header.regions,
+            _names(header.tally.true_regions, vocabulary),
+            _names(header.tally.predicted_regions, vocabulary),
         )
-        for one, text, header in _read(tallies, vocabulary)
+        for header in _read_headers(tallies, vocabulary)
     )
-    return tuple(
-        HeaderRow(*key, volumes)
-        for key, volumes in sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
-    )
+    ordered = sorted(volumes_by_combination.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(HeaderRow(*combination, volumes) for combination, volumes in ordered)
 
 
 def header_measures(
     tallies: Sequence[Tally], vocabulary: Vocabulary, draws: Resampling
 ) -> list[Measure]:
     """Rates of header and prediction over the same volumes; empty if no volume has the column."""
-    if not any(one.case.attributes.get(COLUMN, "").strip() for one in tallies):
+    if not any(tally.case.attributes.get(COLUMN, "").strip() for tally in tallies):
         return []
-    headers = {one.case.volume_id: set(regions) for one, _, regions in _read(tallies, vocabulary)}
+    headers = {
+        header.tally.case.volume_id: set(header.regions)
+        for header in _read_headers(tallies, vocabulary)
+    }
     flags = np.array(
-        [_flags(one, headers.get(one.case.volume_id), vocabulary) for one in tallies],
+        [_flags(tally, headers.get(tally.case.volume_id), vocabulary) for tally in tallies],
         dtype=np.int64,
     )
-    read, exact, beside, predicted_exact, differ, predicted_right, header_right = flags.T
+    read, exact, disjoint, predicted_exact, differ, predicted_right, header_right = flags.T
     return [
         draws.rate("header_understood", read, np.ones_like(read)),
         draws.rate("header_exact", exact, read),
-        draws.rate("header_beside", beside, read),
+        draws.rate("header_beside", disjoint, read),
         draws.rate("predicted_exact_where_header", predicted_exact, read, stage="decided"),
         draws.rate("header_and_prediction_differ", differ, read, stage="decided"),
         draws.rate("predicted_exact_where_they_differ", predicted_right, differ, stage="decided"),
@@ -75,20 +77,19 @@ def header_measures(
     ]
 
 
-def _flags(one: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple[bool, ...]:
+def _flags(tally: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple[bool, ...]:
     """Header understood, exact, beside; prediction exact; the two differ; of those, prediction exact, header
     exact."""
     if header is None:
         return (False,) * 7
-    truth, predicted = (
-        set(_names(each, vocabulary)) for each in (one.true_regions, one.predicted_regions)
-    )
+    truth = set(_names(tally.true_regions, vocabulary))
+    predicted = set(_names(tally.predicted_regions, vocabulary))
     differ = header != predicted
-    beside = not header & truth and header != truth
+    is_disjoint = not header & truth and header != truth
     return (
         True,
         header == truth,
-        beside,
+        is_disjoint,
         predicted == truth,
         differ,
         differ and predicted == truth,
@@ -96,16 +97,22 @@ def _flags(one: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple
     )
 
 
-def _read(
-    tallies: Sequence[Tally], vocabulary: Vocabulary
-) -> list[tuple[Tally, str, tuple[str, ...]]]:
-    """The volumes whose header is understood: the tally, the text, the regions meant."""
-    texts = [(one, one.case.attributes.get(COLUMN, "").strip()) for one in tallies]
-    return [
-        (one, text, header)
-        for one, text in texts
-        if (header := regions_named(text, vocabulary)) is not None
-    ]
+class _Header(NamedTuple):
+    """A volume whose header is understood: its text, and the regions meant."""
+
+    tally: Tally
+    text: str
+    regions: tuple[str, ...]
+
+
+def _read_headers(tallies: Sequence[Tally], vocabulary: Vocabulary) -> list[_Header]:
+    headers = []
+    for tally in tallies:
+        text = tally.case.attributes.get(COLUMN, "").strip()
+        regions = regions_named(text, vocabulary)
+        if regions is not None:
+            headers.append(_Header(tally, text, regions))
+    return headers
 
 
 def _names(present: NDArray[np.bool_], vocabulary: Vocabulary) -> tuple[str, ...]:

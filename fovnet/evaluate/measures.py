@@ -115,15 +115,16 @@ class Resampling:
         regions: Sequence[str] = ("",),
     ) -> list[Measure]:
         """q ratios of counts (c, q), one per region."""
-        parts, wholes = self.by_subject(numerators), self.by_subject(denominators)
-        low, high = ratio_interval(parts, wholes, self.weights)
+        numerators = self.by_subject(numerators)
+        denominators = self.by_subject(denominators)
+        low, high = ratio_interval(numerators, denominators, self.weights)
         return [
             self._rate(
                 name,
                 stage,
                 region,
-                parts[:, column],
-                wholes[:, column],
+                numerators[:, column],
+                denominators[:, column],
                 (float(low[column]), float(high[column])),
             )
             for column, region in enumerate(regions)
@@ -133,35 +134,56 @@ class Resampling:
         self, name: str, numerators: Any, denominators: Any, *, stage: str = "", region: str = ""
     ) -> Measure:
         """One ratio of counts (c,)."""
-        parts, wholes = (np.asarray(counts)[:, None] for counts in (numerators, denominators))
-        return self.rates(name, parts, wholes, stage=stage, regions=(region,))[0]
+        (measure,) = self.rates(
+            name,
+            np.asarray(numerators)[:, None],
+            np.asarray(denominators)[:, None],
+            stage=stage,
+            regions=(region,),
+        )
+        return measure
 
     def _rate(
         self,
         name: str,
         stage: str,
         region: str,
-        part: Floats,
-        whole: Floats,
+        numerators: Floats,
+        denominators: Floats,
         resampled: tuple[float, float],
     ) -> Measure:
-        right, total, subjects = float(part.sum()), float(whole.sum()), int((whole > 0).sum())
-        ends: tuple[float, float] | None = resampled
-        if subjects < 2:
-            how, ends = NOT_ESTIMABLE, None
-        elif whole.max() <= 1:
-            how, ends = "wilson", wilson_interval(right, total)
-        elif right in (0.0, total):
-            how, ends = OVER_SUBJECTS, wilson_interval(subjects if right else 0, subjects)
-        elif math.isnan(sum(resampled)):  # every subject has the very same share
-            how, ends = OVER_SUBJECTS, wilson_interval(subjects * right / total, subjects)
-        elif subjects < FEWEST_SUBJECTS:
-            how, ends = NOT_ESTIMABLE, None
-        else:
-            how = BOOTSTRAP_T
-        value = right / total if total else None
-        low, high = ends or (None, None)
-        return Measure(name, stage, region, right, int(total), value, low, high, how, subjects)
+        """From numerators and denominators (n,) by subject, and the ends of the bootstrap-t."""
+        numerator = float(numerators.sum())
+        denominator = float(denominators.sum())
+        subjects = int((denominators > 0).sum())
+        ends: tuple[float, float] | tuple[None, None] = None, None
+        how = NOT_ESTIMABLE
+        if subjects >= 2:
+            if denominators.max() <= 1:
+                how = "wilson"
+                ends = wilson_interval(numerator, denominator)
+            elif numerator in (0.0, denominator):
+                how = OVER_SUBJECTS
+                ends = wilson_interval(subjects if numerator else 0, subjects)
+            elif math.isnan(sum(resampled)):  # every subject has the very same share
+                how = OVER_SUBJECTS
+                ends = wilson_interval(subjects * numerator / denominator, subjects)
+            elif subjects >= FEWEST_SUBJECTS:
+                how = BOOTSTRAP_T
+                ends = resampled
+        low, high = ends
+        return Measure(
+            name=name,
+            stage=stage,
+            region=region,
+            numerator=numerator,
+            denominator=int(denominator),
+            value=numerator / denominator if denominator else None,
+            low=low,
+            high=high,
+            interval=how,
+            subjects=subjects,
+        )
 
     def statistic(
         self,
@@ -177,33 +199,35 @@ class Resampling:
         subjects whose totals are all 0 are not counted in `subjects`."""
         totals = self.by_subject(per_case)
         subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
-        value = _known(value_of(totals.sum(axis=0)[None])[0])
-        of = _bare(name, stage, region, denominator, value, subjects)
+        value = _number_or_none(value_of(totals.sum(axis=0)[None])[0])
+        measure = _bare_measure(name, stage, region, denominator, value, subjects)
         if value in (0.0, 1.0) and subjects > 1:
-            return _alike(of)
-        return _between(of, studentised_interval(totals, value_of, self.weights))
+            return _with_wilson_ends(measure)
+        return _with_ends(measure, studentised_interval(totals, value_of, self.weights))
 
     def mean(
         self,
         name: str,
         per_case: NDArray[Any],
-        wholes: NDArray[Any],
+        numbers: NDArray[Any],
         *,
         stage: str = "",
         region: str = "",
         most: float = math.inf,
     ) -> Measure:
         """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the cases
-        over their numbers (c,).
+        over their `numbers` (c,).
 
         most  upper bound of a single value, to which the interval is clipped
         """
-        totals, slices = self.by_subject(per_case[:, None]), self.by_subject(wholes[:, None])
-        low, high = ratio_interval(totals, slices, self.weights, share=False)
-        count, subjects = int(slices.sum()), int((slices > 0).sum())
-        value = float(totals.sum() / count) if count else None
+        totals = self.by_subject(per_case[:, None])
+        numbers = self.by_subject(numbers[:, None])
+        low, high = ratio_interval(totals, numbers, self.weights, share=False)
+        number = int(numbers.sum())
+        subjects = int((numbers > 0).sum())
+        value = float(totals.sum() / number) if number else None
         ends = np.maximum(low[0], 0.0), np.minimum(high[0], most)
-        return _between(_bare(name, stage, region, count, value, subjects), ends)
+        return _with_ends(_bare_measure(name, stage, region, number, value, subjects), ends)
 
     def roc_area(
         self,
@@ -219,70 +243,72 @@ class Resampling:
         is the positive slices."""
         of_subject = self.of_case[cases]
         pairs = pairs_of(scores, positive, of_subject, self.subjects)
-        value = _known(roc_area(scores, positive))
+        value = _number_or_none(roc_area(scores, positive))
         subjects = len(np.unique(of_subject[positive]))
-        of = _bare(name, stage, region, int(positive.sum()), value, subjects)
+        measure = _bare_measure(name, stage, region, int(positive.sum()), value, subjects)
         if value == 1.0 and subjects > 1:
-            return _alike(of)
+            return _with_wilson_ends(measure)
         low, high = t_interval(pairs.area_and_error, self.weights)
-        return _between(of, (low[0], high[0]))
+        return _with_ends(measure, (low[0], high[0]))
 
-    def weighted(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
+    def share_by_weights(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
         """Any share after the decision that is a function of how often each case is drawn, from weights
         (B, c) to values (B,).
 
         A share of 0 or 1 has Wilson's interval over subjects, because its resamples do not vary.
         """
-        of_cases: Callable[[Floats], Floats] = lambda weights: value_of(weights[:, self.of_case])  # noqa: E731
-        value = _known(of_cases(np.ones((1, self.subjects)))[0])
-        of = _bare(name, "decided", "", len(self.of_case), value, self.subjects)
+
+        def value_of_subjects(weights: Floats) -> Floats:
+            return value_of(weights[:, self.of_case])
+
+        value = _number_or_none(value_of_subjects(np.ones((1, self.subjects)))[0])
+        measure = _bare_measure(name, "decided", "", len(self.of_case), value, self.subjects)
         if self.subjects < 2:
-            return of
+            return measure
         if value in (0.0, 1.0):
-            return _alike(of)
-        ends = percentile_interval(of_cases(self.weights), widened_level(self.subjects))
-        return _between(of, ends, PERCENTILE)
+            return _with_wilson_ends(measure)
+        ends = percentile_interval(value_of_subjects(self.weights), widened_level(self.subjects))
+        return _with_ends(measure, ends, PERCENTILE)
 
     def quantile(
         self, name: str, values: Floats, cases: NDArray[np.int64], share: float, *, region: str = ""
     ) -> Measure:
         """A quantile of values (v,), each belonging to the case numbered in `cases` (v,)."""
         subject = self.of_case[cases]
-        subjects, tail = len(set(subject.tolist())), share >= TAIL
-        ends: tuple[Any, Any] = np.nan, np.nan
-        if tail:
-            ends = tail_interval(values, subject, share)
-        elif subjects > 1 and np.ptp(values) > 0:  # resamples of equal values do not vary
-            ends = percentile_interval(
-                resampled_quantile(values, self.weights[:, subject], share), widened_level(subjects)
-            )
+        subjects = len(set(subject.tolist()))
         value = float(np.quantile(values, share)) if len(values) else None
-        of = _bare(name, "decided", region, len(values), value, subjects)
-        return _between(of, ends, ORDER if tail else PERCENTILE)
+        measure = _bare_measure(name, "decided", region, len(values), value, subjects)
+        if share >= TAIL:
+            return _with_ends(measure, tail_interval(values, subject, share), ORDER)
+        if subjects < 2 or not np.ptp(values) > 0:  # resamples of equal values do not vary
+            return measure
+        resamples = resampled_quantile(values, self.weights[:, subject], share)
+        ends = percentile_interval(resamples, widened_level(subjects))
+        return _with_ends(measure, ends, PERCENTILE)
 
 
 def values_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
     """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and value."""
-    known = [(case, value) for case, value in values if value is not None]
-    cases = np.array([case for case, _ in known], dtype=np.int64)
-    return np.array([value for _, value in known], dtype=np.float64), cases
+    pairs = [(case, value) for case, value in values if value is not None]
+    cases = np.array([case for case, _ in pairs], dtype=np.int64)
+    return np.array([value for _, value in pairs], dtype=np.float64), cases
 
 
-def _alike(of: Measure) -> Measure:
+def _with_wilson_ends(measure: Measure) -> Measure:
     """The measure with Wilson's interval over subjects: a share of 0 or 1 is the same in all of them."""
-    low, high = wilson_interval(of.subjects * (of.value or 0.0), of.subjects)
-    return replace(of, low=low, high=high, interval=OVER_SUBJECTS)
+    low, high = wilson_interval(measure.subjects * (measure.value or 0.0), measure.subjects)
+    return replace(measure, low=low, high=high, interval=OVER_SUBJECTS)
 
 
-def _between(of: Measure, ends: tuple[Any, Any], how: str = BOOTSTRAP_T) -> Measure:
+def _with_ends(measure: Measure, ends: tuple[Any, Any], how: str = BOOTSTRAP_T) -> Measure:
     """The measure with these ends of its interval; without one if an end is NaN, or subjects are too few."""
-    low, high = map(_known, ends)
-    if of.subjects < FEWEST_SUBJECTS or low is None or high is None:
-        return of
-    return replace(of, low=low, high=high, interval=how)
+    low, high = map(_number_or_none, ends)
+    if measure.subjects < FEWEST_SUBJECTS or low is None or high is None:
+        return measure
+    return replace(measure, low=low, high=high, interval=how)
 
 
-def _bare(
+def _bare_measure(
     name: str, stage: str, region: str, denominator: int, value: float | None, subjects: int
 ) -> Measure:
     """A measure that is no ratio of counts, without an interval."""
@@ -291,7 +317,7 @@ def _bare(
     )
 
 
-def _known(value: Any) -> float | None:
+def _number_or_none(value: Any) -> float | None:
     """A plain float, None for NaN (JSON has no NaN)."""
     number = float(value)
     return None if math.isnan(number) else number

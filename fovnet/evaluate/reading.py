@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fovnet.decision.statements import RegionEnd, Statement
 from fovnet.errors import CollectionError
-from fovnet.evaluate.cases import Case, DecidedBorder, StoredSpan, refused_case
+from fovnet.evaluate.cases import Case, DecidedBorder, StoredSpan, case_of_refusal
 from fovnet.maths.smoothing import temper
 from fovnet.records import read_json
 from fovnet.volume.collection.pack import Pack, VolumeRecord
@@ -38,7 +38,7 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     return decided + unreadable
 
 
-def stored_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
+def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
     """The spans in a volume's JSON."""
     return tuple(
         StoredSpan(
@@ -127,9 +127,9 @@ def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
         "smoothed": np.array(decision["smoothed"], dtype=float),
         "decided": np.array(decision["decided"], dtype=bool),
         "confidence": np.array(decision["slice_confidence"], dtype=float),
-        "spans": stored_spans(decision["spans"]),
+        "spans": spans_in(decision["spans"]),
         "side_mm": float(decision["side_mm"]),
-        "borders": decided_borders(decision.get("boundaries")),
+        "borders": borders_in(decision.get("boundaries")),
         "set_probability": decision.get("set_probability"),
         "doubts": tuple(
             doubt["code"] for doubt in decision.get("doubts") or () if doubt.get("code")
@@ -140,13 +140,13 @@ def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
             else None
         ),
         "sure": decision.get("confidence"),
-        "statements": tuple(map(stored_statement, decision.get("statements") or ())),
+        "statements": tuple(map(statement_in, decision.get("statements") or ())),
         "min_extent_mm": decision.get("min_extent_mm", 10.0),
         "extents_sure": decision.get("extents_sure"),
     }
 
 
-def stored_statement(row: Mapping[str, Any]) -> Statement:
+def statement_in(row: Mapping[str, Any]) -> Statement:
     """A statement as a volume's JSON holds it."""
     lower, upper = (row[end] and RegionEnd(**row[end]) for end in ("lower", "upper"))
     return Statement(
@@ -154,7 +154,7 @@ def stored_statement(row: Mapping[str, Any]) -> Statement:
     )
 
 
-def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
+def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder, ...] | None:
     """The decided borders in a volume's JSON; None for one of an older version that has none."""
     if rows is None:
         return None
@@ -167,7 +167,7 @@ def decided_borders(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBo
 
 
 def _refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
-    return refused_case(
+    return case_of_refusal(
         record.name_in_reports,
         record.subject,
         record.collection,

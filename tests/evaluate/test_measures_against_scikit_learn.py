@@ -301,7 +301,7 @@ class TestTheRuleOfIntervals:
         found = draws.quantile("some_median_mm", values, own, 0.5)
         assert (found.low, found.high) == pytest.approx(np.quantile(medians, shares))
         shown = np.clip(0.5 + values / 10, 0.01, 0.99)
-        weighed = draws.weighted(
+        weighed = draws.share_by_weights(
             "some_share", lambda weights: weights @ shown / weights.sum(axis=1)
         )
         assert (weighed.low, weighed.high) == pytest.approx(

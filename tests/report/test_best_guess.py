@@ -24,7 +24,7 @@ from fovnet.decision.dark_slices import HiddenRegion
 from fovnet.decision.doubts import Signs
 from fovnet.decision.rule import Rule
 from fovnet.decision.statements import NO, YES, best_guess, is_guess_sure
-from fovnet.evaluate.reading import stored_spans
+from fovnet.evaluate.reading import spans_in
 from fovnet.records import plain
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import StoredAnswer, stored_answer
@@ -153,7 +153,7 @@ def test_an_uncertain_answer_keeps_its_measured_confidence_for_those_who_evaluat
     one = told(drawn(seed), "noisy", RULE, tmp_path)
     assert one.answer.status == "uncertain" and one.cells["volume_confidence"] is None
     assert one.body["confidence"] == one.answer.decision.sure
-    kept = [span.confidence for span in stored_spans(one.body["spans"])]
+    kept = [span.confidence for span in spans_in(one.body["spans"])]
     assert kept == [span.confidence for span in one.answer.decision.spans]
 
 

@@ -11,7 +11,7 @@ from fovnet.decision.statements import YES, Statement
 from fovnet.errors import CollectionError
 from fovnet.evaluate.answers import read_answer_facts
 from fovnet.evaluate.cases import StoredSpan
-from fovnet.evaluate.reading import stored_spans, stored_statement
+from fovnet.evaluate.reading import spans_in, statement_in
 from fovnet.regions import Vocabulary
 from fovnet.volume.volume import Images
 
@@ -107,7 +107,7 @@ def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[Sto
 
 def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
-    spans = stored_spans(facts.get("spans") or ())
+    spans = spans_in(facts.get("spans") or ())
     return StoredAnswer(
         facts["volume_id"],
         Path(facts["path"]),
@@ -120,6 +120,6 @@ def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
         facts["model"],
         facts["fovnet"]["version"],
         facts.get("file"),
-        tuple(map(stored_statement, facts.get("statements") or ())),
+        tuple(map(statement_in, facts.get("statements") or ())),
         facts.get("extents_sure", facts["status"] == "ok"),
     )

@@ -170,7 +170,7 @@ def _draw(
 ) -> None:
     """Writes the picture of a volume, and its page with the thumbnail for the index, each if requested."""
     from fovnet.drawing.canvas import save_png
-    from fovnet.evaluate.reading import stored_spans
+    from fovnet.evaluate.reading import spans_in
     from fovnet.report.content.faces import covered
     from fovnet.report.content.said import unsure_regions
     from fovnet.report.figures.thumbnail import save_thumbnail, thumbnail
@@ -182,7 +182,7 @@ def _draw(
         return
     believed = (decision.decided, one.raw, decision.smoothed)
     pixels = stack.pixels if faces else covered(stack.pixels, stack.z_mm, vocabulary, believed)
-    spans = stored_spans(body["spans"])
+    spans = spans_in(body["spans"])
     name, made = one.answer.volume_id, one.answer.statements
     unsure = unsure_regions(made, [span.region for span in spans], one.answer.status)
     if pictures:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fovnet._version import __version__
 from fovnet.decision.statements import NO_REGION, RegionEnd, Statement
 from fovnet.drawing.raster import contact_sheet, jpeg_uri
-from fovnet.evaluate.reading import decided_borders, stored_spans, stored_statement
+from fovnet.evaluate.reading import borders_in, spans_in, statement_in
 from fovnet.records import write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
@@ -116,13 +116,13 @@ def volume_page(
         np.asarray(body["smoothed"], dtype=np.float64),
     )
     spans, boundaries = list(body["spans"]), list(body.get("boundaries") or ())
-    made, status = tuple(map(stored_statement, body.get("statements") or ())), str(body["status"])
+    made, status = tuple(map(statement_in, body.get("statements") or ())), str(body["status"])
     guessed, doubts = is_only_guess(made, status), doubted(body, made)
     unsure = unsure_regions(made, [str(span["region"]) for span in spans], status)
     shown = np.unique(
         np.linspace(0, len(z_mm) - 1, min(MOST_SLICES, len(z_mm))).round().astype(np.int64)
     )
-    drawn = stored_spans(spans), decided_borders(boundaries) or ()
+    drawn = spans_in(spans), borders_in(boundaries) or ()
     drawing = body_drawing(pixels, z_mm, float(body["side_mm"]), smoothed, *drawn, vocabulary)
     return VolumePage(
         volume_id=str(body["volume_id"]),
