@@ -23,7 +23,10 @@ from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import source_of
 
 Answer = Mapping[str, Any]
-PATH, CONTENT, PATH_END, NAME = "path", "content", "end of path", "name"
+PATH = "path"
+CONTENT = "content"
+PATH_END = "end of path"
+NAME = "name"
 NUMBER = re.compile(r"-\d+")
 PERSON = re.compile(r"(?<![A-Za-z0-9])sub-[A-Za-z0-9]+")
 FEWEST_PARTS = 2  # of a common end of two paths: a folder and a name
@@ -65,8 +68,8 @@ def match_answers(collection: Collection, answers: Sequence[Answer]) -> list[Mat
     on_other_files = [answer for answer in answers if real_path(Path(answer["path"])) not in paths]
     for matches in (_by_content, _by_path_end, _by_name):
         rows = [row for row in labelled if row.volume_id not in match_by_id]
-        taken = {match.answer["volume_id"] for match in match_by_id.values() if match.answer}
-        free = [answer for answer in on_other_files if answer["volume_id"] not in taken]
+        matched_ids = {match.answer["volume_id"] for match in match_by_id.values() if match.answer}
+        free = [answer for answer in on_other_files if answer["volume_id"] not in matched_ids]
         for match in matches(rows, free, collection, answers):
             match_by_id[match.volume_id] = match
     return [match_by_id.get(row.volume_id, Match(row)) for row in labelled]
@@ -142,16 +145,13 @@ def _by_name(
         answer = answer_by_id.get(row.volume_id)
         if answer is None or row.volume_id in of_several:
             continue
-        if (
-            not _people_in(Path(answer["path"]), people)
-            - _people_in(row.path, people)
-            - {row.subject_id}
-        ):
+        people_of_answer = _people_in(Path(answer["path"]), people)
+        if people_of_answer <= _people_in(row.path, people) | {row.subject_id}:
             yield Match(row, answer, NAME)
 
 
 def _sizes(places: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    return tuple(place[0] for place in places)
+    return tuple(file_facts[0] for file_facts in places)
 
 
 def _parts(path: Path) -> list[str]:
@@ -182,10 +182,12 @@ def _of_several(volumes: Iterable[tuple[str, Path]]) -> set[str]:
     number although it now is the only one."""
     named = [(volume_id, volume_name(path)) for volume_id, path in volumes]
     files_of_name = Counter(name.casefold() for _, name in named)
-    several = set()
+    numbered_ids = set()
     for volume_id, name in named:
-        same, rest = volume_id[: len(name)].casefold() == name.casefold(), volume_id[len(name) :]
-        numbered = bool(NUMBER.fullmatch(rest))
-        if same and (numbered or (not rest and files_of_name[name.casefold()] > 1)):
-            several.add(volume_id)
-    return several
+        suffix = volume_id[len(name) :]
+        has_name = volume_id[: len(name)].casefold() == name.casefold()
+        is_numbered = bool(NUMBER.fullmatch(suffix))
+        has_namesakes = not suffix and files_of_name[name.casefold()] > 1
+        if has_name and (is_numbered or has_namesakes):
+            numbered_ids.add(volume_id)
+    return numbered_ids

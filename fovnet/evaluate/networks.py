@@ -38,74 +38,87 @@ def networks_of(
 ) -> Networks:
     """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were kept).
 
-    trials  of the search, one of which may have trained the configuration `start`;  weights  the folder of
-        their networks
+    trials   of the search, one of which may have trained the configuration `start`
+    weights  the folder of their networks
     Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than the
     ensemble's.
     """
-    rows, members = scored["rows"], ModelFolder(ensemble).facts["members"]
-    kept = scored.get("members")
-    if kept is not None and kept.shape[:2] != (len(members), len(rows)):
-        raise ModelError(
-            "probabilities-stale",
-            f"{ensemble}: {len(members)} members, of which {kept.shape[0]} scored {kept.shape[1]} slices, "
-            f"not {len(rows)}; run `fovnet ensemble` again",
-        )
-    trial = _trained(trials, start)
-    place = next(
-        (
-            number
-            for number, member in enumerate(members)
-            if trial and member["slot"] == trial.proposal.slot
-        ),
-        None,
-    )
-    alone = (
-        weights / f"slot-{trial.proposal.slot:04d}.safetensors" if trial and place is None else None
-    )
-    more = [alone] if alone is not None and alone.exists() else []
-    found = (
-        _computed(pack, rows, ensemble, more, kept is None, device, progress)
-        if kept is None or more
-        else np.zeros(0)
-    )
-    kept = found[: len(members)] if kept is None else kept
-    first = kept[place] if place is not None else found[-1] if more else None
+    rows = scored["rows"]
+    members = ModelFolder(ensemble).facts["members"]
+    member_probabilities = scored.get("members")
+    if member_probabilities is not None:
+        _refuse_stale(ensemble, member_probabilities, len(members), len(rows))
+    trial = _completed_trial(trials, start)
+    slots = [member["slot"] for member in members]
+    start_file = None
+    if trial is not None and trial.proposal.slot not in slots:
+        start_file = weights / f"slot-{trial.proposal.slot:04d}.safetensors"
+    files = [start_file] if start_file is not None and start_file.exists() else []
+    are_members_lacking = member_probabilities is None
+    computed = np.zeros((0, len(rows), 0), dtype=np.float32)
+    if are_members_lacking or files:
+        computed = _compute(pack, rows, ensemble, files, are_members_lacking, device, progress)
+    if member_probabilities is None:
+        member_probabilities = computed[: len(members)]
+    start_probabilities = None
+    if trial is not None and trial.proposal.slot in slots:
+        start_probabilities = member_probabilities[slots.index(trial.proposal.slot)]
+    elif files:
+        start_probabilities = computed[-1]
+    subjects = [record.subject for record in pack.records]
+    subject_of_volume = np.unique(subjects, return_inverse=True)[1]
     return Networks(
         shipped=np.asarray(scored["raw"], dtype=np.float64),
-        members=np.asarray(kept, dtype=np.float32),
+        members=np.asarray(member_probabilities, dtype=np.float32),
         scores=np.array([member["score"] for member in members], dtype=np.float64),
-        start=None if first is None else np.asarray(first, dtype=np.float64),
+        start=(
+            None
+            if start_probabilities is None
+            else np.asarray(start_probabilities, dtype=np.float64)
+        ),
         validation=np.isin(rows, pack.rows("validation")),
         truth=pack.truth[rows],
-        subject=np.unique([one.subject for one in pack.records], return_inverse=True)[1][
-            pack.volume[rows]
-        ],
+        subject=subject_of_volume[pack.volume[rows]],
     )
 
 
-def _trained(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
+def _refuse_stale(
+    ensemble: Path, member_probabilities: NDArray[Any], members: int, rows: int
+) -> None:
+    if member_probabilities.shape[:2] != (members, rows):
+        scored_members, scored_rows = member_probabilities.shape[:2]
+        raise ModelError(
+            "probabilities-stale",
+            f"{ensemble}: {members} members, of which {scored_members} scored {scored_rows} slices, "
+            f"not {rows}; run `fovnet ensemble` again",
+        )
+
+
+def _completed_trial(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
     """The completed trial of the starting configuration; None if there is none."""
-    same = (trial for trial in trials if dict(trial.proposal.configuration) == dict(start))
-    return next((trial for trial in same if trial.outcome.status == "completed"), None)
+    for trial in trials:
+        is_start = dict(trial.proposal.configuration) == dict(start)
+        if is_start and trial.outcome.status == "completed":
+            return trial
+    return None
 
 
-def _computed(
+def _compute(
     pack: Pack,
     rows: NDArray[np.int64],
     ensemble: Path,
-    more: Sequence[Path],
+    files: Sequence[Path],
     with_members: bool,
     device: str,
     progress: Progress | None,
 ) -> NDArray[np.float32]:
-    """Probabilities (p, m, k) of the members, if wanted, then of the networks in the files `more`."""
+    """Probabilities (p, m, k) of the members, if wanted, then of the networks in these files."""
     from fovnet.net.family.weights import load_network
     from fovnet.net.inference.member_outputs import member_probabilities
 
-    where = choose_device(device)
-    wanted: list[nn.Module] = (
-        list(load(ensemble, device, rule=Rule()).members) if with_members else []
-    )
-    wanted += [load_network(path, where)[0] for path in more]
-    return member_probabilities(wanted, pack.pixels, where, progress, rows, pack.placing)
+    torch_device = choose_device(device)
+    networks: list[nn.Module] = []
+    if with_members:
+        networks += load(ensemble, device, rule=Rule()).members
+    networks += [load_network(path, torch_device)[0] for path in files]
+    return member_probabilities(networks, pack.pixels, torch_device, progress, rows, pack.placing)

@@ -27,35 +27,35 @@ def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
     chain = len(vocabulary.chain)
     labelled = ~side_region_alone(case.truth, chain)
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
-    lower, upper = edges_mm[:-1], edges_mm[1:]
+    lower = edges_mm[:-1]
+    upper = edges_mm[1:]
     right = true = predicted = 0
     for region in range(len(vocabulary.classes) - 1):
         judged = labelled if region < chain else np.ones(len(labelled), dtype=bool)
         predicted_spans = _runs(case.decided[:, region] & judged, lower, upper)
         true_spans = _runs(case.truth[:, region] & judged, lower, upper)
-        true, predicted = true + len(true_spans), predicted + len(predicted_spans)
+        true += len(true_spans)
+        predicted += len(predicted_spans)
         if len(true_spans):
-            right += int(
-                (_overlap(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9).any(axis=1).sum()
-            )
+            is_same = _overlap(predicted_spans, true_spans) >= LEAST_OVERLAP - 1e-9
+            right += int(is_same.any(axis=1).sum())
     return right, true, predicted
 
 
 def _runs(
-    shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[np.float64]
+    is_shown: NDArray[np.bool_], lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """(r, 2) lower and upper end of each run of slices, in mm."""
-    steps = np.diff(np.concatenate([[0], shown.astype(np.int8), [0]]))
-    return np.stack(
-        [lower[np.flatnonzero(steps == 1)], upper[np.flatnonzero(steps == -1) - 1]], axis=1
-    )
+    steps = np.diff(np.concatenate([[0], is_shown.astype(np.int8), [0]]))
+    first = np.flatnonzero(steps == 1)
+    last = np.flatnonzero(steps == -1) - 1
+    return np.stack([lower[first], upper[last]], axis=1)
 
 
 def _overlap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Intersection over union (a, b) of every pair of runs (a, 2) and (b, 2)."""
-    shared = np.minimum(first[:, None, 1], second[None, :, 1]) - np.maximum(
-        first[:, None, 0], second[None, :, 0]
-    )
-    shared = np.maximum(shared, 0.0)
+    upper = np.minimum(first[:, None, 1], second[None, :, 1])
+    lower = np.maximum(first[:, None, 0], second[None, :, 0])
+    shared = np.maximum(upper - lower, 0.0)
     union = np.diff(first)[:, None, 0] + np.diff(second)[None, :, 0] - shared
     return np.asarray(shared / union)

@@ -24,15 +24,13 @@ from fovnet.records import read_tsv, write_tsv
 from fovnet.regions import Vocabulary
 
 TABLE = "agreement.tsv"
-MEASURES = tuple(one.name for one in fields(Measure) if one.name != "stage")
+MEASURES = tuple(field.name for field in fields(Measure) if field.name != "stage")
 COLUMNS = ("first", "second", *MEASURES)
 Agreements = Mapping[tuple[str, str], Sequence[Measure]]
 """The measures of each pair of readers."""
-NEAR, ALONE, APART = (
-    f"border_within_{AGREEMENT_MM:.0f}mm",
-    "border_of_one_reader",
-    "border_apart_median_mm",
-)
+NEAR = f"border_within_{AGREEMENT_MM:.0f}mm"
+ALONE = "border_of_one_reader"
+APART = "border_apart_median_mm"
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,8 @@ def kappa(tables: NDArray[Any]) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = np.trace(tables, axis1=-2, axis2=-1) / total
         expected = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1) / total**2
-        found = (observed - expected) / (1 - expected)
-    return np.asarray(np.where(np.isclose(expected, 1.0), np.nan, found))
+        kappas = (observed - expected) / (1 - expected)
+    return np.asarray(np.where(np.isclose(expected, 1.0), np.nan, kappas))
 
 
 def agreement(
@@ -67,30 +65,35 @@ def agreement(
     """
     if not pairs:
         return []
-    draws = Resampling([one.subject_id for one in pairs], repeats=repeats, seed=seed)
+    draws = Resampling([pair.subject_id for pair in pairs], repeats=repeats, seed=seed)
     return [*_slices(pairs, draws, vocabulary), *_borders(pairs, draws, vocabulary)]
 
 
 def _slices(
     pairs: Sequence[ReadingPair], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    classes = len(vocabulary.classes)
-    both = [
-        (foremost_class(one.first, vocabulary), foremost_class(one.second, vocabulary))
-        for one in pairs
-    ]
-    tables = np.stack([confusion(first, second, classes) for first, second in both])
-    alike, total = np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    slices = int(total.sum())
-    found = [
-        draws.rate("slices_alike", alike, total),
+    tables = np.stack([_confusion(pair, vocabulary) for pair in pairs])
+    slices_alike = np.trace(tables, axis1=1, axis2=2)
+    slices_of_pair = tables.sum(axis=(1, 2))
+    slices = int(slices_of_pair.sum())
+    measures = [
+        draws.rate("slices_alike", slices_alike, slices_of_pair),
         draws.statistic("kappa", tables, kappa, slices),
     ]
     for column, region in enumerate(vocabulary.classes[:-1]):
-        own = np.stack([_two_by_two(one.first[:, column], one.second[:, column]) for one in pairs])
-        if own[:, 1:].any() or own[:, 0, 1].any():
-            found.append(draws.statistic("kappa", own, kappa, slices, region=region))
-    return found
+        region_tables = np.stack(
+            [_two_by_two(pair.first[:, column], pair.second[:, column]) for pair in pairs]
+        )
+        is_anywhere = region_tables[:, 1:].any() or region_tables[:, 0, 1].any()
+        if is_anywhere:
+            measures.append(draws.statistic("kappa", region_tables, kappa, slices, region=region))
+    return measures
+
+
+def _confusion(pair: ReadingPair, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    first = foremost_class(pair.first, vocabulary)
+    second = foremost_class(pair.second, vocabulary)
+    return confusion(first, second, len(vocabulary.classes))
 
 
 def _two_by_two(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -100,43 +103,49 @@ def _two_by_two(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[
 def _borders(
     pairs: Sequence[ReadingPair], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    drawn = [
-        (case, border)
-        for case, one in enumerate(pairs)
+    numbered_borders = [
+        (number, border)
+        for number, pair in enumerate(pairs)
         for border in borders_between(
-            one.volume_id, one.first, one.second, one.edges_mm, vocabulary
+            pair.volume_id, pair.first, pair.second, pair.edges_mm, vocabulary
         )
     ]
-    found = []
-    for kind in ["", *dict.fromkeys(border.kind for _, border in drawn)]:
-        of_kind = [(case, border) for case, border in drawn if kind in ("", border.kind)]
-        found += _of_kind(kind, of_kind, draws, len(pairs)) if of_kind else []
-    return found
+    measures = []
+    for kind in ["", *dict.fromkeys(border.kind for _, border in numbered_borders)]:
+        of_kind = [
+            (number, border) for number, border in numbered_borders if kind in ("", border.kind)
+        ]
+        if of_kind:
+            measures += _borders_of_kind(kind, of_kind, draws, len(pairs))
+    return measures
 
 
-def _of_kind(
-    kind: str, drawn: Sequence[tuple[int, Border]], draws: Resampling, cases: int
+def _borders_of_kind(
+    kind: str, borders: Sequence[tuple[int, Border]], draws: Resampling, pairs: int
 ) -> list[Measure]:
-    far, both_of = values_by_case((case, border.error_mm) for case, border in drawn)
-    all_of, apart = [case for case, _ in drawn], np.abs(far)
-    all_, both, near = (
-        np.bincount(of, minlength=cases) for of in (all_of, both_of, both_of[apart <= AGREEMENT_MM])
+    errors_mm, pair_of_both = values_by_case(
+        (number, border.error_mm) for number, border in borders
     )
-    found = [
-        draws.rate(NEAR, near, all_, region=kind),
-        draws.rate(ALONE, all_ - both, all_, region=kind),
+    distance_mm = np.abs(errors_mm)
+    pair_of_near = pair_of_both[distance_mm <= AGREEMENT_MM]
+    drawn_by_any = np.bincount([number for number, _ in borders], minlength=pairs)
+    drawn_by_both = np.bincount(pair_of_both, minlength=pairs)
+    drawn_near = np.bincount(pair_of_near, minlength=pairs)
+    measures = [
+        draws.rate(NEAR, drawn_near, drawn_by_any, region=kind),
+        draws.rate(ALONE, drawn_by_any - drawn_by_both, drawn_by_any, region=kind),
     ]
-    if len(apart):
-        found.append(draws.quantile(APART, apart, both_of, 0.5, region=kind))
-    return found
+    if len(distance_mm):
+        measures.append(draws.quantile(APART, distance_mm, pair_of_both, 0.5, region=kind))
+    return measures
 
 
 def write_agreement(folder: Path, pairs: Agreements) -> Path:
     """Writes agreement.tsv: the measures of each pair of readers."""
     rows = [
-        {"first": first, "second": second} | asdict(one)
+        {"first": first, "second": second} | asdict(measure)
         for (first, second), measures in pairs.items()
-        for one in measures
+        for measure in measures
     ]
     return write_tsv(folder / TABLE, COLUMNS, rows)
 
@@ -145,10 +154,10 @@ def read_agreement(folder: Path) -> Agreements:
     """What `write_agreement` wrote beside the tables of a collection; empty where there is no such table."""
     try:
         rows = read_tsv(folder / TABLE)
-        found: dict[tuple[str, str], list[Measure]] = {}
+        measures: dict[tuple[str, str], list[Measure]] = {}
         for row in rows:
-            found.setdefault((row["first"], row["second"]), []).append(_measure(row))
-        return found
+            measures.setdefault((row["first"], row["second"]), []).append(_measure(row))
+        return measures
     except (OSError, ValueError, KeyError):
         return {}
 

@@ -27,27 +27,28 @@ def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) ->
     temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves these out
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
-    decided, unreadable = list[Case](), list[Case]()
+    cases: list[Case] = []
+    refused: list[Case] = []
     for index, record in enumerate(pack.records):
         if record.split == SPLIT and record.status == "ok":
             rows = slice(record.first_row, record.first_row + record.slices)
             decision = _decision_on(record, pack.z_mm[rows], decisions / f"{record.volume_id}.json")
-            decided.append(case_of(pack, index, decision, temperature))
+            cases.append(case_of(pack, index, decision, temperature))
         elif record.labelled and record.status != "ok" and record.split in (SPLIT, ""):
-            unreadable.append(_refused(pack, record, record.message_in_reports))
-    return decided + unreadable
+            refused.append(_case_of_refused(pack, record, record.message_in_reports))
+    return cases + refused
 
 
 def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
     """The spans in a volume's JSON."""
     return tuple(
         StoredSpan(
-            row["region"],
-            row["from_mm"],
-            row["to_mm"],
-            row["first_slice"],
-            row["last_slice"],
-            row["confidence"],
+            region=row["region"],
+            from_mm=row["from_mm"],
+            to_mm=row["to_mm"],
+            first_slice=row["first_slice"],
+            last_slice=row["last_slice"],
+            confidence=row["confidence"],
         )
         for row in rows
     )
@@ -61,8 +62,8 @@ def case_of(
     record = pack.records[index]
     rows = slice(record.first_row, record.first_row + record.slices)
     if decision.get("status") == "refused":
-        return _refused(pack, record, decision["message"])
-    told = fields_of(decision)
+        return _case_of_refused(pack, record, decision["message"])
+    decided_fields = fields_of(decision)
     return Case(
         volume_id=record.name_in_reports,
         subject_id=record.subject,
@@ -72,8 +73,8 @@ def case_of(
         edges_mm=pack.stack(index).edges_mm,
         truth=pack.truth[rows],
         pixels=pack.pixels[rows],
-        calibrated=None if temperature is None else temper(told["raw"], temperature),
-        **told,
+        calibrated=None if temperature is None else temper(decided_fields["raw"], temperature),
+        **decided_fields,
     )
 
 
@@ -108,13 +109,13 @@ def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) ->
 def attributes_of(record: VolumeRecord) -> dict[str, str]:
     """The columns of volumes.tsv, and from the volume's affine its slice spacing, and its plane where no
     column gives it."""
-    known = dict(record.attributes)
+    attributes = dict(record.attributes)
     if record.vox_to_ras is None:
-        return known
+        return attributes
     grid = VolumeGrid((1, 1, 1), np.asarray(record.vox_to_ras))
-    if not known.get("plane", "").strip():
-        known["plane"] = grid.plane or "isotropic"
-    return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **known}
+    if not attributes.get("plane", "").strip():
+        attributes["plane"] = grid.plane or "isotropic"
+    return {"slice_spacing_mm": f"{grid.spacing_mm.max():.3g}", **attributes}
 
 
 def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def borders_in(rows: Sequence[Mapping[str, Any]] | None) -> tuple[DecidedBorder,
     )
 
 
-def _refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
+def _case_of_refused(pack: Pack, record: VolumeRecord, message: str) -> Case:
     return case_of_refusal(
         record.name_in_reports,
         record.subject,

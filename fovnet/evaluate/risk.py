@@ -23,8 +23,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RankedVolumes:
-    """Volumes by falling confidence (v,): wrong out of total of each (v,), and the place of the last volume
-    of equal confidence (v,)."""
+    """Volumes by falling confidence, (v,) each.
+
+    order         their numbers
+    wrong, total  so many wrong of so many
+    last          the place of the last volume of equal confidence
+    """
 
     order: NDArray[np.int64]
     confidence: Floats
@@ -40,21 +44,14 @@ class RankedVolumes:
 
     def area(self, weights: Floats) -> Floats:
         """The area (B,) with volume i, in the order given, counted weights[:, i] times (B, v)."""
-        counted = weights[:, self.order]
-        wrong, total = (
-            np.cumsum(counted * self.wrong, axis=1),
-            np.cumsum(counted * self.total, axis=1),
-        )
+        weights = weights[:, self.order]
+        wrong = np.cumsum(weights * self.wrong, axis=1)
+        total = np.cumsum(weights * self.total, axis=1)
         risk = np.divide(wrong, total, out=np.zeros_like(wrong), where=total > 0)[:, self.last]
-        volumes = counted.sum(axis=1)
-        return np.asarray(
-            np.divide(
-                (counted * risk).sum(axis=1),
-                volumes,
-                out=np.full(len(weights), np.nan),
-                where=volumes > 0,
-            )
-        )
+        volumes = weights.sum(axis=1)
+        area = np.full(len(weights), np.nan)
+        np.divide((weights * risk).sum(axis=1), volumes, out=area, where=volumes > 0)
+        return area
 
 
 def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolumes:
@@ -64,9 +61,9 @@ def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolu
     falling = confidence[order]
     last = np.searchsorted(-falling, -falling, side="right") - 1
     return RankedVolumes(
-        order,
-        falling,
-        np.asarray(wrong, dtype=np.float64)[order],
-        np.asarray(total, dtype=np.float64)[order],
-        last,
+        order=order,
+        confidence=falling,
+        wrong=np.asarray(wrong, dtype=np.float64)[order],
+        total=np.asarray(total, dtype=np.float64)[order],
+        last=last,
     )

@@ -36,10 +36,9 @@ def foremost_class(labels: Flags, vocabulary: Vocabulary) -> Counts:
         vocabulary.classes.index(name) for name in (*vocabulary.side_regions, *vocabulary.chain)
     ]
     none = len(vocabulary.classes) - 1
-    found = labels[:, order]
-    return np.where(
-        found.any(axis=1), np.asarray(order, dtype=np.int64)[found.argmax(axis=1)], none
-    )
+    ordered_labels = labels[:, order]
+    first = np.asarray(order, dtype=np.int64)[ordered_labels.argmax(axis=1)]
+    return np.where(ordered_labels.any(axis=1), first, none)
 
 
 def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
@@ -52,8 +51,8 @@ def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
 
 def true_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> Counts:
     """Row of the confusion matrix of every slice (s,), from truth (s, k) and the class predicted (s,)."""
-    right = truth[np.arange(len(predicted)), predicted]
-    return np.where(right, predicted, foremost_class(truth, vocabulary))
+    is_right = truth[np.arange(len(predicted)), predicted]
+    return np.where(is_right, predicted, foremost_class(truth, vocabulary))
 
 
 def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
@@ -71,31 +70,33 @@ def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:
 
 def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
     """Mean sensitivity (...,) over the classes that are ever true."""
-    each = recalls(matrix)
-    present = np.isfinite(each)
-    return _share(np.where(present, each, 0.0).sum(axis=-1), present.sum(axis=-1))
+    class_recalls = recalls(matrix)
+    is_true_class = np.isfinite(class_recalls)
+    total = np.where(is_true_class, class_recalls, 0.0).sum(axis=-1)
+    return _share(total, is_true_class.sum(axis=-1))
 
 
 def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as head),
     with or without a side region."""
     chain = len(vocabulary.chain)
-    truth, predicted = truth[:, :chain], predicted[:, :chain]
-    apart = np.abs(truth.argmax(axis=1) - predicted.argmax(axis=1)) > 1
-    return np.asarray(apart & truth.any(axis=1) & predicted.any(axis=1))
+    truth = truth[:, :chain]
+    predicted = predicted[:, :chain]
+    are_apart = np.abs(truth.argmax(axis=1) - predicted.argmax(axis=1)) > 1
+    return np.asarray(are_apart & truth.any(axis=1) & predicted.any(axis=1))
 
 
 def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
     """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain
     region is not labelled (`side_region_alone`), no predicted chain region counts as false."""
-    wrong = predicted & ~truth
+    is_false = predicted & ~truth
     chain = len(vocabulary.chain)
-    wrong[:, :chain] &= ~side_region_alone(truth, chain)[:, None]
-    return np.asarray(wrong.any(axis=1) | ~(predicted & truth).any(axis=1))
+    is_false[:, :chain] &= ~side_region_alone(truth, chain)[:, None]
+    return np.asarray(is_false.any(axis=1) | ~(predicted & truth).any(axis=1))
 
 
-def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    """part / whole, NaN where the whole is 0."""
-    result = np.full(np.shape(whole), np.nan)
-    np.divide(part, whole, out=result, where=np.asarray(whole) > 0)
-    return result
+def _share(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
+    """numerator / denominator, NaN where the denominator is 0."""
+    share = np.full(np.shape(denominator), np.nan)
+    np.divide(numerator, denominator, out=share, where=np.asarray(denominator) > 0)
+    return share

@@ -37,8 +37,13 @@ RATES = {
 
 @dataclass(frozen=True)
 class StatementTally:
-    """The statements on one volume, (r,) each: whether its labels tell, whether they show the region, and
-    whether it was answered yes or no; and the probability stated."""
+    """The statements on one volume, (r,) each.
+
+    known        whether its labels tell
+    shown        whether they show the region
+    yes, no      whether that was the answer
+    probability  as stated
+    """
 
     known: Bools
     shown: Bools
@@ -81,46 +86,52 @@ def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
     """The statements on a volume; None where nothing was said region by region, or it was refused."""
     if not case.statements or case.edges_mm is None:
         return None
-    shown, known = region_labels(
-        case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm
-    )
-    answers = np.array([one.answer for one in case.statements])
-    chances = np.array([one.probability for one in case.statements])
+    labels = region_labels(case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm)
+    answers = np.array([statement.answer for statement in case.statements])
     return StatementTally(
-        known, shown & known, known & (answers == YES), known & (answers == NO), chances
+        known=labels.is_known,
+        shown=labels.is_shown & labels.is_known,
+        yes=labels.is_known & (answers == YES),
+        no=labels.is_known & (answers == NO),
+        probability=np.array([statement.probability for statement in case.statements]),
     )
 
 
 def statement_measures(
-    said: Sequence[StatementTally | None], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[StatementTally | None], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """The rates of RATES, in all and of each region, and the calibration error of the probabilities; none
     unless every volume was answered region by region."""
-    given = [one for one in said if one is not None]
-    if len(given) != len(said) or not said:
+    of_answered = [tally for tally in tallies if tally is not None]
+    if len(of_answered) != len(tallies) or not tallies:
         return []
     measures = []
-    for name, (part, whole) in RATES.items():
-        parts, wholes = (
-            np.stack([getattr(one, each) for one in given]).astype(np.int64)
-            for each in (part, whole)
+    for name, parts in RATES.items():
+        numerators, denominators = (
+            np.stack([getattr(tally, part) for tally in of_answered]).astype(np.int64)
+            for part in parts
         )
-        measures.append(draws.rate(name, parts.sum(axis=1), wholes.sum(axis=1)))
-        measures += draws.rates(name, parts, wholes, regions=vocabulary.classes[:-1])
-    bins = np.stack([one.bins for one in given])
-    count, name = int(bins[..., 0].sum()), "statement_calibration_error"
-    return [*measures, draws.statistic(name, bins, expected_calibration_error, count)]
+        measures.append(draws.rate(name, numerators.sum(axis=1), denominators.sum(axis=1)))
+        measures += draws.rates(name, numerators, denominators, regions=vocabulary.classes[:-1])
+    bins = np.stack([tally.bins for tally in of_answered])
+    error = draws.statistic(
+        "statement_calibration_error",
+        bins,
+        expected_calibration_error,
+        int(bins[..., 0].sum()),
+    )
+    return [*measures, error]
 
 
-def statement_curve(said: Sequence[StatementTally | None]) -> list[dict[str, float]]:
+def statement_curve(tallies: Sequence[StatementTally | None]) -> list[dict[str, float]]:
     """Risk and coverage of statements at each probability from which on they might be given, from the highest
     down: `bar`, `coverage`, `risk`; without what doubts or spans say."""
-    given = [one for one in said if one is not None]
-    if not given:
+    of_answered = [tally for tally in tallies if tally is not None]
+    if not of_answered:
         return []
-    chance = np.concatenate([one.probability[one.known] for one in given])
-    shown = np.concatenate([one.shown[one.known] for one in given])
-    wrong = ((chance >= EVEN) != shown).astype(float)
+    chance = np.concatenate([tally.probability[tally.known] for tally in of_answered])
+    is_shown = np.concatenate([tally.shown[tally.known] for tally in of_answered])
+    wrong = ((chance >= EVEN) != is_shown).astype(float)
     curve = rank_volumes(np.maximum(chance, 1.0 - chance), wrong, np.ones_like(wrong)).curve()
     return [
         {"bar": float(bar), "coverage": float(coverage), "risk": float(risk)}

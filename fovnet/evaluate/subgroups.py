@@ -22,7 +22,8 @@ MOST_VALUES = 20
 subgroups."""
 FEW_NUMBERS = 6
 """Up to this many different numbers are one subgroup each; more, or one per volume, are cut into bins."""
-AGE, AGES = "age", (18.0, 40.0, 60.0, 80.0)
+AGE = "age"
+AGES = (18.0, 40.0, 60.0, 80.0)
 # BIDS writes n/a; one such word must not make a column of numbers one of words
 UNSTATED = ("", "n/a", "na", "nan", "unknown", "-")
 UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
@@ -34,11 +35,10 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
 
     Values are in display order, bins by their numbers.
     """
-    found = (
-        [(COLLECTION, _sorted(named))]
-        if (named := {case.volume_id: case.collection for case in cases if case.collection})
-        else []
-    )
+    groupings = []
+    collections = {case.volume_id: case.collection for case in cases if case.collection}
+    if collections:
+        groupings.append((COLLECTION, _sort_by_value(collections)))
     for name in sorted({name for case in cases for name in case.attributes} - {COLLECTION}):
         stated = {
             case.volume_id: value
@@ -46,11 +46,11 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
             if (value := case.attributes.get(name, "").strip()).casefold() not in UNSTATED
         }
         numbers = _numbers(name, stated)
-        values = _sorted(stated) if numbers is None else _binned(name, numbers)
+        values = _sort_by_value(stated) if numbers is None else _cut_into_bins(name, numbers)
         # one value per volume makes no groups
         if 2 <= len(set(values.values())) <= min(MOST_VALUES, len(values) - 1):
-            found.append((name, values))
-    return found
+            groupings.append((name, values))
+    return groupings
 
 
 def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
@@ -59,43 +59,41 @@ def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
         numbers = {volume: float(value) for volume, value in stated.items()}
     except ValueError:
         return None
-    if not np.isfinite(list(numbers.values())).all() or len(set(numbers.values())) <= min(
-        FEW_NUMBERS, len(numbers) - 1
-    ):
+    if not np.isfinite(list(numbers.values())).all():
         return None
-    measures = (
+    if len(set(numbers.values())) <= min(FEW_NUMBERS, len(numbers) - 1):
+        return None
+    are_measurements = (
         name.casefold() == AGE
         or name.casefold().endswith(UNITS)
         or any(value != int(value) for value in numbers.values())
     )
-    return numbers if measures else None
+    return numbers if are_measurements else None
 
 
-def _binned(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
+def _cut_into_bins(name: str, numbers: Mapping[str, float]) -> dict[str, str]:
     """The label of every number's bin, from the lowest bin up."""
     values = np.array(list(numbers.values()))
-    edges = (
-        AGES
-        if name.casefold() == AGE
-        else sorted({float(f"{edge:.2g}") for edge in np.quantile(values, [0.25, 0.5, 0.75])})
-    )
+    edges: Sequence[float] = AGES
+    if name.casefold() != AGE:
+        quartiles = np.quantile(values, [0.25, 0.5, 0.75])
+        edges = sorted({float(f"{edge:.2g}") for edge in quartiles})
     cuts = [edge for edge in edges if values.min() < edge <= values.max()]
-    words = (
-        ["all"]
-        if not cuts
-        else [
+    labels = ["all"]
+    if cuts:
+        labels = [
             f"below {cuts[0]:g}",
             *(f"{low:g} to below {high:g}" for low, high in pairwise(cuts)),
             f"{cuts[-1]:g} or more",
         ]
-    )
     order = sorted(numbers, key=lambda volume: (numbers[volume], volume))
     return {
-        volume: words[int(np.searchsorted(cuts, numbers[volume], side="right"))] for volume in order
+        volume: labels[int(np.searchsorted(cuts, numbers[volume], side="right"))]
+        for volume in order
     }
 
 
-def _sorted(values: Mapping[str, str]) -> dict[str, str]:
+def _sort_by_value(values: Mapping[str, str]) -> dict[str, str]:
     return {
         volume: values[volume]
         for volume in sorted(values, key=lambda volume: (values[volume], volume))

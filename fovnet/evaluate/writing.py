@@ -118,14 +118,14 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     ]
     return [
         {
-            **asdict(one),
+            **asdict(measure),
             "group": group,
-            "measure": one.name,
-            "too_few": few,
-            "numerator": _count(one.numerator),
+            "measure": measure.name,
+            "too_few": too_few,
+            "numerator": _count(measure.numerator),
         }
-        for group, few, measures in groups
-        for one in measures
+        for group, too_few, measures in groups
+        for measure in measures
     ]
 
 
