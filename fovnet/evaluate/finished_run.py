@@ -5,12 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fovnet.config.models import Settings
+from fovnet.config.regions import vocabulary
+from fovnet.decision.folder import FACTS, RULE, ModelFolder
+from fovnet.decision.made_from import refuse_other_decisions
+from fovnet.errors import ConfigError
+from fovnet.evaluate.cases import Case, ListedVolume
+from fovnet.evaluate.guards import check_not_learned, check_tables
+from fovnet.evaluate.reading import attributes_of, read_cases
+from fovnet.results import Results
+from fovnet.volume.collection.identity import KEY_FILE, read_identifiers
+from fovnet.volume.collection.pack import Pack
+
 if TYPE_CHECKING:
-    from fovnet.config.models import Settings
-    from fovnet.evaluate.cases import Case, ListedVolume
     from fovnet.evaluate.evaluation import Evaluation
-    from fovnet.results import Results
-    from fovnet.volume.collection.pack import Pack
 
 
 def evaluation_of(
@@ -21,12 +29,8 @@ def evaluation_of(
     Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by
     another ensemble or rule, or subjects are named otherwise than when the slices were cut.
     """
-    from fovnet.config.regions import vocabulary
-    from fovnet.decision.folder import FACTS, RULE, ModelFolder
-    from fovnet.decision.made_from import refuse_other_decisions
-    from fovnet.evaluate.evaluation import evaluate as evaluated
-    from fovnet.evaluate.guards import check_not_learned, check_tables
-    from fovnet.evaluate.reading import read_cases
+    # scipy.stats and scipy.optimize: a second that the help of the command line does not need
+    from fovnet.evaluate.evaluation import evaluate
 
     _refuse_other_names(settings, results, pack)
     model = ModelFolder(results.ensemble)
@@ -39,19 +43,20 @@ def evaluation_of(
     refuse_other_decisions(results)
     regions = vocabulary(settings.regions)
     check_tables(pack, collections_of(settings, results), regions)
-    options: dict[str, int] = {"bootstrap": settings.evaluate.bootstrap, "seed": settings.seed}
-    stated = settings.decision.stated_error
-    return evaluated(
-        cases, regions, manifest=manifest_of(pack), stated_error=stated, **options
-    ), cases
+    evaluation = evaluate(
+        cases,
+        regions,
+        bootstrap=settings.evaluate.bootstrap,
+        seed=settings.seed,
+        manifest=manifest_of(pack),
+        stated_error=settings.decision.stated_error,
+    )
+    return evaluation, cases
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
     """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report
     must not show names that its user believes replaced.  Raises ConfigError "identifiers-changed"."""
-    from fovnet.errors import ConfigError
-    from fovnet.volume.collection.identity import KEY_FILE, read_identifiers
-
     names = read_identifiers(settings.identifiers, results.folder)
     if any(
         record.shown_id and record.shown_id != names.shown(record.volume_id)
@@ -72,9 +77,6 @@ def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
 
 def manifest_of(pack: Pack) -> list[ListedVolume]:
     """Every volume of the collections, with its attributes as in subgroups."""
-    from fovnet.evaluate.cases import ListedVolume
-    from fovnet.evaluate.reading import attributes_of
-
     return [
         ListedVolume(
             volume_id=record.name_in_reports,
