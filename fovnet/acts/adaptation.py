@@ -42,7 +42,7 @@ from fovnet.decision.fitting.thresholds import LabelledVolume
 from fovnet.decision.folder import ModelFolder
 from fovnet.decision.judge import Judge
 from fovnet.decision.rule import Rule
-from fovnet.decision.scored_slices import ScoredSlices, decisions, shown_volumes, truth_of
+from fovnet.decision.scored_slices import ScoredSlices, decisions, labelled_volumes, truth_of
 from fovnet.decision.scores import with_turned_and_brightened
 from fovnet.evaluate.guards import SIMULATED, training_marks
 from fovnet.evaluate.reading import case_of
@@ -290,7 +290,7 @@ class Adaptation:
         self, scored: ScoredSlices, subjects: Collection[str]
     ) -> list[LabelledVolume]:
         """The labelled volumes of these subjects, for settling a rule."""
-        return shown_volumes(self.view(test=subjects), scored, "test")
+        return labelled_volumes(self.view(test=subjects), scored, "test")
 
     def tally_answers(
         self, scored: ScoredSlices, judge: Judge, subjects: Collection[str]

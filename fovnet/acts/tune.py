@@ -12,7 +12,7 @@ from fovnet.decision.fitting.thresholds import settle
 from fovnet.decision.fitting.tuning import TuningVolumes, tune, usual_heights
 from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.rule import Rule
-from fovnet.decision.scored_slices import examples, heights_and_truth, shown_volumes
+from fovnet.decision.scored_slices import examples, heights_and_truth, labelled_volumes
 from fovnet.evaluate.guards import training_marks
 
 
@@ -51,7 +51,7 @@ def tune_rule(run: Run) -> Tuning:
     rule = replace(rule, weights=scored.weights, min_extent_mm=options.min_extent_mm)
     judge, abstention, statements = settle(
         ModelFolder(results.ensemble).judge(rule, vocabulary),
-        shown_volumes(pack, scored, "validation"),
+        labelled_volumes(pack, scored, "validation"),
         stated_error=options.stated_error,
         at_risk=options.at_risk,
         seed=run.settings.seed,

@@ -58,15 +58,17 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer on one volume: its status and message, and the decision behind it (None when refused).
+    """The answer on one volume: its status and message, and the decision behind it (None when
+    refused).
 
-    status      "ok" if every region has a sure answer, "partly" if some have, "uncertain" if none has, or
-                "refused"; for an ensemble whose rule gives no answers by region, "ok" or "uncertain" by the
-                doubts
+    status      "ok" if every region has a sure answer, "partly" if some have, "uncertain" if none
+                has, or "refused"; for an ensemble whose rule gives no answers by region, "ok" or
+                "uncertain" by the doubts
     code        of the error of a refused volume
     doubts      why it is not trusted, and "none" where nothing is shown
     signs       what was measured besides the decision
-    statements  one for each region, on min_extent_mm of it; empty for such an ensemble, or if refused
+    statements  one for each region, on min_extent_mm of it; empty for such an ensemble, or if
+                refused
     """
 
     volume_id: str
@@ -82,7 +84,8 @@ class Answer:
 
     @property
     def are_extents_sure(self) -> bool:
-        """Whether there is no doubt about the volume as a whole, including its spans and their ends."""
+        """Whether there is no doubt about the volume as a whole, including its spans and their
+        ends."""
         return self.decision is not None and not are_reasons(self.doubts)
 
     @property
@@ -105,7 +108,8 @@ class Answer:
 
     @property
     def codes(self) -> str:
-        """The error code of a refused volume, else the distinct codes of its doubts, separated by spaces."""
+        """The error code of a refused volume, else the distinct codes of its doubts, separated by
+        spaces."""
         codes = [doubt.code for doubt in self.doubts]
         if unsure_sentence(self.statements):
             codes.append(SOME_UNSURE.code)
@@ -114,8 +118,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class AnsweredVolume:
-    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and its
-    source as it was read, where it was."""
+    """One volume's answer, with its slices and ensemble probabilities (None if it was refused), and
+    its source as it was read, where it was."""
 
     answer: Answer
     stack: SliceStack | None = None
@@ -174,14 +178,14 @@ def refusal(volume_id: str, path: str, error: FovnetError) -> Answer:
 
 
 def table_rows(answer: Answer, stack: SliceStack | None) -> list[dict[str, Any]]:
-    """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of the RAS
-    volume.
+    """The rows of spans.tsv, one per span, or one with an empty region; slice numbers are those of
+    the RAS volume.
 
-    `confidence` is the span's, or the volume's if it has none, and missing where the span is a guess;
-    `volume_confidence` is the volume's without black margins, the same in all its rows, and missing where the
-    best guess is not sure; `code` as `Answer.codes`; `extents` is "sure" if there is no doubt about the
-    volume, "unsure" if there is, or if it is unsure whether the span's region is shown, and "" if the volume
-    was refused.
+    `confidence` is the span's, or the volume's if it has none, and missing where the span is a
+    guess; `volume_confidence` is the volume's without black margins, the same in all its rows, and
+    missing where the best guess is not sure; `code` as `Answer.codes`; `extents` is "sure" if there
+    is no doubt about the volume, "unsure" if there is, or if it is unsure whether the span's region
+    is shown, and "" if the volume was refused.
     """
     head = volume_cells(answer) | {"volume_confidence": answer.stated_confidence}
     if answer.decision is None or stack is None or not answer.decision.spans:
@@ -216,8 +220,8 @@ def answer_facts(
     raw: NDArray[np.float64] | None,
     vocabulary: Vocabulary,
 ) -> dict[str, Any]:
-    """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after smoothing,
-    notes, provenance."""
+    """The whole answer on a volume, as JSON: spans, per-slice probabilities before and after
+    smoothing, notes, provenance."""
     signs = answer.signs or Signs({})
     novelty = signs.of(unlike_training.CHECK)
     axes = signs.of(turned.CHECK)
@@ -292,8 +296,8 @@ def _round(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
 
 
 def _nearest_slices(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the same slice
-    both include it."""
+    """First and last original slice (s,) nearer to each cut than to the other cuts; cuts at the
+    same slice both include it."""
     middles = (counted[:-1] + counted[1:]) // 2
     first = np.append(counted[:1], middles + 1)
     last = np.append(middles, counted[-1])
@@ -301,8 +305,8 @@ def _nearest_slices(counted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
 
 
 def _span_cells(span: Span, stack: SliceStack) -> dict[str, Any]:
-    """A span's cells; slice numbers of a resampled volume are those of the original volume, re-oriented to
-    its closest axes."""
+    """A span's cells; slice numbers of a resampled volume are those of the original volume,
+    re-oriented to its closest axes."""
     if stack.counted is None:
         first, last = stack.covers.T
     else:

@@ -36,8 +36,9 @@ ENDS = {"lower": "from", "upper": "to"}
 
 @dataclass(frozen=True)
 class TableRows:
-    """What tables and index hold of one volume: its rows of spans.tsv, and its cells of answers.tsv, those of
-    `HEAD` and of each region in order; none of a region where nothing is said region by region.
+    """What tables and index hold of one volume: its rows of spans.tsv, and its cells of
+    answers.tsv, those of `HEAD` and of each region in order; none of a region where nothing is said
+    region by region.
 
     doubts  (code, sentence) of each; None where only its JSON tells
     """
@@ -73,8 +74,8 @@ class TableRows:
         )
 
     def statements(self, regions: Sequence[str]) -> tuple[Statement, ...]:
-        """The answer on each of these regions, in the order of the table, without the doubts; empty without
-        answers by region."""
+        """The answer on each of these regions, in the order of the table, without the doubts; empty
+        without answers by region."""
         cells = dict(zip(answer_columns(regions), self.answer, strict=False))
         return tuple(_statement(region, cells) for region in regions if cells.get(region))
 

@@ -1,5 +1,5 @@
-"""Assembling an ensemble: the members are chosen among a search's trials and copied, with their facts, into
-a new folder."""
+"""Assembling an ensemble: the members are chosen among a search's trials and copied, with their
+facts, into a new folder."""
 
 from __future__ import annotations
 
@@ -43,18 +43,21 @@ def assemble(
 ) -> Path:
     """`folder/ensemble.json`, with each member's weights copied beside it.
 
-    members  facts of each (slot, score, configuration, ...), and under "weights" the file written by its
-             training
+    members  facts of each (slot, score, configuration, ...), and under "weights" the file written
+             by its training
     precision  float32, or float16 for half the size: all later steps use the rounded networks
-    subjects  marks of the subjects they were trained on, by split: an evaluation can check that none of them
-              is in the test split
-    origin  facts of the ensemble that the trainings started from, if any: its networks' checksums are recorded
-    blend  for blending: the share of the trained weights, and by slot the file of the network trained from;
-           None: no blending
-    inputs  classes and format of the slices to be scored, as a pack has them; None: they are not compared
+    subjects  marks of the subjects they were trained on, by split: an evaluation can check that
+              none of them is in the test split
+    origin  facts of the ensemble that the trainings started from, if any: its networks' checksums
+            are recorded
+    blend  for blending: the share of the trained weights, and by slot the file of the network
+           trained from; None: no blending
+    inputs  classes and format of the slices to be scored, as a pack has them; None: they are not
+            compared
     journal the name of the journal of the members' search
-    An existing ensemble is kept until all members of the new one are written.  Raises ModelError if there is
-    no member, or the weights of one are missing, damaged, of other slices or too large for the precision.
+    An existing ensemble is kept until all members of the new one are written.  Raises ModelError if
+    there is no member, or the weights of one are missing, damaged, of other slices or too large for
+    the precision.
     """
     from fovnet.net.training.precision import write_weights
 
@@ -105,8 +108,8 @@ def assemble(
 
 
 def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None) -> None:
-    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the slot to
-    repeat, or has other inputs."""
+    """Raises ModelError for the first of a journal's networks that is missing or damaged, with the
+    slot to repeat, or has other inputs."""
     from fovnet.net.family.weights import load_facts, refuse_other_inputs
     from fovnet.search.journal import (
         to_repeat,
@@ -125,8 +128,8 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
 
 
 def _subject_counts(facts: Mapping[str, Any]) -> dict[str, int]:
-    """The number of subjects an ensemble was trained on, by split, whether it holds their marks or their
-    number."""
+    """The number of subjects an ensemble was trained on, by split, whether it holds their marks or
+    their number."""
     return facts.get("people") or {
         split: len(marks) for split, marks in (facts.get("subjects") or {}).items()
     }
@@ -135,11 +138,12 @@ def _subject_counts(facts: Mapping[str, Any]) -> dict[str, int]:
 def choose(
     trials: Sequence[Trial], count: int, guess: float, networks: Path, alone: int = 0
 ) -> list[dict[str, Any]]:
-    """Facts of the `count` best completed trials that are better than guessing; if none is, of the best trial
-    alone.
+    """Facts of the `count` best completed trials that are better than guessing; if none is, of the
+    best trial alone.
 
     guess  the validation loss of guessing, as `guessing_loss` gives it
-    alone  number of members, the last, that see the slice alone; the best member always sees all its inputs
+    alone  number of members, the last, that see the slice alone; the best member always sees all
+           its inputs
     """
     best_trials = best(trials, count)
     members = [trial for trial in best_trials if trial.score is not None and trial.score < guess]
@@ -152,22 +156,22 @@ def choose(
             "configuration": dict(trial.proposal.configuration),
             "seed": trial.proposal.seed,
             "weights": str(networks / f"slot-{trial.proposal.slot:04d}.safetensors"),
-            **({"alone": True} if place >= members_with_all_inputs else {}),
+            **({"alone": True} if number >= members_with_all_inputs else {}),
         }
-        for place, trial in enumerate(members)
+        for number, trial in enumerate(members)
     ]
 
 
 def guessing_loss(
     train: NDArray[np.bool_], validation: NDArray[np.bool_], frequency: torch.Tensor | None = None
 ) -> float:
-    """The validation loss of predicting the uniform distribution over the classes of the training split (s,
-    k) for every slice.
+    """The validation loss of predicting the uniform distribution over the classes of the training
+    split (s, k) for every slice.
 
-    Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen where the
-    splits' shares agree.
-    frequency  (s,) frequency with which training draws each slice (`sampling: volumes` is not uniform): class
-           weights are computed with it
+    Mean of Σ_c w_c t_c · log k_seen under the balanced weights w of the training split; log k_seen
+    where the splits' shares agree.
+    frequency  (s,) frequency with which training draws each slice (`sampling: volumes` is not
+           uniform): class weights are computed with it
     """
     import torch
 

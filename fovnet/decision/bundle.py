@@ -1,13 +1,14 @@
 """An ensemble as a MONAI Bundle: a folder that MONAI's own tools verify and run.
 
-    configs/metadata.json    description, input and output formats         models/      the ensemble as
-        `folder.py` has it; no pickle
-    configs/inference.json   the components MONAI instantiates             docs/        README.md,
-        license.txt; LICENSE beside configs
+    configs/metadata.json   description, input and output formats
+    configs/inference.json  the components MONAI instantiates
+    models/                 the ensemble as `folder.py` has it; no pickle
+    docs/                   README.md, license.txt
+    LICENSE
 
-`network_def` is the network alone, for slices; `evaluator` is the complete prediction, from volumes to
-spans.tsv. Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of its pickled
-model.pt.
+`network_def` is the network alone, for slices; `evaluator` is the complete prediction, from volumes
+to spans.tsv. Source: MONAI Bundle Specification (docs.monai.io), with safetensors instead of its
+pickled model.pt.
 """
 
 from __future__ import annotations
@@ -40,29 +41,31 @@ PACKAGES = ("nibabel", "safetensors", "scipy", "pydantic")
 
 
 def network(folder: str) -> nn.Module:
-    """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities (n,
-    k)."""
+    """The ensemble in a folder as one network, on the CPU: images (n, c, 128, 128) to probabilities
+    (n, k)."""
     return _mixture(load(Path(folder), "cpu")).eval()
 
 
 class Evaluator:
-    """What MONAI runs: predicts every volume of a data set of files and folders; `spans.tsv` and a JSON per
-    volume in `output_dir`."""
+    """What MONAI runs: predicts every volume of a data set of files and folders; `spans.tsv` and a
+    JSON per volume in `output_dir`."""
 
     def __init__(self, model: Model, dataset: Sequence[Any], output_dir: str) -> None:
-        self._model, self._dataset, self._out = model, dataset, Path(output_dir)
+        self._model = model
+        self._dataset = dataset
+        self._out = Path(output_dir)
 
     def run(self) -> Path:
         """The path of spans.tsv; volumes that cannot be read are listed in it as refused.
 
-        Raises ConfigError "out-foreign" if `output_dir` holds a file with the name of an answer that is not
-        fovnet's.
+        Raises ConfigError "out-foreign" if `output_dir` holds a file with the name of an answer
+        that is not fovnet's.
         """
         refuse_foreign(self._out / TABLE, is_our_table)
         # if this run is killed, no earlier table may be taken for its own
         (self._out / TABLE).unlink(missing_ok=True)
         rows: list[dict[str, Any]] = []
-        for answer in self._model.predict_many([one["image"] for one in self._dataset]):
+        for answer in self._model.predict_many([item["image"] for item in self._dataset]):
             answered_before(self._out, answer.volume_id)
             facts = answer.to_dict()
             rows += facts["rows"]
@@ -73,13 +76,11 @@ class Evaluator:
 def write_bundle(model: Path, folder: Path) -> Path:
     """`folder`, a bundle of the ensemble in `model`.
 
-    Raises ModelError if the model cannot be loaded ("model-missing", "weights-damaged", ...), is the bundle's
-    own model ("bundle-of-itself"), or the folder holds something other than a bundle ("bundle-exists").
+    Raises ModelError if the model cannot be loaded ("model-missing", "weights-damaged", ...), is
+    the bundle's own model ("bundle-of-itself"), or the folder holds something other than a bundle
+    ("bundle-exists").
     """
-    if folder.exists() and (
-        not folder.is_dir()
-        or (any(folder.iterdir()) and not (folder / "configs" / "metadata.json").is_file())
-    ):
+    if folder.exists() and not _is_bundle_or_empty(folder):
         raise ModelError(
             "bundle-exists", f"{folder}: exists and is not a bundle; give a new folder"
         )
@@ -90,7 +91,7 @@ def write_bundle(model: Path, folder: Path) -> Path:
             f"{model}: is the model of the bundle {folder}, which would be replaced; give another folder",
         )
     ensemble = load(model, "cpu")
-    wanted = [
+    names = [
         FACTS,
         RULE,
         novelty.FILE,
@@ -98,19 +99,25 @@ def write_bundle(model: Path, folder: Path) -> Path:
         "model-card.md",
         *(network.name for network in ModelFolder(model).networks),
     ]
-    there = [name for name in wanted if (model / name).is_file()]
-    for name in there:
+    present = [name for name in names if (model / name).is_file()]
+    for name in present:
         copy(model / name, models / name)
     for stale in models.iterdir():
-        if stale.name not in there and stale.is_file():
+        if stale.name not in present and stale.is_file():
             stale.unlink()
-    write_sums(models, there)
+    write_sums(models, present)
     _write_plain_json(folder / "configs" / "metadata.json", _metadata(ensemble))
     _write_plain_json(folder / "configs" / "inference.json", INFERENCE)
     write_text(folder / "docs" / "README.md", README.format(version=__version__))
-    for place in (folder / "LICENSE", folder / "docs" / "license.txt"):
-        write_text(place, _licence())
+    for path in (folder / "LICENSE", folder / "docs" / "license.txt"):
+        write_text(path, _licence())
     return folder
+
+
+def _is_bundle_or_empty(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    return (folder / "configs" / "metadata.json").is_file() or not any(folder.iterdir())
 
 
 def _mixture(ensemble: Ensemble) -> Mixture:
@@ -160,8 +167,8 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
                     "spatial_shape": [SIDE, SIDE],
                     **tensor,
                     "channel_def": {
-                        str(at): "slice" if at == 0 else f"input {at}"
-                        for at in range(mixture.channels)
+                        str(channel): "slice" if channel == 0 else f"input {channel}"
+                        for channel in range(mixture.channels)
                     },
                 }
             },
@@ -172,7 +179,7 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
                     "num_channels": len(classes),
                     "spatial_shape": [],
                     **tensor,
-                    "channel_def": {str(at): name for at, name in enumerate(classes)},
+                    "channel_def": {str(number): name for number, name in enumerate(classes)},
                 }
             },
         },
@@ -223,14 +230,14 @@ from slices to probabilities; the weights are safetensors, and nothing here is a
 
 def _licence() -> str:
     """The text of the licence, from the installed package or the clone."""
-    beside = Path(__file__).parents[2] / "LICENSE"
-    if beside.is_file():
-        return beside.read_text(encoding="utf-8")
+    file_in_clone = Path(__file__).parents[2] / "LICENSE"
+    if file_in_clone.is_file():
+        return file_in_clone.read_text(encoding="utf-8")
     try:
-        found = metadata.distribution("fovnet").read_text("licenses/LICENSE")
+        text = metadata.distribution("fovnet").read_text("licenses/LICENSE")
     except metadata.PackageNotFoundError:
-        found = None
-    return found or "Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
+        text = None
+    return text or "Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
 
 
 def _write_plain_json(path: Path, facts: dict[str, Any]) -> None:

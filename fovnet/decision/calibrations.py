@@ -1,18 +1,20 @@
 """Three calibrations of stated probabilities, all fitted on the validation split.
 
-    temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern neural
-                 networks*, eq. 9
-    line         (a, c, b) of the probability of the predicted set of regions, logit p' = a logit p + c + b
-                 logit m: m is the confidence of the least confident span, which is usually the wrong one
-    beta         (a, b, c, d, e) of the decided labels' confidences, logit p' = a log p - b log(1 - p) + c + d
-                 log q - e log(1 - q): five parameters, no bins, monotone in p and q.  With p alone it is eq.
-                 6 of Kull, Silva Filho & Flach (2017), *Beta calibration*, AISTATS
+    temperature  of the ensemble's mean, one number: Guo et al. (2017), *On calibration of modern
+                 neural networks*, eq. 9
+    line         (a, c, b) of the probability of the predicted set of regions, logit p' = a logit p
+                 + c + b logit m: m is the confidence of the least confident span, which is usually
+                 the wrong one
+    beta         (a, b, c, d, e) of the decided labels' confidences, logit p' = a log p - b log(1 -
+                 p) + c + d log q - e log(1 - q): five parameters, no bins, monotone in p and q.
+                 With p alone it is eq. 6 of Kull, Silva Filho & Flach (2017), *Beta calibration*,
+                 AISTATS
 
-p is a slice's probability given the whole body, and q the one from that slice alone.  The body model treats
-slices as independent observations, and is most confident where all members make the same error along the
-body: of 480 volumes of simulated people, the 60 % most confident had 2.9 % of their slices wrong ranked by p
-alone, and 1.5 % by both, fitted on 480 others.  On 448 sets of regions, fitted on other subjects, the line
-with m has a log loss of 0.41, without m of 0.46.
+p is a slice's probability given the whole body, and q the one from that slice alone.  The body
+model treats slices as independent observations, and is most confident where all members make the
+same error along the body: of 480 volumes of simulated people, the 60 % most confident had 2.9 % of
+their slices wrong ranked by p alone, and 1.5 % by both, fitted on 480 others.  On 448 sets of
+regions, fitted on other subjects, the line with m has a log loss of 0.41, without m of 0.46.
 """
 
 from __future__ import annotations
@@ -56,8 +58,8 @@ def best_temperature(probabilities: Sequence[Floats], truth: Sequence[NDArray[np
 
 
 def best_line(chance: Floats, least: Floats, is_right: NDArray[np.bool_]) -> Line:
-    """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), p being `chance` and m `least`;
-    STRAIGHT if too few are right or wrong.
+    """The maximum-likelihood line (a >= 0, c, b >= 0) for `is_right` (n,), p being `chance` and m
+    `least`; STRAIGHT if too few are right or wrong.
 
     Platt (1999), *Probabilistic outputs for support vector machines*, eq. 1, with the logits of two
     probabilities.
@@ -79,16 +81,16 @@ def _logit(chance: Floats) -> Floats:
 
 
 def best_beta(confidence: Floats, share: Floats, is_right: NDArray[np.bool_]) -> Beta:
-    """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few slices are
-    right or wrong."""
+    """The maximum-likelihood calibration (a, b, d, e >= 0) for `is_right` (n,); IDENTITY if too few
+    slices are right or wrong."""
     return _fit_logistic(_sides(confidence, share), is_right, IDENTITY, INTERCEPT)
 
 
 def _fit_logistic(
     x: Floats, is_right: NDArray[np.bool_], start: tuple[float, ...], intercept: int
 ) -> tuple[float, ...]:
-    """The maximum-likelihood weights (m,) of the logistic model of `is_right` (n,) on x (n, m), all but the
-    intercept's 0 or more; `start` if too few are right or wrong."""
+    """The maximum-likelihood weights (m,) of the logistic model of `is_right` (n,) on x (n, m), all
+    but the intercept's 0 or more; `start` if too few are right or wrong."""
     if min(int(is_right.sum()), int((~is_right).sum())) < LEAST_WRONG:
         return start
     from scipy.optimize import minimize  # 0.4 s, for fitting alone

@@ -1,19 +1,20 @@
-"""The confidence threshold (bar) for answering, chosen so that answers to unseen subjects err no more often
-than stated.
+"""The confidence threshold (bar) for answering, chosen so that answers to unseen subjects err no
+more often than stated.
 
     a volume's error     share of its slices that are decided wrongly
-    a subject's error    mean of that over the subject's volumes that are answered; subjects without any do
-                         not count
+    a subject's error    mean of that over the subject's volumes that are answered; subjects without
+                         any do not count
     risk                 the mean error of subjects
     coverage             share of the volumes that are answered
 
-A bar is *promised* if the validation subjects reject the hypothesis "the risk above it is the stated error or
-more".  From each start, the bars of BARS are tested in descending order until one does not reject, and the
-two starts share the level (fixed-sequence testing). The promise then fails for at most `at_risk` of all
-validation splits, whatever the networks are: Angelopoulos et al. (2021), *Learn then test*, arXiv:2110.01052,
-section 4.3, with the p-value of maths/betting.py.  It takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated)
-subjects without an error, 51 for 5 % at risk 10 %.  If no bar is promised, the bar is the lowest at which the
-validation volumes themselves err no more than stated.  A bar is never below SURE_ENOUGH.
+A bar is *promised* if the validation subjects reject the hypothesis "the risk above it is the
+stated error or more".  From each start, the bars of BARS are tested in descending order until one
+does not reject, and the two starts share the level (fixed-sequence testing). The promise then fails
+for at most `at_risk` of all validation splits, whatever the networks are: Angelopoulos et al.
+(2021), *Learn then test*, arXiv:2110.01052, section 4.3, with the p-value of maths/betting.py.  It
+takes about ln(1 / (0.8 at_risk)) / -ln(1 - stated) subjects without an error, 51 for 5 % at risk 10
+%.  If no bar is promised, the bar is the lowest at which the validation volumes themselves err no
+more than stated.  A bar is never below SURE_ENOUGH.
 """
 
 from __future__ import annotations
@@ -29,23 +30,24 @@ from fovnet.maths.betting import chance_of_reaching
 
 Floats = NDArray[np.float64]
 SURE_ENOUGH = 0.7
-"""A volume of lower confidence is "uncertain" even where all volumes together err rarely: a low average must
-not justify a guess."""
+"""A volume of lower confidence is "uncertain" even where all volumes together err rarely: a low
+average must not justify a guess."""
 BARS = (0.95, 0.9, 0.85, 0.8, 0.75, SURE_ENOUGH)
 STARTS = ((2, 0.8), (0, 0.2))
-"""Place in BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal shares,
-100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a stated 5 %."""
+"""Place in BARS where each sequence starts (0.85 and 0.95), and its share of the risk.  With equal
+shares, 100 subjects with a mean slice error of 2 % promised no bar below 0.95 for a stated 5 %."""
 FALSE_ALARMS = 0.01
-"""Share of the validation volumes, which are in order and upright, that may be flagged as shuffled or upside
-down."""
+"""Share of the validation volumes, which are in order and upright, that may be flagged as shuffled
+or upside down."""
 ALLOWANCE = 0.05
-"""Share of the volumes of unseen subjects, if they are like the training ones, that each floor may reject."""
+"""Share of the volumes of unseen subjects, if they are like the training ones, that each floor may
+reject."""
 
 
 @dataclass(frozen=True)
 class GradedAnswer:
-    """A decided, labelled volume: its subject, the answer's confidence, whether another doubt withholds it,
-    the share of wrong slices."""
+    """A decided, labelled volume: its subject, the answer's confidence, whether another doubt
+    withholds it, the share of wrong slices."""
 
     subject: str
     confidence: float
@@ -75,8 +77,8 @@ def choose_bar(
     bars: Sequence[float] = BARS,
     starts: Sequence[tuple[int, float]] = STARTS,
 ) -> Bar:
-    """The bar for the stated error, from validation volumes.  `seed` only sets the order of the subjects in
-    the test; a bar is never below the last of `bars`, which descend."""
+    """The bar for the stated error, from validation volumes.  `seed` only sets the order of the
+    subjects in the test; a bar is never below the last of `bars`, which descend."""
     subjects = len({volume.subject for volume in volumes})
     promised: Bar | None = None
     for start, share in starts:
@@ -91,8 +93,8 @@ def choose_bar(
 
 
 def fewest_people(stated_error: float, at_risk: float) -> int:
-    """The fewest validation subjects for which the stated error can be promised: enough if all are answered
-    without an error."""
+    """The fewest validation subjects for which the stated error can be promised: enough if all are
+    answered without an error."""
     most = max(share for _, share in STARTS) * at_risk
 
     def are_enough(people: int) -> bool:
@@ -107,10 +109,11 @@ def fewest_people(stated_error: float, at_risk: float) -> int:
 
 
 def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
-    """Risk-coverage curve: bar, coverage, volumes, subjects and risk at each distinct confidence, from the
-    highest down.
+    """Risk-coverage curve: bar, coverage, volumes, subjects and risk at each distinct confidence,
+    from the highest down.
 
-    Geifman & El-Yaniv (2017), *Selective classification for deep neural networks*, NeurIPS, eqs 1-2.
+    Geifman & El-Yaniv (2017), *Selective classification for deep neural networks*, NeurIPS, eqs
+    1-2.
     """
     candidates = [volume for volume in volumes if not volume.is_withheld]
     candidates.sort(key=lambda volume: -volume.confidence)
@@ -137,11 +140,11 @@ def risk_coverage(volumes: Sequence[GradedAnswer]) -> list[dict[str, float]]:
 
 
 def floor(values: Floats, allowance: float = ALLOWANCE) -> float:
-    """The value that at most `allowance` of unseen volumes fall below: the ⌊allowance (n + 1)⌋-th smallest of
-    n; 0 where n is too small.
+    """The value that at most `allowance` of unseen volumes fall below: the ⌊allowance (n + 1)⌋-th
+    smallest of n; 0 where n is too small.
 
-    A split conformal quantile: Lei et al. (2018), *Distribution-free predictive inference for regression*,
-    JASA 113:1094, section 2.2.
+    A split conformal quantile: Lei et al. (2018), *Distribution-free predictive inference for
+    regression*, JASA 113:1094, section 2.2.
     """
     rank = int(np.floor(allowance * (len(values) + 1)))
     return float(np.sort(values)[rank - 1]) if rank else 0.0
@@ -157,13 +160,14 @@ def _subject_errors(volumes: Sequence[GradedAnswer], height: float) -> Floats:
 
 
 def _shuffle(errors: Floats, seed: int) -> Floats:
-    """The errors in random order: an order by name may be one in time, as hospitals number patients."""
+    """The errors in random order: an order by name may be one in time, as hospitals number
+    patients."""
     return errors[np.random.default_rng(seed).permutation(len(errors))]
 
 
 def _lowest_bar(volumes: Sequence[GradedAnswer], stated_error: float, lowest: float) -> float:
-    """The lowest bar, at least `lowest`, at which the volumes themselves err no more than stated; 1 where
-    there is none."""
+    """The lowest bar, at least `lowest`, at which the volumes themselves err no more than stated; 1
+    where there is none."""
     points = [point for point in risk_coverage(volumes) if point["bar"] >= lowest]
     if points and points[-1]["risk"] <= stated_error:
         return lowest

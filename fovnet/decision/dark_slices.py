@@ -1,16 +1,16 @@
-"""Dark slices: a second look at slices that seem to show nothing because the rest of their volume is many
-times brighter.
+"""Dark slices: a second look at slices that seem to show nothing because the rest of their volume
+is many times brighter.
 
-A volume has one intensity window (`volume.intensity`), which its brightest part sets.  A station of a
-whole-body volume that was put together without matching the stations' brightness, or the part of a body
-beyond a coil, may keep a dozen of its 256 grey levels: the networks call it none, and are sure.  Of 168
-simulated volumes longer than 25 cm, with a third to two thirds of their height 20 times darker, 84 were
-answered surely, and 30 % of the slices of these were wrong; with the second look 32 are, with 10 % wrong.  Of
-544 volumes that were answered surely as they are, four are lost.
+A volume has one intensity window (`volume.intensity`), which its brightest part sets.  A station of
+a whole-body volume that was put together without matching the stations' brightness, or the part of
+a body beyond a coil, may keep a dozen of its 256 grey levels: the networks call it none, and are
+sure.  Of 168 simulated volumes longer than 25 cm, with a third to two thirds of their height 20
+times darker, 84 were answered surely, and 30 % of the slices of these were wrong; with the second
+look 32 are, with 10 % wrong.  Of 544 volumes that were answered surely as they are, four are lost.
 
-So a stretch of dark slices which are none is brightened, each slice by a window of its own, and given to the
-networks again.  What they then name is not the answer, as nobody knows whether the rest of the volume is
-right; it is a reason to doubt that there is nothing.
+So a stretch of dark slices which are none is brightened, each slice by a window of its own, and
+given to the networks again.  What they then name is not the answer, as nobody knows whether the
+rest of the volume is right; it is a reason to doubt that there is nothing.
 """
 
 from __future__ import annotations
@@ -27,26 +27,28 @@ Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 WHITE = 255.0
 DARK = WHITE / 3
-"""A slice whose own white is at least this is not looked at again: of 69 volumes that were answered surely
-with part of them a third as bright, 4 % of the slices were wrong."""
+"""A slice whose own white is at least this is not looked at again: of 69 volumes that were answered
+surely with part of them a third as bright, 4 % of the slices were wrong."""
 FAINTEST = 3  # grey values up to 2 are too few to show a body
-CLEAR, LEAST_MM = 0.9, 30.0
-"""Probability of a region from which a brightened slice counts as showing one, and the height of such slices
-that is reason for doubt. Of 141 volumes of usual brightness one had 15 mm of them, a ghost of the body beyond
-its end, and none 30."""
+CLEAR = 0.9
+LEAST_MM = 30.0
+"""Probability of a region from which a brightened slice counts as showing one, and the height of
+such slices that is reason for doubt. Of 141 volumes of usual brightness one had 15 mm of them, a
+ghost of the body beyond its end, and none 30."""
 
 
 @dataclass(frozen=True)
 class HiddenRegion:
-    """The longest stretch of dark slices that are none, and show a region when they are brightened."""
+    """The longest stretch of dark slices that are none, and show a region when they are
+    brightened."""
 
     region: str
     extent_mm: float
 
 
 def brighten(pixels: Pixels) -> Pixels:
-    """Slices (s, side, side), each windowed by itself; black stays black.  A slice of one grey value stays as
-    it is."""
+    """Slices (s, side, side), each windowed by itself; black stays black.  A slice of one grey
+    value stays as it is."""
     white = _whites(pixels)
     scale = np.where(white > 0, WHITE / np.maximum(white, 1.0), 1.0)
     return np.asarray(np.clip(np.rint(pixels * scale[:, None, None]), 0, WHITE).astype(np.uint8))
@@ -55,8 +57,8 @@ def brighten(pixels: Pixels) -> Pixels:
 def rows_in_question(
     pixels: Pixels, shows_nothing: NDArray[np.bool_], edges_mm: Floats
 ) -> NDArray[np.int64]:
-    """(m,) the dark slices among those with `shows_nothing` (s,), if any stretch of them is LEAST_MM high;
-    else none.
+    """(m,) the dark slices among those with `shows_nothing` (s,), if any stretch of them is
+    LEAST_MM high; else none.
 
     edges_mm  (s + 1,) where the slices begin and end, feet to head
     """
@@ -73,11 +75,11 @@ def hidden_region(
     edges_mm: Floats,
     classes: tuple[str, ...],
 ) -> HiddenRegion | None:
-    """What the longest stretch of slices with `shows_nothing` (s,) shows clearly when brightened; None if it
-    is less than LEAST_MM high.
+    """What the longest stretch of slices with `shows_nothing` (s,) shows clearly when brightened;
+    None if it is less than LEAST_MM high.
 
-    probabilities  (s, k) of the brightened slices, the last class none; NaN where a slice was not looked at
-                   again
+    probabilities  (s, k) of the brightened slices, the last class none; NaN where a slice was not
+                   looked at again
     """
     is_clear = shows_nothing & (1.0 - probabilities[:, -1] >= CLEAR)
     rows, extent_mm = _longest(is_clear, edges_mm)
@@ -94,6 +96,7 @@ def _whites(pixels: Pixels) -> Floats:
 
 
 def _longest(rows: NDArray[np.bool_], edges_mm: Floats) -> tuple[slice, float]:
-    """The highest contiguous stretch of some slices (s,), and its height in mm; 0 where there are none."""
+    """The highest contiguous stretch of some slices (s,), and its height in mm; 0 where there are
+    none."""
     first, last, extent_mm = best_stretch(np.where(rows, np.diff(edges_mm), -np.inf))
     return slice(first, last + 1), extent_mm

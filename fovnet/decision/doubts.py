@@ -1,4 +1,5 @@
-"""Reasons not to trust an answer: the checks in their order, what they measure, and what they doubt."""
+"""Reasons not to trust an answer: the checks in their order, what they measure, and what they
+doubt."""
 
 from __future__ import annotations
 
@@ -56,8 +57,8 @@ CHECKS: tuple[Check[Any], ...] = (
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason: its code, its sentence, and the figures behind it, "" where the sentence has them.  "none"
-    states that no region is shown, and is no reason."""
+    """One reason: its code, its sentence, and the figures behind it, "" where the sentence has
+    them.  "none" states that no region is shown, and is no reason."""
 
     code: str
     sentence: str
@@ -73,7 +74,8 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Signs:
-    """What was measured on a volume besides its decision: by code, the value of each check that can judge."""
+    """What was measured on a volume besides its decision: by code, the value of each check that can
+    judge."""
 
     values: Mapping[str, Any]
 
@@ -100,8 +102,8 @@ def doubts(decision: Decision, signs: Signs, rule: Rule) -> tuple[Doubt, ...]:
 def codes_by_region(
     regions: Sequence[StatedRegion], decision: Decision, signs: Signs, rule: Rule
 ) -> list[tuple[str, ...]]:
-    """For each of these regions, the codes of the doubts that make the statement on it unsure, in the order
-    of CHECKS."""
+    """For each of these regions, the codes of the doubts that make the statement on it unsure, in
+    the order of CHECKS."""
     raised_checks = [check for check in CHECKS if any(_sentences(check, decision, signs, rule))]
     value_by_check = [(check, _value(check, decision, signs)) for check in raised_checks]
     return [
@@ -130,5 +132,6 @@ def _sentences(
 
 
 def _value(check: Check[Any], decision: Decision, signs: Signs) -> Any:
-    """What a check judges: what it measured, or the decision; None where it could not be measured."""
+    """What a check judges: what it measured, or the decision; None where it could not be
+    measured."""
     return decision if check.measure is None else signs.of(check)

@@ -1,9 +1,10 @@
-"""Answers of an earlier run: which of them are still valid, by the file's content, the model and the
-program's version.
+"""Answers of an earlier run: which of them are still valid, by the file's content, the model and
+the program's version.
 
-A file whose name, size, times and inode are unchanged is not read again: changing or replacing a file changes
-its ctime or its inode. If one of them differs, the content is compared: a file that was touched, copied or
-downloaded again keeps its answer, and one that has taken another's name does not get the other's answer.
+A file whose name, size, times and inode are unchanged is not read again: changing or replacing a
+file changes its ctime or its inode. If one of them differs, the content is compared: a file that
+was touched, copied or downloaded again keeps its answer, and one that has taken another's name does
+not get the other's answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ PASSING = frozenset(
         "internal",
     }
 )
-"""Refusals with a possibly temporary cause, such as the machine: the next run tries the volume again."""
+"""Refusals with a possibly temporary cause, such as the machine: the next run tries the volume
+again."""
 
 
 def earlier_rows(
@@ -40,8 +42,8 @@ def earlier_rows(
     further_files: Sequence[str] = (),
     faces: bool = True,
 ) -> TableRows | None:
-    """The rows of the earlier answer in `folder` on the same content, under the same name and path, by the
-    same model; else None.
+    """The rows of the earlier answer in `folder` on the same content, under the same name and path,
+    by the same model; else None.
 
     further_files  files that the folder must also hold: the answer's picture, its page
     faces          whether those show faces; None is returned if they were drawn otherwise
@@ -68,17 +70,19 @@ def earlier_rows(
 
 
 def is_unchanged(source: Source, record: Mapping[str, Any]) -> bool:
-    """Whether the files of a volume have the recorded `places` or, if not, the recorded `sha256`."""
+    """Whether the files of a volume have the recorded `places` or, if not, the recorded
+    `sha256`."""
     if source.places is not None and source.places == record["places"]:
         return True
     return record["sha256"] is not None and record["sha256"] == source.content
 
 
 def file_record(source: Source | None) -> dict[str, Any]:
-    """What the JSON of an answer says of the files it was made from, for `is_unchanged` in a later run.
+    """What the JSON of an answer says of the files it was made from, for `is_unchanged` in a later
+    run.
 
-    No checksum if they have changed since they were read, so that the next run reads them again; nothing
-    without a source.
+    No checksum if they have changed since they were read, so that the next run reads them again;
+    nothing without a source.
     """
     if source is None:
         return {"places": None, "sha256": None, "beside": None}

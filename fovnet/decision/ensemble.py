@@ -1,5 +1,5 @@
-"""The ensemble: the networks of the best trials, how their input slices are prepared, and the rule from their
-outputs to spans.  On disk it is a model folder (`folder.py`)."""
+"""The ensemble: the networks of the best trials, how their input slices are prepared, and the rule
+from their outputs to spans.  On disk it is a model folder (`folder.py`)."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ PIECE = 1024
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity` changes when
-    a file of it does.
+    """Networks and their judge.  `prepare` are the settings its slices were cut with; `identity`
+    changes when a file of it does.
 
     engine  what computes the members' outputs, not part of the identity; None: torch
     name    for people: of its run, or that it comes with the package, and which fovnet made it
@@ -82,7 +82,8 @@ class Ensemble:
 
     @property
     def sees_the_volume(self) -> bool:
-        """Whether the members' probabilities of a slice depend on the other slices of its volume."""
+        """Whether the members' probabilities of a slice depend on the other slices of its
+        volume."""
         from fovnet.net.family.architecture import OF_THE_VOLUME
         from fovnet.net.images.inputs import inputs_of
 
@@ -96,12 +97,12 @@ class Ensemble:
         rows: NDArray[np.int64] | None = None,
         placing: Placing | None = None,
     ) -> MemberOutputs:
-        """The members' outputs on slices (s, 128, 128), or on some `rows` of them, PIECE at a time: features
-        of all would not fit.
+        """The members' outputs on slices (s, 128, 128), or on some `rows` of them, PIECE at a time:
+        features of all would not fit.
 
         placing  of all the slices, if the members' inputs need it
-        Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may still be
-        senseless.
+        Raises ModelError "model-overflow" if they are not all finite numbers: finite weights may
+        still be senseless.
         """
         from fovnet.net.inference.member_outputs import member_answers
 
@@ -128,18 +129,18 @@ class Ensemble:
         )
 
     def outputs_on(self, stack: SliceStack) -> MemberOutputs:
-        """The members' outputs on a volume, on the volume turned over and on its dark slices brightened,
-        where needed."""
+        """The members' outputs on a volume, on the volume turned over and on its dark slices
+        brightened, where needed."""
         outputs = self.outputs(stack.pixels, placing=stack.placing)
         outputs = self.with_turned(outputs, stack)
         return self.with_dark_brightened(outputs, stack)
 
     def with_turned(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
-        """The outputs on a volume, with those on the volume turned over added if they depend on its other
-        slices and name several regions.
+        """The outputs on a volume, with those on the volume turned over added if they depend on its
+        other slices and name several regions.
 
-        Networks that see a slice's height in the volume rely on it, and label an upside-down body as if it
-        were upright.
+        Networks that see a slice's height in the volume rely on it, and label an upside-down body
+        as if it were upright.
         """
         classes = np.unique(self.judge.probabilities(outputs).argmax(axis=1))
         if not self.sees_the_volume or (classes < len(self.vocabulary.chain)).sum() < 2:
@@ -150,8 +151,8 @@ class Ensemble:
         return replace(outputs, turned=outputs_turned.members)
 
     def with_dark_brightened(self, outputs: MemberOutputs, stack: SliceStack) -> MemberOutputs:
-        """The outputs on a volume, with those on its dark slices brightened added if they seem to show
-        nothing: see `dark_slices`."""
+        """The outputs on a volume, with those on its dark slices brightened added if they seem to
+        show nothing: see `dark_slices`."""
         predicted = self.judge.probabilities(outputs).argmax(axis=1)
         is_none = predicted == len(self.vocabulary.classes) - 1
         shows_nothing = is_none | air_slices(stack.pixels)
@@ -165,7 +166,8 @@ class Ensemble:
         return replace(outputs, brightened=members)
 
     def refuse_unfit(self) -> None:
-        """Raises ModelError, or any exception, unless all parts work together: tried on a slice of noise."""
+        """Raises ModelError, or any exception, unless all parts work together: tried on a slice of
+        noise."""
         noise = np.random.default_rng(0).integers(0, 256, (1, SIDE, SIDE)).astype(np.uint8)
         placing = Placing(np.full(1, 400.0), np.zeros(1, dtype=np.int64), np.zeros(1))
         shape = self.outputs(noise, placing=placing).members.shape
@@ -187,8 +189,8 @@ class Ensemble:
         seed: int,
         placing: Placing | None = None,
     ) -> Ensemble:
-        """The ensemble with a novelty reference, from at most REFERENCE of the training slices `rows` (n,),
-        drawn by the seed; their labels are `truth` (n, k)."""
+        """The ensemble with a novelty reference, from at most REFERENCE of the training slices
+        `rows` (n,), drawn by the seed; their labels are `truth` (n, k)."""
         from fovnet.net.inference.member_outputs import member_answers
 
         places = np.sort(np.random.default_rng(seed).permutation(len(rows))[:REFERENCE])
@@ -219,12 +221,12 @@ def load(
     """The ensemble in a folder, its networks ready on a device.
 
     rule  used instead of decision.json, which does not exist before tuning
-    engine  what computes the outputs, a name of `fovnet.net.inference.engines`; training and tuning always
-            use torch
-    Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not the
-    recorded one; if a network was trained for other classes, on slices of another format than those that will
-    be cut for it, or with other inputs than the other members; and if the parts do not work together on a
-    slice of noise.
+    engine  what computes the outputs, a name of `fovnet.net.inference.engines`; training and tuning
+            always use torch
+    Raises ModelError if a part is missing, damaged or senseless, leads out of the folder, or is not
+    the recorded one; if a network was trained for other classes, on slices of another format than
+    those that will be cut for it, or with other inputs than the other members; and if the parts do
+    not work together on a slice of noise.
     """
     from fovnet.net.inference.engines import engine_of
 
@@ -242,8 +244,9 @@ def load(
 
 
 def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
-    """ "the networks that come with fovnet, made by fovnet 0.1.0": whose networks they are, and the version
-    that made them where the facts tell it; a run's `ensemble` has the name of the run's folder."""
+    """ "the networks that come with fovnet, made by fovnet 0.1.0": whose networks they are, and the
+    version that made them where the facts tell it; a run's `ensemble` has the name of the run's
+    folder."""
     folder = folder.resolve()
     name = folder.parent.name if folder.name == "ensemble" else folder.name
     if folder == SHIPPED_NETWORKS.resolve():
@@ -254,8 +257,8 @@ def _name_of(folder: Path, facts: Mapping[str, Any]) -> str:
 
 
 def _load_parts(model: ModelFolder, device: torch.device, rule: Rule | None) -> Ensemble:
-    """The ensemble of the parts of a folder, each checked by itself; no engine yet.  A `rule` is used in
-    place of the folder's."""
+    """The ensemble of the parts of a folder, each checked by itself; no engine yet.  A `rule` is
+    used in place of the folder's."""
     from fovnet.net.images.inputs import inputs_of
 
     vocabulary = model.vocabulary
@@ -292,8 +295,8 @@ def _load_parts(model: ModelFolder, device: torch.device, rule: Rule | None) -> 
 
 
 def _refuse_lacking(model: ModelFolder, rule: Rule) -> None:
-    """Raise ModelError "model-part-missing" where the rule judges by a part that the folder lacks, and
-    "novelty-damaged" by a reference without validation slices."""
+    """Raise ModelError "model-part-missing" where the rule judges by a part that the folder lacks,
+    and "novelty-damaged" by a reference without validation slices."""
     for name, bar in (
         (novelty.FILE, rule.least_novelty),
         (orientation.FILE, rule.least_upright),
@@ -318,7 +321,8 @@ def _load_member(
     classes: Sequence[str],
     format_of_slices: Mapping[str, Any],
 ) -> nn.Module:
-    """The network in a file, if it is the recorded one, of these classes and for slices of this format."""
+    """The network in a file, if it is the recorded one, of these classes and for slices of this
+    format."""
     from fovnet.net.family.weights import load_network, refuse_other_inputs
 
     path = part(folder, file.name, MOST_NETWORK_BYTES)

@@ -8,8 +8,8 @@
     weighing.json            how the members' weights were found
     SHA256SUMS               of all these
 
-Prediction needs nothing else, and the folder can be moved or sent.  Reading any part but the networks does
-not import torch.
+Prediction needs nothing else, and the folder can be moved or sent.  Reading any part but the
+networks does not import torch.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class ModelFolder:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if there is none that can be
-        read."""
+        """The contents of `ensemble.json`.  Raises ModelError ("model-missing") if there is none
+        that can be read."""
         try:
             return facts_in(self.path, FACTS)
         except (OSError, ValueError):
-            seen = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
+            what = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
             raise ModelError(
                 "model-missing",
-                f"{self.path}: {seen}; give the folder `ensemble` that a run of the workflow or `fovnet "
+                f"{self.path}: {what}; give the folder `ensemble` that a run of the workflow or `fovnet "
                 "adapt` wrote, or none, for the networks that come with the package",
             ) from None
 
@@ -100,14 +100,14 @@ class ModelFolder:
 
     @cached_property
     def tuning(self) -> dict[str, Any]:
-        """The contents of `decision.json`: the rule, and how it was found.  Raises OSError, and ValueError
-        for anything but an object of facts."""
+        """The contents of `decision.json`: the rule, and how it was found.  Raises OSError, and
+        ValueError for anything but an object of facts."""
         return facts_in(self.path, RULE)
 
     @cached_property
     def rule(self) -> Rule:
-        """The rule in `decision.json`.  Raises ModelError ("rule-missing") if there is none that can be
-        read."""
+        """The rule in `decision.json`.  Raises ModelError ("rule-missing") if there is none that
+        can be read."""
         try:
             return Rule.of(self.tuning["rule"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -128,14 +128,16 @@ class ModelFolder:
         return orientation.load(self.path)
 
     def judge(self, rule: Rule | None = None, vocabulary: Vocabulary | None = None) -> Judge:
-        """What makes answers of its networks' outputs, by its own rule and vocabulary or by others."""
+        """What makes answers of its networks' outputs, by its own rule and vocabulary or by
+        others."""
         return Judge(
             vocabulary or self.vocabulary, rule or self.rule, self.novelty, self.orientation
         )
 
     @contextmanager
     def _as_written(self) -> Iterator[None]:
-        """A context in which facts of another form than fovnet writes become ModelError "model-damaged"."""
+        """A context in which facts of another form than fovnet writes become ModelError
+        "model-damaged"."""
         try:
             yield
         except (KeyError, TypeError, ValueError) as fault:
@@ -146,8 +148,8 @@ class ModelFolder:
 
 
 def _vocabulary_in(facts: Mapping[str, Any]) -> Vocabulary:
-    """Raises ValueError for a colour that is not # and six hexadecimal digits, and for other values of
-    another type than a region's."""
+    """Raises ValueError for a colour that is not # and six hexadecimal digits, and for other values
+    of another type than a region's."""
     regions = [
         Region(**{**region, "synonyms": tuple(region["synonyms"])}) for region in facts["regions"]
     ]
@@ -181,7 +183,8 @@ def _slicing_in(facts: Mapping[str, Any]) -> Slicing:
 
 
 def save_weighing(folder: Path, weighing: Weighing, *, settings: Any, seed: int) -> Path:
-    """`folder/weighing.json`: the members' slots and weights, and the losses of every way of weighing."""
+    """`folder/weighing.json`: the members' slots and weights, and the losses of every way of
+    weighing."""
     slots = [member["slot"] for member in ModelFolder(folder).facts["members"]]
     return write_json(
         folder / WEIGHING, {"slots": slots, **asdict(weighing)}, settings=settings, seed=seed
@@ -191,8 +194,8 @@ def save_weighing(folder: Path, weighing: Weighing, *, settings: Any, seed: int)
 def save_rule(
     folder: Path, rule: Rule, facts: Mapping[str, Any], *, settings: Any, seed: int
 ) -> Path:
-    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is removed:
-    see `seal`."""
+    """`folder/decision.json`: the rule, and how it was found.  A SHA256SUMS of the parts before is
+    removed: see `seal`."""
     (folder / SUMS).unlink(missing_ok=True)
     return write_json(folder / RULE, {"rule": asdict(rule), **facts}, settings=settings, seed=seed)
 

@@ -1,5 +1,5 @@
-"""From the networks' outputs on a volume's slices to its answer, for the workflow and for prediction
-alike."""
+"""From the networks' outputs on a volume's slices to its answer, for the workflow and for
+prediction alike."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MemberOutputs:
-    """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if the
-    ensemble has no reference.
+    """The members' outputs on slices: probabilities (p, s, k), and novelty distances (s,), None if
+    the ensemble has no reference.
 
-    turned      (p, s, k) probabilities of the slices from head to feet, as those of the volume turned over;
-                None if not needed
-    brightened  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the other
-                slices; None if there are none
+    turned      (p, s, k) probabilities of the slices from head to feet, as those of the volume
+                turned over; None if not needed
+    brightened  (p, s, k) those of dark slices that seem to show nothing, brightened; NaN for the
+                other slices; None if there are none
     """
 
     members: NDArray[np.float32]
@@ -70,10 +70,11 @@ class Judge:
         edges_mm: Floats | None = None,
         dark: NDArray[np.bool_] | None = None,
     ) -> Decision:
-        """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` as in `spans.decide`.
+        """The decision on a volume with cuts at the heights z_mm (s,); `edges_mm` as in
+        `spans.decide`.
 
-        dark  (s,) which cuts show nothing but air: those at either end are left out of the decision, and
-              labelled none
+        dark  (s,) which cuts show nothing but air: those at either end are left out of the
+              decision, and labelled none
         """
         probabilities = self.probabilities(outputs)
         turned = None if outputs.turned is None else self._mean(outputs.turned)

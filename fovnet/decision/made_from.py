@@ -1,5 +1,5 @@
-"""Record of what a run's decisions were made from: the ensemble and the rule on disk may have been replaced
-since."""
+"""Record of what a run's decisions were made from: the ensemble and the rule on disk may have been
+replaced since."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ MADE_FROM = ".made-from"  # hidden and without .json: no volume's file has this 
 
 
 def decision_inputs(results: Results) -> dict[str, str]:
-    """The SHA-256 of the files that a run's decisions are made from: probabilities, ensemble, rule."""
+    """The SHA-256 of the files that a run's decisions are made from: probabilities, ensemble,
+    rule."""
     return results.checksums(
         results.probabilities, results.ensemble / FACTS, results.ensemble / RULE
     )
 
 
 def begin_decisions(results: Results) -> None:
-    """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed half-way, the
-    first one too."""
+    """Remove the table of earlier decisions, and mark them as unfinished: a run may be killed
+    half-way, the first one too."""
     clear_unfinished(results.decisions)
     for name in (TABLE, answers_table.TABLE):
         (results.decisions / name).unlink(missing_ok=True)
@@ -38,8 +39,8 @@ def begin_decisions(results: Results) -> None:
 def conclude_decisions(
     results: Results, volume_ids: Collection[str], *, settings: object, seed: int
 ) -> Path:
-    """The stamp of decisions on these volumes, to be written once all are; answers on others, of an earlier
-    split, are removed.
+    """The stamp of decisions on these volumes, to be written once all are; answers on others, of an
+    earlier split, are removed.
 
     Raises OSError if a file that they were made from is gone.
     """
@@ -55,11 +56,12 @@ def conclude_decisions(
 
 
 def refuse_other_decisions(results: Results) -> None:
-    """Raise unless the decisions were made from the files as they are now, or by a fovnet that did not record
-    it.
+    """Raise unless the decisions were made from the files as they are now, or by a fovnet that did
+    not record it.
 
-    Raises ModelError ("decisions-of-others") if one of these files has changed, as figures would be shown
-    with settings that did not make them, and ("decisions-unfinished") if deciding was interrupted.
+    Raises ModelError ("decisions-of-others") if one of these files has changed, as figures would be
+    shown with settings that did not make them, and ("decisions-unfinished") if deciding was
+    interrupted.
     """
     try:
         made_from = read_json(results.decisions / MADE_FROM)["made_from"]

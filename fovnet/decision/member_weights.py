@@ -4,18 +4,18 @@
     truth    (s, k) bool, one label or two a slice
     groups   (s,) the subject of each slice
     weights  (p,) sum to one
-    loss     mean over the slices of -Σ_c share_c log p_c; the target of a slice with two labels is half of
-             each
+    loss     mean over the slices of -Σ_c share_c log p_c; the target of a slice with two labels is
+             half of each
 
 equal    1/p each.
-greedy   forward selection with replacement: each step adds the member whose mean with those picked before has
-         the least loss, and the best mean of all steps is kept: Caruana et al. (2004), *Ensemble selection
-         from libraries of models*, ICML, section 2.1.
-by-loss  ∝ exp(-n · loss): pseudo-Bayesian model averaging, Yao et al. (2018), Bayesian Analysis 13:917, eq.
-         4, with n the number of subjects: slices of one body are not independent, and their number as n would
-         leave a single member.
-auto     whichever of these has the least loss on held-out subjects (five folds); ties go to the first in this
-         order.
+greedy   forward selection with replacement: each step adds the member whose mean with those picked
+         before has the least loss, and the best mean of all steps is kept: Caruana et al. (2004),
+         *Ensemble selection from libraries of models*, ICML, section 2.1.
+by-loss  ∝ exp(-n · loss): pseudo-Bayesian model averaging, Yao et al. (2018), Bayesian Analysis
+         13:917, eq. 4, with n the number of subjects: slices of one body are not independent, and
+         their number as n would leave a single member.
+auto     whichever of these has the least loss on held-out subjects (five folds); ties go to the
+         first in this order.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ LEAST = 1e-12  # lower bound of a probability in a logarithm
 
 @dataclass(frozen=True)
 class Weighing:
-    """The weights (p,), the way that gave them, and the validation loss of every way: on the same slices, and
-    on held-out subjects."""
+    """The weights (p,), the way that gave them, and the validation loss of every way: on the same
+    slices, and on held-out subjects."""
 
     way: str
     weights: Floats
@@ -81,8 +81,8 @@ def equal_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -
 
 
 def greedy_weights(members: Members, shares: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Shares of the picks up to the step of least loss: on these slices never worse than the best single
-    member."""
+    """Shares of the picks up to the step of least loss: on these slices never worse than the best
+    single member."""
     # (p, q): only probabilities of the true labels matter
     likelihoods = np.stack([_true_label_probabilities(member, shares) for member in members])
     slice_weights = shares[shares > 0] / len(shares)
@@ -117,7 +117,8 @@ def _true_label_probabilities(member: Members, shares: Floats) -> Floats:
 def _held_out_losses(
     members: Members, shares: Floats, groups: NDArray[np.int64]
 ) -> dict[str, float]:
-    """The loss of each way on held-out subjects, by cross-validation; with a single subject, on itself."""
+    """The loss of each way on held-out subjects, by cross-validation; with a single subject, on
+    itself."""
     subjects = np.unique(groups)
     fold = np.searchsorted(subjects, groups) % min(FOLDS, len(subjects))
     totals = dict.fromkeys(WAYS, 0.0)

@@ -42,14 +42,15 @@ File = str | PathLike[str]
 class Prediction:
     """The answer on one volume.
 
-    status      "ok": of every region it is sure whether the volume shows it; "partly": of some; "uncertain":
-                of none; or "refused".  message gives the reasons, code the codes of the doubts or of the
-                error
-    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner millimetres; regions
-                are their names.  Their first and last are numbers of the cuts; those of the volume's own
-                slices are first_slice and last_slice in to_dict()["rows"]
-    confidence  mean probability of the slices' predicted classes, 0 to 1, without black margins; 0 where
-                refused
+    status      "ok": of every region it is sure whether the volume shows it; "partly": of some;
+                "uncertain": of none; or "refused"
+    message     gives the reasons
+    code        the codes of the doubts or of the error
+    spans       (region, from_mm, to_mm, confidence, ...) each, feet to head, in scanner
+                millimetres; regions are their names.  Their first and last are numbers of the cuts;
+                those of the volume's own slices are first_slice and last_slice in to_dict()["rows"]
+    confidence  mean probability of the slices' predicted classes, 0 to 1, without black margins; 0
+                where refused
     """
 
     volume_id: str
@@ -63,37 +64,41 @@ class Prediction:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The names of the regions shown, in the order of the spans, each once; empty if there are none or
-        the volume was refused."""
+        """The names of the regions shown, in the order of the spans, each once; empty if there are
+        none or the volume was refused."""
         return tuple(dict.fromkeys(span.region for span in self.spans))
 
     def shows(self, region: str) -> bool | None:
-        """Whether the volume surely shows this region (True), or surely not (False); None where that is not
-        sure, where it was refused, and by networks that an earlier fovnet tuned.
+        """Whether the volume surely shows this region (True), or surely not (False); None where
+        that is not sure, where it was refused, and by networks that an earlier fovnet tuned.
 
         Raises ConfigError ("region-unknown") for a name that is no region of the model.
         """
-        return {YES: True, NO: False}.get(self._said(region, "answer", UNSURE))
+        return {YES: True, NO: False}.get(self._statement(region).get("answer", UNSURE))
 
     def probability(self, region: str) -> float | None:
-        """The probability that at least 10 mm (the rule's `min_extent_mm`) of this region are in the picture;
-        None and raises as `shows`."""
-        found: float | None = self._said(region, "probability", None)
-        return found
+        """The probability that at least 10 mm (the rule's `min_extent_mm`) of this region are in
+        the picture; None and raises as `shows`."""
+        probability: float | None = self._statement(region).get("probability")
+        return probability
 
-    def _said(self, region: str, what: str, unknown: Any) -> Any:
-        known = self._facts["classes"][:-1]
-        if region not in known:
+    def _statement(self, region: str) -> Mapping[str, Any]:
+        """What is said of a region; empty where nothing is said region by region."""
+        regions = self._facts["classes"][:-1]
+        if region not in regions:
             raise ConfigError(
                 "region-unknown",
-                f"{region!r}: is not a region of this model, which has {', '.join(known)}",
+                f"{region!r}: is not a region of this model, which has {', '.join(regions)}",
             )
-        found = (one[what] for one in self._facts.get("statements", ()) if one["region"] == region)
-        return next(found, unknown)
+        for statement in self._facts.get("statements", ()):
+            if statement["region"] == region:
+                return dict(statement)
+        return {}
 
     def to_dict(self) -> dict[str, Any]:
-        """The complete answer in JSON types: `rows` of spans.tsv, and the content of `<volume_id>.json` of
-        `fovnet predict` without `fovnet`, `file` and `faces`, which concern its files."""
+        """The complete answer in JSON types: `rows` of spans.tsv, and the content of
+        `<volume_id>.json` of `fovnet predict` without `fovnet`, `file` and `faces`, which concern
+        its files."""
         plain_facts: dict[str, Any] = json.loads(json.dumps(self._facts, default=plain))
         return plain_facts
 
@@ -117,13 +122,13 @@ class Model:
     def predict(
         self, volume: File | SpatialImage | NDArray[Any], affine: ArrayLike | None = None
     ) -> Prediction:
-        """The answer on one volume.  What cannot be read gets the status "refused", and so does a folder or
-        an archive that holds several volumes.
+        """The answer on one volume.  What cannot be read gets the status "refused", and so does a
+        folder or an archive that holds several volumes.
 
-        volume  a path, of a file or of the folder of a DICOM series; a nibabel image; or an array (i, j, k)
-                of real numbers
-        affine  of an array: (4, 4), from its indices to scanner millimetres, x to the right, y to the front,
-                z to the head
+        volume  a path, of a file or of the folder of a DICOM series; a nibabel image; or an array
+                (i, j, k) of real numbers
+        affine  of an array: (4, 4), from its indices to scanner millimetres, x to the right, y to
+                the front, z to the head
         The path of an answer on an image or array is empty.
         """
         if not isinstance(volume, str | PathLike):
@@ -133,34 +138,35 @@ class Model:
     def _predict_image(self, image: Any, affine: ArrayLike | None) -> Prediction:
         try:
             with as_file(image, affine) as path:
-                answer = self._predict_path(path)
+                prediction = self._predict_path(path)
         except VolumeError as fault:
             return self._prediction(AnsweredVolume(refusal(NAME, "", fault)))
-        message, told = answer.message.replace(str(path), "the image given"), dict(answer.to_dict())
-        told |= {"path": "", "message": message}
-        told["rows"] = [{**row, "path": "", "message": message} for row in told["rows"]]
-        return replace(answer, path="", message=message, _facts=told)
+        message = prediction.message.replace(str(path), "the image given")
+        without_path = {"path": "", "message": message}
+        facts = prediction.to_dict() | without_path
+        facts["rows"] = [row | without_path for row in facts["rows"]]
+        return replace(prediction, path="", message=message, _facts=facts)
 
     def _predict_path(self, path: File) -> Prediction:
-        whole = _given(path)
-        volumes = _volumes(whole)
+        checked_path = _checked_path(path)
+        volumes = _volumes(checked_path)
         if len(volumes) > 1:
             several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}"
             fault = VolumeError("volume-several", f"{several}, or all of them to predict_many.")
             return self._prediction(
-                AnsweredVolume(refusal(name_volumes([whole])[0], str(path), fault))
+                AnsweredVolume(refusal(name_volumes([checked_path])[0], str(path), fault))
             )
         return next(self._answers(volumes, 1))
 
     def predict_many(self, paths: File | Iterable[File], jobs: int = 1) -> Iterator[Prediction]:
-        """The answers on many volumes, each yielded once computed, in the order of the paths; a folder means
-        all its volumes, sorted.
+        """The answers on many volumes, each yielded once computed, in the order of the paths; a
+        folder means all its volumes, sorted.
 
         paths  files and folders, or a single one
 
-        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a script
-              must do its work under `if __name__ == "__main__":`, as for any use of multiprocessing; else
-              ConfigError ("processes-none") is raised.
+        jobs  processes that read volumes ahead; answers do not depend on it.  With more than one, a
+              script must do its work under `if __name__ == "__main__":`, as for any use of
+              multiprocessing; else ConfigError ("processes-none") is raised.
         """
         if jobs < 1:
             raise ConfigError(
@@ -168,38 +174,40 @@ class Model:
                 f"jobs={jobs}: must be at least 1; 1 reads the volumes in this process",
             )
         # a string is one path, not its letters
-        named = [paths] if isinstance(paths, str | PathLike) else paths
-        return self._answers([volume for path in named for volume in _volumes(_given(path))], jobs)
+        path_list = [paths] if isinstance(paths, str | PathLike) else paths
+        return self._answers(
+            [volume for path in path_list for volume in _volumes(_checked_path(path))], jobs
+        )
 
     def _answers(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
         names = name_volumes([source.path for source in volumes])
-        for one in predict(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
+        for volume in predict(list(zip(names, volumes, strict=True)), self._ensemble, jobs):
             try:
-                given = self._prediction(one)
+                prediction = self._prediction(volume)
             except Exception as fault:
-                given = self._prediction(
-                    refuse_unforeseen(one.answer.volume_id, Path(one.answer.path), fault)
-                )
-            yield given
+                path = Path(volume.answer.path)
+                refused = refuse_unforeseen(volume.answer.volume_id, path, fault)
+                prediction = self._prediction(refused)
+            yield prediction
 
-    def _prediction(self, one: AnsweredVolume) -> Prediction:
-        given, decision = one.answer, one.answer.decision
-        everything = answer_facts(given, one.stack, one.raw, self._ensemble.vocabulary) | {
-            "rows": table_rows(given, one.stack),
+    def _prediction(self, volume: AnsweredVolume) -> Prediction:
+        answer = volume.answer
+        decision = answer.decision
+        facts = answer_facts(answer, volume.stack, volume.raw, self._ensemble.vocabulary) | {
+            "rows": table_rows(answer, volume.stack),
             "model": self.identity,
             "model_name": self._ensemble.name,
             "engine": self._ensemble.computed_by,
         }
-        sure, spans = (decision.sure, decision.spans) if decision else (0.0, ())
         return Prediction(
-            given.volume_id,
-            given.path,
-            given.status,
-            given.message,
-            given.codes,
-            sure,
-            spans,
-            everything,
+            volume_id=answer.volume_id,
+            path=answer.path,
+            status=answer.status,
+            message=answer.message,
+            code=answer.codes,
+            confidence=decision.sure if decision else 0.0,
+            spans=decision.spans if decision else (),
+            _facts=facts,
         )
 
 
@@ -208,9 +216,9 @@ def load_model(folder: File | None = None, device: str = "auto", engine: str = "
     return Model(load(shipped_folder() if folder is None else Path(folder), device, engine=engine))
 
 
-def _given(path: File) -> Path:
-    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the current
-    folder."""
+def _checked_path(path: File) -> Path:
+    """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the
+    current folder."""
     if not fspath(path):
         raise ConfigError(
             "path-empty", "'': an empty path; give a file or a folder ('.' for this one)"
@@ -219,7 +227,8 @@ def _given(path: File) -> Path:
 
 
 def _volumes(path: Path) -> list[Source]:
-    """The volumes a path stands for; the path itself if it holds none, to be refused with a reason."""
+    """The volumes a path stands for; the path itself if it holds none, to be refused with a
+    reason."""
     try:
         return find([path]).sources
     except VolumeError:

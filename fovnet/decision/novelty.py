@@ -1,16 +1,18 @@
 """Novelty: how unlike the training slices a slice is, in the networks' features.
 
     q          principal directions that are used
-    features   (s, f) standard deviations of the filters of all members (fovnet.net.inference.member_outputs)
-    distance   (s,) Mahalanobis, to the nearest class of the training slices, in the covariance within classes
-    p value    (s,) share of the validation slices of the same predicted class that are at least as far: 1 if
-               usual
+    features   (s, f) standard deviations of the filters of all members
+               (fovnet.net.inference.member_outputs)
+    distance   (s,) Mahalanobis, to the nearest class of the training slices, in the covariance
+               within classes
+    p value    (s,) share of the validation slices of the same predicted class that are at least as
+               far: 1 if usual
 
-The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution samples
-and adversarial attacks*, eq. 2; the share after Vovk, Gammerman & Shafer (2005), *Algorithmic learning in a
-random world*, label-conditional conformal p-values. More than WIDTH features are first projected with fixed
-random signs, which preserves ratios of distances (Achlioptas 2003). On disk `novelty.npz`, plain arrays, at
-most some MB.
+The distance after Lee et al. (2018), *A simple unified framework for detecting out-of-distribution
+samples and adversarial attacks*, eq. 2; the share after Vovk, Gammerman & Shafer (2005),
+*Algorithmic learning in a random world*, label-conditional conformal p-values. More than WIDTH
+features are first projected with fixed random signs, which preserves ratios of distances
+(Achlioptas 2003). On disk `novelty.npz`, plain arrays, at most some MB.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ PER_DIRECTION = 5  # fewest slices per kept direction: with fewer, the covarianc
 FLAT = 1e-10  # share of the largest variance below which a direction is rounding error
 RIDGE = 0.02  # of the mean variance within classes
 MOST_PER_CLASS = 4000  # validation distances per class, evenly by rank
-# relative tolerance: a slice that is its own reference ties with itself; engines and processors differ by
+# relative tolerance: a slice that is its own reference ties with itself; engines and processors
+# differ by
 # 1e-5
 TIE = 1e-4
 LEAST = 30  # validation slices that a class needs for a distribution of its own
@@ -51,7 +54,8 @@ LEAST = 30  # validation slices that a class needs for a distribution of its own
 
 @dataclass(frozen=True)
 class NoveltyReference:
-    """The novelty reference: the training distribution, and the distances of validation slices from it.
+    """The novelty reference: the training distribution, and the distances of validation slices from
+    it.
 
     features              their number
     centre, scale         (w,) of the features, projected if there are many
@@ -70,8 +74,8 @@ class NoveltyReference:
     validation_classes: NDArray[np.int64]
 
     def distances(self, features: NDArray[np.floating]) -> Floats:
-        """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged" for
-        another number of features."""
+        """Distances (s,) of slices with these features (s, f).  Raises ModelError "novelty-damaged"
+        for another number of features."""
         if features.shape[1] != self.features:
             raise ModelError(
                 "novelty-damaged",
@@ -88,8 +92,8 @@ class NoveltyReference:
         return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0.0)))
 
     def refuse_unsound(self) -> None:
-        """Raises ValueError for arrays that do not fit each other, are not finite, or are negative where they
-        may not be."""
+        """Raises ValueError for arrays that do not fit each other, are not finite, or are negative
+        where they may not be."""
         w = min(self.features, WIDTH)
         q = self.whiten.shape[-1]
         shapes = {
@@ -127,7 +131,8 @@ class NoveltyReference:
 
 
 def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> NoveltyReference:
-    """The reference from the features (n, f) and labels (n, k) of training slices; not yet calibrated."""
+    """The reference from the features (n, f) and labels (n, k) of training slices; not yet
+    calibrated."""
     projected = _project(np.asarray(features, dtype=np.float64))
     centre = projected.mean(axis=0)
     scale = projected.std(axis=0)
@@ -162,8 +167,8 @@ def fit_reference(features: NDArray[np.floating], truth: NDArray[np.bool_]) -> N
 def calibrate(
     reference: NoveltyReference, distances: Floats, probabilities: Floats
 ) -> NoveltyReference:
-    """The reference with the distances (n,) of validation slices, and the ensemble's probabilities (n, k) of
-    these."""
+    """The reference with the distances (n,) of validation slices, and the ensemble's probabilities
+    (n, k) of these."""
     predicted = probabilities.argmax(axis=1)
     rows = np.concatenate(
         [
@@ -177,7 +182,8 @@ def calibrate(
 
 
 def volume_novelty(p_values: Floats, probabilities: Floats) -> float:
-    """A volume's novelty: the mean over the slices predicted to show a region, or over all if there are none.
+    """A volume's novelty: the mean over the slices predicted to show a region, or over all if there
+    are none.
 
     Of a water phantom every other slice is air, which is not unusual.
     """
@@ -197,10 +203,11 @@ def save(folder: Path, reference: NoveltyReference) -> Path:
 
 
 def load(folder: Path) -> NoveltyReference | None:
-    """The novelty reference of the ensemble in a folder; None if it has none, as those of early versions.
+    """The novelty reference of the ensemble in a folder; None if it has none, as those of early
+    versions.
 
-    Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each other or are
-    not finite.
+    Raises ModelError ("novelty-damaged") if the file is damaged, or its arrays do not fit each
+    other or are not finite.
     """
     path = part(folder, FILE)
     if not path.exists():

@@ -1,12 +1,13 @@
-"""The body's orientation in a volume, judged by its pictures: whether slices run from feet to head, as the
-header states.
+"""The body's orientation in a volume, judged by its pictures: whether slices run from feet to head,
+as the header states.
 
-    layers    of a small network (fovnet.net.training.orientation): weights (out, in) and biases (out,)
-    bearing   the probability that they do, with equal priors of all 24 orientations; and the most probable
-              direction
+    layers    of a small network (fovnet.net.training.orientation): weights (out, in) and biases
+              (out,)
+    bearing   the probability that they do, with equal priors of all 24 orientations; and the most
+              probable direction
 
-On disk `orientation.safetensors`, half a megabyte.  An ensemble made from few or thin volumes has none, and
-orientation is not judged.
+On disk `orientation.safetensors`, half a megabyte.  An ensemble made from few or thin volumes has
+none, and orientation is not judged.
 """
 
 from __future__ import annotations
@@ -52,14 +53,15 @@ class Orientation:
     layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
     def bearing(self, stack: SliceStack) -> Bearing | None:
-        """The bearing of a volume; None if it extends less than LEAST_MM along an axis: a slab shows too
-        little."""
+        """The bearing of a volume; None if it extends less than LEAST_MM along an axis: a slab
+        shows too little."""
         if min(extents_mm(stack)) < LEAST_MM:
             return None
         return bearing_of(self.turns(pictures(stack)[None])[0])
 
     def turns(self, planes_of_volumes: NDArray[np.uint8]) -> Floats:
-        """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128, 128)."""
+        """(n, 24) log-probabilities of the orientations (turns), from pictures (n, 3, 3, 128,
+        128)."""
         n, planes, places, *size = planes_of_volumes.shape
         outlines_of_planes = outlines(planes_of_volumes.reshape(-1, *size))
         return self.turns_of_outlines(outlines_of_planes.reshape(n, planes, places, -1))
@@ -120,8 +122,8 @@ def _floats(array: NDArray[np.generic]) -> NDArray[np.float32]:
 
 
 def _refuse_misfit(layers: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> None:
-    """Raise ValueError unless each layer is finite and its input width is the output width of the layer
-    before."""
+    """Raise ValueError unless each layer is finite and its input width is the output width of the
+    layer before."""
     width = int(np.prod(SHAPE))
     for weight, bias in layers:
         if weight.shape != (len(bias), width) or not (

@@ -1,9 +1,9 @@
-"""The files of a model folder: each is read only if it is a plain file inside the folder, of a believable
-size, with finite numbers.
+"""The files of a model folder: each is read only if it is a plain file inside the folder, of a
+believable size, with finite numbers.
 
-A folder may be damaged, or come from someone else: a name in it may lead elsewhere, and a pipe in place of a
-file blocks for ever.  A changed digit of the rule is noticed by `SHA256SUMS` alone, which the last step of a
-run writes.
+A folder may be damaged, or come from someone else: a name in it may lead elsewhere, and a pipe in
+place of a file blocks for ever.  A changed digit of the rule is noticed by `SHA256SUMS` alone,
+which the last step of a run writes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ AGAIN = "copy the whole folder again"
 def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
     """The path of a part, whether or not it exists.
 
-    Raises ModelError for a name that leads out of the folder, also by a link ("model-outside"), and for what
-    is no plain file or has more than `most` bytes ("model-file").
+    Raises ModelError for a name that leads out of the folder, also by a link ("model-outside"), and
+    for what is no plain file or has more than `most` bytes ("model-file").
     """
     try:
         path: Path = folder / name
@@ -55,8 +55,8 @@ def part(folder: Path, name: Any, most: int = MOST_BYTES) -> Path:
 
 
 def facts_in(folder: Path, name: str) -> dict[str, Any]:
-    """The facts in a JSON part.  Raises ModelError as `part`, OSError, and ValueError for anything but an
-    object of facts."""
+    """The facts in a JSON part.  Raises ModelError as `part`, OSError, and ValueError for anything
+    but an object of facts."""
     return read_json(part(folder, name))
 
 
@@ -84,10 +84,12 @@ def write_sums(folder: Path, names: Iterable[str]) -> Path:
 
 
 def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
-    """Raise unless the folder has no SHA256SUMS, as those of early versions, or every file is as it says.
+    """Raise unless the folder has no SHA256SUMS, as those of early versions, or every file is as it
+    says.
 
     sums_read  SHA-256 of the parts that were read, by name: all of them must be listed
-    Raises ModelError "model-altered" for a file that is missing, changed or not listed, and as `part`.
+    Raises ModelError "model-altered" for a file that is missing, changed or not listed, and as
+    `part`.
     """
     path = part(folder, SUMS)
     if not path.exists():
@@ -110,8 +112,8 @@ def refuse_altered(folder: Path, sums_read: Mapping[str, str]) -> None:
 
 @contextmanager
 def refuse_damage(folder: Path) -> Iterator[None]:
-    """A context in which a folder is read: what a damaged part raises, whatever it is, becomes ModelError
-    "model-damaged"."""
+    """A context in which a folder is read: what a damaged part raises, whatever it is, becomes
+    ModelError "model-damaged"."""
     try:
         yield
     except (FovnetError, MemoryError):

@@ -1,5 +1,5 @@
-"""Prediction of new volumes, one after another; no volume can stop another's prediction or change its
-answer."""
+"""Prediction of new volumes, one after another; no volume can stop another's prediction or change
+its answer."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from fovnet.volume.sources.memory import BUDGET_BYTES, bytes_to_read
 from fovnet.volume.sources.readers import short_of_memory
 from fovnet.volume.sources.source import Source
 
-READ_AHEAD = (
-    2  # volumes with one worker: one being cut, and one already cut, while another is classified
-)
+READ_AHEAD = 2
+"""Volumes with one worker: one being cut, and one already cut, while another is classified."""
 
 
 @dataclass(frozen=True)
 class ReadVolume:
-    """The result of reading a volume: its slices, or the error; and the source as it was before, None if a
-    process crashed over it."""
+    """The result of reading a volume: its slices, or the error; and the source as it was before,
+    None if a process crashed over it."""
 
     result: SliceStack | FovnetError
     source: Source | None = None
@@ -38,13 +37,13 @@ class ReadVolume:
 def predict(
     named: Sequence[tuple[str, Source]], ensemble: Ensemble, workers: int = 1
 ) -> Iterator[AnsweredVolume]:
-    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the caller has
-    it, the next is computed, and those after it are read.
+    """The answers for (volume_id, source) pairs, in order, each yielded once computed; while the
+    caller has it, the next is computed, and those after it are read.
 
-    workers  processes that read; with one, a thread of this process does.  The answers do not depend on it:
-             every volume is read and classified by itself.
-    Volumes being read or waiting to be classified are limited in number and, together, to `BUDGET_BYTES`; one
-    more is being classified, and of one more the caller has the slices.
+    workers  processes that read; with one, a thread of this process does.  The answers do not
+             depend on it: every volume is read and classified by itself.
+    Volumes being read or waiting to be classified are limited in number and, together, to
+    `BUDGET_BYTES`; one more is being classified, and of one more the caller has the slices.
     """
     sources = [source for _, source in named]
     read = partial(_read, slicing=Slicing(**ensemble.prepare))
@@ -88,25 +87,25 @@ def _read_ahead(read: partial[ReadVolume], sources: Sequence[Source]) -> Iterato
 
 def _read(source: Source, slicing: Slicing) -> ReadVolume:
     """The slices of a volume, or the error; runs in a worker."""
-    before = None
+    current_source = None
     try:
-        before = source.now()
+        current_source = source.now()
         # first: a file that changes while it is read is seen to have changed
-        _ = before.places, before.neighbour_notes
-        return ReadVolume(slice_volume(before, slicing), before)
+        _ = current_source.places, current_source.neighbour_notes
+        return ReadVolume(slice_volume(current_source, slicing), current_source)
     except FovnetError as error:
-        return ReadVolume(error, before)
+        return ReadVolume(error, current_source)
     except MemoryError:
-        return ReadVolume(short_of_memory(source.path, "look at it"), before)
+        return ReadVolume(short_of_memory(source.path, "look at it"), current_source)
     except Exception as fault:
-        return ReadVolume(internal(source.path, fault), before)
+        return ReadVolume(internal(source.path, fault), current_source)
 
 
 def _refuse_crash(source: Source) -> ReadVolume:
-    seen = f"{source.path}: reading it ended its process twice (memory?)"
+    crash = f"{source.path}: reading it ended its process twice (memory?)"
     script = 'a script that asks for several begins its work under `if __name__ == "__main__":`.'
     remedy = f"Use fewer workers, or resample it to larger voxels; {script}"
-    return ReadVolume(VolumeError("volume-crash", f"{seen}. {remedy}"))
+    return ReadVolume(VolumeError("volume-crash", f"{crash}. {remedy}"))
 
 
 def _answer(volume_id: str, path: Path, volume: ReadVolume, ensemble: Ensemble) -> AnsweredVolume:

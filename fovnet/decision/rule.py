@@ -15,10 +15,11 @@ from fovnet.errors import ModelError
 from fovnet.maths.ladder import Height
 
 OBSERVATION_MM = 10.0
-"""Slices closer than this share the evidence of one observation, so that thin and thick stacks are decided
-alike."""
+"""Slices closer than this share the evidence of one observation, so that thin and thick stacks are
+decided alike."""
 
-METHODS, HEIGHTS_FOR = ("exact", "intersections"), ("all", "presence")
+METHODS = ("exact", "intersections")
+HEIGHTS_FOR = ("all", "presence")
 
 EVEN = 0.5
 """Probability below which something is more likely absent than present."""
@@ -95,16 +96,18 @@ OLDER_NAMES = {
     "protocol_threshold": "side_threshold",
     "beside_protocol": "chain_share_in_side",
 }
-"""Settings that files of models, those that come with the package among them, have by other names."""
+"""Settings that files of models, those that come with the package among them, have by other
+names."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The settings of a decision, chosen on the validation split and stored with the ensemble.  MEANINGS
-    explains each.
+    """The settings of a decision, chosen on the validation split and stored with the ensemble.
+    MEANINGS explains each.
 
-    heights  None for a region of unknown height;  weights (p,);  beta and line as in
-             `fovnet.decision.calibrations`
+    heights     None for a region of unknown height
+    weights     (p,)
+    beta, line  as in `fovnet.decision.calibrations`
     """
 
     temperature: float = 1.0
@@ -136,8 +139,8 @@ class Rule:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Rule:
-        """From the JSON values of its settings.  Raises KeyError, TypeError or ValueError for others than
-        those of a rule."""
+        """From the JSON values of its settings.  Raises KeyError, TypeError or ValueError for
+        others than those of a rule."""
         values = {OLDER_NAMES.get(name, name): value for name, value in values.items()}
         if not isinstance(values["heights"], list):
             raise TypeError("heights are no list")
@@ -147,7 +150,8 @@ class Rule:
 
     @property
     def by_region(self) -> bool:
-        """Whether it says of each region whether it is shown; one tuned by an earlier fovnet does not."""
+        """Whether it says of each region whether it is shown; one tuned by an earlier fovnet does
+        not."""
         return self.yes_bar > 0
 
     def refuse_unsound(self, source: Path, members: int, rungs: int) -> None:
@@ -159,9 +163,9 @@ class Rule:
             value = getattr(self, name)
             if kind is float and not _are_numbers((value,)):
                 raise _unsound(source, name, value, f"a number up to {MOST:,.0f}")
-        for name, (sound, wanted) in RANGES.items():
-            if not sound(getattr(self, name)):
-                raise _unsound(source, name, getattr(self, name), wanted)
+        for name, (is_sound, range_in_words) in RANGES.items():
+            if not is_sound(getattr(self, name)):
+                raise _unsound(source, name, getattr(self, name), range_in_words)
         for name, usual in PLAIN.items():
             if not _are_numbers(getattr(self, name), len(usual)):
                 raise _unsound(source, name, getattr(self, name), f"{len(usual)} numbers")
@@ -172,9 +176,9 @@ class Rule:
                 raise _unsound(
                     source, "heights", height, "a mean and a deviation in millimetres each, or null"
                 )
-        for name, known in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
-            if getattr(self, name) not in known:
-                raise _unsound(source, name, getattr(self, name), " or ".join(known))
+        for name, words in (("method", METHODS), ("heights_for", HEIGHTS_FOR)):
+            if getattr(self, name) not in words:
+                raise _unsound(source, name, getattr(self, name), " or ".join(words))
         if len(self.heights) not in (0, rungs):
             raise _unsound(source, "heights", len(self.heights), f"none or {rungs} of them")
         if not _are_numbers(self.weights):
@@ -185,8 +189,8 @@ class Rule:
 
     def member_weights(self, members: int, source: Path | str = "the rule") -> NDArray[np.float64]:
         """The weights (p,) of so many members, equal if the rule has none.  Raises ModelError
-        ("rule-other-members") if it has another number of weights; `source` is the file named in the
-        error."""
+        ("rule-other-members") if it has another number of weights; `source` is the file named in
+        the error."""
         if self.weights and len(self.weights) != members:
             raise ModelError(
                 "rule-other-members",
@@ -206,8 +210,8 @@ def _are_numbers(values: Any, count: int | None = None) -> bool:
     )
 
 
-def _unsound(source: Path, name: str, seen: Any, wanted: str) -> ModelError:
+def _unsound(source: Path, name: str, value: Any, expected: str) -> ModelError:
     return ModelError(
         "rule-invalid",
-        f"{source}: {name} is {seen!r}, not {wanted}; copy the folder again, or run `fovnet tune`",
+        f"{source}: {name} is {value!r}, not {expected}; copy the folder again, or run `fovnet tune`",
     )

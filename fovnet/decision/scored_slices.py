@@ -1,4 +1,5 @@
-"""Decisions on the volumes of a sliced collection, from ensemble probabilities computed once for all of them.
+"""Decisions on the volumes of a sliced collection, from ensemble probabilities computed once for
+all of them.
 
     rows        (m,) rows of the pack
     raw         (m, k) ensemble probabilities of those rows, uncalibrated
@@ -8,11 +9,11 @@
     turned      (p, m, k) each member's for the row in its volume turned over
     brightened  (p, m, k) each member's for the row brightened
 
-`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in volumes of
-one region.  `brightened` exists if any volume has dark slices that seem to show nothing, and is NaN for all
-other slices.  280 bytes per slice with ten members in float32, as much again for each of these two: 28 to 84
-MB for 100,000 slices.  Files of earlier versions have only rows and raw, and are read as an ensemble of one
-member.
+`turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in
+volumes of one region.  `brightened` exists if any volume has dark slices that seem to show nothing,
+and is NaN for all other slices.  280 bytes per slice with ten members in float32, as much again for
+each of these two: 28 to 84 MB for 100,000 slices.  Files of earlier versions have only rows and
+raw, and are read as an ensemble of one member.
 """
 
 from __future__ import annotations
@@ -43,9 +44,11 @@ SCORED = ("validation", "test")
 
 @dataclass(frozen=True)
 class ScoredSlices:
-    """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal weights.
+    """The members' outputs on some rows of a pack, rows ascending, and their weights; empty: equal
+    weights.
 
-    turned, brightened  (p, m, k) as in the module docstring, in the order of `rows`; None if there is none
+    turned, brightened  (p, m, k) as in the module docstring, in the order of `rows`; None if there
+                        is none
     """
 
     rows: NDArray[np.int64]
@@ -82,8 +85,8 @@ class ScoredSlices:
         return {name: array for name, array in arrays.items() if array is not None}
 
     def of(self, pack: Pack, index: int) -> MemberOutputs:
-        """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its slices were
-        scored."""
+        """The outputs on one volume.  Raises ModelError ("probabilities-stale") if not all its
+        slices were scored."""
         places = self._places(pack, index)
         outputs = self.outputs.of(places)
         if self.turned is not None:
@@ -98,8 +101,8 @@ class ScoredSlices:
     def with_turned_and_brightened(
         self, pack: Pack, model: Ensemble, progress: Callable[[int, int], Any]
     ) -> ScoredSlices:
-        """The same, with the members' outputs on the volumes turned over and on dark slices brightened, where
-        needed; `model` must have the same weights."""
+        """The same, with the members' outputs on the volumes turned over and on dark slices
+        brightened, where needed; `model` must have the same weights."""
         indices = [index for split in SCORED for index in readable_volumes(pack, split)]
         turned = np.full_like(self.outputs.members, np.nan)
         brightened = np.full_like(self.outputs.members, np.nan)
@@ -137,8 +140,8 @@ class ScoredSlices:
     def split(
         self, pack: Pack, split: str
     ) -> tuple[MemberOutputs, NDArray[np.bool_], NDArray[np.int64]]:
-        """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject as a number
-        (m,)."""
+        """For the rows of a split: the members' outputs, the truth (m, k), and each row's subject
+        as a number (m,)."""
         places = np.flatnonzero(np.isin(self.rows, pack.rows(split)))
         subject_of_volume = np.unique(
             [record.subject for record in pack.records], return_inverse=True
@@ -166,7 +169,7 @@ def _example(pack: Pack, scored: ScoredSlices, index: int) -> Example:
     )
 
 
-def shown_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[LabelledVolume]:
+def labelled_volumes(pack: Pack, scored: ScoredSlices, split: str) -> list[LabelledVolume]:
     """The labelled volumes of a split, for settling."""
     return [
         LabelledVolume(
@@ -191,8 +194,8 @@ def heights_and_truth(
 def decisions(
     pack: Pack, scored: ScoredSlices, split: str, judge: Judge
 ) -> Iterator[AnsweredVolume]:
-    """Answer, slices and probabilities of every volume of a split; a refusal alone for one that raises what
-    nobody foresaw."""
+    """Answer, slices and probabilities of every volume of a split; a refusal alone for one that
+    raises what nobody foresaw."""
     for index in readable_volumes(pack, split):
         record = pack.records[index]
         stack = pack.stack(index)

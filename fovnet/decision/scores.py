@@ -1,8 +1,8 @@
-"""The outputs of a new ensemble's members on the validation and test slices, and what is computed with them:
-the novelty reference, the members' weights; and the network for the body's orientation.
+"""The outputs of a new ensemble's members on the validation and test slices, and what is computed
+with them: the novelty reference, the members' weights; and the network for the body's orientation.
 
-The outputs take about 280 bytes per slice (`scored_slices`).  Tuning, deciding and evaluating read them; the members
-are not run again.
+The outputs take about 280 bytes per slice (`scored_slices`).  Tuning, deciding and evaluating read
+them; the members are not run again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from fovnet.volume.collection.pack import Pack
 from fovnet.volume.slices.planes import PICTURES, pictures, shows_stated_axes
 
 ProgressCallback = Callable[[int, int], Any]
-FEWEST, MOST = 50, 4000  # volumes to train the orientation network on
+# volumes to train the orientation network on
+FEWEST = 50
+MOST = 4000
 # fewest validation volumes that give a bar for FALSE_ALARMS: its rank is then 1
 JUDGES = round(1 / FALSE_ALARMS) - 1
 
@@ -33,8 +35,8 @@ JUDGES = round(1 / FALSE_ALARMS) - 1
 def score(
     model: Ensemble, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> tuple[Ensemble, ScoredSlices]:
-    """The ensemble with a novelty reference from the training split, and its members' outputs on the slices
-    of the splits in SCORED."""
+    """The ensemble with a novelty reference from the training split, and its members' outputs on
+    the slices of the splits in SCORED."""
     train = pack.rows("train")
     rows = np.sort(np.concatenate([pack.rows(split) for split in SCORED]))
     model = model.learn(pack.pixels, train, pack.truth[train], seed=seed, placing=pack.placing)
@@ -51,7 +53,8 @@ def weigh_members(
     settings: Any,
     seed: int,
 ) -> tuple[ScoredSlices, Weighing]:
-    """`scored` with the members' weights by a way of `weighing` on the validation split, and the weighing.
+    """`scored` with the members' weights by a way of `weighing` on the validation split, and the
+    weighing.
 
     Writes `weighing.json` to `folder`, and `novelty.npz` if the model has a novelty reference.
     """
@@ -68,8 +71,9 @@ def weigh_members(
 def train_orientation(
     folder: Path, pack: Pack, *, seed: int, progress: ProgressCallback | None = None
 ) -> Path | None:
-    """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split; None, and no
-    file, if fewer than FEWEST are usable, or fewer than JUDGES of the validation split.
+    """`folder/orientation.safetensors`, trained on at most MOST volumes of the training split;
+    None, and no file, if fewer than FEWEST are usable, or fewer than JUDGES of the validation
+    split.
 
     Usable volumes show a region in more than half of their slices, are large enough to show their
     orientation, and have a header that states it.  In any collection a few headers are wrong.
@@ -91,8 +95,8 @@ def train_orientation(
 
 
 def _volumes_with_known_axes(pack: Pack, split: str, most: int, seed: int) -> list[int]:
-    """Volumes of a split that show their orientation, and whose headers state it: at most `most`, drawn by
-    the seed."""
+    """Volumes of a split that show their orientation, and whose headers state it: at most `most`,
+    drawn by the seed."""
     indices: list[int] = []
     for index in np.random.default_rng(seed).permutation(readable_volumes(pack, split)).tolist():
         shows_nothing = truth_of(pack, index)[:, -1].mean() >= EVEN
@@ -106,8 +110,8 @@ def _volumes_with_known_axes(pack: Pack, split: str, most: int, seed: int) -> li
 def with_turned_and_brightened(
     model: Ensemble, scored: ScoredSlices, pack: Pack, progress: ProgressCallback
 ) -> ScoredSlices:
-    """`scored` with the members' outputs on the volumes turned over and on dark slices brightened, where
-    needed."""
+    """`scored` with the members' outputs on the volumes turned over and on dark slices brightened,
+    where needed."""
     return scored.with_turned_and_brightened(
         pack, replace(model, rule=Rule(weights=scored.weights)), progress
     )

@@ -1,8 +1,9 @@
-"""The ensemble that comes with the package, so that volumes can be predicted without training first.
+"""The ensemble that comes with the package, so that volumes can be predicted without training
+first.
 
-A folder in the package: the ensemble as `folder.py` has it, with its model card, the configuration that
-made it, and SHA256SUMS of all its files (`sha256sum --check SHA256SUMS`).  It is made from the results folder
-of a finished run, and contains no names of subjects or volumes.
+A folder in the package: the ensemble as `folder.py` has it, with its model card, the configuration
+that made it, and SHA256SUMS of all its files (`sha256sum --check SHA256SUMS`).  It is made from the
+results folder of a finished run, and contains no names of subjects or volumes.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from fovnet.errors import ModelError
 from fovnet.records import read_json, read_tsv, replace_with, write_json
 from fovnet.results import SHIPPED_NETWORKS, Results
 
-CARD, CONFIG = "model-card.md", "config.yaml"
+CARD = "model-card.md"
+CONFIG = "config.yaml"
 MOST_BYTES = 15_000_000
-NUMBER = re.compile(
-    r"\d{1,4}"
-)  # ids that are small numbers are not searched for: they occur in any table
+NUMBER = re.compile(r"\d{1,4}")
+"""Ids that are small numbers are not searched for: they occur in any table."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class ShippedFolder:
 
 
 def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
-    """The ensemble that comes with this installation.  Raises ModelError "model-absent" if it has none."""
+    """The ensemble that comes with this installation.  Raises ModelError "model-absent" if it has
+    none."""
     if not (folder / FACTS).is_file():
         raise ModelError(
             "model-absent",
@@ -56,16 +58,17 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
 
 
 def ship(results: Results, folder: Path) -> ShippedFolder:
-    """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an earlier one
-    are removed.
+    """`folder`, filled with all that the use of a finished run's ensemble needs; weights of an
+    earlier one are removed.
 
-    Nothing is written before all checks have passed.  Raises ModelError if the folder holds something else
-    ("shipped-other-folder"), a part is missing ("shipped-incomplete"), the parts together exceed MOST_BYTES
-    ("shipped-large"), or a text names a volume or a subject of the run ("shipped-names").
+    Nothing is written before all checks have passed.  Raises ModelError if the folder holds
+    something else ("shipped-other-folder"), a part is missing ("shipped-incomplete"), the parts
+    together exceed MOST_BYTES ("shipped-large"), or a text names a volume or a subject of the run
+    ("shipped-names").
     """
     _refuse_foreign(folder)
-    with tempfile.TemporaryDirectory() as place:
-        draft = Path(place)
+    with tempfile.TemporaryDirectory() as draft_folder:
+        draft = Path(draft_folder)
         _draft(results, draft)
         size = sum(path.stat().st_size for path in draft.iterdir())
         if size > MOST_BYTES:
@@ -81,13 +84,10 @@ def ship(results: Results, folder: Path) -> ShippedFolder:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files might be
-    overwritten."""
-    if (
-        folder.is_dir()
-        and any(folder.iterdir())
-        and not ((folder / SUMS).is_file() and (folder / FACTS).is_file())
-    ):
+    """Raise unless the folder does not exist, is empty, or was filled by `ship` before: other files
+    might be overwritten."""
+    is_shipped = (folder / SUMS).is_file() and (folder / FACTS).is_file()
+    if folder.is_dir() and any(folder.iterdir()) and not is_shipped:
         raise ModelError(
             "shipped-other-folder",
             f"{folder}: has files other than those of an exported ensemble; give another folder, for "
@@ -104,36 +104,30 @@ def _draft(results: Results, draft: Path) -> None:
             "folder of a finished run (snakemake)",
         )
     facts = ModelFolder(results.ensemble).facts
-    rule = _facts(results.ensemble / RULE)
-    optional = (
-        [results.ensemble / orientation.FILE]
-        if (results.ensemble / orientation.FILE).exists()
-        else []
-    )
-    members = [results.ensemble / one["weights"] for one in facts["members"]]
-    for path in (results.ensemble / novelty.FILE, results.folder / CARD, *optional, *members):
+    rule = _tuning_facts(results.ensemble / RULE)
+    paths = [results.ensemble / novelty.FILE, results.folder / CARD]
+    if (results.ensemble / orientation.FILE).exists():
+        paths.append(results.ensemble / orientation.FILE)
+    paths += [results.ensemble / member["weights"] for member in facts["members"]]
+    for path in paths:
         if not path.is_file():
             raise ModelError(
                 "shipped-incomplete",
                 f"{path}: missing; finish the run first (snakemake), down to the report",
             )
         shutil.copyfile(path, draft / path.name)
-    write_json(draft / FACTS, _unmarked(facts))
-    write_json(draft / RULE, _unmarked(rule))
+    write_json(draft / FACTS, _without_marks(facts))
+    write_json(draft / RULE, _without_marks(rule))
     settings = load_settings(results.folder / CONFIG)
-    write_settings(
-        draft / CONFIG,
-        settings.model_copy(
-            update={
-                "collections": {name: name for name in settings.collections},
-                "results": Path(settings.results).name,
-            }
-        ),
-    )
+    anonymous = {
+        "collections": {name: name for name in settings.collections},
+        "results": Path(settings.results).name,
+    }
+    write_settings(draft / CONFIG, settings.model_copy(update=anonymous))
     write_sums(draft, [path.name for path in draft.iterdir()])
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _tuning_facts(path: Path) -> dict[str, Any]:
     try:
         return read_json(path)
     except (OSError, ValueError):
@@ -143,17 +137,19 @@ def _facts(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _unmarked(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts with the marks of the training subjects replaced by their numbers; the stamp is unchanged."""
+def _without_marks(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts with the marks of the training subjects replaced by their numbers; the stamp is
+    unchanged."""
     marks = facts.get("subjects") or {}
     return {
         **{name: value for name, value in facts.items() if name != "subjects"},
-        "people": {split: len(some) for split, some in marks.items()},
+        "people": {split: len(split_marks) for split, split_marks in marks.items()},
     }
 
 
 def _names(results: Results) -> set[str]:
-    """The ids of the run's volumes and subjects, and the volumes' file names, except small numbers."""
+    """The ids of the run's volumes and subjects, and the volumes' file names, except small
+    numbers."""
     rows = read_tsv(results.slices / "manifest.tsv")
     names = {row[column] for row in rows for column in ("volume_id", "subject_id")}
     names |= {Path(row["path"]).name for row in rows}
@@ -161,29 +157,31 @@ def _names(results: Results) -> set[str]:
 
 
 def _refuse_names(draft: Path, names: Iterable[str]) -> None:
-    known = sorted(set(names))
+    sorted_names = sorted(set(names))
     for path in sorted(draft.iterdir()):
         if path.suffix in (".json", ".md", ".yaml"):
             text = path.read_text(encoding="utf-8")
-            found = next((name for name in known if _stands_in(name, text)), None)
-            if found is not None:
+            occurring = next((name for name in sorted_names if _stands_in(name, text)), None)
+            if occurring is not None:
                 raise ModelError(
                     "shipped-names",
-                    f"{path.name}: names {found}, and nobody may be named in what is shipped; set "
+                    f"{path.name}: names {occurring}, and nobody may be named in what is shipped; set "
                     "identifiers: hashed and make the report again",
                 )
 
 
 def _stands_in(name: str, text: str) -> bool:
     """Whether a text contains a name as whole words, as it is or as JSON escapes it."""
-    written = {name, json.dumps(name)[1:-1]}
-    return any(re.search(rf"(?<![\w\-]){re.escape(one)}(?![\w\-])", text) for one in written)
+    spellings = {name, json.dumps(name)[1:-1]}
+    return any(
+        re.search(rf"(?<![\w\-]){re.escape(spelling)}(?![\w\-])", text) for spelling in spellings
+    )
 
 
 def _replace(draft: Path, folder: Path) -> None:
-    """Copy the draft's files to the folder, the checksums last; weights and orientation of an earlier
-    ensemble are removed."""
-    for path in sorted(draft.iterdir(), key=lambda one: (one.name == SUMS, one.name)):
+    """Copy the draft's files to the folder, the checksums last; weights and orientation of an
+    earlier ensemble are removed."""
+    for path in sorted(draft.iterdir(), key=lambda file: (file.name == SUMS, file.name)):
         content = path.read_bytes()
         replace_with(folder / path.name, lambda file, content=content: file.write(content))  # type: ignore[misc]
     for stale in (*folder.glob("member-*.safetensors"), folder / orientation.FILE):

@@ -1,12 +1,13 @@
 """What is said of each region: that the volume shows it, that it does not, or that neither is sure.
 
-    yes     at least `min_extent_mm` of it are in the picture, with a probability of `yes_bar` or more
+    yes     at least `min_extent_mm` of it are in the picture, with a probability of `yes_bar` or
+            more
     no      that much is not in the picture, with a probability of `no_bar` or more
-    unsure  neither; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise: the volume
-            may show it
+    unsure  neither; or a doubt concerns the region (`Check.concerns`); or the spans say otherwise:
+            the volume may show it
 
-The bars are chosen on the validation split so that of the `yes`, and of the `no`, of people never seen at
-most a stated share is wrong (`fitting/statement_bars.py`).
+The bars are chosen on the validation split so that of the `yes`, and of the `no`, of people never
+seen at most a stated share is wrong (`fitting/statement_bars.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from fovnet.regions import NONE, Vocabulary
 from fovnet.words import listed
 
 Floats = NDArray[np.float64]
-YES, NO, UNSURE = "yes", "no", "unsure"
+YES = "yes"
+NO = "no"
+UNSURE = "unsure"
 NO_REGION = f"{NONE} of the regions"
 SOME_UNSURE = Code(
     code="regions-unsure",
@@ -42,8 +45,8 @@ SOME_UNSURE = Code(
 
 @dataclass(frozen=True)
 class RegionEnd:
-    """One end of a region, and its 90 % interval; without one where the picture ends, or beside a side
-    region."""
+    """One end of a region, and its 90 % interval; without one where the picture ends, or beside a
+    side region."""
 
     mm: float
     low_mm: float | None = None
@@ -76,8 +79,8 @@ class Statement:
 def statements(
     decision: Decision, signs: Signs, rule: Rule, vocabulary: Vocabulary
 ) -> tuple[Statement, ...]:
-    """One for each region, in the order of the classes; empty if the rule has no bars for them, as one tuned
-    by an earlier fovnet."""
+    """One for each region, in the order of the classes; empty if the rule has no bars for them, as
+    one tuned by an earlier fovnet."""
     if not rule.by_region:
         return ()
     chances = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
@@ -112,8 +115,8 @@ def unsure_sentence(volume_statements: Sequence[Statement]) -> str:
 
 
 def best_guess(volume_statements: Sequence[Statement]) -> tuple[str, ...]:
-    """The regions of the best guess, sure or not: those that have a span, without any that is surely not
-    shown."""
+    """The regions of the best guess, sure or not: those that have a span, without any that is
+    surely not shown."""
     return tuple(
         statement.region
         for statement in volume_statements
@@ -122,8 +125,8 @@ def best_guess(volume_statements: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def is_guess_sure(volume_statements: Sequence[Statement], status: str) -> bool:
-    """Whether every region of the best guess is surely shown, or surely none is: only then its confidence is
-    told.  Without statements, whether the status is "ok"."""
+    """Whether every region of the best guess is surely shown, or surely none is: only then its
+    confidence is told.  Without statements, whether the status is "ok"."""
     regions = best_guess(volume_statements)
     if not regions:
         return status == "ok"
@@ -146,7 +149,8 @@ def statement_sentences(volume_statements: Sequence[Statement]) -> str:
 
 
 def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
-    """(r,) that each region is shown, the first n those of the chain: calibrated by the rule's lines."""
+    """(r,) that each region is shown, the first n those of the chain: calibrated by the rule's
+    lines."""
     lines = [rule.chain_line] * n + [rule.side_line] * (len(presence.whole) - n)
     return np.array(
         [
@@ -159,8 +163,8 @@ def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:
 def answer_at(chance: float, rule: Rule, lower: RegionEnd | None, upper: RegionEnd | None) -> str:
     """The answer at a probability, if no doubt concerns the region.
 
-    It agrees with the spans: a region without a span is not said to be shown, nor one with min_extent_mm or
-    more said not to be.
+    It agrees with the spans: a region without a span is not said to be shown, nor one with
+    min_extent_mm or more said not to be.
     """
     extent_mm = upper.mm - lower.mm if lower and upper else 0.0
     if chance >= rule.yes_bar and lower:
@@ -171,8 +175,8 @@ def answer_at(chance: float, rule: Rule, lower: RegionEnd | None, upper: RegionE
 
 
 def _stated_region(decision: Decision, column: int, chance: float) -> StatedRegion:
-    """The region of a column, shown with this chance; its rows are those of its spans, or where it has none
-    the one at which it is most probable."""
+    """The region of a column, shown with this chance; its rows are those of its spans, or where it
+    has none the one at which it is most probable."""
     rows = decision.decided[:, column]
     if rows.any():
         return StatedRegion(True, rows, chance)

@@ -1,8 +1,8 @@
-"""Ablation: the arms of `arms.py` on the test split, each compared with the one before it, with paired
-intervals.
+"""Ablation: the arms of `arms.py` on the test split, each compared with the one before it, with
+paired intervals.
 
-Every mix of networks has its own temperature, fitted on the validation split; smoothing, thresholds and
-heights are those of the rule in use, for all arms alike. Nothing is fitted on the test split.
+Every mix of networks has its own temperature, fitted on the validation split; smoothing, thresholds
+and heights are those of the rule in use, for all arms alike. Nothing is fitted on the test split.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class AblationVolume:
 
 @dataclass(frozen=True)
 class AblationStep:
-    """One arm of a ladder: its measures, and its differences from the arm before it (`against`) and from the
-    first; empty for the first."""
+    """One arm of a ladder: its measures, and its differences from the arm before it (`against`) and
+    from the first; empty for the first."""
 
     ladder: str
     arm: str
@@ -121,7 +121,8 @@ def ablate(
 ) -> Ablation:
     """Every arm on the labelled volumes of the test split.
 
-    rows  (m,) rows of the pack that the networks scored, ascending: all of the validation and the test split
+    rows  (m,) rows of the pack that the networks scored, ascending: all of the validation and the
+          test split
     """
     test = _volumes(pack, rows, "test")
     validation = _volumes(pack, rows, "validation")
@@ -164,7 +165,8 @@ def _step(
     earlier: Mapping[str, Sequence[VolumeOutcome]],
     draws: Resampling,
 ) -> AblationStep:
-    """The step of an arm; `earlier` are the outcomes of the arms before it, by name and in order."""
+    """The step of an arm; `earlier` are the outcomes of the arms before it, by name and in
+    order."""
     against = ""
     gains: tuple[Difference, ...] = ()
     since_first: tuple[Difference, ...] = ()
@@ -187,8 +189,8 @@ def _step(
 
 
 def rows_of(ablation: Ablation) -> list[dict[str, Any]]:
-    """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one before
-    it."""
+    """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one
+    before it."""
     return [_row(step, measure) for step in ablation.steps for measure in step.measures]
 
 
@@ -213,8 +215,8 @@ def _row(step: AblationStep, measure: Measure) -> dict[str, Any]:
 
 
 def made_from(results: Results) -> dict[str, str]:
-    """SHA-256 of the files that an ablation of these results is computed from, by file: probabilities, rule,
-    labels of slices."""
+    """SHA-256 of the files that an ablation of these results is computed from, by file:
+    probabilities, rule, labels of slices."""
     return results.checksums(
         results.probabilities, results.ensemble / RULE, results.slices / "slices.npz"
     )
@@ -269,7 +271,8 @@ def _changes(
 
 
 def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVolume]:
-    """The labelled volumes of a split.  Raises ModelError where not all their slices were scored."""
+    """The labelled volumes of a split.  Raises ModelError where not all their slices were
+    scored."""
     volumes = []
     for index, record in enumerate(pack.records):
         if record.split != split or record.status != "ok":

@@ -1,5 +1,5 @@
-"""Cases from the answers of `fovnet predict` and the labels of a collection: an ensemble evaluated on volumes
-that it was not made from.
+"""Cases from the answers of `fovnet predict` and the labels of a collection: an ensemble evaluated
+on volumes that it was not made from.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ class Matching:
 def cases_of_answers(
     matching: Matching, vocabulary: Vocabulary
 ) -> tuple[list[Case], list[str], list[str]]:
-    """One case per labelled volume that has an answer, in the collection's order; the names of the labelled
-    volumes without an answer; and the names of the answers on volumes that are not labelled.
+    """One case per labelled volume that has an answer, in the collection's order; the names of the
+    labelled volumes without an answer; and the names of the answers on volumes that are not
+    labelled.
 
-    Raises CollectionError if no volume is labelled, if there is no answer on any of the labelled volumes, if
-    an answer is in other classes, or if its file has changed since.
+    Raises CollectionError if no volume is labelled, if there is no answer on any of the labelled
+    volumes, if an answer is in other classes, or if its file has changed since.
     """
     collection = matching.collection
     matches = matching.matches
@@ -95,8 +96,8 @@ def read_answer_facts(
 
 
 def _read_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
-    """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read a hundred
-    thousand."""
+    """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read
+    a hundred thousand."""
     file = answers / TABLE
     if not answers.is_dir():
         what = "a file" if answers.exists() else "no such folder"
@@ -130,8 +131,8 @@ def _read_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[st
 
 
 def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
-    """Raise unless the first answer is in these classes.  Checked before labels are read, which would report
-    every line as a fault.
+    """Raise unless the first answer is in these classes.  Checked before labels are read, which
+    would report every line as a fault.
 
     Raises CollectionError "answers-other-regions", and as `read_answer_facts`.
     """
@@ -152,11 +153,11 @@ def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
 
 
 def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
-    """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels and
-    answer are of different volumes.
+    """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels
+    and answer are of different volumes.
 
-    Its content is read only if its size or modification time differ; a file that no longer exists is not
-    checked.
+    Its content is read only if its size or modification time differ; a file that no longer exists
+    is not checked.
     """
     if not answer or not answer.get("file") or not is_there(row):
         return
@@ -199,11 +200,11 @@ def _case(
 
 
 def volume_outcomes(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """One row per volume: the regions that are true and those predicted, the number of right slices, and of
-    wrong slices that are empty.
+    """One row per volume: the regions that are true and those predicted, the number of right
+    slices, and of wrong slices that are empty.
 
-    Empty slices are counted apart because labels often include a volume's black margin, where no region can
-    be seen.
+    Empty slices are counted apart because labels often include a volume's black margin, where no
+    region can be seen.
     """
     for case in cases:
         wrong = ~are_right(predicted_classes(case, "decided", vocabulary), case.truth)

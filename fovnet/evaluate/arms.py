@@ -1,12 +1,13 @@
-"""The arms of an ablation: ways to mix networks and ways to decode a volume's probabilities, each one row of
-a table.
+"""The arms of an ablation: ways to mix networks and ways to decode a volume's probabilities, each
+one row of a table.
 
     p  networks    m  scored slices    s  slices of one volume    k  classes
 
-All arms leave out two parts of the decision in use.  One is the probabilities of the volume turned over, from
-networks that see heights: they are known for the ensemble alone, and change doubts, and labels only where a
-region beside a spine has a low probability (2 of 300 such volumes).  The other is black margins
-(`fovnet.decision.chain.margins`), whose slices an answer labels none: here they keep the networks' classes.
+All arms leave out two parts of the decision in use.  One is the probabilities of the volume turned
+over, from networks that see heights: they are known for the ensemble alone, and change doubts, and
+labels only where a region beside a spine has a low probability (2 of 300 such volumes).  The other
+is black margins (`fovnet.decision.chain.margins`), whose slices an answer labels none: here they
+keep the networks' classes.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Networks:
     members     (p, m, k) each member's, the best first
     scores      (p,) their validation losses
     start       (m, k) of the hand-set starting network, None where it was not trained to the end
-    validation  (m,) which of the slices are of the validation split, for mixes that are fitted there
+    validation  (m,) which of the slices are of the validation split, for mixes that are fitted
+                there
     truth       (m, k) bool
     subject     (m,)
     """
@@ -100,8 +102,8 @@ def exact(
 def exact_without_none(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
-    """The exact decoder without the class none, whose probability is shared among the regions in proportion
-    to theirs."""
+    """The exact decoder without the class none, whose probability is shared among the regions in
+    proportion to theirs."""
     regions = p.copy()
     regions[:, -1] = 0.0
     sums = regions.sum(axis=1, keepdims=True)

@@ -1,13 +1,13 @@
 """Borders between regions: errors in millimetres, and which are missed or invented.
 
-A border lies between two neighbouring slices whose chain labels (legs ... head, or none) differ: at the edge
-between them, or halfway between their centres where the edges are not known. Borders of one kind
-("pelvis|abdomen", from feet to head) are paired within a volume; a true one without a partner is missed, a
-predicted one without a partner invented. The signed error is predicted minus true: positive is too far
-towards the head.
+A border lies between two neighbouring slices whose chain labels (legs ... head, or none) differ: at
+the edge between them, or halfway between their centres where the edges are not known. Borders of
+one kind ("pelvis|abdomen", from feet to head) are paired within a volume; a true one without a
+partner is missed, a predicted one without a partner invented. The signed error is predicted minus
+true: positive is too far towards the head.
 
-Slices whose truth names only a side region (a spine volume labelled spine and nothing else) have no true
-chain label: borders next to them are not judged.
+Slices whose truth names only a side region (a spine volume labelled spine and nothing else) have no
+true chain label: borders next to them are not judged.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SAME_MM = 0.01
 
 @dataclass(frozen=True)
 class Border:
-    """One border of one volume: `true_mm`, None when invented, and `predicted_mm`, the predicted height, None
-    when missed.
+    """One border of one volume: `true_mm`, None when invented, and `predicted_mm`, the predicted
+    height, None when missed.
 
     low_mm, high_mm  its 90 % interval; None where the decision gives none
     """
@@ -55,7 +55,8 @@ class Border:
 
     @property
     def is_end(self) -> bool:
-        """Whether one side is none: the end of the body part in view, and not a border between regions."""
+        """Whether one side is none: the end of the body part in view, and not a border between
+        regions."""
         return NONE in (self.below, self.above)
 
     @property
@@ -67,14 +68,16 @@ class Border:
 
     @property
     def is_in_interval(self) -> bool | None:
-        """Whether the interval holds the true height; None when missed, invented, or without an interval."""
+        """Whether the interval holds the true height; None when missed, invented, or without an
+        interval."""
         if self.true_mm is None or self.low_mm is None or self.high_mm is None:
             return None
         return self.low_mm - ROUNDING_MM <= self.true_mm <= self.high_mm + ROUNDING_MM
 
 
 def borders_of(case: Case, vocabulary: Vocabulary) -> tuple[Border, ...]:
-    """All borders of one volume, true ones from feet to head within each kind, then the invented."""
+    """All borders of one volume, true ones from feet to head within each kind, then the
+    invented."""
     edges_mm = outer_edges(case.z_mm, case.edges_mm)
     return borders_between(
         case.volume_id, case.truth, case.decided, edges_mm, vocabulary, case.borders or ()
@@ -106,8 +109,8 @@ def borders_between(
 def _interval(
     below: str, above: str, mm: float | None, borders: Sequence[DecidedBorder]
 ) -> tuple[float | None, float | None]:
-    """The ends of the interval of the decided border (below, above) at height `mm`; None where the decision
-    has no such border.
+    """The ends of the interval of the decided border (below, above) at height `mm`; None where the
+    decision has no such border.
 
     The edge of a signal void within a region is no border of the decision, and has no interval.
     """
@@ -141,7 +144,8 @@ def _heights(
 def _pair_heights(
     true: list[float], predicted: list[float]
 ) -> list[tuple[float | None, float | None]]:
-    """Pairs (true, predicted) of least total distance; a height without a partner is paired with None."""
+    """Pairs (true, predicted) of least total distance; a height without a partner is paired with
+    None."""
     distances = np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted)))
     rows, columns = linear_sum_assignment(distances)
     partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))

@@ -1,17 +1,18 @@
 """Calibration of confidences: is a confidence of 80 % right in 80 % of slices?
 
-    s  slices    k  classes    b  bins of equal width on [0, 1]; a confidence of exactly 1 falls into the last
+    s  slices    k  classes    b  bins of equal width on [0, 1]; a confidence of exactly 1 falls
+       into the last
 
-Sources: Naeini, Cooper & Hauskrecht (AAAI 2015) for the expected calibration error; Brier, *Mon. Weather
-Rev.* 78 (1950) 1-3, the original form over all classes, from 0 (perfect) to 2.
+Sources: Naeini, Cooper & Hauskrecht (AAAI 2015) for the expected calibration error; Brier, *Mon.
+Weather Rev.* 78 (1950) 1-3, the original form over all classes, from 0 (perfect) to 2.
 
-Stages: "raw" the ensemble's mean probabilities, "calibrated" the same under the temperature of the rule,
-"smoothed" those smoothed along the body by the decision, "decided" the confidence that a volume's answer
-states of each slice.
+Stages: "raw" the ensemble's mean probabilities, "calibrated" the same under the temperature of the
+rule, "smoothed" those smoothed along the body by the decision, "decided" the confidence that a
+volume's answer states of each slice.
 
-A slice of two classes counts as right for either, while its training target is half of each: there the first
-three stages appear underconfident. "decided" does not, as it counts a side region's share twice. The error is
-therefore also given for slices of one class alone.
+A slice of two classes counts as right for either, while its training target is half of each: there
+the first three stages appear underconfident. "decided" does not, as it counts a side region's share
+twice. The error is therefore also given for slices of one class alone.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def reliability(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> ND
 
 
 def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean |share right - mean confidence| (...,) over the slices, from bin totals (..., b, 3); NaN without
-    slices."""
+    """Mean |share right - mean confidence| (...,) over the slices, from bin totals (..., b, 3); NaN
+    without slices."""
     slices = totals[..., 0].sum(axis=-1)
     # each bin's gap times its slices, so the weights cancel
     gap = np.abs(totals[..., 2] - totals[..., 1]).sum(axis=-1)
@@ -57,8 +58,8 @@ def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
 def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
     """Negative log-likelihood of truth under the probabilities (s, k), summed over slices, in nats.
 
-    The target of a slice with two true classes is half of each, as in training; probabilities are clipped to
-    LEAST_PROBABILITY.
+    The target of a slice with two true classes is half of each, as in training; probabilities are
+    clipped to LEAST_PROBABILITY.
     """
     target = truth / truth.sum(axis=1, keepdims=True)
     return float(-(target * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum())

@@ -1,4 +1,5 @@
-"""What an evaluation is computed from: labelled volumes with their truth, probabilities and decisions."""
+"""What an evaluation is computed from: labelled volumes with their truth, probabilities and
+decisions."""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ class Case:
     """One labelled volume of the evaluated split, with its probabilities and its decision.
 
     z_mm             (s,) ascending
-    truth            (s, k) labels in the order of the vocabulary's classes, from feet to head; a row may hold
-                     two (a side region such as spine beside one chain region)
+    truth            (s, k) labels in the order of the vocabulary's classes, from feet to head; a
+                     row may hold two (a side region such as spine beside one chain region)
     raw              (s, k) probabilities, each row sums to one
     smoothed         (s, k) likewise
     decided          (s, k) labels, as the truth
@@ -57,13 +58,14 @@ class Case:
     set_probability  that the volume shows the predicted regions and no others
     doubts           codes
     empty            (s,) whether a slice is all dark
-    edges_mm         (s + 1,) where its slices begin and end, feet to head: the grid of borders and spans
+    edges_mm         (s + 1,) where its slices begin and end, feet to head: the grid of borders and
+                     spans
     sure             the volume's confidence
-    statements       on its regions, each that at least min_extent_mm are shown; empty where nothing was said
-                     region by region
+    statements       on its regions, each that at least min_extent_mm are shown; empty where nothing
+                     was said region by region
     extents_sure     whether nothing is doubted of the whole volume
-    An uncertain volume carries the answer it would have given.  A refused volume has no slices (s = 0), and
-    the reason in `message`.  What decisions of an older version lack is None.
+    An uncertain volume carries the answer it would have given.  A refused volume has no slices (s =
+    0), and the reason in `message`.  What decisions of an older version lack is None.
     """
 
     volume_id: str
@@ -94,8 +96,8 @@ class Case:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is no doubt about the volume as a whole: its slices are then wrong as rarely as the
-        rule states."""
+        """Whether there is no doubt about the volume as a whole: its slices are then wrong as
+        rarely as the rule states."""
         return self.status == "ok" if self.extents_sure is None else self.extents_sure
 
 
@@ -129,7 +131,8 @@ def case_of_refusal(
 
 @dataclass(frozen=True, kw_only=True)
 class ListedVolume:
-    """One volume of the collections, by the names that reports give it; labelled or not, refused or not.
+    """One volume of the collections, by the names that reports give it; labelled or not, refused or
+    not.
 
     subject_id  the person: collection and id, as in the split
     split       "" for a volume for prediction only, and for a refused one whose subject has none
@@ -152,8 +155,8 @@ class ListedVolume:
 
 
 def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
-    """Raise CollectionError, naming the first volume that does not fit, unless the cases can be evaluated
-    together."""
+    """Raise CollectionError, naming the first volume that does not fit, unless the cases can be
+    evaluated together."""
     volume_ids: set[str] = set()
     for case in cases:
         if case.volume_id in volume_ids:
@@ -174,8 +177,8 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
 
 
 def check_splits(manifest: Iterable[ListedVolume]) -> None:
-    """Raise unless every subject is in one split only.  Raises CollectionError naming the first subject who
-    is not.
+    """Raise unless every subject is in one split only.  Raises CollectionError naming the first
+    subject who is not.
 
     Volumes without a split, which are for prediction only, do not count.
     """

@@ -1,5 +1,5 @@
-"""Comparison of two evaluations on disk: checks that they are of the same volumes and truth, then the paired
-differences."""
+"""Comparison of two evaluations on disk: checks that they are of the same volumes and truth, then
+the paired differences."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Second run minus first; `better` and `worse` count the volumes with fewer and with more wrong slices in
-    the second."""
+    """Second run minus first; `better` and `worse` count the volumes with fewer and with more wrong
+    slices in the second."""
 
     first: str
     second: str
@@ -46,10 +46,11 @@ class Comparison:
 
 
 def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) -> Comparison:
-    """The second evaluation beside the first, each given as evaluation.json, its folder, or a results folder.
+    """The second evaluation beside the first, each given as evaluation.json, its folder, or a
+    results folder.
 
-    Raises CollectionError "compare-missing", and "compare-volumes", "compare-subjects" or "compare-truth"
-    naming the first volume that is not the same in both.
+    Raises CollectionError "compare-missing", and "compare-volumes", "compare-subjects" or
+    "compare-truth" naming the first volume that is not the same in both.
     """
     first_volumes = _volumes(first)
     second_volumes = _volumes(second)
@@ -75,7 +76,8 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
 
 
 def verdict(difference: Difference) -> str:
-    """Which run is better in a measure: "first" or "second" where the interval leaves out 0, else empty."""
+    """Which run is better in a measure: "first" or "second" where the interval leaves out 0, else
+    empty."""
     low, high = difference.low, difference.high
     if low is None or high is None or low <= 0 <= high:
         return ""
@@ -137,8 +139,8 @@ def _refuse_others(
     first_volumes: Mapping[str, VolumeFacts],
     second_volumes: Mapping[str, VolumeFacts],
 ) -> None:
-    """Raise as `compare` unless both runs answered the same volumes of the same subjects and have the same
-    truth."""
+    """Raise as `compare` unless both runs answered the same volumes of the same subjects and have
+    the same truth."""
     names_of_one = sorted(first_volumes.keys() ^ second_volumes.keys())
     if names_of_one:
         name = names_of_one[0]
@@ -176,8 +178,8 @@ def _refuse_others(
 
 
 def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
-    """A volume's truth as evaluations of every version record it: number of slices, regions, heights of the
-    borders."""
+    """A volume's truth as evaluations of every version record it: number of slices, regions,
+    heights of the borders."""
     heights = sorted(
         (border["below"], border["above"], round(border["true_mm"], 2))
         for border in borders

@@ -28,13 +28,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EvaluatedVolume:
-    """One volume: its true regions, the predicted ones, and its wrong slices before and after the decision.
+    """One volume: its true regions, the predicted ones, and its wrong slices before and after the
+    decision.
 
     wrong_raw      wrong slices before the decision
     far            slices whose predicted chain region is no neighbour of the true one
     spans          numbers of right, true and predicted ones
     doubts         codes
-    truth_sha256   of heights and labels, by which a comparison checks that two evaluations had the same truth
+    truth_sha256   of heights and labels, by which a comparison checks that two evaluations had the
+                   same truth
     extents        "sure" if there is no doubt about the volume, else "unsure"; "" if it was refused
     shows, unsure  the regions with the answer yes, and those with unsure
     """
@@ -74,8 +76,8 @@ class EvaluatedVolume:
 
 @dataclass(frozen=True)
 class DoubtRow:
-    """How many `volumes` were answered with this doubt; `wrong` have a wrong set of regions, `wrong_slices`
-    of `slices` a wrong class."""
+    """How many `volumes` were answered with this doubt; `wrong` have a wrong set of regions,
+    `wrong_slices` of `slices` a wrong class."""
 
     code: str
     volumes: int
@@ -86,8 +88,8 @@ class DoubtRow:
 
 @dataclass(frozen=True)
 class RiskCurve:
-    """The risk-coverage curve: confidence, coverage, slice error and share of wrong sets at each threshold,
-    from the highest down."""
+    """The risk-coverage curve: confidence, coverage, slice error and share of wrong sets at each
+    threshold, from the highest down."""
 
     confidence: Floats
     coverage: Floats
@@ -99,21 +101,23 @@ class RiskCurve:
 class Evaluation:
     """All measures of one set of labelled volumes.
 
-    everything   all volumes that were not refused, the doubted ones with the answer they would have given
+    everything   all volumes that were not refused, the doubted ones with the answer they would have
+                 given
     answered     those without a doubt about the whole volume; None when there are none
     handling     shares of volumes refused and abstained from
     confusions   (k, k) counts by stage, rows true, columns predicted
-    reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as far as every
-                 volume has it
+    reliability  (b, 3) bin totals (slices, summed confidence, right) by stage of calibration, as
+                 far as every volume has it
     risk         the risk-coverage curve
     doubts       by code, most frequent first
-    headers      header, truth and prediction compared, and `header_rates`; both empty without the column
-                 body_part_examined
+    headers      header, truth and prediction compared, and `header_rates`; both empty without the
+                 column body_part_examined
     answered_risk
                  slice error of the volumes answered, mean over subjects; None where there are none
     stated_error the bound that the rule states for it; None where none is stated
-    statement_curve, statement_bins  of statements on regions: risk and coverage by probability, and (b, 3)
-                 reliability totals; empty and None unless every volume was answered region by region
+    statement_curve, statement_bins  of statements on regions: risk and coverage by probability, and
+                 (b, 3) reliability totals; empty and None unless every volume was answered region
+                 by region
     """
 
     vocabulary: Vocabulary
@@ -138,8 +142,8 @@ class Evaluation:
 
     @property
     def promise_met(self) -> bool | None:
-        """Whether `stated_error` is not below the interval of `answered_risk`, or below its value without an
-        interval; None where either is None."""
+        """Whether `stated_error` is not below the interval of `answered_risk`, or below its value
+        without an interval; None where either is None."""
         risk = self.answered_risk
         if self.stated_error is None or not risk or risk.value is None:
             return None
@@ -166,11 +170,12 @@ def evaluate(
 ) -> Evaluation:
     """Every measure of the labelled volumes of one split, with 95 % intervals over subjects.
 
-    stated_error  largest slice error of answered volumes that the rule was tuned for, compared with the one
-                  measured
+    stated_error  largest slice error of answered volumes that the rule was tuned for, compared with
+                  the one measured
     manifest  the volumes of all splits, to be checked for subjects in two of them
-    Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do not match
-    a volume's slices, or the truth is inconsistent. The order of the cases does not matter.
+    Raises CollectionError where a subject is in two splits, there is nothing to evaluate, arrays do
+    not match a volume's slices, or the truth is inconsistent. The order of the cases does not
+    matter.
     """
     check_splits(manifest)
     check_cases(cases, vocabulary)
@@ -235,7 +240,8 @@ def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Mea
 def _subgroups(
     cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int
 ) -> list[Group]:
-    """A group for every value that divides the volumes; a volume without the attribute is left out."""
+    """A group for every value that divides the volumes; a volume without the attribute is left
+    out."""
     groups = []
     for name, value_of in subgroups_of(cases):
         for value in dict.fromkeys(value_of.values()):

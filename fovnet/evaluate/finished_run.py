@@ -26,8 +26,8 @@ def evaluation_of(
 ) -> tuple[Evaluation, list[Case]]:
     """The evaluation of the test split, and its cases.
 
-    Raises where the split holds subjects used in training or tuning, labels have changed, decisions are by
-    another ensemble or rule, or subjects are named otherwise than when the slices were cut.
+    Raises where the split holds subjects used in training or tuning, labels have changed, decisions
+    are by another ensemble or rule, or subjects are named otherwise than when the slices were cut.
     """
     # scipy.stats and scipy.optimize: a second that the help of the command line does not need
     from fovnet.evaluate.evaluation import evaluate
@@ -55,8 +55,9 @@ def evaluation_of(
 
 
 def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> None:
-    """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the pack: a report
-    must not show names that its user believes replaced.  Raises ConfigError "identifiers-changed"."""
+    """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the
+    pack: a report must not show names that its user believes replaced.  Raises ConfigError
+    "identifiers-changed"."""
     names = read_identifiers(settings.identifiers, results.folder)
     if any(
         record.shown_id and record.shown_id != names.shown(record.volume_id)

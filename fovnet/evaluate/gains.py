@@ -2,7 +2,8 @@
 
     c  volumes    k  classes
 
-Every measure is a ratio of counts, with the paired interval of its difference over subjects (`paired.py`).
+Every measure is a ratio of counts, with the paired interval of its difference over subjects
+(`paired.py`).
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def gains(
     kinds: Sequence[str] | None = None,
     repeats: int = 1000,
 ) -> list[Gain]:
-    """Each measure of volumes answered before and `after`, in the same order: in all, by region, and slices
-    also by kind of picture where `kinds` (c,) says of each what it is."""
+    """Each measure of volumes answered before and `after`, in the same order: in all, by region,
+    and slices also by kind of picture where `kinds` (c,) says of each what it is."""
     draws = Resampling([tally.case.subject_id for tally in before], repeats=repeats, seed=seed)
     changes: list[Gain] = []
     for measure, region, count in _measures(vocabulary):
@@ -89,7 +90,8 @@ def gains(
 
 
 def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
-    """ "no gain is certain; a certain loss: statements decided -4.5 points (-10.2 to -1.4; your subjects)".
+    """ "no gain is certain; a certain loss: statements decided -4.5 points (-10.2 to -1.4; your
+    subjects)".
 
     Of HEADLINES those whose interval leaves out 0, by the name of the volumes that they are of.
     """
@@ -140,8 +142,8 @@ def _missed(tally: Tally, column: int) -> tuple[float, float]:
 
 
 def _count_statements(tally: Tally, parts: tuple[str, str], columns: slice) -> tuple[float, float]:
-    """Of the statements on these regions, a part and the whole that RATES names; none where nothing is said
-    region by region."""
+    """Of the statements on these regions, a part and the whole that RATES names; none where nothing
+    is said region by region."""
     if tally.statements is None:
         return 0.0, 0.0
     part, whole = (float(getattr(tally.statements, name)[columns].sum()) for name in parts)

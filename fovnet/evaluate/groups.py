@@ -21,7 +21,8 @@ from fovnet.evaluate.statements import statement_measures
 from fovnet.evaluate.tallies import Tally, column_of
 from fovnet.regions import Vocabulary
 
-ALL_BORDERS, ENDS = "regions", "ends"
+ALL_BORDERS = "regions"
+ENDS = "ends"
 """Borders taken together: those between two regions, and those between a region and none."""
 
 
@@ -80,8 +81,8 @@ def whole_group(
 def subgroup(
     attribute: str, value: str, tallies: Sequence[Tally], refused: int, *, repeats: int, seed: int
 ) -> Group:
-    """The leading measures over the volumes that share a value: slice errors, region sets, borders between
-    regions."""
+    """The leading measures over the volumes that share a value: slice errors, region sets, borders
+    between regions."""
     measures: list[Measure] = []
     if tallies:
         draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
@@ -139,8 +140,8 @@ def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure
 
 
 def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """The slice error without all-dark slices, empty where no volume has them marked: the label of a black
-    margin cannot be seen in it."""
+    """The slice error without all-dark slices, empty where no volume has them marked: the label of
+    a black margin cannot be seen in it."""
     if all(tally.case.empty is None for tally in tallies):
         return []
     slices, wrong = column_of(tallies, "lit_slices").T
@@ -175,8 +176,8 @@ def _class_measures(
 def _roc_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    """Area under the ROC curve of each class against all slices that do not show it; of probabilities, which
-    the decision does not give.
+    """Area under the ROC curve of each class against all slices that do not show it; of
+    probabilities, which the decision does not give.
 
     A slice of two classes is a positive of both, and a negative of neither.
     """
@@ -226,8 +227,8 @@ def _presence_measures(
 
 
 def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k - 1) of
-    hits, true, predicted."""
+    """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k -
+    1) of hits, true, predicted."""
     hits, true, predicted = np.moveaxis(totals, -2, 0)
     f1 = np.divide(
         2 * hits, true + predicted, out=np.zeros_like(hits), where=(true + predicted) > 0
@@ -269,8 +270,8 @@ def _border_measures(
 def _borders_together(
     name: str, borders: Sequence[tuple[int, Border]], draws: Resampling
 ) -> list[Measure]:
-    """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and of the
-    predicted ones invented."""
+    """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and
+    of the predicted ones invented."""
     cases = len(draws.of_case)
     true, missed, near, predicted, invented = np.zeros((5, cases), dtype=np.int64)
     for index, border in borders:
@@ -300,8 +301,8 @@ def _borders_together(
 def _interval_measures(
     name: str, borders: Sequence[tuple[int, Border]], draws: Resampling
 ) -> list[Measure]:
-    """How often the 90 % intervals of the borders found hold the true height, and their median width; empty
-    without intervals."""
+    """How often the 90 % intervals of the borders found hold the true height, and their median
+    width; empty without intervals."""
     held_borders, borders_with_interval = np.zeros((2, len(draws.of_case)), dtype=np.int64)
     widths = []
     for index, border in borders:
@@ -330,8 +331,8 @@ def _interval_measures(
 def _calibration_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    """Expected calibration error, Brier score and negative log-likelihood of each stage that every volume
-    has; mean confidence by class predicted; calibration of region sets."""
+    """Expected calibration error, Brier score and negative log-likelihood of each stage that every
+    volume has; mean confidence by class predicted; calibration of region sets."""
     slices = column_of(tallies, "slices")
     measures: list[Measure] = []
     for stage in CALIBRATION_STAGES:
@@ -357,8 +358,8 @@ def _calibration_measures(
 def _stated_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    """Mean confidence of the slices predicted as each class, to be compared with the class's positive
-    predictive value."""
+    """Mean confidence of the slices predicted as each class, to be compared with the class's
+    positive predictive value."""
     confidence_sums = column_of(tallies, "confidence_sums")
     predicted = column_of(tallies, "matrices")[:, -1].sum(axis=1)
     return [
@@ -375,8 +376,8 @@ def _stated_measures(
 
 
 def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """Mean probability stated of the predicted set of regions, and its Brier score; empty if a volume states
-    none."""
+    """Mean probability stated of the predicted set of regions, and its Brier score; empty if a
+    volume states none."""
     probabilities = [tally.case.set_probability for tally in tallies]
     if None in probabilities:
         return []
@@ -390,8 +391,8 @@ def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
 
 
 def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set, among the
-    surest volumes."""
+    """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set,
+    among the surest volumes."""
     confidence = column_of(tallies, "confidence")
     slices = rank_volumes(confidence, column_of(tallies, "wrong"), column_of(tallies, "slices"))
     sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))

@@ -1,7 +1,9 @@
-"""Checks that stop an evaluation of subjects used in training or tuning, or of labels that have changed.
+"""Checks that stop an evaluation of subjects used in training or tuning, or of labels that have
+changed.
 
-A subject is identified by a mark, twelve hexadecimal digits of a hash of collection and id: a model carries
-the marks of the subjects it was made from, and the test split can be checked against them without names.
+A subject is identified by a mark, twelve hexadecimal digits of a hash of collection and id: a model
+carries the marks of the subjects it was made from, and the test split can be checked against them
+without names.
 """
 
 from __future__ import annotations
@@ -34,9 +36,9 @@ def training_marks(
     """The marks of the subjects in the training and in the validation split, as `ensemble.json` and
     `decision.json` keep them.
 
-    origin  facts of the ensemble whose networks were trained further on the pack, if any: its marks are
-           included. Simulated subjects have the same ids for every seed: if its `seed` was another, marks of
-           the pack's simulated subjects are left out of them
+    origin  facts of the ensemble whose networks were trained further on the pack, if any: its marks
+           are included. Simulated subjects have the same ids for every seed: if its `seed` was
+           another, marks of the pack's simulated subjects are left out of them
     """
     of_split: dict[str, set[str]] = {"train": set(), "validation": set()}
     for record in pack.records:
@@ -57,8 +59,8 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
     """Raise unless no evaluated subject was used to make what is evaluated.  Raises CollectionError
     "evaluate-tuned-on-test" naming the first who was.
 
-    made_from  facts by file, whose "subjects" holds the marks by split; files of an older fovnet, without
-               marks, are not checked
+    made_from  facts by file, whose "subjects" holds the marks by split; files of an older fovnet,
+               without marks, are not checked
     """
     evaluated = {mark(case.subject_id): case.subject_id for case in cases if len(case.z_mm)}
     for file, facts in made_from.items():
@@ -76,11 +78,11 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
 
 
 def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabulary) -> None:
-    """Raise unless the tables give the test volumes the labels that they had when cut; tables that no longer
-    exist are not checked.
+    """Raise unless the tables give the test volumes the labels that they had when cut; tables that
+    no longer exist are not checked.
 
-    Raises CollectionError "evaluate-truth-changed" naming the first volume whose labels differ, and as
-    `read_collection`.
+    Raises CollectionError "evaluate-truth-changed" naming the first volume whose labels differ, and
+    as `read_collection`.
     """
     for name, folder in collections.items():
         if not (folder / "volumes.tsv" if folder.is_dir() else folder).exists():

@@ -1,9 +1,9 @@
-"""Header (Body Part Examined), truth and prediction of each volume: which of header and prediction is right
-where they differ.
+"""Header (Body Part Examined), truth and prediction of each volume: which of header and prediction
+is right where they differ.
 
-The column `body_part_examined` of volumes.tsv is read through the vocabulary's synonyms. A volume whose
-header is not understood counts only towards `header_understood`. "Exact" is the same set of regions as the
-truth; "beside" shares no region with it.
+The column `body_part_examined` of volumes.tsv is read through the vocabulary's synonyms. A volume
+whose header is not understood counts only towards `header_understood`. "Exact" is the same set of
+regions as the truth; "beside" shares no region with it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ COLUMN = "body_part_examined"
 
 @dataclass(frozen=True)
 class HeaderRow:
-    """How many `volumes` have the header `text`, meaning the regions `header`, and show the regions `truth`,
-    where those `predicted` were answered."""
+    """How many `volumes` have the header `text`, meaning the regions `header`, and show the regions
+    `truth`, where those `predicted` were answered."""
 
     text: str
     header: tuple[str, ...]
@@ -78,8 +78,8 @@ def header_measures(
 
 
 def _flags(tally: Tally, header: set[str] | None, vocabulary: Vocabulary) -> tuple[bool, ...]:
-    """Header understood, exact, beside; prediction exact; the two differ; of those, prediction exact, header
-    exact."""
+    """Header understood, exact, beside; prediction exact; the two differ; of those, prediction
+    exact, header exact."""
     if header is None:
         return (False,) * 7
     truth = set(_names(tally.true_regions, vocabulary))

@@ -1,8 +1,9 @@
-"""Which answer belongs to which labelled volume: by its file, else by the file's content, else by the end of
-its path where an archive was moved, and by name alone only where the name is of one volume.
+"""Which answer belongs to which labelled volume: by its file, else by the file's content, else by
+the end of its path where an archive was moved, and by name alone only where the name is of one
+volume.
 
-A volume_id is often a file's name, and equal names are numbered in the order in which they were found: T1-2
-is one person's in a table, and another's in the answers on a tree that has grown.
+A volume_id is often a file's name, and equal names are numbered in the order in which they were
+found: T1-2 is one person's in a table, and another's in the answers on a tree that has grown.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ def _by_content(
     collection: Collection,
     answers: Sequence[Answer],
 ) -> Iterator[Match]:
-    """Copies of a labelled file.  Only answers on files of the same sizes are compared, as that reads all."""
+    """Copies of a labelled file.  Only answers on files of the same sizes are compared, as that
+    reads all."""
     answers_by_sizes: dict[tuple[int, ...], list[Answer]] = {}
     for answer in free:
         file = answer.get("file") or {}
@@ -112,8 +114,8 @@ def _by_path_end(
     collection: Collection,
     answers: Sequence[Answer],
 ) -> Iterator[Match]:
-    """Files of a moved archive: the longest common end of two paths, where no other answer and no other
-    volume of the table has it, and where it holds what names the person, if the path does."""
+    """Files of a moved archive: the longest common end of two paths, where no other answer and no
+    other volume of the table has it, and where it holds what names the person, if the path does."""
     free_ids = {answer["volume_id"] for answer in free}
     answers_by_end: dict[tuple[str, ...], list[Answer]] = {}
     for answer in answers:
@@ -135,8 +137,8 @@ def _by_name(
     collection: Collection,
     answers: Sequence[Answer],
 ) -> Iterator[Match]:
-    """Files elsewhere whose answer has the volume_id of the table, unless it is one of several of a name, or
-    the path names another person."""
+    """Files elsewhere whose answer has the volume_id of the table, unless it is one of several of a
+    name, or the path names another person."""
     of_several = _of_several((answer["volume_id"], Path(answer["path"])) for answer in answers)
     of_several |= _of_several((row.volume_id, row.path) for row in collection.volumes)
     answer_by_id = {answer["volume_id"]: answer for answer in free}
@@ -178,8 +180,8 @@ def _people_in(path: Path, subject_ids: Iterable[str]) -> set[str]:
 
 
 def _of_several(volumes: Iterable[tuple[str, Path]]) -> set[str]:
-    """The volume_ids that were made by numbering files of one name: of these several, or one that has a
-    number although it now is the only one."""
+    """The volume_ids that were made by numbering files of one name: of these several, or one that
+    has a number although it now is the only one."""
     named = [(volume_id, volume_name(path)) for volume_id, path in volumes]
     files_of_name = Counter(name.casefold() for _, name in named)
     numbered_ids = set()

@@ -6,18 +6,18 @@ The interval of a rate, in this order:
 
 * fewer than two subjects: not estimable, because one subject does not show how subjects vary;
 * at most one observation per subject: Wilson's, as the observations are independent;
-* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resamples of equal
-values do not vary;
+* 0 %, 100 %, or the same share of every subject: Wilson's over the subjects, because resamples of
+equal values do not vary;
 * fewer than FEWEST_SUBJECTS subjects: not estimable, because there are too few different resamples;
 * else the bootstrap-t over subjects, all slices and volumes of a subject being resampled together.
 
-Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the bootstrap-t too,
-medians and areas under risk-coverage curves the percentile interval, widened for few subjects; the 95th
-percentile has that of order statistics, which needs more subjects. Where all values are equal, neither is
-estimable. `workflow/experiments/interval_coverage.py` measures the coverage of these intervals.
-That of the expected calibration error is too low with few subjects (89 % in 200 simulated studies
-of 20 subjects, 91 % of 50, 94 % of 100): the statistic is not smooth, and biased upwards in
-resamples.
+Means over slices, functions of sums (balanced accuracy) and areas under ROC curves have the
+bootstrap-t too, medians and areas under risk-coverage curves the percentile interval, widened for
+few subjects; the 95th percentile has that of order statistics, which needs more subjects. Where all
+values are equal, neither is estimable. `workflow/experiments/interval_coverage.py` measures the
+coverage of these intervals. That of the expected calibration error is too low with few subjects
+(89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100): the statistic is not smooth,
+and biased upwards in resamples.
 """
 
 from __future__ import annotations
@@ -45,19 +45,18 @@ from fovnet.maths.ranking import pairs_of, roc_area
 
 Floats = NDArray[np.float64]
 
-NOT_ESTIMABLE, BOOTSTRAP_T, PERCENTILE, ORDER, OVER_SUBJECTS = (
-    "not estimable",
-    "bootstrap-t",
-    "percentile",
-    "order statistics",
-    "wilson over subjects",
-)
+NOT_ESTIMABLE = "not estimable"
+BOOTSTRAP_T = "bootstrap-t"
+PERCENTILE = "percentile"
+ORDER = "order statistics"
+OVER_SUBJECTS = "wilson over subjects"
 FEWEST_SUBJECTS = 5
-"""With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different resamples,
-and 95 % intervals covered the true value in 52 % of simulated studies of two subjects, 80 % of three, 92 % of
-four."""
+"""With fewer, a subgroup is flagged and no interval is resampled: four subjects have 35 different
+resamples, and 95 % intervals covered the true value in 52 % of simulated studies of two subjects,
+80 % of three, 92 % of four."""
 TAIL = 0.9
-"""Quantiles from this on have intervals of order statistics: resamples underestimate how the tail varies."""
+"""Quantiles from this on have intervals of order statistics: resamples underestimate how the tail
+varies."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,11 @@ class Measure:
                  millimetres, in _nats nats, the rest shares; a Brier score reaches from 0 to 2)
     stage        "raw", "smoothed", "decided", or "" where it has none;  region a class or a border
                  ("pelvis|abdomen"), or ""
-    numerator    None if the measure is no ratio of counts (a median);  denominator its number of slices,
-                 volumes or borders
+    numerator    None if the measure is no ratio of counts (a median);  denominator its number of
+                 slices, volumes or borders
     value        None when the denominator is 0;  low, high  95 % interval, None when not estimable
-    interval     how the interval was made: "bootstrap-t", "percentile", "order statistics", "wilson", "wilson
-                 over subjects", or "not estimable"
+    interval     how the interval was made: "bootstrap-t", "percentile", "order statistics",
+                 "wilson", "wilson over subjects", or "not estimable"
     """
 
     name: str
@@ -91,8 +90,8 @@ class Resampling:
     """The subjects of a group of cases, and the resamples all its measures share."""
 
     def __init__(self, subject_ids: Sequence[str], *, repeats: int, seed: int) -> None:
-        """`subject_ids` (c,) of the cases; the order of cases does not matter, because subjects are numbered
-        in sorted order."""
+        """`subject_ids` (c,) of the cases; the order of cases does not matter, because subjects are
+        numbered in sorted order."""
         subjects = sorted(set(subject_ids))
         number = {subject: index for index, subject in enumerate(subjects)}
         self.of_case = np.array([number[subject] for subject in subject_ids], dtype=np.int64)
@@ -195,8 +194,8 @@ class Resampling:
         stage: str = "",
         region: str = "",
     ) -> Measure:
-        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k, k);
-        subjects whose totals are all 0 are not counted in `subjects`."""
+        """Any function of summed totals, such as a balanced accuracy from confusion matrices (c, k,
+        k); subjects whose totals are all 0 are not counted in `subjects`."""
         totals = self.by_subject(per_case)
         subjects = int(totals.reshape(len(totals), -1).any(axis=1).sum())
         value = _number_or_none(value_of(totals.sum(axis=0)[None])[0])
@@ -215,8 +214,8 @@ class Resampling:
         region: str = "",
         most: float = math.inf,
     ) -> Measure:
-        """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the cases
-        over their `numbers` (c,).
+        """A mean over slices, volumes or borders of a quantity that is no share: totals (c,) of the
+        cases over their `numbers` (c,).
 
         most  upper bound of a single value, to which the interval is clipped
         """
@@ -239,8 +238,8 @@ class Resampling:
         stage: str = "",
         region: str = "",
     ) -> Measure:
-        """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its denominator
-        is the positive slices."""
+        """The area under the ROC curve of scores (s,) of the cases numbered in `cases` (s,); its
+        denominator is the positive slices."""
         of_subject = self.of_case[cases]
         pairs = pairs_of(scores, positive, of_subject, self.subjects)
         value = _number_or_none(roc_area(scores, positive))
@@ -252,8 +251,8 @@ class Resampling:
         return _with_ends(measure, (low[0], high[0]))
 
     def share_by_weights(self, name: str, value_of: Callable[[Floats], Floats]) -> Measure:
-        """Any share after the decision that is a function of how often each case is drawn, from weights
-        (B, c) to values (B,).
+        """Any share after the decision that is a function of how often each case is drawn, from
+        weights (B, c) to values (B,).
 
         A share of 0 or 1 has Wilson's interval over subjects, because its resamples do not vary.
         """
@@ -288,20 +287,23 @@ class Resampling:
 
 
 def values_by_case(values: Iterable[tuple[int, float | None]]) -> tuple[Floats, NDArray[np.int64]]:
-    """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and value."""
+    """The values (v,) that are known, and the numbers (v,) of their cases, from pairs of case and
+    value."""
     pairs = [(case, value) for case, value in values if value is not None]
     cases = np.array([case for case, _ in pairs], dtype=np.int64)
     return np.array([value for _, value in pairs], dtype=np.float64), cases
 
 
 def _with_wilson_ends(measure: Measure) -> Measure:
-    """The measure with Wilson's interval over subjects: a share of 0 or 1 is the same in all of them."""
+    """The measure with Wilson's interval over subjects: a share of 0 or 1 is the same in all of
+    them."""
     low, high = wilson_interval(measure.subjects * (measure.value or 0.0), measure.subjects)
     return replace(measure, low=low, high=high, interval=OVER_SUBJECTS)
 
 
 def _with_ends(measure: Measure, ends: tuple[Any, Any], how: str = BOOTSTRAP_T) -> Measure:
-    """The measure with these ends of its interval; without one if an end is NaN, or subjects are too few."""
+    """The measure with these ends of its interval; without one if an end is NaN, or subjects are
+    too few."""
     low, high = map(_number_or_none, ends)
     if measure.subjects < FEWEST_SUBJECTS or low is None or high is None:
         return measure

@@ -1,5 +1,5 @@
-"""Probabilities of the scored slices by every network of an ablation: those kept with the ensemble, the
-others computed."""
+"""Probabilities of the scored slices by every network of an ablation: those kept with the ensemble,
+the others computed."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ def networks_of(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> Networks:
-    """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were kept).
+    """The networks' probabilities of the rows in `scored` (rows, raw, and members where they were
+    kept).
 
     trials   of the search, one of which may have trained the configuration `start`
     weights  the folder of their networks
-    Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than the
-    ensemble's.
+    Raises ModelError "probabilities-stale" if the probabilities are of other members or slices than
+    the ensemble's.
     """
     rows = scored["rows"]
     members = ModelFolder(ensemble).facts["members"]

@@ -1,7 +1,8 @@
 """Predicted spans against true spans of each region.
 
-A predicted span is right if its intersection over union in millimetres with a true span of its region is at
-least LEAST_OVERLAP. Slices whose true chain region is not labelled are left out of both.
+A predicted span is right if its intersection over union in millimetres with a true span of its
+region is at least LEAST_OVERLAP. Slices whose true chain region is not labelled are left out of
+both.
 
 This F1 counts spans, whatever their length; the Dice coefficient by which a rule is chosen
 (`decision/fitting/objective.py`) counts millimetres.
@@ -23,7 +24,8 @@ LEAST_OVERLAP = 0.5
 
 
 def span_counts(case: Case, vocabulary: Vocabulary) -> tuple[int, int, int]:
-    """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true + predicted)."""
+    """Numbers of right, true and predicted spans of one volume; F1 is 2 right / (true +
+    predicted)."""
     chain = len(vocabulary.chain)
     labelled = ~side_region_alone(case.truth, chain)
     edges_mm = outer_edges(case.z_mm, case.edges_mm)

@@ -1,8 +1,8 @@
-"""Two runs on the same volumes: the difference in every measure, with paired intervals that resample the
-subjects of both at once.
+"""Two runs on the same volumes: the difference in every measure, with paired intervals that
+resample the subjects of both at once.
 
-Errors of the two runs on one volume are correlated, so that the difference has a narrower interval than
-either figure. A resampled subject enters with its contributions to both runs.
+Errors of the two runs on one volume are correlated, so that the difference has a narrower interval
+than either figure. A resampled subject enters with its contributions to both runs.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from fovnet.maths.intervals import (
 )
 
 Floats = NDArray[np.float64]
-IDENTICAL, WIDER = "no volume differs", "wider of bootstrap-t and percentile"
+IDENTICAL = "no volume differs"
+WIDER = "wider of bootstrap-t and percentile"
 
 
 @dataclass(frozen=True)
 class VolumeOutcome:
-    """The result of a run on one volume: wrong slices, whether its set of regions is exact, its spans, its
-    borders between regions.
+    """The result of a run on one volume: wrong slices, whether its set of regions is exact, its
+    spans, its borders between regions.
 
     wrong_raw     before the decision; None where the run does not record it
     spans         right, true, predicted; likewise
@@ -60,8 +61,8 @@ class VolumeOutcome:
 
 @dataclass(frozen=True)
 class Difference:
-    """A measure of two runs, second minus first, with its 95 % interval over subjects; better when lower
-    where `lower_is_better`."""
+    """A measure of two runs, second minus first, with its 95 % interval over subjects; better when
+    lower where `lower_is_better`."""
 
     measure: str
     stage: str
@@ -76,7 +77,8 @@ class Difference:
 
 
 class BorderErrors(NamedTuple):
-    """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each is of."""
+    """Absolute errors (v,) in mm of the borders found, and the number of the volume (v,) that each
+    is of."""
 
     mm: Floats
     volume: NDArray[np.int64]
@@ -156,8 +158,8 @@ def run_measures(run: Sequence[VolumeOutcome], draws: Resampling) -> list[Measur
 def differences(
     first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], draws: Resampling
 ) -> list[Difference]:
-    """Second minus first in every measure that both runs have; outcomes and `draws` are of the same volumes
-    in the same order."""
+    """Second minus first in every measure that both runs have; outcomes and `draws` are of the same
+    volumes in the same order."""
     changes = []
     for (name, stage), part in RATES.items():
         first_parts = _parts(first, part)
@@ -196,8 +198,8 @@ def _quantile_difference(
 def rate_difference(
     name: str, stage: str, first: Floats, second: Floats, draws: Resampling
 ) -> Difference:
-    """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either run; both
-    have some."""
+    """Second minus first of a ratio, from numerators and denominators (c, 2) by volume of either
+    run; both have some."""
     totals = draws.by_subject(np.concatenate([first, second], axis=1))
     return _difference(
         name,

@@ -2,9 +2,10 @@
 
     n  slices of a volume, as its labels count them    k  classes
 
-Cohen's kappa is the agreement beyond what two readers with the same habits would reach by chance, 1 at the
-most: over all classes, a slice with two counting for its side region, and of each region by itself (shown or
-not).  Its interval resamples subjects, as all intervals here.  Source: Cohen, Educ Psychol Meas 20 (1960) 37.
+Cohen's kappa is the agreement beyond what two readers with the same habits would reach by chance, 1
+at the most: over all classes, a slice with two counting for its side region, and of each region by
+itself (shown or not).  Its interval resamples subjects, as all intervals here.  Source: Cohen, Educ
+Psychol Meas 20 (1960) 37.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ APART = "border_apart_median_mm"
 
 @dataclass(frozen=True)
 class ReadingPair:
-    """One volume read twice: what each reader says of every slice (n, k), and the heights of the slices'
-    edges (n + 1,)."""
+    """One volume read twice: what each reader says of every slice (n, k), and the heights of the
+    slices' edges (n + 1,)."""
 
     volume_id: str
     subject_id: str
@@ -46,7 +47,8 @@ class ReadingPair:
 
 
 def kappa(tables: NDArray[Any]) -> NDArray[np.float64]:
-    """Cohen's kappa (...,) from tables (..., c, c) of counts; NaN where both readers use one class alone."""
+    """Cohen's kappa (...,) from tables (..., c, c) of counts; NaN where both readers use one class
+    alone."""
     total = tables.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = np.trace(tables, axis1=-2, axis2=-1) / total
@@ -58,8 +60,8 @@ def kappa(tables: NDArray[Any]) -> NDArray[np.float64]:
 def agreement(
     pairs: Sequence[ReadingPair], vocabulary: Vocabulary, *, repeats: int = 1000, seed: int = 0
 ) -> list[Measure]:
-    """Slices alike, kappa over all classes and of each region that either reader saw, and of each border the
-    median distance, those within AGREEMENT_MM, and those that one reader alone drew.
+    """Slices alike, kappa over all classes and of each region that either reader saw, and of each
+    border the median distance, those within AGREEMENT_MM, and those that one reader alone drew.
 
     Borders include the ends of what is shown.  No measure without a pair.
     """
@@ -151,7 +153,8 @@ def write_agreement(folder: Path, pairs: Agreements) -> Path:
 
 
 def read_agreement(folder: Path) -> Agreements:
-    """What `write_agreement` wrote beside the tables of a collection; empty where there is no such table."""
+    """What `write_agreement` wrote beside the tables of a collection; empty where there is no such
+    table."""
     try:
         rows = read_tsv(folder / TABLE)
         measures: dict[tuple[str, str], list[Measure]] = {}

@@ -21,10 +21,11 @@ SPLIT = "test"
 
 
 def read_cases(pack: Pack, decisions: Path, temperature: float | None = None) -> list[Case]:
-    """One case per labelled volume of the test split, refused ones included, and one per labelled, refused
-    volume without a split: no volume of its subject could be read.
+    """One case per labelled volume of the test split, refused ones included, and one per labelled,
+    refused volume without a split: no volume of its subject could be read.
 
-    temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves these out
+    temperature  of the rule that decided, by which raw probabilities are calibrated; None leaves
+                 these out
     Raises CollectionError where a volume has no decision, or one of other slices.
     """
     cases: list[Case] = []
@@ -57,8 +58,8 @@ def spans_in(rows: Sequence[Mapping[str, Any]]) -> tuple[StoredSpan, ...]:
 def case_of(
     pack: Pack, index: int, decision: Mapping[str, Any], temperature: float | None = None
 ) -> Case:
-    """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON has it;
-    temperature as in `read_cases`."""
+    """The case of the volume `pack.records[index]`, of which `decision` is the answer as its JSON
+    has it; temperature as in `read_cases`."""
     record = pack.records[index]
     rows = slice(record.first_row, record.first_row + record.slices)
     if decision.get("status") == "refused":
@@ -79,8 +80,8 @@ def case_of(
 
 
 def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) -> dict[str, Any]:
-    """The decision in a volume's JSON.  Raises CollectionError "decision-missing", and "decision-stale" if it
-    is on another file, or on other slices, than the pack has."""
+    """The decision in a volume's JSON.  Raises CollectionError "decision-missing", and
+    "decision-stale" if it is on another file, or on other slices, than the pack has."""
     try:
         decision = read_json(path)
     except (OSError, ValueError):
@@ -107,8 +108,8 @@ def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) ->
 
 
 def attributes_of(record: VolumeRecord) -> dict[str, str]:
-    """The columns of volumes.tsv, and from the volume's affine its slice spacing, and its plane where no
-    column gives it."""
+    """The columns of volumes.tsv, and from the volume's affine its slice spacing, and its plane
+    where no column gives it."""
     attributes = dict(record.attributes)
     if record.vox_to_ras is None:
         return attributes
@@ -119,8 +120,8 @@ def attributes_of(record: VolumeRecord) -> dict[str, str]:
 
 
 def fields_of(decision: Mapping[str, Any]) -> dict[str, Any]:
-    """What a volume's JSON says, as the fields of a Case; those from the borders on are not in one of an
-    older version."""
+    """What a volume's JSON says, as the fields of a Case; those from the borders on are not in one
+    of an older version."""
     return {
         "status": decision["status"],
         "message": decision["message"],

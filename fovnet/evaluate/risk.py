@@ -2,13 +2,13 @@
 
     v  volumes    B  resamples
 
-It goes from the most confident volume to all of them: the share answered (coverage), and the share wrong
-among those (risk). Its area is the mean risk over the volumes, each taken as the last one answered: 0 if
-nothing is wrong, the overall risk if confidence is not informative. Volumes of equal confidence enter
-together.
+It goes from the most confident volume to all of them: the share answered (coverage), and the share
+wrong among those (risk). Its area is the mean risk over the volumes, each taken as the last one
+answered: 0 if nothing is wrong, the overall risk if confidence is not informative. Volumes of equal
+confidence enter together.
 
-Source: Geifman & El-Yaniv, *Selective classification for deep neural networks* (NIPS 2017); the area as in
-Geifman, Uziel & El-Yaniv (ICLR 2019), section 3.
+Source: Geifman & El-Yaniv, *Selective classification for deep neural networks* (NIPS 2017); the
+area as in Geifman, Uziel & El-Yaniv (ICLR 2019), section 3.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class RankedVolumes:
 
 
 def rank_volumes(confidence: Floats, wrong: Floats, total: Floats) -> RankedVolumes:
-    """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1 of 1 for
-    whole volumes."""
+    """The volumes in order of confidence; `wrong` out of `total` of each may be slices, or 0 and 1
+    of 1 for whole volumes."""
     order = np.argsort(-confidence, kind="stable")
     falling = confidence[order]
     last = np.searchsorted(-falling, -falling, side="right") - 1

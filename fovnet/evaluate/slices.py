@@ -2,14 +2,15 @@
 
     s  slices    k  classes: chain regions, side regions, none
 
-A slice may truly have two classes, a side region (spine) and one chain region. Three rules give it one
-predicted and one true class:
+A slice may truly have two classes, a side region (spine) and one chain region. Three rules give it
+one predicted and one true class:
 
-* predicted  before the decision (raw, smoothed) the most probable class; after it the side region if one was
-             decided, else the chain region, else none;
-* right      if the predicted class is among the true ones (`none` is true only where nothing else is);
-* row        of the confusion matrix: the predicted class where it is true, else the first true side region,
-             else the true chain region, else none.
+* predicted  before the decision (raw, smoothed) the most probable class; after it the side region
+             if one was decided, else the chain region, else none;
+* right      if the predicted class is among the true ones (`none` is true only where nothing else
+             is);
+* row        of the confusion matrix: the predicted class where it is true, else the first true side
+             region, else the true chain region, else none.
 
 So the diagonal holds exactly the slices that are right, and every slice is counted once.
 """
@@ -30,8 +31,8 @@ Flags = NDArray[np.bool_]
 
 
 def foremost_class(labels: Flags, vocabulary: Vocabulary) -> Counts:
-    """One class index a slice (s,) from label rows (s, k): the first side region, else the first chain
-    region, else none."""
+    """One class index a slice (s,) from label rows (s, k): the first side region, else the first
+    chain region, else none."""
     order = [
         vocabulary.classes.index(name) for name in (*vocabulary.side_regions, *vocabulary.chain)
     ]
@@ -42,7 +43,8 @@ def foremost_class(labels: Flags, vocabulary: Vocabulary) -> Counts:
 
 
 def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
-    """Index of the class predicted for every slice (s,) at a stage: "raw", "smoothed" or "decided"."""
+    """Index of the class predicted for every slice (s,) at a stage: "raw", "smoothed" or
+    "decided"."""
     if stage == "decided":
         return foremost_class(case.decided, vocabulary)
     probabilities = case.raw if stage == "raw" else case.smoothed
@@ -50,7 +52,8 @@ def predicted_classes(case: Case, stage: str, vocabulary: Vocabulary) -> Counts:
 
 
 def true_rows(truth: Flags, predicted: Counts, vocabulary: Vocabulary) -> Counts:
-    """Row of the confusion matrix of every slice (s,), from truth (s, k) and the class predicted (s,)."""
+    """Row of the confusion matrix of every slice (s,), from truth (s, k) and the class predicted
+    (s,)."""
     is_right = truth[np.arange(len(predicted)), predicted]
     return np.where(is_right, predicted, foremost_class(truth, vocabulary))
 
@@ -63,8 +66,8 @@ def confusion(rows: Counts, predicted: Counts, classes: int) -> Counts:
 
 
 def recalls(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that is never
-    true."""
+    """Sensitivity (..., k) of each class from confusion matrices (..., k, k); NaN for a class that
+    is never true."""
     return _share(np.diagonal(matrix, axis1=-2, axis2=-1), matrix.sum(axis=-1))
 
 
@@ -77,8 +80,8 @@ def balanced_accuracy(matrix: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
-    """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as head),
-    with or without a side region."""
+    """Slices (s,) whose true and predicted chain regions are not neighbours in the body (pelvis as
+    head), with or without a side region."""
     chain = len(vocabulary.chain)
     truth = truth[:, :chain]
     predicted = predicted[:, :chain]
@@ -87,8 +90,9 @@ def far_apart(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
 
 
 def has_false_label(truth: Flags, predicted: Flags, vocabulary: Vocabulary) -> Flags:
-    """Slices (s,) with a predicted label that is false, or without one that is true; where the true chain
-    region is not labelled (`side_region_alone`), no predicted chain region counts as false."""
+    """Slices (s,) with a predicted label that is false, or without one that is true; where the true
+    chain region is not labelled (`side_region_alone`), no predicted chain region counts as
+    false."""
     is_false = predicted & ~truth
     chain = len(vocabulary.chain)
     is_false[:, :chain] &= ~side_region_alone(truth, chain)[:, None]

@@ -3,8 +3,8 @@ these are wrong.
 
     r  regions (chain and side regions, without none)    c  volumes
 
-A statement is that at least `min_extent_mm` of a region are in the picture.  Where the labels do not tell
-(`fitting.statement_bars.region_labels`), it is not counted.
+A statement is that at least `min_extent_mm` of a region are in the picture.  Where the labels do
+not tell (`fitting.statement_bars.region_labels`), it is not counted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ RATES = {
     "no_wrong": ("wrong_no", "no"),
     "surely_found": ("right_yes", "shown"),
 }
-"""The rates of statements, each with what is counted, and of what; attributes of `StatementTally`."""
+"""The rates of statements, each with what is counted, and of what; attributes of
+`StatementTally`."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,14 @@ class StatementTally:
 
     @property
     def bins(self) -> NDArray[np.float64]:
-        """(b, 3) reliability totals of the probabilities: statements, summed probability, regions shown."""
+        """(b, 3) reliability totals of the probabilities: statements, summed probability, regions
+        shown."""
         return reliability(self.probability[self.known], self.shown[self.known])
 
 
 def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | None:
-    """The statements on a volume; None where nothing was said region by region, or it was refused."""
+    """The statements on a volume; None where nothing was said region by region, or it was
+    refused."""
     if not case.statements or case.edges_mm is None:
         return None
     labels = region_labels(case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm)
@@ -100,8 +103,8 @@ def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
 def statement_measures(
     tallies: Sequence[StatementTally | None], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    """The rates of RATES, in all and of each region, and the calibration error of the probabilities; none
-    unless every volume was answered region by region."""
+    """The rates of RATES, in all and of each region, and the calibration error of the
+    probabilities; none unless every volume was answered region by region."""
     of_answered = [tally for tally in tallies if tally is not None]
     if len(of_answered) != len(tallies) or not tallies:
         return []
@@ -124,8 +127,8 @@ def statement_measures(
 
 
 def statement_curve(tallies: Sequence[StatementTally | None]) -> list[dict[str, float]]:
-    """Risk and coverage of statements at each probability from which on they might be given, from the highest
-    down: `bar`, `coverage`, `risk`; without what doubts or spans say."""
+    """Risk and coverage of statements at each probability from which on they might be given, from
+    the highest down: `bar`, `coverage`, `risk`; without what doubts or spans say."""
     of_answered = [tally for tally in tallies if tally is not None]
     if not of_answered:
         return []

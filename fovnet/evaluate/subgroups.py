@@ -1,10 +1,11 @@
-"""Subgroups of volumes: by collection, and by every column of volumes.tsv that divides them into a few
-groups.
+"""Subgroups of volumes: by collection, and by every column of volumes.tsv that divides them into a
+few groups.
 
-A column of words, or of a few numbers (field strength), gives one subgroup per value, if there are two to
-twenty. A column of many numbers that are measurements (an age, a spacing) is cut into bins: at the ages AGES,
-else at the quartiles of the volumes, rounded to two digits. Numbers are measurements if the column is called
-`age` or ends in a unit, or one of them has decimals; else they may be ids.
+A column of words, or of a few numbers (field strength), gives one subgroup per value, if there are
+two to twenty. A column of many numbers that are measurements (an age, a spacing) is cut into bins:
+at the ages AGES, else at the quartiles of the volumes, rounded to two digits. Numbers are
+measurements if the column is called `age` or ends in a unit, or one of them has decimals; else they
+may be ids.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ MOST_VALUES = 20
 """An attribute with more values than this identifies single volumes (a series number) and gives no
 subgroups."""
 FEW_NUMBERS = 6
-"""Up to this many different numbers are one subgroup each; more, or one per volume, are cut into bins."""
+"""Up to this many different numbers are one subgroup each; more, or one per volume, are cut into
+bins."""
 AGE = "age"
 AGES = (18.0, 40.0, 60.0, 80.0)
 # BIDS writes n/a; one such word must not make a column of numbers one of words
@@ -30,8 +32,8 @@ UNITS = ("_mm", "_ms", "_kg", "_cm", "_t", "_years", "_deg")
 
 
 def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
-    """(attribute, value of each volume_id that has one): by collection where there is one, then by the
-    attributes, sorted by their names.
+    """(attribute, value of each volume_id that has one): by collection where there is one, then by
+    the attributes, sorted by their names.
 
     Values are in display order, bins by their numbers.
     """
@@ -54,7 +56,8 @@ def subgroups_of(cases: Sequence[Case]) -> list[tuple[str, dict[str, str]]]:
 
 
 def _numbers(name: str, stated: Mapping[str, str]) -> dict[str, float] | None:
-    """The values as numbers, if they are to be cut into bins: numeric, many, and measurements; else None."""
+    """The values as numbers, if they are to be cut into bins: numeric, many, and measurements; else
+    None."""
     try:
         numbers = {volume: float(value) for volume, value in stated.items()}
     except ValueError:

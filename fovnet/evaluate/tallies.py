@@ -33,23 +33,23 @@ class Tally:
 
     matrices    (3, k, k) confusion, one a stage (raw, smoothed, decided)
     negatives   (k,) slices that do not show the class
-    true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in the
-                decision, anywhere in the volume; if the true chain region of some slices is not labelled,
-                chain regions that are only predicted are left out
+    true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in
+                the decision, anywhere in the volume; if the true chain region of some slices is not
+                labelled, chain regions that are only predicted are left out
     far         slices by `far_apart` (predicted chain region no neighbour of the true one)
     with_false_label
                 slices by `has_false_label`
     confidence_sums
                 (k,) confidences of the slices by the class decided, summed
-    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices with one
-                true class only
-    brier, log_loss  totals over the slices by stage; the decision has no probabilities of all classes, and
-                     none of these
+    bins        (b, 3) reliability totals by stage of calibration, and `plain_bins` of the slices
+                with one true class only
+    brier, log_loss  totals over the slices by stage; the decision has no probabilities of all
+                     classes, and none of these
     spans       numbers of right, true and predicted spans
-    confidence  of the volume, as its answer states it and as abstention compares it with its threshold: black
-                margins are left out
-    lit_slices  slices that are not all dark, and those of them that are wrong after the decision; all slices
-                if darkness is not known
+    confidence  of the volume, as its answer states it and as abstention compares it with its
+                threshold: black margins are left out
+    lit_slices  slices that are not all dark, and those of them that are wrong after the decision;
+                all slices if darkness is not known
     statements  those on its regions; None where there are none
     """
 

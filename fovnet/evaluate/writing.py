@@ -130,12 +130,12 @@ def rate_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None) -> list[Path]:
-    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv; headers.tsv
-    where headers were understood.
+    """The files written in folder `out`: evaluation.json, rates.tsv, volumes.tsv, borders.tsv;
+    headers.tsv where headers were understood.
 
-    `settings` is the section of the configuration that made the evaluation; its hash is written in the JSON.
-    Raises ConfigError "out-foreign" where a file of one of these names is not an evaluation's, such as the
-    volumes.tsv of a collection.
+    `settings` is the section of the configuration that made the evaluation; its hash is written in
+    the JSON. Raises ConfigError "out-foreign" where a file of one of these names is not an
+    evaluation's, such as the volumes.tsv of a collection.
     """
     refuse_others(out)
     clear_unfinished(out)
@@ -169,7 +169,8 @@ def write_evaluation(out: Path, evaluation: Evaluation, *, settings: Any = None)
 
 
 def refuse_others(out: Path) -> None:
-    """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a folder."""
+    """Raise ConfigError "out-foreign" unless the files of an evaluation may be written in a
+    folder."""
     for name, columns in TABLES.items():
         # columns were added at the end
         refuse_foreign(out / f"{name}.tsv", partial(begins_with, columns=columns[:3]))

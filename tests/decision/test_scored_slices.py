@@ -14,7 +14,13 @@ from fovnet.decision.chain.spans import decide
 from fovnet.decision.ensemble import Ensemble
 from fovnet.decision.judge import Judge, MemberOutputs
 from fovnet.decision.rule import Rule
-from fovnet.decision.scored_slices import SCORED, ScoredSlices, decisions, examples, shown_volumes
+from fovnet.decision.scored_slices import (
+    SCORED,
+    ScoredSlices,
+    decisions,
+    examples,
+    labelled_volumes,
+)
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import build
@@ -189,7 +195,7 @@ def test_what_reading_noted_is_doubted_in_a_collection_as_in_a_volume_asked_abou
     for split in SCORED:
         answers = [volume.answer for volume in decisions(pack, found, split, ensemble.judge)]
         assert [code in answer.codes.split() for answer in answers] == [True, False]
-        seen = [one.stack for one in shown_volumes(pack, found, split)]
+        seen = [one.stack for one in labelled_volumes(pack, found, split)]
         assert [stack.noise_blackened or stack.in_template for stack in seen] == [True, False]
     stack = pack.stack(1)
     assert code in ensemble.judge.answer("one", "", ensemble.outputs_on(stack), stack).codes.split()
@@ -261,7 +267,7 @@ def test_volumes_that_were_not_scored_are_refused_and_those_that_could_not_be_sl
         with pytest.raises(ModelError, match="have no scores"):
             found.of(pack, index)
     refused = replace(pack, records=(*pack.records[:2], replace(pack.records[2], status="refused")))
-    assert shown_volumes(refused, found, "test") == []
+    assert labelled_volumes(refused, found, "test") == []
     assert len(examples(refused, found, "validation")) == 1
 
 

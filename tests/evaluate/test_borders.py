@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists
 
-from fovnet.evaluate.borders import Border, _paired, borders_of
+from fovnet.evaluate.borders import Border, _pair_heights, borders_of
 from fovnet.evaluate.cases import DecidedBorder
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.evaluate.groups import ALL_BORDERS
@@ -75,7 +75,9 @@ def test_a_spine_volume_with_chain_labels_does(planted):
 
 @given(true=lists(integers(0, 100), max_size=4), predicted=lists(integers(0, 100), max_size=4))
 def test_pairing_has_the_least_total_distance_of_all_pairings(true, predicted):
-    pairs = _paired([float(height) for height in true], [float(height) for height in predicted])
+    pairs = _pair_heights(
+        [float(height) for height in true], [float(height) for height in predicted]
+    )
     matched = [(one, other) for one, other in pairs if one is not None and other is not None]
     short, long = sorted((true, predicted), key=len)
     best = min(

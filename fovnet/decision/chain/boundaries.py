@@ -16,8 +16,8 @@ SHARE = 0.9
 
 @dataclass(frozen=True)
 class Boundary:
-    """A border of a volume: the regions below and above it ("none" where the visible body ends), its height,
-    and its 90 % interval."""
+    """A border of a volume: the regions below and above it ("none" where the visible body ends),
+    its height, and its 90 % interval."""
 
     below: str
     above: str
@@ -37,10 +37,10 @@ def boundaries(
 ) -> tuple[Boundary, ...]:
     """The borders of the path `states` (s,), feet to head; the ends of the volume are not borders.
 
-    label_agrees  (s,) whether the slice's labels agree with the path; a border beside a slice that does not is
-             left out
-    stretch       factor on the half-widths of the posterior's intervals; each half spans at least SHARE of the way
-             to the next slice's centre
+    label_agrees  (s,) whether the slice's labels agree with the path; a border beside a slice that
+             does not is left out
+    stretch       factor on the half-widths of the posterior's intervals; each half spans at least
+             SHARE of the way to the next slice's centre
     """
     names = (NONE, *chain, NONE)
     borders = []
@@ -64,8 +64,8 @@ def boundaries(
 
 
 def interval(log_weights: Floats, z_mm: Floats) -> tuple[float, float]:
-    """The central 90 % interval of a border's height from the log-weights (s + 1,) of the edges, given that
-    it lies within the volume.
+    """The central 90 % interval of a border's height from the log-weights (s + 1,) of the edges,
+    given that it lies within the volume.
 
     A border at an edge is taken as uniform between the centres of the two slices, hence the linear
     interpolation.

@@ -1,5 +1,5 @@
-"""The chain of one volume: the log-evidence of its slices for each rung of the body's order, and its decoding
-under a rule."""
+"""The chain of one volume: the log-evidence of its slices for each rung of the body's order, and
+its decoding under a rule."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from fovnet.maths.chain_recursion import Floats
 from fovnet.maths.ladder import Height, Ladder
 
 FLOOR = 1e-6
-"""Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength; one slice
-must not veto a region."""
+"""Lower bound of probabilities in logarithms: a network's 1e-30 is not evidence of that strength;
+one slice must not veto a region."""
 BLANK = float(np.log(19.0))
-"""Log-odds per observation of none over a rung, 95 to 5 %, above which a slice within that region is blank: a
-signal void."""
+"""Log-odds per observation of none over a rung, 95 to 5 %, above which a slice within that region
+is blank: a signal void."""
 
 
 def observations_of(edges_mm: Floats) -> Floats:
-    """(s,) observations that each slice counts as, from edges_mm (s + 1,): its height over OBSERVATION_MM, at
-    most one."""
+    """(s,) observations that each slice counts as, from edges_mm (s + 1,): its height over
+    OBSERVATION_MM, at most one."""
     return np.asarray(np.minimum(1.0, np.diff(edges_mm) / OBSERVATION_MM))
 
 
@@ -37,8 +37,8 @@ class ChainModel:
     observations  (s,) that each slice counts as
     edges_mm      (s + 1,) ascending, where the slices begin and end
     rule          for decoding
-    blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of none less
-                  BLANK an observation
+    blank         (s, n) bool, whether the slice, on that rung, shows none: its fit is then that of
+                  none less BLANK an observation
     """
 
     fits: Floats
@@ -52,8 +52,9 @@ class ChainModel:
     def of(cls, smoothed: Floats, n: int, edges_mm: Floats, rule: Rule) -> ChainModel:
         """From smoothed probabilities (s, k): n rungs, side regions, none.
 
-        The share p of the side regions is removed and the rest renormalised.  A slice counts as 1 - p times
-        the observations of its height (`observations_of`): one that is all spine is no evidence for any rung.
+        The share p of the side regions is removed and the rest renormalised.  A slice counts as 1 -
+        p times the observations of its height (`observations_of`): one that is all spine is no
+        evidence for any rung.
         """
         side_regions = smoothed[:, n:-1]
         rungs = smoothed[:, :n]
@@ -85,9 +86,9 @@ class ChainModel:
 
     @cached_property
     def believed(self) -> ChainModel:
-        """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the confidence in
-        paths, not their ranking. Heights are scaled by their deviation: for runs that may continue outside
-        the volume that is a wider distribution instead."""
+        """The same with all log-evidence times OBSERVATION_MM / evidence_mm, which changes the
+        confidence in paths, not their ranking. Heights are scaled by their deviation: for runs that
+        may continue outside the volume that is a wider distribution instead."""
         scale = OBSERVATION_MM / self.rule.evidence_mm
         heights = tuple(
             height and Height(height.mean_mm, height.sd_mm / np.sqrt(scale))
@@ -103,8 +104,8 @@ class ChainModel:
         )
 
     def best(self) -> tuple[NDArray[np.int64], float]:
-        """States (s,) of the best path, and its worth.  If heights are for presence alone, they select the
-        regions, and the path is the best without heights through these."""
+        """States (s,) of the best path, and its worth.  If heights are for presence alone, they
+        select the regions, and the path is the best without heights through these."""
         if self.rule.method == "intersections":
             return intersections.best_path(self.fits, self.none, self.rule.border_toll)
         states, worth = self.ladder.best()
@@ -114,11 +115,11 @@ class ChainModel:
         return states, worth
 
     def misfit(self, states: NDArray[np.int64]) -> float:
-        """Log-evidence per observation by which the path falls short of the best label of each slice by
-        itself.
+        """Log-evidence per observation by which the path falls short of the best label of each
+        slice by itself.
 
-        The observations of side region slices count in full: what remains of a clear spine is noise, and
-        costs next to nothing.
+        The observations of side region slices count in full: what remains of a clear spine is
+        noise, and costs next to nothing.
         """
         evidence = np.column_stack([self.none, self.fits, self.none])
         evidence_of_path = np.take_along_axis(evidence, states[:, None], axis=1)[:, 0]

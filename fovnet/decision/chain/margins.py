@@ -1,10 +1,10 @@
-"""Black margins: slices without signal at either end of a volume, as padding, reslicing and masking produce
-them.
+"""Black margins: slices without signal at either end of a volume, as padding, reslicing and masking
+produce them.
 
-They show nothing, whatever the networks predict: one that sees sections labelled 14 cm of black below an
-abdomen as pelvis, with confidence 0.7 to 0.98.  So a volume is decided from its first slice with signal to
-its last, and the margins are none with confidence 1. Black slices between others are left to the decision:
-signal may be lost within a region.
+They show nothing, whatever the networks predict: one that sees sections labelled 14 cm of black
+below an abdomen as pelvis, with confidence 0.7 to 0.98.  So a volume is decided from its first
+slice with signal to its last, and the margins are none with confidence 1. Black slices between
+others are left to the decision: signal may be lost within a region.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from fovnet.decision.chain.spans import Decision
 
 EMPTY = 10
-"""Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is rarely
-brighter."""
+"""Grey value of 255: a slice without a pixel this bright shows only air; noise around a body is
+rarely brighter."""
 
 
 def air_slices(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -36,11 +36,11 @@ def lit_rows(dark: NDArray[np.bool_]) -> slice:
 def decide_between_margins(
     rows: slice, slices: int, decide: Callable[[slice], Decision]
 ) -> Decision:
-    """The decision by `decide` on the `rows`, for a volume of so many slices; those before and after
-    are none with confidence 1.
+    """The decision by `decide` on the `rows`, for a volume of so many slices; those before and
+    after are none with confidence 1.
 
-    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer, and
-    padding must not raise its confidence.
+    `observations` and `sure` are those of the rows shown: black slices cannot contradict an answer,
+    and padding must not raise its confidence.
     """
     decision = decide(rows)
     margins = (rows.start, slices - rows.stop)

@@ -1,18 +1,20 @@
-"""Whether a volume shows a region: the probability that so many millimetres of it are in the picture.
+"""Whether a volume shows a region: the probability that so many millimetres of it are in the
+picture.
 
-Chain regions: over all label sequences of the chain, exactly (`chain_recursion.presence`).  A side region has
-no order to keep: its own chain has one rung, whose evidence is the share of the side region in each slice;
-the sum over its paths is the same recursion.
+Chain regions: over all label sequences of the chain, exactly (`chain_recursion.presence`).  A side
+region has no order to keep: its own chain has one rung, whose evidence is the share of the side
+region in each slice; the sum over its paths is the same recursion.
 
-A slice may be labelled with a side region alone, as in a narrow cut-out of the spine; it then shows no chain
-region.  Training splits the target evenly between a side region and a chain region, so that with a share p of
-side regions the chance of a chain label is min(1, 2 (1 - p)): certain at one half, none at 1.
+A slice may be labelled with a side region alone, as in a narrow cut-out of the spine; it then shows
+no chain region.  Training splits the target evenly between a side region and a chain region, so
+that with a share p of side regions the chance of a chain label is min(1, 2 (1 - p)): certain at one
+half, none at 1.
 
     whole    the probability from the whole body
     alone    the largest mean share along so many millimetres of the slices, each by itself
 
-The body model takes slices as independent observations, and is surest where all members err alike along the
-body; the slices alone are not so.  Both enter the calibration (`calibrations.best_line`).
+The body model takes slices as independent observations, and is surest where all members err alike
+along the body; the slices alone are not so.  Both enter the calibration (`calibrations.best_line`).
 """
 
 from __future__ import annotations
@@ -34,14 +36,15 @@ UNKNOWN = 0.5
 
 @dataclass(frozen=True)
 class Presence:
-    """Of each region (r,), chain regions before side regions, before calibration; symbols as above."""
+    """Of each region (r,), chain regions before side regions, before calibration; symbols as
+    above."""
 
     whole: Floats
     alone: Floats
 
     def discount(self, order_trust: float) -> Presence:
-        """The same for a volume whose slices seem less in order (a factor from 0 to 1): nearer to UNKNOWN by
-        the whole body."""
+        """The same for a volume whose slices seem less in order (a factor from 0 to 1): nearer to
+        UNKNOWN by the whole body."""
         return Presence(UNKNOWN + order_trust * (self.whole - UNKNOWN), self.alone)
 
 
@@ -90,8 +93,8 @@ def _side_region_presence(share: Floats, edges_mm: Floats, least_mm: float, rule
 
 
 def _longest_mean(share: Floats, height_mm: Floats, least_mm: float) -> float:
-    """The largest mean of the shares (s,) along neighbouring slices that are least_mm or more together, no
-    more of them than that takes."""
+    """The largest mean of the shares (s,) along neighbouring slices that are least_mm or more
+    together, no more of them than that takes."""
     edge_mm = _below_edges(height_mm)
     sums = _below_edges(height_mm * share)
     last = np.searchsorted(edge_mm, edge_mm[:-1] + least_mm - ROUNDING_MM)

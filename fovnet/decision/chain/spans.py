@@ -1,4 +1,5 @@
-"""From the slice probabilities of one volume to spans: its regions, their extents, and their confidences."""
+"""From the slice probabilities of one volume to spans: its regions, their extents, and their
+confidences."""
 
 from __future__ import annotations
 
@@ -20,22 +21,23 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 SHARPER = 3.0
-"""Divisor of the temperature before roughness is measured: a head that is more or less clear is still a
-head."""
+"""Divisor of the temperature before roughness is measured: a head that is more or less clear is
+still a head."""
 UPSIDE_DOWN = 0.01
-"""Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of 99 to
-1."""
-LEVEL_SHARE, LEVEL_MM = 0.25, 80.0
-"""A level of a side region is reported if it makes up this share of the side region's span, or this many
-millimetres."""
+"""Prior probability that a volume is upside down: evidence for it has to outweigh the prior odds of
+99 to 1."""
+LEVEL_SHARE = 0.25
+LEVEL_MM = 80.0
+"""A level of a side region is reported if it makes up this share of the side region's span, or this
+many millimetres."""
 
 
 @dataclass(frozen=True)
 class Span:
     """A contiguous run of slices given one region; first and last are rows of the stack, inclusive.
 
-    levels  of a side region, by the chain regions it crosses, feet to head (a spine's "lumbar", "thoracic",
-            "cervical")
+    levels  of a side region, by the chain regions it crosses, feet to head (a spine's "lumbar",
+            "thoracic", "cervical")
     """
 
     region: str
@@ -80,8 +82,8 @@ class Decision:
     set_probability  that the volume shows the predicted regions, and no others
     flipped          whether `flipped_gain` exceeds the rule's
     misfit           log-evidence per observation that the order of the body costs
-    roughness        difference of neighbouring slices over that of any two; regions are less probable if it
-                     or the misfit is above usual
+    roughness        difference of neighbouring slices over that of any two; regions are less
+                     probable if it or the misfit is above usual
     observations     independent ones, at most one every OBSERVATION_MM
     """
 
@@ -108,18 +110,19 @@ def decide(
     turned: Floats | None = None,
     edges_mm: Floats | None = None,
 ) -> Decision:
-    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's order, s
-    >= 1.
+    """The decision on a volume from its ensemble probabilities (s, k), classes in the vocabulary's
+    order, s >= 1.
 
-    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on the order:
-            they are then used to judge whether the body is upside down
-    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if None
+    turned  (s, k) the ensemble's probabilities for the slices from head to feet, if they depend on
+            the order: they are then used to judge whether the body is upside down
+    edges_mm  (s + 1,) where its slices begin and end, feet to head; half-way between the cuts if
+              None
     """
     n = len(vocabulary.chain)
-    drawn = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
-    smoothed = drawn.smoothed
-    states = drawn.states
-    chain = drawn.chain
+    volume_outline = outline(probabilities, z_mm, vocabulary, rule, edges_mm)
+    smoothed = volume_outline.smoothed
+    states = volume_outline.states
+    chain = volume_outline.chain
     crossings = chain.believed.ladder.crossings(states)
     sharpened = temper(probabilities, rule.temperature / SHARPER)
     volume_roughness = roughness(sharpened[~_is_void(states, chain.blank)])
@@ -133,14 +136,14 @@ def decide(
     # upside down is improbable beforehand
     trust = order_trust * float(expit(np.log(1.0 / UPSIDE_DOWN - 1.0) - flipped_gain))
     posterior = _posterior_shown(crossings.posterior(), chain.blank)
-    certainty = _certainty(drawn.decided, smoothed[:, n:-1], posterior, n)
+    certainty = _certainty(volume_outline.decided, smoothed[:, n:-1], posterior, n)
     # before the calibration, which was fitted to values after trust
     certainty[:, :-1] *= trust
-    certainty = recalibrate(certainty, shares(smoothed, drawn.decided, n), rule.beta)
-    labels = _drop_guesses(drawn.decided, certainty, n)
+    certainty = recalibrate(certainty, shares(smoothed, volume_outline.decided, n), rule.beta)
+    labels = _drop_guesses(volume_outline.decided, certainty, n)
     confidence = np.take_along_axis(certainty, predicted_class(labels, n)[:, None], axis=1)[:, 0]
     spans = _spans(labels, certainty, chain.edges_mm, vocabulary)
-    set_probability = trust * _set_probability(drawn, labels, crossings.total, n)
+    set_probability = trust * _set_probability(volume_outline, labels, crossings.total, n)
     label_agrees = labels[:, :n].any(axis=1) == ((states >= 1) & (states <= n))
     return Decision(
         spans=tuple(spans),
@@ -174,9 +177,10 @@ def outline(
     rule: Rule,
     edges_mm: Floats | None = None,
 ) -> Outline:
-    """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its smoothed share
-    most exceeds its bar; the shares of side regions are removed, the rest renormalised, and the chain decoded
-    by the rule's method.  Blank slices within a region are none."""
+    """The labels of a volume.  Each side region (spine) gets the contiguous stretch where its
+    smoothed share most exceeds its bar; the shares of side regions are removed, the rest
+    renormalised, and the chain decoded by the rule's method.  Blank slices within a region are
+    none."""
     n = len(vocabulary.chain)
     edges_mm = outer_edges(z_mm, edges_mm)
     smoothed = smooth_along_body(temper(probabilities, rule.temperature), z_mm, rule.sigma_mm)
@@ -195,9 +199,9 @@ def outline(
 
 
 def _bars(smoothed: Floats, n: int, threshold: float) -> Floats:
-    """(s, p) bars of the side regions' shares: the threshold, or the share of the most probable other class
-    if that is lower.  A spine of unclear level may be the most probable class with a share below one half, as
-    the rungs share the rest."""
+    """(s, p) bars of the side regions' shares: the threshold, or the share of the most probable
+    other class if that is lower.  A spine of unclear level may be the most probable class with a
+    share below one half, as the rungs share the rest."""
     bars = np.full_like(smoothed[:, n:-1], threshold)
     for side_region in range(bars.shape[1]):
         other_share = np.delete(smoothed, n + side_region, axis=1).max(axis=1)
@@ -211,17 +215,17 @@ def _observations(edges_mm: Floats) -> float:
 
 
 def _order_trust(misfit: float, volume_roughness: float, rule: Rule) -> float:
-    """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above usual, as
-    in shuffled slices."""
+    """Factor from 0 to 1 on the regions' probabilities: 1, or less if misfit or roughness is above
+    usual, as in shuffled slices."""
     by_misfit = min(1.0, (rule.usual_misfit / max(misfit, 1e-12)) ** 2)
     smoothness = max(0.0, 1.0 - volume_roughness)
     return float(by_misfit * min(1.0, smoothness / (1.0 - rule.usual_roughness)))
 
 
 def _drop_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDArray[np.bool_]:
-    """(s, k) the decided labels without chain regions that lie within side regions and have a mean certainty
-    below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is removed if the
-    regions left would not be neighbours in the order."""
+    """(s, k) the decided labels without chain regions that lie within side regions and have a mean
+    certainty below EVEN: a spine of unclear level is a spine, with no less confidence.  Nothing is
+    removed if the regions left would not be neighbours in the order."""
     labels = decided.copy()
     in_side_region = np.asarray(decided[:, n:-1].any(axis=1))
     for rung in range(n):
@@ -232,38 +236,41 @@ def _drop_guesses(decided: NDArray[np.bool_], certainty: Floats, n: int) -> NDAr
     return labels if (np.diff(rungs) == 1).all() else decided
 
 
-def _set_probability(drawn: Outline, decided: NDArray[np.bool_], total: float, n: int) -> float:
-    """Probability of the decoded chain regions, over all paths, times that of each side region's presence or
-    absence as decided.
+def _set_probability(
+    volume_outline: Outline, decided: NDArray[np.bool_], total: float, n: int
+) -> float:
+    """Probability of the decoded chain regions, over all paths, times that of each side region's
+    presence or absence as decided.
 
-    If all regions beside a side region were left out, the first factor is 1, as nothing is predicted for the
-    chain; if only some were, it is still that of all decoded regions.
+    If all regions beside a side region were left out, the first factor is 1, as nothing is
+    predicted for the chain; if only some were, it is still that of all decoded regions.
     """
-    rungs = drawn.states[(drawn.states >= 1) & (drawn.states <= n)] - 1
-    believed = drawn.chain.believed
+    rungs = volume_outline.states[(volume_outline.states >= 1) & (volume_outline.states <= n)] - 1
+    believed = volume_outline.chain.believed
     if len(rungs):
-        weight = believed.ladder.log_weight((int(rungs[0]), int(rungs[-1])), drawn.states)
+        weight = believed.ladder.log_weight((int(rungs[0]), int(rungs[-1])), volume_outline.states)
     else:
         weight = float(believed.none.sum())
     is_side_region_alone = not decided[:, :n].any() and decided[:, n:-1].any()
     chance = 1.0 if is_side_region_alone else np.exp(min(0.0, weight - total))
-    doubled = _doubled(drawn.decided, drawn.smoothed[:, n:-1], n)
+    doubled = _side_region_probability(volume_outline.decided, volume_outline.smoothed[:, n:-1], n)
     for column, shares in enumerate(doubled.T):
-        rows = drawn.decided[:, n + column]
+        rows = volume_outline.decided[:, n + column]
         chance *= shares[rows].mean() if rows.any() else 1.0 - shares.max(initial=0.0)
     return float(chance)
 
 
 def _calibrate_set_probability(chance: float, spans: Sequence[Span], rule: Rule) -> float:
-    """The probability of the set as calibrated on validation volumes; unchanged if nothing is shown."""
+    """The probability of the set as calibrated on validation volumes; unchanged if nothing is
+    shown."""
     if not spans:
         return chance
     return calibrate_by_line(chance, min(span.confidence for span in spans), rule.line)
 
 
-def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:
-    """Shares of the side regions as probabilities: doubled beside another label, tripled beside two, because
-    training splits the target of such a slice evenly; at most 1."""
+def _side_region_probability(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats:
+    """Shares of the side regions as probabilities: doubled beside another label, tripled beside
+    two, because training splits the target of such a slice evenly; at most 1."""
     has_side_region = decided[:, n:-1]
     has_label = np.column_stack([decided[:, :n].any(axis=1), has_side_region])
     labels = has_label.sum(axis=1, keepdims=True) + ~has_side_region
@@ -271,17 +278,21 @@ def _doubled(decided: NDArray[np.bool_], side_regions: Floats, n: int) -> Floats
 
 
 def shares(smoothed: Floats, decided: NDArray[np.bool_], n: int) -> Floats:
-    """(s, k) probabilities from each slice alone: side regions as in `_doubled`, other classes renormalised
-    without the side regions' share."""
+    """(s, k) probabilities from each slice alone: side regions as in `_side_region_probability`,
+    other classes renormalised without the side regions' share."""
     rest = np.maximum(smoothed[:, :n].sum(axis=1) + smoothed[:, -1], FLOOR)[:, None]
     return np.column_stack(
-        [smoothed[:, :n] / rest, _doubled(decided, smoothed[:, n:-1], n), smoothed[:, -1:] / rest]
+        [
+            smoothed[:, :n] / rest,
+            _side_region_probability(decided, smoothed[:, n:-1], n),
+            smoothed[:, -1:] / rest,
+        ]
     )
 
 
 def predicted_class(decided: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the n-rung
-    chain, else none."""
+    """(s,) a single class per slice from its labels (s, k): its side region, else its rung of the
+    n-rung chain, else none."""
     k = decided.shape[1]
     order = np.concatenate([np.arange(n, k - 1), np.arange(n), [k - 1]])
     return np.asarray(order[decided[:, order].argmax(axis=1)], dtype=np.int64)
@@ -294,8 +305,8 @@ def _place_side_regions(
     n: int,
     rule: Rule,
 ) -> None:
-    """Write each side region's stretch to `decided`, and remove from it chain regions with a mean share below
-    `chain_share_in_side` there.
+    """Write each side region's stretch to `decided`, and remove from it chain regions with a mean
+    share below `chain_share_in_side` there.
 
     Nothing is removed where the rest of the chain would not be contiguous.
     """
@@ -320,8 +331,8 @@ def _is_void(states: NDArray[np.int64], blank: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _posterior_shown(posterior: Floats, blank: NDArray[np.bool_]) -> Floats:
-    """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on which it is
-    blank goes to none."""
+    """Probability (s, n + 1) that a slice shows each rung, and none; the probability of a rung on
+    which it is blank goes to none."""
     rungs = posterior[:, :-1] * ~blank
     none = posterior[:, -1] + (posterior[:, :-1] - rungs).sum(axis=1)
     return np.column_stack([rungs, none])
@@ -330,9 +341,11 @@ def _posterior_shown(posterior: Floats, blank: NDArray[np.bool_]) -> Floats:
 def _certainty(
     decided: NDArray[np.bool_], side_regions: Floats, posterior: Floats, n: int
 ) -> Floats:
-    """(s, k) probability that a slice shows each class: the chain's posterior, and the side regions'
-    shares."""
-    return np.column_stack([posterior[:, :n], _doubled(decided, side_regions, n), posterior[:, n]])
+    """(s, k) probability that a slice shows each class: the chain's posterior, and the side
+    regions' shares."""
+    return np.column_stack(
+        [posterior[:, :n], _side_region_probability(decided, side_regions, n), posterior[:, n]]
+    )
 
 
 def _spans(
@@ -365,8 +378,8 @@ def _spans(
 def _levels(
     decided: NDArray[np.bool_], height_mm: Floats, vocabulary: Vocabulary
 ) -> tuple[str, ...]:
-    """The levels of a side region's stretch, by the chain regions decided along it, feet to head; empty if
-    there are none."""
+    """The levels of a side region's stretch, by the chain regions decided along it, feet to head;
+    empty if there are none."""
     crossed_mm = dict.fromkeys(filter(None, vocabulary.levels), 0.0)
     for column, level in enumerate(vocabulary.levels):
         if level:

@@ -1,7 +1,8 @@
 """What a check is: a reason not to trust an answer, and all that fovnet measures and says about it.
 
-A volume is decided first.  Each check then measures one value of it, and gives sentences where the value is
-on the wrong side of its bar: a constant, or a setting of the rule that was fitted to validation volumes.
+A volume is decided first.  Each check then measures one value of it, and gives sentences where the
+value is on the wrong side of its bar: a constant, or a setting of the rule that was fitted to
+validation volumes.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ class DecidedVolume:
     members        (p, s, k) each network's probabilities
     weights        (p,) of the members in their mean
     probabilities  (s, k) this mean
-    p_values       (s,) share of validation slices at least as unusual; None without a novelty reference
+    p_values       (s,) share of validation slices at least as unusual; None without a novelty
+                   reference
     brightened_probabilities
-                   (s, k) the mean on dark slices that were brightened, NaN on others; None if there are none
+                   (s, k) the mean on dark slices that were brightened, NaN on others; None if there
+                   are none
     orientation    the network for the body's orientation; None if the ensemble has none
     """
 
@@ -49,8 +52,8 @@ class DecidedVolume:
 
 @dataclass(frozen=True)
 class StatedRegion:
-    """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at which it is
-    most probable, and the probability that it is shown."""
+    """A region of a statement: whether it is in the answer, its rows (s,) there, or the row at
+    which it is most probable, and the probability that it is shown."""
 
     is_shown: bool
     rows: NDArray[np.bool_]
@@ -59,8 +62,8 @@ class StatedRegion:
 
 @dataclass(frozen=True)
 class Concern(Generic[Value]):
-    """Which answers on regions a doubt makes unsure: in words, and whether it affects that on a region; and
-    the status of a volume that has it."""
+    """Which answers on regions a doubt makes unsure: in words, and whether it affects that on a
+    region; and the status of a volume that has it."""
 
     words: str
     affects: Callable[[Value, Rule, StatedRegion], bool]
@@ -74,7 +77,8 @@ EXTENTS = Concern[Any]("extents alone", lambda value, rule, region: False, "any"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an answer is doubted: a sentence for physicians, and the figures behind it for those who ask."""
+    """Why an answer is doubted: a sentence for physicians, and the figures behind it for those who
+    ask."""
 
     sentence: str
     figures: str
@@ -100,11 +104,13 @@ class Code:
 class Check(Code, Generic[Value]):
     """One check.
 
-    sentences  why a value is a doubt under the rule, with the figures behind it where the sentence lacks
-               them; none if it is no doubt
+    sentences  why a value is a doubt under the rule, with the figures behind it where the sentence
+               lacks them; none if it is no doubt
     concerns   which statements on regions are then unsure
-    measure    the value on a volume, None where it cannot be judged; without `measure` it is the decision
-    bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for other bars
+    measure    the value on a volume, None where it cannot be judged; without `measure` it is the
+               decision
+    bar, fit   the setting of the rule that the values on validation volumes give, and how; "" for
+               other bars
     """
 
     sentences: Callable[[Value, Rule], Iterable[str | Reason]]

@@ -1,4 +1,5 @@
-"""The body fits better upside down; the bar, `flipped_gain`, is fitted with the decision (`tuning.py`)."""
+"""The body fits better upside down; the bar, `flipped_gain`, is fitted with the decision
+(`tuning.py`)."""
 
 from __future__ import annotations
 

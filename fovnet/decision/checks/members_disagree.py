@@ -19,7 +19,8 @@ def measure(volume: DecidedVolume) -> Floats:
 
 
 def fit(agreements: Sequence[Floats]) -> float:
-    """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too few."""
+    """The agreement that few unseen volumes fall below, if they are like these; 0 if these are too
+    few."""
     return floor(np.array([float(slice_agreement.mean()) for slice_agreement in agreements]))
 
 
@@ -37,7 +38,8 @@ def sentences(slice_agreement: Floats, rule: Rule) -> Iterator[Reason]:
 def disagree_there(slice_agreement: Floats, rule: Rule, region: StatedRegion) -> bool:
     """Whether the region is in the answer, and the mean over its slices is below the bar.
 
-    What is not shown is sure in spite of it: of 45 such statements on 439 simulated volumes 44 were right.
+    What is not shown is sure in spite of it: of 45 such statements on 439 simulated volumes 44 were
+    right.
     """
     return region.is_shown and float(slice_agreement[region.rows].mean()) < rule.least_agreement
 

@@ -1,4 +1,5 @@
-"""Noise around the body is as bright as the body, and was made black (bars: `volume/slices/noisy_air.py`)."""
+"""Noise around the body is as bright as the body, and was made black (bars:
+`volume/slices/noisy_air.py`)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from fovnet.words import listed
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
-    """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were right."""
+    """One below EVEN; none where nothing is shown: it was 0.01 to 0.05 on eight volumes that were
+    right."""
     if decision.spans and decision.set_probability < EVEN:
         chance, _ = below(decision.set_probability, EVEN)
         regions = listed(span.region for span in decision.spans)

@@ -1,6 +1,8 @@
-"""Neighbouring slices do not resemble each other: they are shuffled, or in the order of acquisition.
+"""Neighbouring slices do not resemble each other: they are shuffled, or in the order of
+acquisition.
 
-disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin slices
+disorder  dissimilarity of neighbouring slices: about 2 if shuffled, near 0 for a body in thin
+          slices
 passes    interleaved passes of the acquisition, stored one after the other; 1 if in their order
 """
 
@@ -24,7 +26,8 @@ BLOCKS = 16  # slices are compared as 16 x 16 block means, in which noise has av
 
 @dataclass(frozen=True)
 class Order:
-    """The order of a volume's slices; `shows_region`: whether they show a region, as noise has no order."""
+    """The order of a volume's slices; `shows_region`: whether they show a region, as noise has no
+    order."""
 
     disorder: float
     passes: int = 1
@@ -51,7 +54,8 @@ def sentences(order: Order, rule: Rule) -> Iterator[str]:
 
 
 def disorder(pixels: NDArray[np.uint8]) -> float:
-    """Dissimilarity of neighbouring slices (s, side, side), each with brightness and contrast normalised."""
+    """Dissimilarity of neighbouring slices (s, side, side), each with brightness and contrast
+    normalised."""
     return neighbour_ratio(_block_means(pixels))
 
 

@@ -1,17 +1,19 @@
-"""Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as bottles
-are, with air all around.
+"""Pictures that show a phantom and no body: smooth inside, as water is, or round in most slices, as
+bottles are, with air all around.
 
-    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of their
-                mean; inside the outline
-    roundness   overlap (intersection over union) of the largest outline with the disc of same area and centre
+    roughness   deviation of grey values from the mean about them, WIDE pixels across, as a share of
+                their mean; inside the outline
+    roundness   overlap (intersection over union) of the largest outline with the disc of same area
+                and centre
 
-Median roughness of a volume's slices, measured: simulated bottles of water up to 0.03, two of a 3 T scanner,
-brighter at the rim than in the middle, 0.06; 20 real bodies 0.13 and more, 60 simulated ones 0.11.  Median
-roundness: bottles, with rods in them too, 0.96 to 1.00; bodies up to 0.92, a calf.  A small field of view may
-show nothing but muscle, smooth as water, so what reaches the border is not judged.  What is blurred as if it
-were water is doubted as well, but not what is surely seen in it: of 21 simulated bodies that look like
-phantoms 13 showed a region with a probability of 0.99 or more, all rightly; of 207 things of kinds that no
-network learned from 66 looked like phantoms, and one of them, nested vessels, did so too.
+Median roughness of a volume's slices, measured: simulated bottles of water up to 0.03, two of a 3 T
+scanner, brighter at the rim than in the middle, 0.06; 20 real bodies 0.13 and more, 60 simulated
+ones 0.11.  Median roundness: bottles, with rods in them too, 0.96 to 1.00; bodies up to 0.92, a
+calf.  A small field of view may show nothing but muscle, smooth as water, so what reaches the
+border is not judged.  What is blurred as if it were water is doubted as well, but not what is
+surely seen in it: of 21 simulated bodies that look like phantoms 13 showed a region with a
+probability of 0.99 or more, all rightly; of 207 things of kinds that no network learned from 66
+looked like phantoms, and one of them, nested vessels, did so too.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ SIGNAL = 40  # grey value of 255, means of 3 × 3 pixels: darker is air and its 
 WIDE = 13  # pixels across what is "about" a pixel
 RIM = 4  # pixels: the rim of an outline that is left out, as it is partly air
 LEAST_PIXELS = 150  # inside a rim; smaller outlines tell nothing
-SMOOTH, ROUND = 0.09, 0.95
+SMOOTH = 0.09
+ROUND = 0.95
 SURE = 0.99  # probability of a region from which on it is a body's in spite of the picture
 
 Floats32 = NDArray[np.float32]
@@ -53,8 +56,8 @@ def hardly_sure(resembles: bool, rule: Rule, region: StatedRegion) -> bool:
 
 
 def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
-    """Whether slices (s, 128, 128) show a phantom rather than a body; False where too little is shown to
-    tell."""
+    """Whether slices (s, 128, 128) show a phantom rather than a body; False where too little is
+    shown to tell."""
     signal_slices = np.flatnonzero((pixels >= SIGNAL).sum(axis=(1, 2)) >= LEAST_PIXELS)
     if not len(signal_slices):
         return False
@@ -76,12 +79,14 @@ def resembles_phantom(pixels: NDArray[np.uint8]) -> bool:
 
 
 def lies_within(outline: NDArray[np.bool_]) -> bool:
-    """Whether an outline (i, j) nowhere reaches the border of the picture, beyond which a body may go on."""
+    """Whether an outline (i, j) nowhere reaches the border of the picture, beyond which a body may
+    go on."""
     return not (outline[[0, -1]].any() or outline[:, [0, -1]].any())
 
 
 def roughness(planes: Floats32, outlines: NDArray[np.bool_]) -> Floats32:
-    """(s,) of slices (s, i, j) inside their outlines; NaN where these are smaller than LEAST_PIXELS."""
+    """(s,) of slices (s, i, j) inside their outlines; NaN where these are smaller than
+    LEAST_PIXELS."""
     inside = ndimage.minimum_filter(outlines, (1, 2 * RIM + 1, 2 * RIM + 1)).astype(np.float32)
     weight_about = ndimage.uniform_filter(inside, (1, WIDE, WIDE))
     mean_about = ndimage.uniform_filter(planes * inside, (1, WIDE, WIDE)) / np.maximum(

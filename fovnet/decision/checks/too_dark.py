@@ -1,4 +1,5 @@
-"""Slices that seem to show nothing show a region once they are brightened (bars: `dark_slices.py`)."""
+"""Slices that seem to show nothing show a region once they are brightened (bars:
+`dark_slices.py`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """So few slices, or so thin a slab, that nothing could contradict an answer.
 
-What is said of its regions is as sure as in other volumes: of 77 statements on 439 simulated volumes 75 were
-right.  Where they end is not.
+What is said of its regions is as sure as in other volumes: of 77 statements on 439 simulated
+volumes 75 were right.  Where they end is not.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from fovnet.decision.checks.check import EXTENTS, Check, DecidedVolume
 from fovnet.decision.rule import OBSERVATION_MM, Rule
 
-FEWEST, LEAST_OBSERVATIONS = 5, 2.0
-"""Slices, and independent observations (see OBSERVATION_MM).  Three slices in random order are in the body's
-order, either way up, with probability 1/3, four with 1/12, five with 1/60; slices within 20 mm show the same
-thing."""
+FEWEST = 5
+LEAST_OBSERVATIONS = 2.0
+"""Slices, and independent observations (see OBSERVATION_MM).  Three slices in random order are in
+the body's order, either way up, with probability 1/3, four with 1/12, five with 1/60; slices within
+20 mm show the same thing."""
 
 
 @dataclass(frozen=True)
 class Slab:
-    """The slices of a volume, or those before it was resampled if fewer, and its independent observations."""
+    """The slices of a volume, or those before it was resampled if fewer, and its independent
+    observations."""
 
     slices: int
     observations: float

@@ -11,8 +11,8 @@ from fovnet.decision.rule import Rule
 from fovnet.volume.slices.planes import extents_mm
 
 SMALLER = 0.75
-"""Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a tenth of
-people's size, were labelled spine with high confidence."""
+"""Share of the smallest validation extent: volumes a little smaller were mostly right; mice, a
+tenth of people's size, were labelled spine with high confidence."""
 
 
 def measure(volume: DecidedVolume) -> float:
@@ -23,7 +23,8 @@ def measure(volume: DecidedVolume) -> float:
 def fit(extents_mm: Sequence[float]) -> float:
     """SMALLER times the smallest of n extents, in mm; 0 if too few.
 
-    A new volume is below the smallest with probability 1/(n + 1), which may not exceed FALSE_ALARMS.
+    A new volume is below the smallest with probability 1/(n + 1), which may not exceed
+    FALSE_ALARMS.
     """
     return SMALLER * min(extents_mm) if FALSE_ALARMS * (len(extents_mm) + 1) >= 1 else 0.0
 
@@ -31,8 +32,9 @@ def fit(extents_mm: Sequence[float]) -> float:
 def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
     """One below the bar."""
     if extent_mm < rule.least_extent_mm:
-        reach, least = math.floor(10 * extent_mm) / 10, math.ceil(10 * rule.least_extent_mm) / 10
-        size = f"{reach:g} mm along its longest side, at least {least:g} mm wanted"
+        extent = math.floor(10 * extent_mm) / 10
+        bar = math.ceil(10 * rule.least_extent_mm) / 10
+        size = f"{extent:g} mm along its longest side, at least {bar:g} mm wanted"
         yield f"much smaller than anything the networks were validated on: {size}"
 
 

@@ -1,4 +1,5 @@
-"""Judging by the pictures, slices do not run from feet to head as the header says (`orientation.py`)."""
+"""Judging by the pictures, slices do not run from feet to head as the header says
+(`orientation.py`)."""
 
 from __future__ import annotations
 
@@ -21,15 +22,16 @@ FAINT = 0.001  # a probability below it is not written as 0.0 %
 
 @dataclass(frozen=True)
 class Axes:
-    """The body's orientation judged by the pictures, and whether the header states the directions of its
-    axes."""
+    """The body's orientation judged by the pictures, and whether the header states the directions
+    of its axes."""
 
     bearing: Bearing
     stated: bool = True
 
 
 def measure(volume: DecidedVolume) -> Axes | None:
-    """None if no region is shown, the volume is too thin to tell, or the ensemble has no network for it."""
+    """None if no region is shown, the volume is too thin to tell, or the ensemble has no network
+    for it."""
     if volume.orientation is None or not volume.decision.spans:
         return None
     bearing = volume.orientation.bearing(volume.stack)

@@ -17,7 +17,8 @@ NEAR = 0.7
 
 @dataclass(frozen=True)
 class Rivals:
-    """The volume's confidence, and each region with the class that is nearly as probable along it."""
+    """The volume's confidence, and each region with the class that is nearly as probable along
+    it."""
 
     sure: float
     pairs: tuple[tuple[str, str], ...]
@@ -46,8 +47,8 @@ def sentences(volume_rivals: Rivals, rule: Rule) -> Iterator[str]:
 
 
 def _second(decision: Decision, span: Span, classes: Sequence[str]) -> tuple[float, str, float]:
-    """Mean probability of a span's region along it; the most probable class that labels none of its slices,
-    and its mean probability."""
+    """Mean probability of a span's region along it; the most probable class that labels none of its
+    slices, and its mean probability."""
     rows = slice(span.first, span.last + 1)
     means = decision.smoothed[rows].mean(axis=0)
     own_probability = float(means[classes.index(span.region)])

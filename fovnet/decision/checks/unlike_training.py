@@ -1,8 +1,8 @@
 """The volume looks unlike the training slices, in the networks' features (`novelty.py`).
 
-It leaves the statements on regions unchanged: of 77 such statements on simulated people and real volumes
-none was wrong, and of 207 volumes that show no body, of kinds never trained on, as many surely show a region
-with it as without.
+It leaves the statements on regions unchanged: of 77 such statements on simulated people and real
+volumes none was wrong, and of 207 volumes that show no body, of kinds never trained on, as many
+surely show a region with it as without.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from fovnet.decision.rule import Rule
 
 @dataclass(frozen=True)
 class Novelty:
-    """The share of validation slices at least as unusual as the volume, and as each of its slices (s,)."""
+    """The share of validation slices at least as unusual as the volume, and as each of its slices
+    (s,)."""
 
     volume: float
     slices: Floats
@@ -35,7 +36,8 @@ def measure(volume: DecidedVolume) -> Novelty | None:
 
 
 def fit(novelties: Sequence[Novelty]) -> float:
-    """The share that few unseen volumes fall below, if they are like these; 0 if these are too few."""
+    """The share that few unseen volumes fall below, if they are like these; 0 if these are too
+    few."""
     return floor(np.array([novelty_of_volume.volume for novelty_of_volume in novelties]))
 
 

@@ -1,10 +1,11 @@
-"""How much of what networks learned is taken over: the share of their new weights in a mean with the weights
-before, chosen on subjects from whom nothing was learned; and the rule settled anew for the mean.
+"""How much of what networks learned is taken over: the share of their new weights in a mean with
+the weights before, chosen on subjects from whom nothing was learned; and the rule settled anew for
+the mean.
 
     j  subjects    m  shares
 
-Wortsman et al. (2022), *Robust fine-tuning of zero-shot models*: along the line from the weights before (0)
-to those after (1) accuracy on new data rises before that on the old falls.
+Wortsman et al. (2022), *Robust fine-tuning of zero-shot models*: along the line from the weights
+before (0) to those after (1) accuracy on new data rises before that on the old falls.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def subject_loss(probabilities: Sequence[Floats], truths: Sequence[NDArray[np.bo
 def best_share(losses: Floats, without: NDArray[np.bool_] | None = None) -> int:
     """The place in SHARES of the least mean loss, the smaller of equals; losses (m, j).
 
-    without  (j,) subjects who do not count: the share for a fold is chosen on the others, so that what is
-             gained on its subjects is gained without having looked at them
+    without  (j,) subjects who do not count: the share for a fold is chosen on the others, so that
+             what is gained on its subjects is gained without having looked at them
     """
     counted = losses if without is None else losses[:, ~without]
     return int(np.argmin(counted.mean(axis=1)))
@@ -55,8 +56,8 @@ def settle_anew(
     at_risk: float,
     seed: int,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
-    """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned on more
-    people than these."""
+    """As `settle`, with the temperature fitted anew; how borders are decoded stays as it was tuned
+    on more people than these."""
     temperature = best_temperature(
         [judge.probabilities(volume.outputs) for volume in volumes],
         [volume.truth for volume in volumes],

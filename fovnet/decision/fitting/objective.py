@@ -1,13 +1,14 @@
-"""The loss by which a rule is chosen, in millimetres rather than slices, as a stack of thin slices has more
-of them.
+"""The loss by which a rule is chosen, in millimetres rather than slices, as a stack of thin slices
+has more of them.
 
-    loss = ½ (1 - mean over volumes of the Dice coefficient) + ½ mean over borders of the border loss
+    loss = ½ (1 - mean over volumes of the Dice coefficient) + ½ mean over borders of the border
+    loss
 
-The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all regions
-together; none is no region, and the coefficient is 1 where neither has any.  The loss of a border of the
-chain (from one region to the next, or to none) is its error over FAR_MM, and 1 if it is missed, invented, or
-farther off.  Slices whose truth names only a side region have no chain label: borders beside them do not
-count.
+The Dice coefficient of a volume is 2 · mm predicted correctly / (mm predicted + mm true), over all
+regions together; none is no region, and the coefficient is 1 where neither has any.  The loss of a
+border of the chain (from one region to the next, or to none) is its error over FAR_MM, and 1 if it
+is missed, invented, or farther off.  Slices whose truth names only a side region have no chain
+label: borders beside them do not count.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ FAR_MM = 50.0
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s, k) and
-    `edges_mm` (s + 1,) as in `spans.decide`."""
+    """One labelled volume: ensemble probabilities (s, k), heights (s,), truth (s, k); `turned` (s,
+    k) and `edges_mm` (s + 1,) as in `spans.decide`."""
 
     probabilities: Floats
     z_mm: Floats
@@ -39,8 +40,8 @@ class Example:
 def loss(
     decided: Sequence[Bools], truths: Sequence[Bools], edges_mm: Sequence[Floats], n: int
 ) -> float:
-    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is perfect, 1 the
-    worst.
+    """The loss of the labels decided on some volumes, (s, k) each, with an n-rung chain; 0 is
+    perfect, 1 the worst.
 
     edges_mm  (s + 1,) each, where the slices begin and end
     """
@@ -59,15 +60,16 @@ def loss(
 
 
 def side_region_alone(true: Bools, n: int) -> Bools:
-    """(s,) whether a slice's truth names a side region and no chain region: it has no chain label."""
+    """(s,) whether a slice's truth names a side region and no chain region: it has no chain
+    label."""
     has_side_region = np.any(true[:, n:-1], axis=1)
     has_chain_region = np.any(true[:, :n], axis=1)
     return np.asarray(has_side_region & ~has_chain_region)
 
 
 def _judge_labels(predicted: Bools, true: Bools, n: int) -> Bools:
-    """The prediction without the chain regions of slices that have no chain label: whether they are right is
-    unknown."""
+    """The prediction without the chain regions of slices that have no chain label: whether they are
+    right is unknown."""
     judged_labels = predicted.copy()
     is_chain = np.arange(predicted.shape[1]) < n
     judged_labels[np.ix_(side_region_alone(true, n), is_chain)] = False
@@ -75,8 +77,8 @@ def _judge_labels(predicted: Bools, true: Bools, n: int) -> Bools:
 
 
 def extent_dice(predicted: Bools, true: Bools, height_mm: Floats) -> float:
-    """The Dice coefficient: twice the millimetres of regions predicted correctly over those predicted plus
-    those true; 1 without any."""
+    """The Dice coefficient: twice the millimetres of regions predicted correctly over those
+    predicted plus those true; 1 without any."""
     regions_predicted = predicted[:, :-1]
     regions_true = true[:, :-1]
     total_mm = float(height_mm @ (regions_predicted.sum(axis=1) + regions_true.sum(axis=1)))
@@ -95,8 +97,8 @@ def border_losses(predicted: Bools, true: Bools, edges_mm: Floats, n: int) -> li
 def border_errors(
     predicted: Bools, true: Bools, edges_mm: Floats, n: int
 ) -> dict[tuple[int, int], float | None]:
-    """Predicted minus true height in mm of every border (rung below, rung above; n for none); None if it is
-    missed or invented."""
+    """Predicted minus true height in mm of every border (rung below, rung above; n for none); None
+    if it is missed or invented."""
     is_unknown = side_region_alone(true, n)
     is_judged = ~(is_unknown[1:] | is_unknown[:-1])
     predicted_mm = _borders(predicted, edges_mm, is_judged, n)
@@ -111,11 +113,11 @@ def border_errors(
 def _borders(
     labels: Bools, edges_mm: Floats, is_judged: Bools, n: int
 ) -> dict[tuple[int, int], float]:
-    """Height of each border; of several of one kind, the lowest if it goes from none to a region, else the
-    topmost.
+    """Height of each border; of several of one kind, the lowest if it goes from none to a region,
+    else the topmost.
 
-    A region predicted on both sides of a signal void also has borders there; these rules select its outer
-    ones.
+    A region predicted on both sides of a signal void also has borders there; these rules select its
+    outer ones.
     """
     chain = labels[:, :n]
     rung = np.where(chain.any(axis=1), chain.argmax(axis=1), n)

@@ -1,12 +1,15 @@
-"""The bars of yes and of no, chosen so that statements on people never seen err no more often than stated.
+"""The bars of yes and of no, chosen so that statements on people never seen err no more often than
+stated.
 
-    a statement's error  1 if it is wrong, else 0        a subject's error  mean of that over the subject's
-    statements of one kind (all its `yes`, or all its `no`) that are given; subjects without any do not count
+    a statement's error  1 if it is wrong, else 0        a subject's error  mean of that over the
+                         subject's
+    statements of one kind (all its `yes`, or all its `no`) that are given; subjects without any do
+    not count
     risk                 the mean error of subjects
 
 For each kind the bar is chosen as that of a volume's confidence (`confidence_bar.py`), with half of
-`at_risk`: the promises on `yes` and on `no` then fail together for at most `at_risk` of all validation
-splits.  A statement that a doubt makes unsure, or the spans, is not given.
+`at_risk`: the promises on `yes` and on `no` then fail together for at most `at_risk` of all
+validation splits.  A statement that a doubt makes unsure, or the spans, is not given.
 """
 
 from __future__ import annotations
@@ -45,8 +48,8 @@ class RegionLabels(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledDecision:
-    """A labelled, decided volume: subject, decision, what was measured besides; what its labels say of each
-    region."""
+    """A labelled, decided volume: subject, decision, what was measured besides; what its labels say
+    of each region."""
 
     subject: str
     decision: Decision
@@ -55,11 +58,11 @@ class LabelledDecision:
 
 
 def region_labels(truth: Bools, edges_mm: Floats, n: int, min_extent_mm: float) -> RegionLabels:
-    """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell (r,), from
-    the truth (s, k) of slices between edges_mm (s + 1,).
+    """Whether at least min_extent_mm of each region are labelled (r,), and whether the labels tell
+    (r,), from the truth (s, k) of slices between edges_mm (s + 1,).
 
-    Where a slice is labelled with a side region alone, as in a narrow cut-out of the spine, whether the chain
-    regions that it does not name are shown is not told.
+    Where a slice is labelled with a side region alone, as in a narrow cut-out of the spine, whether
+    the chain regions that it does not name are shown is not told.
     """
     height_mm = np.diff(edges_mm)
     least_mm = min(min_extent_mm, float(height_mm.sum())) - ROUNDING_MM
@@ -79,8 +82,9 @@ def settle_statements(
     at_risk: float,
     seed: int,
 ) -> tuple[Rule, dict[str, Any]]:
-    """The rule with calibrated probabilities of regions and bars for them, and how these were found: of each
-    kind its bar, whether it is promised, and how many subjects and statements it was chosen from."""
+    """The rule with calibrated probabilities of regions and bars for them, and how these were
+    found: of each kind its bar, whether it is promised, and how many subjects and statements it was
+    chosen from."""
     n = len(vocabulary.chain)
     rule = replace(
         rule, chain_line=_line(volumes, slice(0, n)), side_line=_line(volumes, slice(n, None))
@@ -107,7 +111,8 @@ def _line(volumes: Sequence[LabelledDecision], columns: slice) -> Line:
 def _grade_statements(
     rule: Rule, volumes: Sequence[LabelledDecision], vocabulary: Vocabulary, kind: str
 ) -> list[GradedAnswer]:
-    """The statements more likely of this kind, as they would be given from a probability of one half on."""
+    """The statements more likely of this kind, as they would be given from a probability of one
+    half on."""
     rule_at_even = replace(rule, yes_bar=EVEN, no_bar=EVEN)
     answers = []
     for volume in volumes:

@@ -1,11 +1,12 @@
 """Settings fitted on the validation split after tuning: calibrations, and when not to answer.
 
-    beta, line      calibrations of the labels' confidences, and of the probability of the set of regions
+    beta, line      calibrations of the labels' confidences, and of the probability of the set of
+                    regions
     least_*         the bars of checks, each by its own `fit`
     min_confidence  the bar for the stated error, among the volumes that no other doubt withholds
 
-The bar's promise takes the rest of the rule as given, although a dozen of its numbers were tuned on the same
-subjects, which the promise does not account for.  The test split shows the effect.
+The bar's promise takes the rest of the rule as given, although a dozen of its numbers were tuned on
+the same subjects, which the promise does not account for.  The test split shows the effect.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from fovnet.volume.slices.stack import SliceStack
 
 @dataclass(frozen=True)
 class LabelledVolume:
-    """A labelled volume of the validation split: subject, members' outputs, slices, their truth (s, k)."""
+    """A labelled volume of the validation split: subject, members' outputs, slices, their truth (s,
+    k)."""
 
     subject: str
     outputs: MemberOutputs
@@ -54,8 +56,8 @@ def settle(
     seed: int,
     statement_error: float = 0.02,
 ) -> tuple[Judge, dict[str, Any], dict[str, Any]]:
-    """The judge with a settled rule, and the facts of settling: of volumes (bar, promise, risk-coverage
-    curve), and of statements on regions (`statement_bars.settle_statements`)."""
+    """The judge with a settled rule, and the facts of settling: of volumes (bar, promise,
+    risk-coverage curve), and of statements on regions (`statement_bars.settle_statements`)."""
     n = len(judge.vocabulary.chain)
     judge = replace(judge, rule=replace(judge.rule, beta=_beta(judge, volumes)))
     judge = replace(judge, rule=replace(judge.rule, line=_line(judge, volumes)))
@@ -118,8 +120,8 @@ def _decide(volume: LabelledVolume, judge: Judge) -> Decision:
 def _measure_signs(volume: LabelledVolume, decision: Decision, judge: Judge) -> Signs:
     """What a judge measures on a volume besides its decision.
 
-    That it resembles a phantom, and its own slices before it was resampled, are left out: the bar's promise
-    has never counted what these two withhold.
+    That it resembles a phantom, and its own slices before it was resampled, are left out: the bar's
+    promise has never counted what these two withhold.
     """
     cuts = replace(volume.stack, counted=None, counted_slices=None)
     values = measure_signs(judge.volume_for_checks(volume.outputs, cuts, decision)).values
@@ -179,8 +181,9 @@ def _is_withheld(decision: Decision, signs: Signs, rule: Rule) -> bool:
 def _is_exact(decision: Decision, volume: LabelledVolume, judge: Judge) -> bool:
     """Whether the predicted set of regions is the true one.
 
-    If a side region is predicted without any chain region, side regions alone are compared.  If any slice's
-    truth names a side region alone, chain regions that are predicted and not true do not count as wrong.
+    If a side region is predicted without any chain region, side regions alone are compared.  If any
+    slice's truth names a side region alone, chain regions that are predicted and not true do not
+    count as wrong.
     """
     n = len(judge.vocabulary.chain)
     predicted = np.asarray(decision.decided[:, :-1].any(axis=0))

@@ -1,18 +1,21 @@
-"""Tuning the rule on the validation split: subjects on whom no network was trained, and for whom no results
-are reported.
+"""Tuning the rule on the validation split: subjects on whom no network was trained, and for whom no
+results are reported.
 
     temperature                   the maximum-likelihood one on the validation slices
     sigma_mm, side_threshold, chain_share_in_side, border_toll, heights
-                                  in turn, each minimising the loss of `objective.py` given the others, until
-                                  nothing changes or SWEEPS are done; ties go to the least smoothing and the
-                                  lowest toll; heights are those of the training split times a width, or none
-    evidence_mm                   the one that minimises the negative log-likelihood of the decided slices'
-                                  stated confidences
+                                  in turn, each minimising the loss of `objective.py` given the
+                                  others, until nothing changes or SWEEPS are done; ties go to the
+                                  least smoothing and the lowest toll; heights are those of the
+                                  training split times a width, or none
+    evidence_mm                   the one that minimises the negative log-likelihood of the decided
+                                  slices' stated confidences
     usual_misfit, usual_roughness, flipped_gain
-                                  the quantiles that FALSE_ALARMS of the volumes exceed, within bounds
+                                  the quantiles that FALSE_ALARMS of the volumes exceed, within
+                                  bounds
     interval_stretch              such that SHARE of the borders lie in their intervals
 
-The members are weighted before (member_weights.py); when to abstain is settled afterwards (thresholds.py).
+The members are weighted before (member_weights.py); when to abstain is settled afterwards
+(thresholds.py).
 """
 
 from __future__ import annotations
@@ -47,9 +50,10 @@ SWEEPS = 2
 LEAST_SEEN = 5
 """Fewest volumes showing a whole region for which its usual height is estimated."""
 EVIDENCE_MM = (1.0, 3.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0, 300.0)
-LEAST_GAIN, LEAST_MISFIT = 0.4, 0.1
-"""Lower bounds of flipped_gain and usual_misfit: few volumes or very good networks would give bars that a
-body with little evidence exceeds."""
+LEAST_GAIN = 0.4
+LEAST_MISFIT = 0.1
+"""Lower bounds of flipped_gain and usual_misfit: few volumes or very good networks would give bars
+that a body with little evidence exceeds."""
 ROUGHNESS = (0.7, 0.9)
 """Bounds of usual_roughness: a random order has 1 ± 0.1, a body in thick slices up to 0.5."""
 
@@ -68,8 +72,8 @@ def tune(
     """The rule for these examples, and loss and slice error of every candidate pair (sigma_mm,
     side_threshold) tried first.
 
-    heights  of the regions in the training split, their deviations multiplied by one of `widths`; the rule
-             has them only if they lower the loss on these examples
+    heights  of the regions in the training split, their deviations multiplied by one of `widths`;
+             the rule has them only if they lower the loss on these examples
     """
     temperature = best_temperature(
         [example.probabilities for example in examples], [example.truth for example in examples]
@@ -127,8 +131,8 @@ class TuningVolumes:
     def best_pair(
         self, rule: Rule, sigmas_mm: Sequence[float], thresholds: Sequence[float]
     ) -> tuple[Rule, list[dict[str, float]]]:
-        """The rule with the pair of smoothing and side region threshold of least loss, and the results of
-        every pair; ties: least smoothing."""
+        """The rule with the pair of smoothing and side region threshold of least loss, and the
+        results of every pair; ties: least smoothing."""
         candidates = []
         rows = []
         for sigma_mm, threshold in product(sorted(sigmas_mm), sorted(thresholds)):
@@ -156,8 +160,8 @@ class TuningVolumes:
         return float(np.concatenate(losses).mean())
 
     def with_bars(self, rule: Rule) -> Rule:
-        """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders' intervals fitted
-        to these volumes."""
+        """The rule with its bars (`usual_*`, flipped_gain) and the stretch of the borders'
+        intervals fitted to these volumes."""
         rule = replace(rule, interval_stretch=1.0)
         narrowest_rule = replace(rule, interval_stretch=0.0)
         decisions = [self._decide(example, rule) for example in self.examples]
@@ -210,11 +214,11 @@ class TuningVolumes:
         )
 
     def _stretches(self, example: Example, decision: Decision, narrowest: Decision) -> list[float]:
-        """Error of each border that is both predicted and true, over the half-width of its interval on the
-        true border's side: the stretch that it needs.
+        """Error of each border that is both predicted and true, over the half-width of its interval
+        on the true border's side: the stretch that it needs.
 
-        `decision` has the intervals with a stretch of 1, `narrowest` those with 0, the smallest possible: a
-        border within the latter needs no stretch, and counts as 0.
+        `decision` has the intervals with a stretch of 1, `narrowest` those with 0, the smallest
+        possible: a border within the latter needs no stretch, and counts as 0.
         """
         chain = self.vocabulary.chain
         names = (*chain, NONE)
@@ -244,12 +248,12 @@ def _false_alarm_quantile(values: Sequence[float]) -> float:
 def usual_heights(
     volumes: Sequence[tuple[Floats, NDArray[np.bool_]]], vocabulary: Vocabulary
 ) -> tuple[Height | None, ...]:
-    """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k)) that show
-    it between its neighbours.
+    """The height of each chain region in the body, from volumes (heights z_mm (s,), truth (s, k))
+    that show it between its neighbours.
 
-    None for a region that fewer than LEAST_SEEN volumes show whole, and for the outermost two, which have
-    only one neighbour.  The standard deviation is the predictive one of a new body, √(1 + 1/n) times the
-    sample's.
+    None for a region that fewer than LEAST_SEEN volumes show whole, and for the outermost two,
+    which have only one neighbour.  The standard deviation is the predictive one of a new body, √(1
+    + 1/n) times the sample's.
     """
     heights_mm: list[list[float]] = [[] for _ in vocabulary.chain]
     for z_mm, truth in volumes:
@@ -268,6 +272,6 @@ def _height_of_new_body(mm: Sequence[float]) -> Height | None:
 
 
 def are_right(decided_class: NDArray[np.int64], truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be labelled
-    as either."""
+    """(s,) whether the predicted class is among the true ones; a spine slice at chest height may be
+    labelled as either."""
     return np.asarray(np.take_along_axis(truth, decided_class[:, None], axis=1)[:, 0])
