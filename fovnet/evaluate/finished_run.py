@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fovnet.config.models import Settings
 from fovnet.config.regions import vocabulary
@@ -11,14 +10,12 @@ from fovnet.decision.folder import FACTS, RULE, ModelFolder
 from fovnet.decision.made_from import refuse_other_decisions
 from fovnet.errors import ConfigError
 from fovnet.evaluate.cases import Case, ListedVolume
+from fovnet.evaluate.evaluation import Evaluation, evaluate
 from fovnet.evaluate.guards import check_not_learned, check_tables
 from fovnet.evaluate.reading import attributes_of, read_cases
 from fovnet.results import Results
 from fovnet.volume.collection.identity import KEY_FILE, read_identifiers
 from fovnet.volume.collection.pack import Pack
-
-if TYPE_CHECKING:
-    from fovnet.evaluate.evaluation import Evaluation
 
 
 def evaluation_of(
@@ -29,9 +26,6 @@ def evaluation_of(
     Raises where the split holds subjects used in training or tuning, labels have changed, decisions
     are by another ensemble or rule, or subjects are named otherwise than when the slices were cut.
     """
-    # scipy.stats and scipy.optimize: a second that the help of the command line does not need
-    from fovnet.evaluate.evaluation import evaluate
-
     _refuse_other_names(settings, results, pack)
     model = ModelFolder(results.ensemble)
     cases = read_cases(pack, results.decisions, model.rule.temperature)
