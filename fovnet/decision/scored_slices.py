@@ -12,8 +12,7 @@ all of them.
 `turned` exists if the members' inputs depend on the volume; it is NaN where it is not needed, in
 volumes of one region.  `brightened` exists if any volume has dark slices that seem to show nothing,
 and is NaN for all other slices.  280 bytes per slice with ten members in float32, as much again for
-each of these two: 28 to 84 MB for 100,000 slices.  Files of earlier versions have only rows and
-raw, and are read as an ensemble of one member.
+each of these two: 28 to 84 MB for 100,000 slices.
 """
 
 from __future__ import annotations
@@ -60,14 +59,12 @@ class ScoredSlices:
     @classmethod
     def read(cls, arrays: Mapping[str, NDArray[Any]]) -> ScoredSlices:
         """From the arrays of probabilities.npz."""
-        members = arrays["members"] if "members" in arrays else arrays["raw"][None]
-        weights = tuple(map(float, arrays.get("weights", ())))
         return cls(
-            arrays["rows"],
-            MemberOutputs(members, arrays.get("distances")),
-            weights,
-            arrays.get("turned"),
-            arrays.get("brightened"),
+            rows=arrays["rows"],
+            outputs=MemberOutputs(arrays["members"], arrays.get("distances")),
+            weights=tuple(map(float, arrays["weights"])),
+            turned=arrays.get("turned"),
+            brightened=arrays.get("brightened"),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -167,9 +167,8 @@ def _refuse_others(
                 f"{name}: of subject {row['subject_id']} in {first}, of {second_row['subject_id']} in {second}. "
                 "Evaluate both with the same tables and `identifiers`.",
             )
-        digests = {row.get("truth_sha256") or "", second_row.get("truth_sha256") or ""}
-        has_other_digest = "" not in digests and len(digests) > 1
-        if _truth(*first_volumes[name]) != _truth(*second_volumes[name]) or has_other_digest:
+        is_same_truth = _truth(*first_volumes[name]) == _truth(*second_volumes[name])
+        if row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
             raise CollectionError(
                 "compare-truth",
                 f"{name}: its truth differs between {first} and {second}. Slice and evaluate both with the "
@@ -178,8 +177,7 @@ def _refuse_others(
 
 
 def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
-    """A volume's truth as evaluations of every version record it: number of slices, regions,
-    heights of the borders."""
+    """A volume's truth: number of slices, regions, heights of the borders."""
     heights = sorted(
         (border["below"], border["above"], round(border["true_mm"], 2))
         for border in borders
@@ -199,7 +197,7 @@ def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> Volume
         wrong=row["wrong"],
         exact=row["right"],
         far=row["far"],
-        spans=tuple(row["spans"]) if "spans" in row else None,
+        spans=tuple(row["spans"]),
         true_borders=sum(border["true_mm"] is not None for border in inner_borders),
         errors_mm=tuple(error for error in errors_mm if error is not None),
     )

@@ -5,22 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.decision.ensemble import load
 from fovnet.decision.folder import ModelFolder
-from fovnet.decision.rule import Rule
 from fovnet.errors import ModelError
 from fovnet.evaluate.arms import Networks
 from fovnet.net.device import choose_device
 from fovnet.search.trial import Trial
 from fovnet.volume.collection.pack import Pack
-
-if TYPE_CHECKING:  # torch takes 1.2 s to import
-    from torch import nn
 
 Progress = Callable[[int, int], Any]
 
@@ -46,37 +41,26 @@ def networks_of(
     """
     rows = scored["rows"]
     members = ModelFolder(ensemble).facts["members"]
-    member_probabilities = scored.get("members")
-    if member_probabilities is not None:
-        _refuse_stale(ensemble, member_probabilities, len(members), len(rows))
+    member_probabilities = scored["members"]
+    _refuse_stale(ensemble, member_probabilities, len(members), len(rows))
     trial = _completed_trial(trials, start)
     slots = [member["slot"] for member in members]
-    start_file = None
-    if trial is not None and trial.proposal.slot not in slots:
-        start_file = weights / f"slot-{trial.proposal.slot:04d}.safetensors"
-    files = [start_file] if start_file is not None and start_file.exists() else []
-    are_members_lacking = member_probabilities is None
-    computed = np.zeros((0, len(rows), 0), dtype=np.float32)
-    if are_members_lacking or files:
-        computed = _compute(pack, rows, ensemble, files, are_members_lacking, device, progress)
-    if member_probabilities is None:
-        member_probabilities = computed[: len(members)]
     start_probabilities = None
     if trial is not None and trial.proposal.slot in slots:
         start_probabilities = member_probabilities[slots.index(trial.proposal.slot)]
-    elif files:
-        start_probabilities = computed[-1]
+    elif trial is not None:
+        path = weights / f"slot-{trial.proposal.slot:04d}.safetensors"
+        if path.exists():
+            start_probabilities = _compute(pack, rows, path, device, progress)
+    if start_probabilities is not None:
+        start_probabilities = np.asarray(start_probabilities, dtype=np.float64)
     subjects = [record.subject for record in pack.records]
     subject_of_volume = np.unique(subjects, return_inverse=True)[1]
     return Networks(
         shipped=np.asarray(scored["raw"], dtype=np.float64),
         members=np.asarray(member_probabilities, dtype=np.float32),
         scores=np.array([member["score"] for member in members], dtype=np.float64),
-        start=(
-            None
-            if start_probabilities is None
-            else np.asarray(start_probabilities, dtype=np.float64)
-        ),
+        start=start_probabilities,
         validation=np.isin(rows, pack.rows("validation")),
         truth=pack.truth[rows],
         subject=subject_of_volume[pack.volume[rows]],
@@ -105,21 +89,15 @@ def _completed_trial(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial
 
 
 def _compute(
-    pack: Pack,
-    rows: NDArray[np.int64],
-    ensemble: Path,
-    files: Sequence[Path],
-    with_members: bool,
-    device: str,
-    progress: Progress | None,
+    pack: Pack, rows: NDArray[np.int64], path: Path, device: str, progress: Progress | None
 ) -> NDArray[np.float32]:
-    """Probabilities (p, m, k) of the members, if wanted, then of the networks in these files."""
+    """Probabilities (m, k) of the network in a file."""
     from fovnet.net.family.weights import load_network
     from fovnet.net.inference.member_outputs import member_probabilities
 
     torch_device = choose_device(device)
-    networks: list[nn.Module] = []
-    if with_members:
-        networks += load(ensemble, device, rule=Rule()).members
-    networks += [load_network(path, torch_device)[0] for path in files]
-    return member_probabilities(networks, pack.pixels, torch_device, progress, rows, pack.placing)
+    network, _ = load_network(path, torch_device)
+    (probabilities,) = member_probabilities(
+        [network], pack.pixels, torch_device, progress, rows, pack.placing
+    )
+    return probabilities

@@ -41,8 +41,8 @@ class VolumeOutcome:
     """The result of a run on one volume: wrong slices, whether its set of regions is exact, its
     spans, its borders between regions.
 
-    wrong_raw     before the decision; None where the run does not record it
-    spans         right, true, predicted; likewise
+    wrong_raw     before the decision
+    spans         right, true, predicted
     true_borders  how many there are
     errors_mm     of those that were found, predicted minus true
     """
@@ -50,11 +50,11 @@ class VolumeOutcome:
     volume_id: str
     subject_id: str
     slices: int
-    wrong_raw: int | None
+    wrong_raw: int
     wrong: int
     exact: bool
     far: int
-    spans: tuple[int, int, int] | None
+    spans: tuple[int, int, int]
     true_borders: int
     errors_mm: tuple[float, ...]
 
@@ -84,7 +84,7 @@ class BorderErrors(NamedTuple):
     volume: NDArray[np.int64]
 
 
-Part = Callable[[VolumeOutcome], tuple[float, float] | None]
+Part = Callable[[VolumeOutcome], tuple[float, float]]
 
 
 def _near_borders(outcome: VolumeOutcome) -> int:
@@ -93,12 +93,11 @@ def _near_borders(outcome: VolumeOutcome) -> int:
 
 MEAN_MM = "border_abs_mean_mm"
 RATES: Mapping[tuple[str, str], Part] = {
-    ("slice_error", "raw"): lambda volume: (
-        None if volume.wrong_raw is None else (volume.wrong_raw, volume.slices)
-    ),
+    ("slice_error", "raw"): lambda volume: (volume.wrong_raw, volume.slices),
     ("slice_error", "decided"): lambda volume: (volume.wrong, volume.slices),
     ("span_f1", "decided"): lambda volume: (
-        volume.spans and (2 * volume.spans[0], volume.spans[1] + volume.spans[2])
+        2 * volume.spans[0],
+        volume.spans[1] + volume.spans[2],
     ),
     ("exact_set", "decided"): lambda volume: (volume.exact, 1),
     ("far_confusion_volumes", "decided"): lambda volume: (volume.far > 0, 1),
@@ -145,8 +144,6 @@ def run_measures(run: Sequence[VolumeOutcome], draws: Resampling) -> list[Measur
     measures: list[Measure] = []
     for (name, stage), part in RATES.items():
         parts = _parts(run, part)
-        if parts is None:
-            continue
         measure = draws.mean if name == MEAN_MM else draws.rate
         measures.append(measure(name, *parts.T, stage=stage))
     errors = _errors(run)
@@ -164,8 +161,6 @@ def differences(
     for (name, stage), part in RATES.items():
         first_parts = _parts(first, part)
         second_parts = _parts(second, part)
-        if first_parts is None or second_parts is None:
-            continue
         if first_parts[:, 1].any() and second_parts[:, 1].any():
             changes.append(rate_difference(name, stage, first_parts, second_parts, draws))
     first_errors = _errors(first)
@@ -212,12 +207,9 @@ def rate_difference(
     )
 
 
-def _parts(run: Sequence[VolumeOutcome], part: Part) -> Floats | None:
-    """(c, 2) numerators and denominators; None if a volume lacks them."""
-    parts = [part(outcome) for outcome in run]
-    if None in parts:
-        return None
-    return np.array(parts, dtype=np.float64)
+def _parts(run: Sequence[VolumeOutcome], part: Part) -> Floats:
+    """(c, 2) numerators and denominators."""
+    return np.array([part(outcome) for outcome in run], dtype=np.float64)
 
 
 def _errors(run: Sequence[VolumeOutcome]) -> BorderErrors:

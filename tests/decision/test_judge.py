@@ -228,9 +228,7 @@ def test_features_never_seen_are_a_reason_and_without_features_novelty_is_not_kn
     assert unknown is None
 
 
-def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_ensemble_of_one(
-    bodies: Bodies, tmp_path: Path
-) -> None:
+def test_probabilities_on_disk_come_back(bodies: Bodies, tmp_path: Path) -> None:
     outputs = seen(bodies(1), 1)
     rows = np.arange(outputs.members.shape[1])
     scored = ScoredSlices(rows, replace(outputs, distances=rows / 7.0), (0.2, 0.3, 0.5))
@@ -239,9 +237,6 @@ def test_probabilities_on_disk_come_back_and_those_of_earlier_versions_are_an_en
     np.testing.assert_array_equal(again.outputs.members, outputs.members)
     np.testing.assert_array_equal(again.outputs.distances, scored.outputs.distances)
     assert again.weights == (0.2, 0.3, 0.5)
-    arrays = scored.arrays()
-    old = ScoredSlices.read({"rows": arrays["rows"], "raw": arrays["raw"]})
-    np.testing.assert_allclose(Judge(DEFAULT, Rule()).probabilities(old.outputs), arrays["raw"])
 
 
 def test_every_part_of_the_rule_is_written_and_read(tmp_path: Path) -> None:

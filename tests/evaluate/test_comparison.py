@@ -1,6 +1,5 @@
 """Two runs on the same volumes: differences with paired intervals, and what is no comparison."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -235,16 +234,6 @@ class TestWhatIsNoComparison:
     def test_no_evaluation_at_all(self, base, tmp_path):
         with pytest.raises(CollectionError, match="compare-missing"):
             compare(written(base, tmp_path / "a"), tmp_path / "nowhere")
-
-
-def test_an_evaluation_without_spans_and_digests_is_compared_by_what_it_has(runs, tmp_path):
-    """As fovnet wrote them before there were any."""
-    old = read_json(runs[0] / "evaluation.json")
-    for row in old["volumes"]:
-        del row["spans"], row["truth_sha256"]
-    (tmp_path / "evaluation.json").write_text(json.dumps(old))
-    names = {one.measure for one in compare(tmp_path, runs[1], bootstrap=100).differences}
-    assert "slice_error" in names and "span_f1" not in names
 
 
 @pytest.mark.parametrize(("measure", "stage"), RATES)
