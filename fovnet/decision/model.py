@@ -148,7 +148,7 @@ class Model:
         return replace(prediction, path="", message=message, _facts=facts)
 
     def _predict_path(self, path: File) -> Prediction:
-        checked_path = _checked_path(path)
+        checked_path = _nonempty_path(path)
         volumes = _volumes(checked_path)
         if len(volumes) > 1:
             several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}"
@@ -176,7 +176,7 @@ class Model:
         # a string is one path, not its letters
         path_list = [paths] if isinstance(paths, str | PathLike) else paths
         return self._answers(
-            [volume for path in path_list for volume in _volumes(_checked_path(path))], jobs
+            [volume for path in path_list for volume in _volumes(_nonempty_path(path))], jobs
         )
 
     def _answers(self, volumes: list[Source], jobs: int) -> Iterator[Prediction]:
@@ -216,7 +216,7 @@ def load_model(folder: File | None = None, device: str = "auto", engine: str = "
     return Model(load(shipped_folder() if folder is None else Path(folder), device, engine=engine))
 
 
-def _checked_path(path: File) -> Path:
+def _nonempty_path(path: File) -> Path:
     """The path.  Raises ConfigError "path-empty" for an empty one, which pathlib would treat as the
     current folder."""
     if not fspath(path):

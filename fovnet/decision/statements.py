@@ -85,7 +85,7 @@ def statements(
         return ()
     chances = probabilities(decision.presence, rule, len(vocabulary.chain)).tolist()
     stated_regions = [
-        _stated_region(decision, column, chance) for column, chance in enumerate(chances)
+        _region_of_statement(decision, column, chance) for column, chance in enumerate(chances)
     ]
     doubt_codes = codes_by_region(stated_regions, decision, signs, rule)
     region_statements = []
@@ -174,7 +174,7 @@ def answer_at(chance: float, rule: Rule, lower: RegionEnd | None, upper: RegionE
     return UNSURE
 
 
-def _stated_region(decision: Decision, column: int, chance: float) -> StatedRegion:
+def _region_of_statement(decision: Decision, column: int, chance: float) -> StatedRegion:
     """The region of a column, shown with this chance; its rows are those of its spans, or where it
     has none the one at which it is most probable."""
     rows = decision.decided[:, column]

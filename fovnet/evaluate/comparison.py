@@ -78,7 +78,8 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
 def verdict(difference: Difference) -> str:
     """Which run is better in a measure: "first" or "second" where the interval leaves out 0, else
     empty."""
-    low, high = difference.low, difference.high
+    low = difference.low
+    high = difference.high
     if low is None or high is None or low <= 0 <= high:
         return ""
     return "second" if (high < 0) == difference.lower_is_better else "first"
@@ -196,7 +197,7 @@ def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> Volume
         wrong_raw=row["wrong_raw"],
         wrong=row["wrong"],
         exact=row["right"],
-        far=row["far"],
+        far_slices=row["far"],
         spans=tuple(row["spans"]),
         true_borders=sum(border["true_mm"] is not None for border in inner_borders),
         errors_mm=tuple(error for error in errors_mm if error is not None),

@@ -209,7 +209,7 @@ def evaluate(
         doubts=_doubt_rows(tallies),
         headers=header_rows(tallies, vocabulary),
         header_rates=tuple(header_measures(tallies, vocabulary, draws)),
-        answered_risk=_answered_risk(answered, **draw),
+        answered_risk=_risk_of_answered(answered, **draw),
         stated_error=stated_error,
         statement_curve=statement_curve([volume.statements for volume in tallies]),
         statement_bins=_statement_bins(tallies),
@@ -221,7 +221,7 @@ def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
     return np.sum(bins, axis=0) if bins and len(bins) == len(tallies) else None
 
 
-def _answered_risk(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
+def _risk_of_answered(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
     """Mean over subjects of the mean slice error of a subject's answered volumes, the risk that
     `fovnet.decision.confidence_bar` bounds; subjects count alike, however many or long their
     volumes."""
@@ -303,7 +303,7 @@ def _volume_row(case: Case, tally: Tally | None, vocabulary: Vocabulary) -> Eval
         slices=tally.slices,
         wrong_raw=tally.slices - int(tally.right[0]),
         wrong=tally.wrong,
-        far=tally.far,
+        far=tally.far_slices,
         confidence=tally.confidence,
         spans=tally.spans,
         truth_sha256=digest([np.round(case.z_mm, 3), case.truth]),

@@ -64,21 +64,21 @@ class Gain:
 
 
 def gains(
-    before: Sequence[Tally],
-    after: Sequence[Tally],
+    tallies: Sequence[Tally],
+    tallies_after: Sequence[Tally],
     vocabulary: Vocabulary,
     *,
     seed: int,
     kinds: Sequence[str] | None = None,
     repeats: int = 1000,
 ) -> list[Gain]:
-    """Each measure of volumes answered before and `after`, in the same order: in all, by region,
+    """Each measure of volumes answered before and `tallies_after`, in the same order: in all, by region,
     and slices also by kind of picture where `kinds` (c,) says of each what it is."""
-    draws = Resampling([tally.case.subject_id for tally in before], repeats=repeats, seed=seed)
+    draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
     changes: list[Gain] = []
     for measure, region, count in _measures(vocabulary):
-        counts = np.array([count(tally) for tally in before], dtype=np.float64)
-        counts_after = np.array([count(tally) for tally in after], dtype=np.float64)
+        counts = np.array([count(tally) for tally in tallies], dtype=np.float64)
+        counts_after = np.array([count(tally) for tally in tallies_after], dtype=np.float64)
         changes += _gain(measure, region, "", counts, counts_after, draws)
         if measure == SLICES and not region and kinds is not None:
             for kind in sorted(set(kinds)):
@@ -123,7 +123,7 @@ def _measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]]:
     """Name, region or "", and the function that counts them in a volume."""
     yield SLICES, "", lambda tally: (tally.wrong, tally.slices)
     for column, region in enumerate(vocabulary.classes):
-        yield SLICES, region, partial(_missed, column=column)
+        yield SLICES, region, partial(_count_missed, column=column)
     yield "exactly_right_regions", "", lambda tally: (tally.exact, 1)
     for name, parts in RATES.items():
         yield name, "", partial(_count_statements, parts=parts, columns=slice(None))
@@ -135,7 +135,7 @@ def _measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]]:
             )
 
 
-def _missed(tally: Tally, column: int) -> tuple[float, float]:
+def _count_missed(tally: Tally, column: int) -> tuple[float, float]:
     """Of the slices that show a class, those that are wrong, and all."""
     row = tally.matrices[-1][column]
     return float(row.sum() - row[column]), float(row.sum())
@@ -146,8 +146,10 @@ def _count_statements(tally: Tally, parts: tuple[str, str], columns: slice) -> t
     is said region by region."""
     if tally.statements is None:
         return 0.0, 0.0
-    part, whole = (float(getattr(tally.statements, name)[columns].sum()) for name in parts)
-    return part, whole
+    numerator, denominator = (
+        float(getattr(tally.statements, name)[columns].sum()) for name in parts
+    )
+    return numerator, denominator
 
 
 def _gain(

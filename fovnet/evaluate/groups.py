@@ -196,13 +196,13 @@ def _roc_measures(
 
 def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
     ones = np.ones(len(tallies))
-    far = column_of(tallies, "far")
+    far_slices = column_of(tallies, "far_slices")
     right, true, predicted = column_of(tallies, "spans").T
     counts = {
         "exact_set": (column_of(tallies, "exact"), ones),
         "span_f1": (2 * right, true + predicted),
-        "far_confusion_volumes": (far > 0, ones),
-        "far_confusion_slices": (far, column_of(tallies, "slices")),
+        "far_confusion_volumes": (far_slices > 0, ones),
+        "far_confusion_slices": (far_slices, column_of(tallies, "slices")),
     }
     return [draws.rate(name, *parts, stage="decided") for name, parts in counts.items()]
 
@@ -221,12 +221,12 @@ def _presence_measures(
     )
     counts = np.stack([true * predicted, true, predicted], axis=1)  # (c, 3, k - 1)
     weighted_f1 = draws.statistic(
-        "presence_f1_weighted", counts, _weighted_f1, len(tallies), stage="decided"
+        "presence_f1_weighted", counts, _mean_f1, len(tallies), stage="decided"
     )
     return [*f1_by_region, weighted_f1]
 
 
-def _weighted_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k -
     1) of hits, true, predicted."""
     hits, true, predicted = np.moveaxis(totals, -2, 0)
@@ -273,14 +273,14 @@ def _borders_together(
     """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and
     of the predicted ones invented."""
     cases = len(draws.of_case)
-    true, missed, near, predicted, invented = np.zeros((5, cases), dtype=np.int64)
+    true, missed, within_10_mm, predicted, invented = np.zeros((5, cases), dtype=np.int64)
     for index, border in borders:
         error = border.error_mm
         true[index] += border.true_mm is not None
         predicted[index] += border.predicted_mm is not None
         missed[index] += border.predicted_mm is None
         invented[index] += border.true_mm is None
-        near[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
+        within_10_mm[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
     errors, case_of = values_by_case([(index, border.error_mm) for index, border in borders])
     absolute = np.abs(errors)
     sums = np.bincount(case_of, absolute, minlength=cases)
@@ -291,7 +291,7 @@ def _borders_together(
         draws.quantile("border_abs_median_mm", absolute, case_of, 0.5, region=name),
         draws.mean("border_abs_mean_mm", sums, numbers, **decided),
         draws.quantile("border_abs_p95_mm", absolute, case_of, 0.95, region=name),
-        draws.rate("border_within_10_mm", near, true, **decided),
+        draws.rate("border_within_10_mm", within_10_mm, true, **decided),
         draws.rate("border_missed", missed, true, **decided),
         draws.rate("border_invented", invented, predicted, **decided),
         *_interval_measures(name, borders, draws),
@@ -352,10 +352,12 @@ def _calibration_measures(
             log_loss = np.array([tally.log_loss[stage] for tally in tallies])
             measures.append(draws.mean("brier", brier, slices, stage=stage, most=2.0))
             measures.append(draws.mean("log_loss_nats", log_loss, slices, stage=stage))
-    return measures + _stated_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
+    return (
+        measures + _confidence_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
+    )
 
 
-def _stated_measures(
+def _confidence_measures(
     tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's

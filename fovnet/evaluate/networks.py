@@ -43,7 +43,7 @@ def networks_of(
     members = ModelFolder(ensemble).facts["members"]
     member_probabilities = scored["members"]
     _refuse_stale(ensemble, member_probabilities, len(members), len(rows))
-    trial = _completed_trial(trials, start)
+    trial = _trial_of_start(trials, start)
     slots = [member["slot"] for member in members]
     start_probabilities = None
     if trial is not None and trial.proposal.slot in slots:
@@ -79,7 +79,7 @@ def _refuse_stale(
         )
 
 
-def _completed_trial(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
+def _trial_of_start(trials: Sequence[Trial], start: Mapping[str, Any]) -> Trial | None:
     """The completed trial of the starting configuration; None if there is none."""
     for trial in trials:
         is_start = dict(trial.proposal.configuration) == dict(start)

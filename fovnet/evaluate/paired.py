@@ -53,7 +53,7 @@ class VolumeOutcome:
     wrong_raw: int
     wrong: int
     exact: bool
-    far: int
+    far_slices: int
     spans: tuple[int, int, int]
     true_borders: int
     errors_mm: tuple[float, ...]
@@ -100,7 +100,7 @@ RATES: Mapping[tuple[str, str], Part] = {
         volume.spans[1] + volume.spans[2],
     ),
     ("exact_set", "decided"): lambda volume: (volume.exact, 1),
-    ("far_confusion_volumes", "decided"): lambda volume: (volume.far > 0, 1),
+    ("far_confusion_volumes", "decided"): lambda volume: (volume.far_slices > 0, 1),
     ("border_within_10_mm", "decided"): lambda volume: (_near_borders(volume), volume.true_borders),
     ("border_missed", "decided"): lambda volume: (
         volume.true_borders - len(volume.errors_mm),
@@ -132,7 +132,7 @@ def outcome_of(tally: Tally) -> VolumeOutcome:
         wrong_raw=tally.slices - int(tally.right[0]),
         wrong=tally.wrong,
         exact=tally.exact,
-        far=tally.far,
+        far_slices=tally.far_slices,
         spans=tally.spans,
         true_borders=sum(border.true_mm is not None for border in inner_borders),
         errors_mm=tuple(error for error in errors_mm if error is not None),
@@ -222,8 +222,8 @@ def _errors(run: Sequence[VolumeOutcome]) -> BorderErrors:
 
 def _ratio_difference(sums: Floats) -> Floats:
     """Second ratio minus first (B,), from sums (B, 4)."""
-    whole = np.where(sums[:, 1::2] > 0, sums[:, 1::2], np.nan)
-    ratios = sums[:, 0::2] / whole
+    denominators = np.where(sums[:, 1::2] > 0, sums[:, 1::2], np.nan)
+    ratios = sums[:, 0::2] / denominators
     return np.asarray(ratios[:, 1] - ratios[:, 0])
 
 

@@ -26,11 +26,11 @@ from fovnet.regions import Vocabulary
 
 Bools = NDArray[np.bool_]
 RATES = {
-    "statements_decided": ("decided", "known"),
+    "statements_decided": ("decided", "is_known"),
     "statements_wrong": ("wrong", "decided"),
     "yes_wrong": ("wrong_yes", "yes"),
     "no_wrong": ("wrong_no", "no"),
-    "surely_found": ("right_yes", "shown"),
+    "surely_found": ("right_yes", "is_shown"),
 }
 """The rates of statements, each with what is counted, and of what; attributes of
 `StatementTally`."""
@@ -40,14 +40,14 @@ RATES = {
 class StatementTally:
     """The statements on one volume, (r,) each.
 
-    known        whether its labels tell
-    shown        whether they show the region
+    is_known     whether its labels tell
+    is_shown     whether they show the region
     yes, no      whether that was the answer
     probability  as stated
     """
 
-    known: Bools
-    shown: Bools
+    is_known: Bools
+    is_shown: Bools
     yes: Bools
     no: Bools
     probability: NDArray[np.float64]
@@ -60,17 +60,17 @@ class StatementTally:
     @property
     def right_yes(self) -> Bools:
         """Whether it is yes, and so it is."""
-        return self.yes & self.shown
+        return self.yes & self.is_shown
 
     @property
     def wrong_yes(self) -> Bools:
         """Whether it is yes, and the region is not shown."""
-        return self.yes & ~self.shown
+        return self.yes & ~self.is_shown
 
     @property
     def wrong_no(self) -> Bools:
         """Whether it is no, and the region is shown."""
-        return self.no & self.shown
+        return self.no & self.is_shown
 
     @property
     def wrong(self) -> Bools:
@@ -81,7 +81,7 @@ class StatementTally:
     def bins(self) -> NDArray[np.float64]:
         """(b, 3) reliability totals of the probabilities: statements, summed probability, regions
         shown."""
-        return reliability(self.probability[self.known], self.shown[self.known])
+        return reliability(self.probability[self.is_known], self.is_shown[self.is_known])
 
 
 def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | None:
@@ -92,8 +92,8 @@ def tally_statements(case: Case, vocabulary: Vocabulary) -> StatementTally | Non
     labels = region_labels(case.truth, case.edges_mm, len(vocabulary.chain), case.min_extent_mm)
     answers = np.array([statement.answer for statement in case.statements])
     return StatementTally(
-        known=labels.is_known,
-        shown=labels.is_shown & labels.is_known,
+        is_known=labels.is_known,
+        is_shown=labels.is_shown & labels.is_known,
         yes=labels.is_known & (answers == YES),
         no=labels.is_known & (answers == NO),
         probability=np.array([statement.probability for statement in case.statements]),
@@ -132,8 +132,8 @@ def statement_curve(tallies: Sequence[StatementTally | None]) -> list[dict[str, 
     of_answered = [tally for tally in tallies if tally is not None]
     if not of_answered:
         return []
-    chance = np.concatenate([tally.probability[tally.known] for tally in of_answered])
-    is_shown = np.concatenate([tally.shown[tally.known] for tally in of_answered])
+    chance = np.concatenate([tally.probability[tally.is_known] for tally in of_answered])
+    is_shown = np.concatenate([tally.is_shown[tally.is_known] for tally in of_answered])
     wrong = ((chance >= EVEN) != is_shown).astype(float)
     curve = rank_volumes(np.maximum(chance, 1.0 - chance), wrong, np.ones_like(wrong)).curve()
     return [

@@ -36,7 +36,7 @@ class Tally:
     true_regions, predicted_regions  (k - 1,) regions and side regions present in the truth and in
                 the decision, anywhere in the volume; if the true chain region of some slices is not
                 labelled, chain regions that are only predicted are left out
-    far         slices by `far_apart` (predicted chain region no neighbour of the true one)
+    far_slices  slices by `far_apart` (predicted chain region no neighbour of the true one)
     with_false_label
                 slices by `has_false_label`
     confidence_sums
@@ -58,7 +58,7 @@ class Tally:
     negatives: NDArray[np.int64]
     true_regions: NDArray[np.bool_]
     predicted_regions: NDArray[np.bool_]
-    far: int
+    far_slices: int
     with_false_label: int
     borders: tuple[Border, ...]
     confidence_sums: Floats
@@ -127,7 +127,7 @@ def tally(case: Case, vocabulary: Vocabulary) -> Tally:
         negatives=np.asarray((~case.truth).sum(axis=0)),
         true_regions=np.asarray(true_regions),
         predicted_regions=np.asarray(predicted_regions),
-        far=int(far_apart(case.truth, case.decided, vocabulary).sum()),
+        far_slices=int(far_apart(case.truth, case.decided, vocabulary).sum()),
         with_false_label=int(has_false_label(case.truth, case.decided, vocabulary).sum()),
         borders=borders_of(case, vocabulary),
         confidence_sums=np.asarray(

@@ -24,7 +24,7 @@ from fovnet.decision.checks import (
     unlike_training,
 )
 from fovnet.decision.checks.check import Check
-from fovnet.decision.checks.out_of_order import DISORDERED, Order, disorder, interleaved_passes
+from fovnet.decision.checks.out_of_order import DISORDERED, Order, count_passes, disorder
 from fovnet.decision.checks.unlike_training import Novelty
 from fovnet.decision.doubts import Doubt, Signs
 from fovnet.decision.doubts import doubts as all_doubts
@@ -341,7 +341,7 @@ def test_slices_as_they_were_acquired_are_distinguished_from_slices_in_their_ord
     notices."""
     pixels = scene(seed, slices)
     acquired = np.concatenate([pixels[::2], pixels[1::2]])
-    assert (interleaved_passes(pixels), interleaved_passes(acquired)) == (1, 2) and disorder(
+    assert (count_passes(pixels), count_passes(acquired)) == (1, 2) and disorder(
         acquired
     ) < DISORDERED
 

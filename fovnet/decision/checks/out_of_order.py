@@ -39,7 +39,7 @@ def measure(volume: DecidedVolume) -> Order:
     pixels = volume.stack.pixels
     return Order(
         disorder(pixels),
-        interleaved_passes(pixels[lit_rows(air_slices(pixels))]),
+        count_passes(pixels[lit_rows(air_slices(pixels))]),
         bool(volume.decision.spans),
     )
 
@@ -59,7 +59,7 @@ def disorder(pixels: NDArray[np.uint8]) -> float:
     return neighbour_ratio(_block_means(pixels))
 
 
-def interleaved_passes(pixels: NDArray[np.uint8]) -> int:
+def count_passes(pixels: NDArray[np.uint8]) -> int:
     """The passes of slices (s, side, side) that seem to be stored as they were acquired; else 1."""
     return passes(_block_means(pixels))
 
