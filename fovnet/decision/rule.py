@@ -141,9 +141,9 @@ class Rule:
     def of(cls, values: Mapping[str, Any]) -> Rule:
         """From the JSON values of its settings.  Raises KeyError, TypeError or ValueError for
         others than those of a rule."""
-        values = {OLDER_NAMES.get(name, name): value for name, value in values.items()}
         if not isinstance(values["heights"], list):
             raise TypeError("heights are no list")
+        values = {OLDER_NAMES.get(name, name): value for name, value in values.items()}
         heights = tuple(height and Height(**height) for height in values["heights"])
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         return cls(**{**values, **tuples, "heights": heights})

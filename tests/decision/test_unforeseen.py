@@ -83,7 +83,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (Ensemble, "outputs_on", "classify", lambda _, stack: Path(stack.source).name),
         (Judge, "answer", "decide", lambda _, volume_id, *__: volume_id),
         (answer, "table_rows", "rows", lambda given, _: given.volume_id),
-        (answer, "facts", "facts", lambda given, *_: given.volume_id),
+        (answer, "answer_facts", "facts", lambda given, *_: given.volume_id),
         (predictions, "_draw", "draw", lambda _, one, *__: one.answer.volume_id),
         (predictions, "write_json", "json", lambda path, *_: path.name),
     )
