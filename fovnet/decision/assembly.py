@@ -64,8 +64,8 @@ def assemble(
     if not members:
         raise ModelError(
             "ensemble-empty",
-            "no trial completed, so there are no members; trials.tsv in the search's folder says why each "
-            "failed: allow more memory, more time or more trials",
+            "no trial completed, so there are no members; trials.tsv in the search's folder says "
+            "why each failed: allow more memory, more time or more trials",
         )
     _refuse_unusable([Path(member["weights"]) for member in members], inputs)
     folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,8 @@ def _refuse_unusable(networks: Sequence[Path], inputs: Mapping[str, Any] | None)
         except ModelError as fault:
             raise ModelError(
                 fault.code,
-                f"{path}: missing or damaged; {to_repeat(path.parent.parent / f'{path.stem}.json')}",
+                f"{path}: missing or damaged; "
+                f"{to_repeat(path.parent.parent / f'{path.stem}.json')}",
             ) from fault
         if inputs is not None:
             refuse_other_inputs(path, facts, inputs["classes"], inputs["slices"])

@@ -88,7 +88,8 @@ def write_bundle(model: Path, folder: Path) -> Path:
     if model.resolve().is_relative_to(models.resolve()):
         raise ModelError(
             "bundle-of-itself",
-            f"{model}: is the model of the bundle {folder}, which would be replaced; give another folder",
+            f"{model}: is the model of the bundle {folder}, which would be replaced; give another "
+            "folder",
         )
     ensemble = load(model, "cpu")
     names = [
@@ -141,21 +142,21 @@ def _metadata(ensemble: Ensemble) -> dict[str, Any]:
         "required_packages_version": {name: metadata.version(name) for name in PACKAGES}
         | {"fovnet": __version__},
         "task": "Which body regions an MRI volume shows, from which millimetre to which",
-        "description": f"{len(ensemble.members)} networks that give axial slices the probabilities of "
-        f"{', '.join(classes)}; fovnet turns "
+        "description": f"{len(ensemble.members)} networks that give axial slices the probabilities "
+        f"of {', '.join(classes)}; fovnet turns "
         "those of a volume into regions with extents in scanner millimetres and a confidence",
         "authors": "the authors of fovnet",
         "copyright": "Apache-2.0",
         "data_source": "see models/model-card.md, where there is one",
         "data_type": "nifti, dicom, nrrd, metaimage, analyze, mgh, gipl",
-        "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's right on the "
-        "left",
+        "image_classes": f"axial slice, {SIDE} x {SIDE}, grey values in [0, 1], the patient's "
+        "right on the left",
         "pred_classes": ", ".join(classes),
         "eval_metrics": {},
         "intended_use": "Sorting and checking archives. Not for diagnosis.",
         "references": [
-            "Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based "
-            "model selection, ISBI 2017"
+            "Bertrand et al., Classification of MRI data using deep learning and Gaussian "
+            "process-based model selection, ISBI 2017"
         ],
         "network_data_format": {
             "inputs": {

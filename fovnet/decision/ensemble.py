@@ -203,8 +203,8 @@ def _refuse_overflow(what: str, numbers: NDArray[np.floating]) -> None:
     if not np.isfinite(numbers).all():
         raise ModelError(
             "model-overflow",
-            f"the networks' {what} are not finite here: the weights are damaged, or the training diverged; "
-            f"{AGAIN}, or use another model",
+            f"the networks' {what} are not finite here: the weights are damaged, or the training "
+            f"diverged; {AGAIN}, or use another model",
         )
 
 
@@ -310,7 +310,8 @@ def _refuse_lacking(model: ModelFolder, rule: Rule) -> None:
     if rule.least_novelty and reference and not len(reference.validation_distances):
         raise ModelError(
             "novelty-damaged",
-            f"{model.path / novelty.FILE}: without validation slices, but {RULE} needs them; {AGAIN}",
+            f"{model.path / novelty.FILE}: without validation slices, but {RULE} needs them; "
+            f"{AGAIN}",
         )
 
 

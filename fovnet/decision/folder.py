@@ -67,8 +67,8 @@ class ModelFolder:
             what = f"no readable {FACTS} in it" if self.path.is_dir() else "no such folder"
             raise ModelError(
                 "model-missing",
-                f"{self.path}: {what}; give the folder `ensemble` that a run of the workflow or `fovnet "
-                "adapt` wrote, or none, for the networks that come with the package",
+                f"{self.path}: {what}; give the folder `ensemble` that a run of the workflow or "
+                "`fovnet adapt` wrote, or none, for the networks that come with the package",
             ) from None
 
     def refuse_missing(self) -> None:

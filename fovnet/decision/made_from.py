@@ -77,6 +77,6 @@ def refuse_other_decisions(results: Results) -> None:
     if changed_inputs:
         raise ModelError(
             "decisions-of-others",
-            f"{results.decisions}: were made from another {' and another '.join(changed_inputs)} than lies in "
-            f"{results.folder}; decide again: fovnet decide",
+            f"{results.decisions}: were made from another {' and another '.join(changed_inputs)} "
+            f"than lies in {results.folder}; decide again: fovnet decide",
         )

@@ -151,8 +151,11 @@ class Model:
         checked_path = _nonempty_path(path)
         volumes = _volumes(checked_path)
         if len(volumes) > 1:
-            several = f"{path}: holds {len(volumes)} volumes. Give the path of one, such as {volumes[0].path}"
-            fault = VolumeError("volume-several", f"{several}, or all of them to predict_many.")
+            fault = VolumeError(
+                "volume-several",
+                f"{path}: holds {len(volumes)} volumes. Give the path of one, such as "
+                f"{volumes[0].path}, or all of them to predict_many.",
+            )
             return self._prediction(
                 AnsweredVolume(refusal(name_volumes([checked_path])[0], str(path), fault))
             )

@@ -79,8 +79,8 @@ class NoveltyReference:
         if features.shape[1] != self.features:
             raise ModelError(
                 "novelty-damaged",
-                f"{FILE}: made for {self.features} features, but the networks have {features.shape[1]}; copy "
-                "the whole folder again, or run `fovnet ensemble`",
+                f"{FILE}: made for {self.features} features, but the networks have "
+                f"{features.shape[1]}; copy the whole folder again, or run `fovnet ensemble`",
             )
         projected = _project(np.asarray(features, dtype=np.float64))
         white = (projected - self.centre) / self.scale @ self.whiten
@@ -228,7 +228,8 @@ def load(folder: Path) -> NoveltyReference | None:
     except (OSError, ValueError, KeyError, IndexError, TypeError) as fault:
         raise ModelError(
             "novelty-damaged",
-            f"{path}: not as it was written ({fault}); copy the whole folder again, or run `fovnet ensemble`",
+            f"{path}: not as it was written ({fault}); copy the whole folder again, or run `fovnet "
+            "ensemble`",
         ) from None
     return reference
 

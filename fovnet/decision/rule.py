@@ -28,34 +28,37 @@ EVEN = 0.5
 MEANINGS = {
     "temperature": "softens (above 1) or sharpens the mean of the networks",
     "sigma_mm": "width of the Gaussian that smooths along the body",
-    "side_threshold": "share above which a side region such as spine is reported, also where a chain "
-    "region is more probable",
-    "chain_share_in_side": "share that a chain region inside a side region's stretch needs to be reported",
+    "side_threshold": "share above which a side region such as spine is reported, also where a "
+    "chain region is more probable",
+    "chain_share_in_side": "share that a chain region inside a side region's stretch needs to be "
+    "reported",
     "border_toll": "log-evidence that a border between two regions has to be worth",
-    "evidence_mm": "height that counts as one independent observation: neighbouring slices show the same "
-    "thing",
+    "evidence_mm": "height that counts as one independent observation: neighbouring slices show "
+    "the same thing",
     "heights": "usual height of each chain region in the body, feet to head; empty: none is used",
     "min_confidence": "a volume below it is answered with status uncertain",
     "method": "exact, or intersections: the thesis's borders, only where two adjacent curves cross",
-    "interval_stretch": "how many times as wide the borders' intervals are as the posterior's, so that they "
-    "hold as often as stated",
-    "flipped_gain": "log-evidence for the reversed body order above which a volume is called possibly "
-    "flipped",
-    "usual_misfit": "log-evidence an observation that the order of the body may cost; a volume that it costs "
-    "more is trusted less",
-    "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is trusted "
-    "less, and at 1 not at all",
+    "interval_stretch": "how many times as wide the borders' intervals are as the posterior's, so "
+    "that they hold as often as stated",
+    "flipped_gain": "log-evidence for the reversed body order above which a volume is called "
+    "possibly flipped",
+    "usual_misfit": "log-evidence an observation that the order of the body may cost; a volume "
+    "that it costs more is trusted less",
+    "usual_roughness": "how much neighbouring slices may differ beside any two; a volume above is "
+    "trusted less, and at 1 not at all",
     "weights": "each member's weight in the mean; empty: equal weights",
     "beta": "calibration of the decided labels' confidences",
     "line": "calibration of the probability of the very set of regions",
-    "least_novelty": "a volume with a smaller share of validation slices as unusual as its own is uncertain",
-    "heights_for": "all, or presence: heights decide which regions are shown, and the slices alone where the "
-    "borders lie",
+    "least_novelty": "a volume with a smaller share of validation slices as unusual as its own is "
+    "uncertain",
+    "heights_for": "all, or presence: heights decide which regions are shown, and the slices alone "
+    "where the borders lie",
     "least_agreement": "a volume whose members agree less is uncertain",
     "least_upright": "a volume whose slices less probably run from feet to head is uncertain",
     "least_extent_mm": "a volume that reaches less far along each axis is uncertain",
     "min_extent_mm": "height of a region that has to be in the picture for it to be shown",
-    "yes_bar": "probability from which on a region is said to be shown; 0: nothing is said region by region",
+    "yes_bar": "probability from which on a region is said to be shown; 0: nothing is said region "
+    "by region",
     "no_bar": "probability from which on a region is said not to be shown; 0 as for yes_bar",
     "chain_line": "calibration of the probability that a region of the chain is shown",
     "side_line": "calibration of the probability that a side region is shown",
@@ -213,5 +216,6 @@ def _are_numbers(values: Any, count: int | None = None) -> bool:
 def _unsound(source: Path, name: str, value: Any, expected: str) -> ModelError:
     return ModelError(
         "rule-invalid",
-        f"{source}: {name} is {value!r}, not {expected}; copy the folder again, or run `fovnet tune`",
+        f"{source}: {name} is {value!r}, not {expected}; copy the folder again, or run `fovnet "
+        "tune`",
     )

@@ -50,9 +50,9 @@ def shipped_folder(folder: Path = SHIPPED_NETWORKS) -> Path:
     if not (folder / FACTS).is_file():
         raise ModelError(
             "model-absent",
-            f"{folder}: this installation has no networks; give --model FOLDER, the folder `ensemble` "
-            "of a workflow run, or make them once: make shipped, then fovnet export shipped results/shipped "
-            f"--out {shlex.quote(str(folder))}",
+            f"{folder}: this installation has no networks; give --model FOLDER, the folder "
+            "`ensemble` of a workflow run, or make them once: make shipped, then fovnet export "
+            f"shipped results/shipped --out {shlex.quote(str(folder))}",
         )
     return folder
 
@@ -74,8 +74,9 @@ def ship(results: Results, folder: Path) -> ShippedFolder:
         if size > MOST_BYTES:
             raise ModelError(
                 "shipped-large",
-                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are shipped; set "
-                "ensemble.precision: float16 and a compact space (configs/compact.yaml), and run it again",
+                f"{results.ensemble}: {size / 1e6:.1f} MB, at most {MOST_BYTES / 1e6:g} MB are "
+                "shipped; set ensemble.precision: float16 and a compact space "
+                "(configs/compact.yaml), and run it again",
             )
         _refuse_names(draft, _names(results))
         members = len(load(draft, "cpu").members)
@@ -90,8 +91,8 @@ def _refuse_foreign(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not is_shipped:
         raise ModelError(
             "shipped-other-folder",
-            f"{folder}: has files other than those of an exported ensemble; give another folder, for "
-            "instance a new one",
+            f"{folder}: has files other than those of an exported ensemble; give another folder, "
+            "for instance a new one",
         )
 
 
@@ -100,8 +101,8 @@ def _draft(results: Results, draft: Path) -> None:
     if not (results.ensemble / FACTS).is_file():
         raise ModelError(
             "shipped-incomplete",
-            f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the results "
-            "folder of a finished run (snakemake)",
+            f"{results.folder}: there is no {results.ensemble.name}/{FACTS} in it; give the "
+            "results folder of a finished run (snakemake)",
         )
     facts = ModelFolder(results.ensemble).facts
     rule = _tuning_facts(results.ensemble / RULE)
@@ -165,8 +166,8 @@ def _refuse_names(draft: Path, names: Iterable[str]) -> None:
             if occurring is not None:
                 raise ModelError(
                     "shipped-names",
-                    f"{path.name}: names {occurring}, and nobody may be named in what is shipped; set "
-                    "identifiers: hashed and make the report again",
+                    f"{path.name}: names {occurring}, and nobody may be named in what is shipped; "
+                    "set identifiers: hashed and make the report again",
                 )
 
 

@@ -35,8 +35,8 @@ NO_REGION = f"{NONE} of the regions"
 SOME_UNSURE = Code(
     code="regions-unsure",
     words="some regions unsure",
-    meaning="these regions are neither probable nor improbable enough for an answer; the message names each "
-    "with its probability",
+    meaning="these regions are neither probable nor improbable enough for an answer; the message "
+    "names each with its probability",
     to_try="look at the picture, mostly at its ends; the other regions are as sure as stated",
     status="partly",
 )

@@ -286,7 +286,8 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVo
         ):
             raise ModelError(
                 "probabilities-stale",
-                f"{record.volume_id}: its slices are not among the scored ones; run `fovnet ensemble` again",
+                f"{record.volume_id}: its slices are not among the scored ones; run `fovnet "
+                "ensemble` again",
             )
         volume = AblationVolume(
             volume_id=record.name_in_reports,

@@ -59,15 +59,15 @@ def cases_of_answers(
     if not matches:
         raise CollectionError(
             "collection-unlabelled",
-            f"{collection.path}: no labelled volume; wanted is a regions.tsv beside it, with the true "
-            "regions.",
+            f"{collection.path}: no labelled volume; wanted is a regions.tsv beside it, with the "
+            "true regions.",
         )
     if not any(match.answer for match in matches):
         raise CollectionError(
             "answers-lacking",
             f"{matching.folder}: no answer for any of the {len(matches)} labelled volumes of "
-            f"{collection.path}, by path, content, end of path, or a name that is not one of several. "
-            "Predict them into this folder first.",
+            f"{collection.path}, by path, content, end of path, or a name that is not one of "
+            "several. Predict them into this folder first.",
         )
     cases = []
     for match in matches:
@@ -124,9 +124,9 @@ def _read_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[st
         why = getattr(fault, "strerror", None) or fault
         raise CollectionError(
             "answers-missing",
-            f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` wrote; "
-            "if it is that one, give that command again: it makes what is missing or damaged, and "
-            "writes the table last.",
+            f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` "
+            "wrote; if it is that one, give that command again: it makes what is missing or "
+            "damaged, and writes the table last.",
         ) from None
 
 
@@ -164,8 +164,8 @@ def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
     if not is_unchanged(source_of(row.path), answer["file"]):
         raise CollectionError(
             "answers-stale",
-            f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict it "
-            "again into that folder: what is as it was is kept.",
+            f"{row.volume_id}: {row.path} is another file than the one that was answered. Predict "
+            "it again into that folder: what is as it was is kept.",
         )
 
 

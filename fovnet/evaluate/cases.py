@@ -171,8 +171,8 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
         refused = f" ({len(cases)} refused)" if cases else ""
         raise CollectionError(
             "evaluate-nothing",
-            f"The evaluated split holds no labelled volume with slices{refused}. Label more volumes in "
-            "regions.tsv, or give the test split a larger share of the subjects.",
+            f"The evaluated split holds no labelled volume with slices{refused}. Label more "
+            "volumes in regions.tsv, or give the test split a larger share of the subjects.",
         )
 
 
@@ -188,9 +188,9 @@ def check_splits(manifest: Iterable[ListedVolume]) -> None:
         if split != volume.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{volume.subject_id}: this subject has volumes in the splits {split!r} and {volume.split!r}, "
-                "which would make the figures too good. Correct subject_id in volumes.tsv "
-                "and prepare the collection again.",
+                f"{volume.subject_id}: this subject has volumes in the splits {split!r} and "
+                f"{volume.split!r}, which would make the figures too good. Correct subject_id in "
+                "volumes.tsv and prepare the collection again.",
             )
 
 
@@ -200,8 +200,8 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
     if case.status not in STATUSES:
         raise CollectionError(
             "evaluate-status",
-            f"{case.volume_id}: status {case.status!r}, not one of {', '.join(STATUSES)}. Predict it "
-            "again.",
+            f"{case.volume_id}: status {case.status!r}, not one of {', '.join(STATUSES)}. Predict "
+            "it again.",
         )
     if case.status == "refused":
         if slices:
@@ -220,14 +220,15 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
         if np.shape(array) != shape:
             raise CollectionError(
                 "evaluate-lengths",
-                f"{case.volume_id}: {name} has shape {np.shape(array)}, not {shape} (its slices, the "
-                "vocabulary's classes). Prepare and predict this volume again, with one vocabulary.",
+                f"{case.volume_id}: {name} has shape {np.shape(array)}, not {shape} (its slices, "
+                "the vocabulary's classes). Prepare and predict this volume again, with one "
+                "vocabulary.",
             )
     if case.calibrated is not None and np.shape(case.calibrated) != (slices, classes):
         raise CollectionError(
             "evaluate-lengths",
-            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, not "
-            f"{(slices, classes)}. Decide again.",
+            f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, "
+            f"not {(slices, classes)}. Decide again.",
         )
     _check_values(case)
 
@@ -240,8 +241,8 @@ def _check_values(case: Case) -> None:
         labels = "both none and a region" if is_none[row] else "nothing at all"
         raise CollectionError(
             "evaluate-truth",
-            f"{case.volume_id}: slice {row} is labelled {labels}, either is wanted. Correct its rows in "
-            "regions.tsv.",
+            f"{case.volume_id}: slice {row} is labelled {labels}, either is wanted. Correct its "
+            "rows in regions.tsv.",
         )
     for name, array in (
         ("raw", case.raw),
@@ -251,12 +252,12 @@ def _check_values(case: Case) -> None:
         if not np.isfinite(array).all():
             raise CollectionError(
                 "evaluate-not-finite",
-                f"{case.volume_id}: {name} holds a value that is not a number from 0 to 1. Predict it "
-                "again.",
+                f"{case.volume_id}: {name} holds a value that is not a number from 0 to 1. Predict "
+                "it again.",
             )
     if not (np.diff(case.z_mm) > 0).all():
         raise CollectionError(
             "evaluate-heights",
-            f"{case.volume_id}: z_mm does not increase from slice to slice (feet to head). Prepare it "
-            "again.",
+            f"{case.volume_id}: z_mm does not increase from slice to slice (feet to head). Prepare "
+            "it again.",
         )

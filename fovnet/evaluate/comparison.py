@@ -129,8 +129,8 @@ def _volumes(path: Path) -> dict[str, VolumeFacts]:
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{path}: has no readable {FILE}; give the folder `evaluation` of a workflow run, its results "
-            "folder, or the folder that `fovnet examine --out` wrote",
+            f"{path}: has no readable {FILE}; give the folder `evaluation` of a workflow run, its "
+            "results folder, or the folder that `fovnet examine --out` wrote",
         ) from None
 
 
@@ -151,8 +151,8 @@ def _refuse_others(
         counts = f"{in_first} in {first}, {in_second} in {second}"
         raise CollectionError(
             "compare-volumes",
-            f"{name}: evaluated in {path} alone (so are {counts}); both must have the same volumes. "
-            "Evaluate both runs on one split, with the same `identifiers`.",
+            f"{name}: evaluated in {path} alone (so are {counts}); both must have the same "
+            "volumes. Evaluate both runs on one split, with the same `identifiers`.",
         )
     if not first_volumes:
         raise CollectionError(
@@ -165,15 +165,15 @@ def _refuse_others(
         if row["subject_id"] != second_row["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
-                f"{name}: of subject {row['subject_id']} in {first}, of {second_row['subject_id']} in {second}. "
-                "Evaluate both with the same tables and `identifiers`.",
+                f"{name}: of subject {row['subject_id']} in {first}, of {second_row['subject_id']} "
+                f"in {second}. Evaluate both with the same tables and `identifiers`.",
             )
         is_same_truth = _truth(*first_volumes[name]) == _truth(*second_volumes[name])
         if row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
             raise CollectionError(
                 "compare-truth",
-                f"{name}: its truth differs between {first} and {second}. Slice and evaluate both with the "
-                "same tables and the same `prepare`.",
+                f"{name}: its truth differs between {first} and {second}. Slice and evaluate both "
+                "with the same tables and the same `prepare`.",
             )
 
 

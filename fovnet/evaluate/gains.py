@@ -72,8 +72,8 @@ def gains(
     kinds: Sequence[str] | None = None,
     repeats: int = 1000,
 ) -> list[Gain]:
-    """Each measure of volumes answered before and `tallies_after`, in the same order: in all, by region,
-    and slices also by kind of picture where `kinds` (c,) says of each what it is."""
+    """Each measure of volumes answered before and `tallies_after`, in the same order: in all, by
+    region, and slices also by kind of picture where `kinds` (c,) says of each what it is."""
     draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
     changes: list[Gain] = []
     for measure, region, count in _measures(vocabulary):

@@ -71,9 +71,9 @@ def check_not_learned(cases: Sequence[Case], made_from: Mapping[str, Mapping[str
             if leaked:
                 raise CollectionError(
                     "evaluate-tuned-on-test",
-                    f"{leaked[0]}: in the test split, and {file} was made from this subject's volumes "
-                    f"({split}; {len(leaked)} such subjects), which would make the figures too good. Run "
-                    "`fovnet ensemble` and `fovnet tune` again on this split.",
+                    f"{leaked[0]}: in the test split, and {file} was made from this subject's "
+                    f"volumes ({split}; {len(leaked)} such subjects), which would make the figures "
+                    "too good. Run `fovnet ensemble` and `fovnet tune` again on this split.",
                 )
 
 
@@ -96,7 +96,7 @@ def check_tables(pack: Pack, collections: Mapping[str, Path], vocabulary: Vocabu
             if not np.array_equal(cut, now):
                 raise CollectionError(
                     "evaluate-truth-changed",
-                    f"{record.name_in_reports}: {folder} labels {int((cut != now).any(axis=1).sum())} of its "
-                    f"{len(cut)} slices differently from when they were cut. Run `fovnet slice` again, and "
-                    "the steps after it.",
+                    f"{record.name_in_reports}: {folder} labels "
+                    f"{int((cut != now).any(axis=1).sum())} of its {len(cut)} slices differently "
+                    "from when they were cut. Run `fovnet slice` again, and the steps after it.",
                 )

@@ -16,8 +16,8 @@ bootstrap-t too, medians and areas under risk-coverage curves the percentile int
 few subjects; the 95th percentile has that of order statistics, which needs more subjects. Where all
 values are equal, neither is estimable. `workflow/experiments/interval_coverage.py` measures the
 coverage of these intervals. That of the expected calibration error is too low with few subjects
-(89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100): the statistic is not smooth,
-and biased upwards in resamples.
+(89 % in 200 simulated studies of 20 subjects, 91 % of 50, 94 % of 100): the statistic is not
+smooth, and biased upwards in resamples.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def _refuse_stale(
         scored_members, scored_rows = member_probabilities.shape[:2]
         raise ModelError(
             "probabilities-stale",
-            f"{ensemble}: {members} members, of which {scored_members} scored {scored_rows} slices, "
-            f"not {rows}; run `fovnet ensemble` again",
+            f"{ensemble}: {members} members, of which {scored_members} scored {scored_rows} "
+            f"slices, not {rows}; run `fovnet ensemble` again",
         )
 
 

@@ -94,15 +94,15 @@ def _decision_on(record: VolumeRecord, z_mm: NDArray[np.float64], path: Path) ->
     if len(decision["z_mm"]) != len(z_mm):
         raise CollectionError(
             "decision-stale",
-            f"{path}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run `fovnet decide` "
-            "again",
+            f"{path}: {len(decision['z_mm'])} slices, but the pack has {len(z_mm)}; run `fovnet "
+            "decide` again",
         )
     same_file = decision.get("checksum", record.checksum) == record.checksum
     if not same_file or not np.allclose(decision["z_mm"], z_mm, atol=1e-3):
         raise CollectionError(
             "decision-stale",
-            f"{path}: decided on another file than the pack has, or on other slices of it; run `fovnet "
-            "decide` again",
+            f"{path}: decided on another file than the pack has, or on other slices of it; run "
+            "`fovnet decide` again",
         )
     return decision
 

@@ -71,8 +71,8 @@ def facts(evaluation: Evaluation) -> dict[str, Any]:
         "classes": list(evaluation.vocabulary.classes),
         "intervals": {
             "level": 0.95,
-            "method": "bootstrap over subjects (each measure says which); Wilson where observations are "
-            "independent",
+            "method": "bootstrap over subjects (each measure says which); Wilson where "
+            "observations are independent",
             "bootstrap": evaluation.bootstrap,
             "seed": evaluation.seed,
             "too_few_subjects_below": FEWEST_SUBJECTS,

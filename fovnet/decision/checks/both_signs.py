@@ -23,8 +23,9 @@ def sentences(both_signs: bool, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="both-signs",
     words="values on both sides of the background",
-    meaning="the background lies amid the values, as much below it as above, as in field maps (Hz), phase "
-    "images, differences and statistic maps: the networks were not validated on such pictures",
+    meaning="the background lies amid the values, as much below it as above, as in field maps "
+    "(Hz), phase images, differences and statistic maps: the networks were not validated on such "
+    "pictures",
     to_try="predict the magnitude image of the same visit",
     measure=measure,
     concerns=WHOLE,

@@ -25,8 +25,8 @@ def of_regions(decision: Decision, rule: Rule) -> Iterator[Reason]:
             percent, bar = below(span.confidence, LIKELY)
             yield Reason(
                 f"many of the slices called {span.region} may show something else",
-                f"{percent} of the slices called {span.region} are expected to show it, at least {bar} "
-                "wanted",
+                f"{percent} of the slices called {span.region} are expected to show it, at least "
+                f"{bar} wanted",
             )
 
 
@@ -43,8 +43,8 @@ def of_the_answer(decision: Decision, rule: Rule) -> Iterator[Reason]:
 CHECK = Check(
     code="low-confidence",
     words="not sure where regions begin and end",
-    meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is less "
-    "probable than 0.7",
+    meaning="the volume's confidence is below the ensemble's bar, or a region of the answer is "
+    "less probable than 0.7",
     to_try="look at the picture: the regions are the best guess",
     concerns=EXTENTS,
     sentences=of_the_answer,

@@ -24,9 +24,9 @@ def sentences(blackened: bool, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="noisy-air",
     words="noise around the body",
-    meaning="noise around the body is as bright as the body, as in phase images and in maps computed "
-    "without a mask (ADC, T1, T2); it was made black, and the regions are the best guess: the "
-    "networks were not validated on such pictures",
+    meaning="noise around the body is as bright as the body, as in phase images and in maps "
+    "computed without a mask (ADC, T1, T2); it was made black, and the regions are the best guess: "
+    "the networks were not validated on such pictures",
     to_try="predict the magnitude image of the same visit, or mask the map",
     measure=measure,
     concerns=WHOLE,

@@ -77,8 +77,8 @@ def _block_means(pixels: NDArray[np.uint8]) -> Floats:
 CHECK = Check(
     code="out-of-order",
     words="slices perhaps out of order",
-    meaning="neighbouring slices resemble each other no more than slices in any order do, or they are in "
-    "the order of acquisition, in interleaved passes",
+    meaning="neighbouring slices resemble each other no more than slices in any order do, or they "
+    "are in the order of acquisition, in interleaved passes",
     to_try="convert the series again, sorted by position and not by file name or instance number",
     measure=measure,
     concerns=WHOLE,

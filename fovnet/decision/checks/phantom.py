@@ -114,8 +114,8 @@ def roundness(outline: NDArray[np.bool_]) -> float:
 CHECK = Check(
     code="phantom",
     words="looks like a phantom",
-    meaning="the picture is smooth inside, as water is, or its outline is round in most slices, as bottles "
-    "are",
+    meaning="the picture is smooth inside, as water is, or its outline is round in most slices, as "
+    "bottles are",
     to_try="look at the picture: an object that is not a body has no regions",
     measure=measure,
     concerns=Concern(f"regions shown with a probability below {SURE}", hardly_sure),

@@ -16,14 +16,16 @@ def measure(volume: DecidedVolume) -> bool:
 def sentences(of_ones: bool, rule: Rule) -> Iterator[str]:
     """One if it is."""
     if of_ones:
-        yield "its header contradicts itself about its place: heights may be those of another table position"
+        heights = "heights may be those of another table position"
+        yield f"its header contradicts itself about its place: {heights}"
 
 
 CHECK = Check(
     code="sform-of-ones",
     words="a header without a sure place",
-    meaning="the sform of the NIfTI is a matrix of ones, as programs write that know no better, and pixdim "
-    "gives other voxel sizes: sizes are pixdim's, and heights may be off by any distance",
+    meaning="the sform of the NIfTI is a matrix of ones, as programs write that know no better, "
+    "and pixdim gives other voxel sizes: sizes are pixdim's, and heights may be off by any "
+    "distance",
     to_try="convert the original series again (dcm2niix), if heights matter",
     measure=measure,
     concerns=EXTENTS,

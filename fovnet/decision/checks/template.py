@@ -23,9 +23,9 @@ def sentences(in_template: bool, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="template",
     words="a template's millimetres",
-    meaning="the header gives positions in the coordinates of a template (MNI 152, Talairach), to which the "
-    "body was stretched and moved, and not in the scanner's: heights and lengths are not those of "
-    "the person",
+    meaning="the header gives positions in the coordinates of a template (MNI 152, Talairach), to "
+    "which the body was stretched and moved, and not in the scanner's: heights and lengths are not "
+    "those of the person",
     to_try="predict the image as it was before normalisation",
     measure=measure,
     concerns=EXTENTS,

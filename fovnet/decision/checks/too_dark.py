@@ -33,9 +33,9 @@ def sentences(hidden: HiddenRegion, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="too-dark",
     words="partly too dark",
-    meaning="slices that seem to show nothing are much darker than the others, and show a region once they "
-    "are brightened: stations joined without matching their brightness, or signal lost beyond the "
-    "coil",
+    meaning="slices that seem to show nothing are much darker than the others, and show a region "
+    "once they are brightened: stations joined without matching their brightness, or signal lost "
+    "beyond the coil",
     to_try="give all parts the same brightness (normalise each station), or predict each by itself",
     measure=measure,
     concerns=ABSENCE,

@@ -41,14 +41,15 @@ def sentences(slab: Slab, rule: Rule) -> Iterator[str]:
         yield f"too few slices, thin neighbours averaged: {slab.slices}, at least {FEWEST} wanted"
     elif slab.observations < LEAST_OBSERVATIONS:
         deep = math.floor(10 * OBSERVATION_MM * slab.observations) / 10
-        yield f"too thin a slab: {deep:g} mm, at least {OBSERVATION_MM * LEAST_OBSERVATIONS:.0f} mm wanted"
+        least_mm = OBSERVATION_MM * LEAST_OBSERVATIONS
+        yield f"too thin a slab: {deep:g} mm, at least {least_mm:.0f} mm wanted"
 
 
 CHECK = Check(
     code="too-few-slices",
     words="too few slices",
-    meaning="fewer than 5 slices, thin neighbours averaged, or a slab thinner than 20 mm: nothing could "
-    "contradict an answer",
+    meaning="fewer than 5 slices, thin neighbours averaged, or a slab thinner than 20 mm: nothing "
+    "could contradict an answer",
     to_try="predict a series of the same visit that covers more",
     measure=measure,
     concerns=EXTENTS,

@@ -41,8 +41,8 @@ def sentences(extent_mm: float, rule: Rule) -> Iterator[str]:
 CHECK = Check(
     code="too-small",
     words="smaller than what the networks know",
-    meaning="along every axis the picture is shorter than three quarters of the smallest volume that the "
-    "networks were validated on: an animal, a small part, or voxel sizes in another unit",
+    meaning="along every axis the picture is shorter than three quarters of the smallest volume "
+    "that the networks were validated on: an animal, a small part, or voxel sizes in another unit",
     to_try="check the voxel sizes; if they are right, use networks trained on such volumes",
     measure=measure,
     bar="least_extent_mm",

@@ -54,8 +54,8 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
         percent, bar = below(upright, rule.least_upright, 1)
         share = percent if upright >= FAINT else f"under {FAINT:.1%}"
         yield Reason(
-            "its axes look wrong: judging by the picture, slices do not run from feet to head, as the header "
-            f"has it, but from {axes.bearing.direction}",
+            "its axes look wrong: judging by the picture, slices do not run from feet to head, as "
+            f"the header has it, but from {axes.bearing.direction}",
             f"{share} that slices run from feet to head, at least {bar} wanted",
         )
 
@@ -63,8 +63,8 @@ def sentences(axes: Axes, rule: Rule) -> Iterator[Reason]:
 CHECK = Check(
     code="turned",
     words="axes perhaps wrong",
-    meaning="judging by the pictures, slices do not run from feet to head as the header says: the extents "
-    "would be along another axis; nothing was turned",
+    meaning="judging by the pictures, slices do not run from feet to head as the header says: the "
+    "extents would be along another axis; nothing was turned",
     to_try="check the orientation in a viewer, and convert the original series again",
     measure=measure,
     bar="least_upright",

@@ -60,8 +60,8 @@ def _second(decision: Decision, span: Span, classes: Sequence[str]) -> tuple[flo
 CHECK = Check(
     code="two-answers",
     words="two answers nearly equal",
-    meaning="the confidence is below the bar, and along a span another region is nearly as probable as the "
-    "predicted one; the message names both",
+    meaning="the confidence is below the bar, and along a span another region is nearly as "
+    "probable as the predicted one; the message names both",
     to_try="look at the picture",
     measure=measure,
     concerns=EXTENTS,

@@ -54,8 +54,10 @@ def sentences(volume_novelty: Novelty, rule: Rule) -> Iterator[Reason]:
 CHECK = Check(
     code="unlike-training",
     words="unlike what the networks know",
-    meaning="too few of the slices that the networks were validated on look as unusual as this volume's",
-    to_try="look at the picture; for such volumes, use networks trained (or trained further) on them",
+    meaning="too few of the slices that the networks were validated on look as unusual as this "
+    "volume's",
+    to_try="look at the picture; for such volumes, use networks trained (or trained further) on "
+    "them",
     measure=measure,
     bar="least_novelty",
     fit=fit,
