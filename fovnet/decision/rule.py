@@ -147,7 +147,9 @@ class Rule:
         if not isinstance(values["heights"], list):
             raise TypeError("heights are no list")
         values = {OLDER_NAMES.get(name, name): value for name, value in values.items()}
-        heights = tuple(height and Height(**height) for height in values["heights"])
+        heights = tuple(
+            None if height is None else Height(**height) for height in values["heights"]
+        )
         tuples = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
         return cls(**{**values, **tuples, "heights": heights})
 

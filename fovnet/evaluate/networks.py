@@ -100,4 +100,4 @@ def _compute(
     (probabilities,) = member_probabilities(
         [network], pack.pixels, torch_device, progress, rows, pack.placing
     )
-    return probabilities
+    return np.asarray(probabilities)

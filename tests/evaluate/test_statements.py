@@ -124,7 +124,7 @@ def test_risk_rises_from_the_surest_statement_on(planted):
     chances = {"chest": 0.99, "head": 0.4, "spine": 0.02}
     case = told(planted, ["chest"] * 4 + ["head"] * 4, {"chest": "yes"}, chances=chances)
     kept = replace(
-        tally_statements(case, DEFAULT), known=np.array([name in chances for name in REGIONS])
+        tally_statements(case, DEFAULT), is_known=np.array([name in chances for name in REGIONS])
     )
     assert [
         (round(one["coverage"], 3), round(one["risk"], 3)) for one in statement_curve([kept])
