@@ -224,37 +224,37 @@ def explain(
 ) -> Explanation:
     """The analysis of a search from its finished trials, in the order of their slots; the search may still be
     running."""
-    scored = [trial for trial in trials if trial.score is not None]
-    final = [trial for trial in latest(trials) if trial.score is not None]
-    best = min(final, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
+    scored_trials = [trial for trial in trials if trial.score is not None]
+    final_trials = [trial for trial in latest(trials) if trial.score is not None]
+    best = min(final_trials, key=lambda trial: (trial.score, trial.proposal.slot), default=None)
     with one_thread():
-        matter = what_matters(search, trials) if len(final) >= FEWEST_SCORES else None
-        taught_by = taught(search, trials)
+        matter = what_matters(search, trials) if len(final_trials) >= FEWEST_SCORES else None
+        lessons = taught(search, trials)
     failures = tuple(_failure(trial) for trial in trials if trial.score is None)
     return Explanation(
-        search.method,
-        search.seed,
-        search.workers,
-        search.first_slots,
-        len(search.space),
-        int(search.feasible.sum()),
-        asked,
-        len(trials),
-        len(scored),
-        tuple(notes),
-        _pace(scored),
-        None if best is None else best.proposal.slot,
-        None if best is None else dict(best.proposal.configuration),
-        _steps(search, trials),
-        _forecasts(search, trials),
-        matter,
-        _failure_groups(failures),
-        failures,
-        _seconds(search, trials, _epochs_left(search, trials, asked, ends_after)),
-        ends_after,
-        what_was_spent(search, trials),
-        descent(search, trials),
-        taught_by,
+        method=search.method,
+        seed=search.seed,
+        workers=search.workers,
+        initial=search.first_slots,
+        rows=len(search.space),
+        feasible=int(search.feasible.sum()),
+        asked=asked,
+        finished=len(trials),
+        scored=len(scored_trials),
+        notes=tuple(notes),
+        pace=_pace(scored_trials),
+        best_slot=None if best is None else best.proposal.slot,
+        best_configuration=None if best is None else dict(best.proposal.configuration),
+        steps=_steps(search, trials),
+        forecasts=_forecasts(search, trials),
+        matter=matter,
+        failure_groups=_failure_groups(failures),
+        failures=failures,
+        seconds=_seconds(search, trials, _epochs_left(search, trials, asked, ends_after)),
+        ends_after=ends_after,
+        spending=what_was_spent(search, trials),
+        descent=descent(search, trials),
+        taught=lessons,
     )
 
 
@@ -274,26 +274,26 @@ def _steps(search: Search, trials: Sequence[Trial]) -> tuple[Step, ...]:
     """One step per trial; `virtual_end` is None from the first missing slot on."""
     ends = virtual_ends(search, trials)
     steps: list[Step] = []
-    best: float | None = None
-    spent = predicted = 0.0
+    lowest: float | None = None
+    measured_s = 0.0
+    predicted_s = 0.0
     for trial in trials:
-        if trial.score is not None and (best is None or trial.score < best):
-            best = trial.score
-        spent = spent + trial.outcome.seconds
-        predicted = predicted + trial.proposal.predicted_seconds
+        if trial.score is not None and (lowest is None or trial.score < lowest):
+            lowest = trial.score
+        measured_s += trial.outcome.seconds
+        predicted_s += trial.proposal.predicted_seconds
         slot = trial.proposal.slot
         forecast = trial.proposal.forecast
-        regret = None if forecast is None else forecast.expected_regret
         steps.append(
             Step(
                 slot,
                 trial.outcome.status,
                 trial.score,
-                best,
-                spent,
-                predicted,
-                ends.get(slot),
-                regret,
+                best=lowest,
+                seconds_spent=measured_s,
+                predicted_seconds_spent=predicted_s,
+                virtual_end=ends.get(slot),
+                expected_regret=None if forecast is None else forecast.expected_regret,
             )
         )
     return tuple(steps)
@@ -322,14 +322,18 @@ def _forecasts(search: Search, trials: Sequence[Trial]) -> Forecasts:
         if prediction.score is not None
     ]
     return Forecasts(
-        Share.of(
+        inside=Share.of(
             [prediction.inside for prediction in predictions if prediction.inside is not None]
         ),
-        sum(forecast.low is not None and score < forecast.low for score, forecast in outcomes),
-        sum(forecast.high is not None and score > forecast.high for score, forecast in outcomes),
-        Share.of([trained for _, trained in chances]),
-        float(sum(chance for chance, _ in chances)),
-        tuple(predictions),
+        below=sum(
+            forecast.low is not None and score < forecast.low for score, forecast in outcomes
+        ),
+        above=sum(
+            forecast.high is not None and score > forecast.high for score, forecast in outcomes
+        ),
+        trained=Share.of([trained for _, trained in chances]),
+        expected=float(sum(chance for chance, _ in chances)),
+        slots=tuple(predictions),
     )
 
 
@@ -399,19 +403,11 @@ def _failure_groups(failures: Sequence[Failure]) -> tuple[FailureGroup, ...]:
     """The failures by status, the most frequent first."""
     groups = []
     for status, count in Counter(failure.status for failure in failures).most_common():
+        group = [failure for failure in failures if failure.status == status]
         chances = [
-            one.chance_to_train
-            for one in failures
-            if one.status == status and one.chance_to_train is not None
+            failure.chance_to_train for failure in group if failure.chance_to_train is not None
         ]
         mean = sum(chances) / len(chances) if chances else None
-        example = next(
-            (
-                failure.message
-                for failure in failures
-                if failure.status == status and failure.message
-            ),
-            "",
-        )
+        example = next((failure.message for failure in group if failure.message), "")
         groups.append(FailureGroup(status, count, configuration_is_to_blame(status), mean, example))
     return tuple(groups)

@@ -124,19 +124,19 @@ def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
     higher = parts.variance - parts.main_variance.sum() - sum(parts.pair_variance.values())
     as_good = _as_good(search, belief)
     return Matter(
-        len(belief.known),
-        search.modelling.targets,
-        search.modelling.kernel,
-        full_grid,
-        _explained_share(belief),
-        six_digits(_noise(belief)),
-        belief.regret(view.free),
-        as_good,
-        six_digits(expected_draws(int(search.feasible.sum()), as_good)),
-        six_digits(float(belief.target.score_of(np.array([parts.mean]))[0])),
-        _share(higher, parts.variance) if full_grid else None,
-        _axes(view, belief, parts, full_grid),
-        _pairs(search.space, belief.target, parts),
+        scores=len(belief.known),
+        targets=search.modelling.targets,
+        kernel=search.modelling.kernel,
+        full_grid=full_grid,
+        explained=_explained_share(belief),
+        noise=six_digits(_noise(belief)),
+        remaining_regret=belief.regret(view.free),
+        as_good=as_good,
+        random_draws=six_digits(expected_draws(int(search.feasible.sum()), as_good)),
+        mean_score=six_digits(float(belief.target.score_of(np.array([parts.mean]))[0])),
+        higher=_share(higher, parts.variance) if full_grid else None,
+        axes=_axes(view, belief, parts, full_grid),
+        pairs=_pairs(search.space, belief.target, parts),
     )
 
 
@@ -146,15 +146,15 @@ def _at_the_end(search: Search, trials: Sequence[Trial]) -> View:
     free[[trial.proposal.row for trial in trials]] = False
     return View(
         search.space,
-        tuple(trials),
-        (),
-        free,
-        len(trials),
-        search.seed,
-        search.initial or few(search.space),
-        search.predicted_seconds,
-        search.memory,
-        replace(search.modelling, fidelity="latest"),
+        trials=tuple(trials),
+        pending=(),
+        free=free,
+        slot=len(trials),
+        seed=search.seed,
+        initial=search.initial or few(search.space),
+        predicted_seconds=search.predicted_seconds,
+        memory=search.memory,
+        modelling=replace(search.modelling, fidelity="latest"),
     )
 
 
@@ -172,28 +172,24 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
             np.bincount(rows[:, j], minlength=size).tolist()
             for rows in (tried, space.rows[belief.known])
         ]
-        band = (
-            ((None,) * size,) * 2
-            if deviation is None
-            else (
-                _scores(belief.target, parts.main[j] - 1.96 * deviation),
-                _scores(belief.target, parts.main[j] + 1.96 * deviation),
+        low: list[float | None] = [None] * size
+        high: list[float | None] = [None] * size
+        if deviation is not None:
+            low = _scores(belief.target, parts.main[j] - 1.96 * deviation)
+            high = _scores(belief.target, parts.main[j] + 1.96 * deviation)
+        scores = _scores(belief.target, parts.main[j])
+        levels = map(LevelEffect, axis.levels, scores, low, high, *counts_of_levels)
+        is_determined = lengths[j] is not None
+        axis_effects.append(
+            AxisEffect(
+                axis.name,
+                axis.kind,
+                lengthscale=six_digits(1.0 / inverse[j]) if is_determined else None,
+                relevance=six_digits(relevance[j]) if is_determined else None,
+                share=_share(parts.main_variance[j], parts.variance),
+                levels=tuple(levels),
             )
         )
-        levels = map(
-            LevelEffect,
-            axis.levels,
-            _scores(belief.target, parts.main[j]),
-            *band,
-            *counts_of_levels,
-        )
-        share = _share(parts.main_variance[j], parts.variance)
-        length, part = (
-            (None, None)
-            if lengths[j] is None
-            else (six_digits(1.0 / inverse[j]), six_digits(relevance[j]))
-        )
-        axis_effects.append(AxisEffect(axis.name, axis.kind, length, part, share, tuple(levels)))
     return tuple(axis_effects)
 
 
@@ -217,11 +213,9 @@ def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
         deviations_of_level_means(process, belief.known, space.rows, counts)
         for process in belief.processes
     ]
-    means = (
-        [effects(mean, space.rows, counts).main for mean in belief.mean]
-        if len(belief.mean) > 1
-        else [parts.main]
-    )
+    means = [parts.main]
+    if len(belief.mean) > 1:
+        means = [effects(mean, space.rows, counts).main for mean in belief.mean]
     return [
         np.sqrt(
             np.mean([deviation[j] ** 2 for deviation in deviations], axis=0)

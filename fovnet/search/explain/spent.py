@@ -135,42 +135,46 @@ def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
 def _rung(
     search: Search,
     trials: Sequence[Trial],
-    cost: Mapping[int, int],
-    at_end: Mapping[int, float],
+    epochs_of_slot: Mapping[int, int],
+    final_score_of_row: Mapping[int, float],
     rung: int,
 ) -> Rung:
+    """What became of the trainings on a rung."""
     trials_on_rung = [trial for trial in trials if trial.proposal.rung == rung]
-    gone_on = {trial.proposal.continues for trial in trials if trial.outcome.status != "error"}
-    scored = [trial for trial in trials_on_rung if trial.score is not None]
-    went_on = sum(trial.proposal.slot in gone_on for trial in scored)
-    last = rung == search.schedule.last
-    compared = [(trial.score, at_end.get(trial.proposal.row)) for trial in scored]
-    pairs = _pairs(
+    continued_slots = {
+        trial.proposal.continues for trial in trials if trial.outcome.status != "error"
+    }
+    scored_trials = [trial for trial in trials_on_rung if trial.score is not None]
+    went_on = sum(trial.proposal.slot in continued_slots for trial in scored_trials)
+    is_last = rung == search.schedule.last
+    scores = [(trial.score, final_score_of_row.get(trial.proposal.row)) for trial in scored_trials]
+    same_order = _order_agrees(
         [
             (score_here, score_at_end)
-            for score_here, score_at_end in compared
+            for score_here, score_at_end in scores
             if score_here is not None and score_at_end is not None
         ]
     )
     return Rung(
-        search.schedule.rungs[rung],
-        len(trials_on_rung),
-        len(trials_on_rung) - len(scored),
-        went_on,
-        0 if last else len(scored) - went_on,
-        sum(cost[trial.proposal.slot] for trial in trials_on_rung),
-        *((0, 0) if last else (len(pairs), sum(pairs))),
+        epochs=search.schedule.rungs[rung],
+        trained=len(trials_on_rung),
+        failed=len(trials_on_rung) - len(scored_trials),
+        went_on=went_on,
+        stopped=0 if is_last else len(scored_trials) - went_on,
+        spent=sum(epochs_of_slot[trial.proposal.slot] for trial in trials_on_rung),
+        pairs=0 if is_last else len(same_order),
+        alike=0 if is_last else sum(same_order),
     )
 
 
-def _pairs(scores: Sequence[tuple[float, float]]) -> list[bool]:
+def _order_agrees(scores: Sequence[tuple[float, float]]) -> list[bool]:
     """Whether each two trainings, equal neither here nor at the end, have the same order in both."""
     products = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(scores, 2)]
     return [product > 0 for product in products if product != 0]
 
 
 def _better_than_those_preferred(
-    trials: Sequence[Trial], at_end: Mapping[int, float]
+    trials: Sequence[Trial], final_score_of_row: Mapping[int, float]
 ) -> list[bool]:
     """Of each row that was passed over, taken up later and ended, whether it ended better than all rows that
     had gone on from its rung meanwhile and ended too."""
@@ -189,12 +193,12 @@ def _better_than_those_preferred(
             for continuation in continuations
             if continued.slot in continuation.proposal.seen
         }
-        preferred[continued.row] |= preferred_rows & at_end.keys()
+        preferred[continued.row] |= preferred_rows & final_score_of_row.keys()
         continuations.append(trial)
     return [
-        at_end[row] < min(at_end[other_row] for other_row in rows)
-        for row, rows in preferred.items()
-        if rows and row in at_end
+        final_score_of_row[row] < min(final_score_of_row[other_row] for other_row in other_rows)
+        for row, other_rows in preferred.items()
+        if other_rows and row in final_score_of_row
     ]
 
 

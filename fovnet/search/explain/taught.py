@@ -74,20 +74,18 @@ def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
         Belief(i + 1, search.space.configuration(row), scores.get(row))
         for i, row in enumerate(order[:FIRST].tolist())
     ]
-    best = min(scores, key=lambda row: scores[row], default=None)
-    tau = (
-        kendalltau(places[list(scores)], list(scores.values())).statistic
-        if len(set(scores.values())) > 1
-        else np.nan
-    )
+    best_row = min(scores, key=lambda row: scores[row], default=None)
+    tau = np.nan
+    if len(set(scores.values())) > 1:
+        tau = kendalltau(places[list(scores)], list(scores.values())).statistic
     return Taught(
-        tuple((source.name, source.scored) for source in search.prior.sources),
-        tuple(beliefs),
-        None if best is None else int(np.flatnonzero(order == best)[0]) + 1,
-        len(order),
-        None if np.isnan(tau) else float(f"{tau:.4g}"),
-        tuple(_verdicts(search, trials)),
-        search.ranking.guard,
+        sources=tuple((source.name, source.scored) for source in search.prior.sources),
+        first=tuple(beliefs),
+        place_of_best=None if best_row is None else int(np.flatnonzero(order == best_row)[0]) + 1,
+        of=len(order),
+        tau=None if np.isnan(tau) else float(f"{tau:.4g}"),
+        verdicts=tuple(_verdicts(search, trials)),
+        guard=search.ranking.guard,
     )
 
 
@@ -114,16 +112,17 @@ def _verdicts(search: Search, trials: Sequence[Trial]) -> list[Verdict]:
     return verdicts
 
 
-def _judge_before(search: Search, seen: tuple[Trial, ...], slot: int) -> GuardVerdict | None:
+def _judge_before(search: Search, seen_trials: tuple[Trial, ...], slot: int) -> GuardVerdict | None:
+    """The guard's verdict before a slot that had seen these trials; None where it has none."""
     view = View(
         search.space,
-        seen,
-        (),
-        search.feasible,
-        slot,
-        search.seed,
-        search.first_slots,
-        search.predicted_seconds,
+        trials=seen_trials,
+        pending=(),
+        free=search.feasible,
+        slot=slot,
+        seed=search.seed,
+        initial=search.first_slots,
+        predicted_seconds=search.predicted_seconds,
         modelling=search.modelling,
     )
     return judge(search.prior, view) if search.prior else None

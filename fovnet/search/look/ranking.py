@@ -72,12 +72,7 @@ def best_ranked(view: View) -> Choice:
     sorted_losses = sort_by_loss(*view.scored)
     if view.prior is None and len(np.unique(sorted_losses.losses)) < 2:
         return spread_among(view, rows)
-    if (
-        view.prior
-        and view.ranking.guard
-        and (verdict := judge(view.prior, view))
-        and verdict.misleads
-    ):
+    if _prior_misleads(view):
         return expected_improvement(view)._replace(step=GUARDED)
     members = fit_ranker(
         view.space, sorted_losses.key, view.ranking, view.seed, view.slot, view.prior
@@ -86,19 +81,22 @@ def best_ranked(view: View) -> Choice:
     member_scores = score_rows(
         members, view.space.unit_cube, np.concatenate([rows, sorted_losses.rows]), support
     )
-    promise = promises(
-        member_scores[:, : len(rows) + 1] if len(sorted_losses.rows) else member_scores, view
-    )
+    # with those of the best row seen, where there is one
+    promise = promises(member_scores[:, : len(rows) + 1], view)
     index = int(view.rng.choice(np.flatnonzero(promise == promise.max())))
     row = int(rows[index])
-    row_forecast = (
-        None
-        if view.rungs or not len(sorted_losses.rows)
-        else forecast(
-            view, sorted_losses, member_scores[:, len(rows) :], member_scores[:, index], row
-        )
-    )
-    return Choice(row, row_forecast)
+    if view.rungs or not len(sorted_losses.rows):
+        return Choice(row)
+    seen_scores = member_scores[:, len(rows) :]
+    return Choice(row, forecast(view, sorted_losses, seen_scores, member_scores[:, index], row))
+
+
+def _prior_misleads(view: View) -> bool:
+    """Whether there is a prior, guarded, that orders the rows seen worse than a Gaussian process."""
+    if view.prior is None or not view.ranking.guard:
+        return False
+    verdict = judge(view.prior, view)
+    return verdict is not None and verdict.misleads
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,23 +133,19 @@ def fit_ranker(
     rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
     x = space.unit_cube[rows]
     rng = np.random.default_rng([seed, slot])
-    ranker = (
-        prior.ranker.copy()
-        if prior
-        else Ranker.draw(x.shape[1], settings.hidden, settings.members, rng)
-    )
+    sizes = (x.shape[1], settings.hidden, settings.members)
+    ranker = prior.ranker.copy() if prior else Ranker.draw(*sizes, rng)
     all_places = np.arange(len(rows))
 
     def batch() -> Batch:
-        asked = all_places if len(rows) <= LONGEST else _list_places(len(rows), rng)
-        support_places = asked if ranker.task is None else _support_places(asked, rng)
-        asked = (
-            asked if ranker.task is None or len(asked) < 5 else np.setdiff1d(asked, support_places)
-        )
+        places = all_places if len(rows) <= LONGEST else _list_places(len(rows), rng)
+        support_places = places if ranker.task is None else _support_places(places, rng)
+        if ranker.task is not None and len(places) >= 5:
+            places = np.setdiff1d(places, support_places)
         return Batch(
-            x[asked],
+            x[places],
             support_of(x[support_places], tie_starts(first[support_places])),
-            _slope(settings, tie_starts(first[asked])),
+            _slope(settings, tie_starts(first[places])),
         )
 
     if len(np.unique(first)) > 1:
@@ -161,11 +155,9 @@ def fit_ranker(
 
 def _training(settings: Ranking, n: int, prior: Prior | None) -> tuple[int, float, float]:
     """Epochs of a fit to n rows, and the rates at which it begins and ends."""
-    return (
-        (settings.epochs, settings.rate, settings.rate_end)
-        if prior is None
-        else (min(AN_EPOCH * n, settings.epochs), *FINE)
-    )
+    if prior is None:
+        return settings.epochs, settings.rate, settings.rate_end
+    return min(AN_EPOCH * n, settings.epochs), *FINE
 
 
 def _support_places(list_places: Integers, rng: np.random.Generator) -> Integers:
@@ -259,16 +251,19 @@ def forecast(
         + (seen_scores >= row_scores[:, None]).sum(axis=1)
     )
     faults = forecast_faults(view.trials)
-    margin = n * float(np.quantile(faults, 0.95)) if len(faults) >= ENOUGH_FORECASTS else 0.0
+    is_margin_known = len(faults) >= ENOUGH_FORECASTS
+    margin = n * float(np.quantile(faults, 0.95)) if is_margin_known else 0.0
     low, median, high = np.quantile(places_among_seen, [0.025, 0.5, 0.975])
     low = low - margin
     high = high + margin
     chance = float(np.exp(Chances(view).log_chance(np.array([row]))[0]))
-    lowest = (
-        _loss_at(sorted_losses, low) if len(faults) >= ENOUGH_FORECASTS and low >= 1.0 else None
+    return Forecast(
+        score=_loss_at(sorted_losses, median),
+        low=_loss_at(sorted_losses, low) if is_margin_known and low >= 1.0 else None,
+        high=_loss_at(sorted_losses, high) if high <= n else None,
+        chance_to_train=six_digits(chance),
+        expected_regret=None,
     )
-    highest = _loss_at(sorted_losses, high) if high <= n else None
-    return Forecast(_loss_at(sorted_losses, median), lowest, highest, six_digits(chance), None)
 
 
 def _loss_at(sorted_losses: SortedLosses, place: float) -> float:
