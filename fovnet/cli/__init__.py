@@ -1,9 +1,9 @@
-"""The command line: each verb reads its input, calls the library, and writes.  The only package that prints,
-exits, or reads sys.argv.
+"""The command line: each verb reads its input, calls the library, and writes.  The only package
+that prints, exits, or reads sys.argv.
 
-Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3 some
-volumes were refused and the others processed; 130 stopped by Ctrl-C; 141 the reader of the output has ended
-(`fovnet codes | head -1`).
+Exit status: 0 done; 1 a bug, with its traceback in a log file; 2 wrong usage, settings or input; 3
+some volumes were refused and the others processed; 130 stopped by Ctrl-C; 141 the reader of the
+output has ended (`fovnet codes | head -1`).
 """
 
 from __future__ import annotations
@@ -61,10 +61,11 @@ def version(
 
 
 def main(command: typer.Typer = app) -> None:
-    """Run the command line, or that of a script; expected failures give a sentence and status 2, bugs a log
-    file, an apology and status 1.
+    """Run the command line, or that of a script; expected failures give a sentence and status 2,
+    bugs a log file, an apology and status 1.
 
-    If the reader of the output has ended, it ends quietly: the remaining output goes to the null device.
+    If the reader of the output has ended, it ends quietly: the remaining output goes to the null
+    device.
     """
     outputs = select.poll()
     for stream in (1, 2):
@@ -131,9 +132,9 @@ def _run(command: typer.Typer) -> None:
 
 @contextmanager
 def _silent_libraries() -> Iterator[None]:
-    """Keeps warnings and log messages of libraries from the terminal while the block runs, also those of
-    child processes: numpy, pydicom and nibabel report thousands on odd files, and what matters for an answer
-    is among its notes.  PYTHONWARNINGS and `python -W` show the warnings."""
+    """Keeps warnings and log messages of libraries from the terminal while the block runs, also
+    those of child processes: numpy, pydicom and nibabel report thousands on odd files, and what
+    matters for an answer is among its notes.  PYTHONWARNINGS and `python -W` show the warnings."""
     level = logging.root.manager.disable
     shows_warnings = sys.warnoptions or "PYTHONWARNINGS" in os.environ
     with warnings.catch_warnings():
@@ -150,8 +151,8 @@ def _silent_libraries() -> Iterator[None]:
 
 
 def _leave_for_certain() -> None:
-    """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it: Python
-    would wait until the workers are done."""
+    """Makes a second Ctrl-C, or GRACE_S seconds, end the process at once, and its workers with it:
+    Python would wait until the workers are done."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(STOPPED))
     timer = Timer(GRACE_S, os._exit, (STOPPED,))
     timer.daemon = True
@@ -168,7 +169,8 @@ def _apologise(fault: Exception) -> NoReturn:
 
 
 def _explain(fault: Exception) -> None:
-    """Prints what is wrong with the command line, or the help of a command group given without a command."""
+    """Prints what is wrong with the command line, or the help of a command group given without a
+    command."""
     context = getattr(fault, "ctx", None)
     command = context.command_path if context else "fovnet"
     if type(fault).__name__ == "NoArgsIsHelpError":

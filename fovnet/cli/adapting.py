@@ -88,8 +88,8 @@ def _run_of(
     model: Path | None,
     seed: int,
 ) -> Run:
-    """The run that is configured, or made of labels, results and networks.  Raises ConfigError if both or
-    neither are given."""
+    """The run that is configured, or made of labels, results and networks.  Raises ConfigError if
+    both or neither are given."""
     from fovnet.acts.adapt import settings_for  # torch
 
     if config is not None:
@@ -109,7 +109,8 @@ def _run_of(
 
 
 def _show_gains(volumes: str, gains: Sequence[Gain]) -> None:
-    """A table of the measures in HEADLINES; `gains.tsv` has those by region and by kind of picture, too."""
+    """A table of the measures in HEADLINES; `gains.tsv` has those by region and by kind of picture,
+    too."""
     table = empty_table(volumes, "", "before", "after", "percentage points (95 % interval)", "of")
     for gain in gains:
         if gain.measure not in HEADLINES or gain.region or gain.kind:

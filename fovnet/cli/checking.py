@@ -105,8 +105,8 @@ def _faults_of_collections(
 
 
 def _faults_of_simulated(settings: Settings, vocabulary: Vocabulary) -> list[str]:
-    """A sentence for each thing that the simulated people lack, if there are any: a split, a name for their
-    labels."""
+    """A sentence for each thing that the simulated people lack, if there are any: a split, a name
+    for their labels."""
     subjects = settings.phantom.subjects
     if not subjects:
         return []
@@ -124,8 +124,8 @@ def _faults_of_simulated(settings: Settings, vocabulary: Vocabulary) -> list[str
 def _label_gaps(
     settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> Iterator[str]:
-    """A sentence on each gap in the labels: regions without any, or none in a split, and missing rows between
-    two regions, perhaps typing errors."""
+    """A sentence on each gap in the labels: regions without any, or none in a split, and missing
+    rows between two regions, perhaps typing errors."""
     # simulated subjects fill every split, with labels of every region
     if collections and not settings.phantom.subjects:
         inner_names: list[str] = []
@@ -157,7 +157,8 @@ def _label_gaps(
 
 
 def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collection]) -> None:
-    """Prints a warning if the validation split has too few subjects to guarantee the stated error at all."""
+    """Prints a warning if the validation split has too few subjects to guarantee the stated error
+    at all."""
     fractions = settings.prepare.split
     stated_error = settings.decision.stated_error
     subjects = people(collections, seed=settings.seed, fractions=fractions)["validation"]
@@ -173,8 +174,8 @@ def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collect
 
 
 def _warm_start_in_words(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
-    """A sentence on the ensemble whose networks are trained further, with both slice spacings if they
-    differ."""
+    """A sentence on the ensemble whose networks are trained further, with both slice spacings if
+    they differ."""
     trained_mm = facts["prepare"]["target_spacing_mm"]
     configured_mm = settings.prepare.target_spacing_mm
     sentence = f"{len(facts['members'])} networks of {folder} are trained further"
@@ -187,8 +188,8 @@ def _warm_start_in_words(settings: Settings, folder: Path, facts: Mapping[str, A
 
 
 def _prior_in_words(settings: Settings, space: Space) -> str:
-    """A sentence on the earlier searches that this one begins with; empty without.  Raises ConfigError as
-    `prior_files` and `lesson_files`, SearchError as `read_prior`."""
+    """A sentence on the earlier searches that this one begins with; empty without.  Raises
+    ConfigError as `prior_files` and `lesson_files`, SearchError as `read_prior`."""
     files = prior_files(settings)
     lessons = lesson_files(settings)
     prior = search_prior(settings, space) if files and Path(files[0]).exists() else None
@@ -204,8 +205,8 @@ def _prior_in_words(settings: Settings, space: Space) -> str:
 
 
 def _tables_in(config: Path, name: str, folder: Path, vocabulary: Vocabulary) -> Collection | None:
-    """A collection's tables; None if there are none yet.  Raises CollectionError with every fault in them,
-    ConfigError for a folder that does not exist."""
+    """A collection's tables; None if there are none yet.  Raises CollectionError with every fault
+    in them, ConfigError for a folder that does not exist."""
     if not folder.exists():
         remedy = nearest_name(folder, folder=True)
         remedy = remedy or f"name the folder of your collection in {config}"
@@ -219,8 +220,8 @@ def _tables_in(config: Path, name: str, folder: Path, vocabulary: Vocabulary) ->
 
 
 def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str:
-    """How many subjects a run simulates; beside collections also that it trains on both, and the setting
-    that prevents this."""
+    """How many subjects a run simulates; beside collections also that it trains on both, and the
+    setting that prevents this."""
     subjects = several(settings.phantom.subjects, "simulated subject")
     sentence = f"phantom: {subjects}, {settings.phantom.volumes_per_subject} volumes each"
     if not beside_collections:

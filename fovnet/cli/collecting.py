@@ -114,7 +114,8 @@ def collect_ixi(tree: Tree, out_folder: Tables, replace: Replace = False) -> Non
 
 
 def _write_collection(gathered: Gathering, tree: Path, folder: Path, replace: bool) -> None:
-    """Writes the tables and prints a summary of them; status 3 if anything was set aside as broken."""
+    """Writes the tables and prints a summary of them; status 3 if anything was set aside as
+    broken."""
     volumes_table = write_tables(folder, gathered, tree, replace=replace)
     volumes = several(len(gathered.volumes), "volume")
     subjects = several(len({row.subject_id for row in gathered.volumes}), "subject")

@@ -44,8 +44,8 @@ EXAMINED = (
     ("no_wrong", ""),
     ("surely_found", ""),
 )
-"""The measures that `examine` prints, those of statements where answers are given region by region; the
-tables have all."""
+"""The measures that `examine` prints, those of statements where answers are given region by region;
+the tables have all."""
 
 MEASURES = (
     "Volumes are matched by path, else by the content of their files, else by the end of their paths, else "
@@ -118,8 +118,8 @@ def examine(
 
 
 def _refuse_in_inputs(out_folder: Path, truth: Path, answers: Path) -> None:
-    """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be written
-    among the answers."""
+    """Raises ConfigError "out-in-inputs" if the tables would overwrite those of the truth, or be
+    written among the answers."""
     labels = truth.parent if truth.suffix == ".tsv" else truth
     for what, folder in (("labels", labels), ("answers", answers)):
         if out_folder.resolve() == folder.resolve():
@@ -144,7 +144,8 @@ def _show_unmatched(unanswered: Sequence[str], unlabelled: Sequence[str]) -> Non
 
 
 def _show_matched_otherwise(matching: Matching) -> None:
-    """Prints the volumes that are not matched by path: those by content by name, others with both paths."""
+    """Prints the volumes that are not matched by path: those by content by name, others with both
+    paths."""
     for kind, sentence in OTHERWISE.items():
         matches = [match for match in matching.matches if match.by == kind]
         if not matches:
@@ -157,7 +158,8 @@ def _show_matched_otherwise(matching: Matching) -> None:
 
 
 def _show_volumes(cases: Sequence[Case], region_vocabulary: Vocabulary) -> None:
-    """Prints a row for each volume: what it shows, what was predicted, how many slices are right."""
+    """Prints a row for each volume: what it shows, what was predicted, how many slices are
+    right."""
     table = empty_table(
         f"{len(cases)} labelled volumes; slices as predict cuts them, not every one",
         "volume",

@@ -188,8 +188,9 @@ def _export(
     folder: Path,
     regions: str,
 ) -> None:
-    """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others printed,
-    and the status is 3.  What was left out of those that can be is told once, with the number of volumes."""
+    """Exports every answer; for those that cannot be exported, EXPECTED reasons are counted, others
+    printed, and the status is 3.  What was left out of those that can be is told once, with the
+    number of volumes."""
     _refuse_in_answers(answers, folder)
     region_vocabulary = vocabulary(regions)
     failures = Counter[str]()
@@ -215,8 +216,8 @@ def _export(
 
 
 def _refuse_in_answers(answers: Path, folder: Path) -> None:
-    """Raises ConfigError "export-in-answers" if both folders are the same: exports there would be read as
-    answers."""
+    """Raises ConfigError "export-in-answers" if both folders are the same: exports there would be
+    read as answers."""
     if answers.resolve() == folder.resolve():
         raise ConfigError(
             "export-in-answers", f"--out {folder}: is the folder of answers; give another folder"

@@ -102,8 +102,8 @@ def label(
 
 
 def _mode(reader: str, order: str, *, blind: bool, third: bool) -> str:
-    """Which reading this is.  Raises ConfigError "label-options" for options that do not go together or mean
-    nothing."""
+    """Which reading this is.  Raises ConfigError "label-options" for options that do not go
+    together or mean nothing."""
     if order not in ORDERS:
         raise ConfigError(
             "label-options", f"--order {order}: no such order; give one of {', '.join(ORDERS)}"

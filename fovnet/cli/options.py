@@ -1,4 +1,5 @@
-"""Options shared by several verbs: paths that are checked before any work is done, and help texts."""
+"""Options shared by several verbs: paths that are checked before any work is done, and help
+texts."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ from fovnet.words import did_you_mean
 
 
 def path_of_word(text: str) -> Path:
-    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib would read as
-    the current folder."""
+    """The path of an argument.  Raises ConfigError "path-empty" for an empty one, which pathlib
+    would read as the current folder."""
     if not text:
         raise ConfigError(
             "path-empty",
@@ -32,8 +33,8 @@ def path_of_word(text: str) -> Path:
 
 
 def _refuse_unwritable(path: Path | None, kind: str, option: str = "--out ") -> None:
-    """Raises ConfigError "out-unwritable", before any work is done, if this "file" or "folder" cannot be
-    written.
+    """Raises ConfigError "out-unwritable", before any work is done, if this "file" or "folder"
+    cannot be written.
 
     option  as the message names it; "" for an argument
     """
@@ -60,12 +61,12 @@ def file_out(
     help_text: str,
     own_kind: str = "a table of this command's own columns",
 ) -> Any:
-    """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the kind that the
-    verb writes.
+    """The option `--out` for a file; an existing file is overwritten if `is_own` recognises the
+    kind that the verb writes.
 
     own_kind  that kind in words
-    The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a configuration,
-    another table.
+    The option raises ConfigError "out-other-file" for any other non-empty file: a volume, a
+    configuration, another table.
     """
 
     def check(path: Path | None) -> Path | None:
@@ -84,8 +85,8 @@ def file_out(
 
 
 def folder_out(files: Mapping[str, Callable[[Path], bool]], help_text: str) -> Any:
-    """The option `--out` for a folder in which the verb writes `files`, each with a function that recognises
-    those of its kind.
+    """The option `--out` for a folder in which the verb writes `files`, each with a function that
+    recognises those of its kind.
 
     The option raises ConfigError "out-foreign" if a file of one of these names is of another kind.
     """
@@ -111,8 +112,8 @@ def _content(path: Path) -> str:
 
 
 def table_of(module: str) -> Callable[[Path], bool]:
-    """A function that tells whether a file is a table with the module's COLUMNS; it imports the module only
-    when called."""
+    """A function that tells whether a file is a table with the module's COLUMNS; it imports the
+    module only when called."""
     return lambda path: header_of(path) == list(import_module(module).COLUMNS)
 
 
@@ -162,8 +163,8 @@ Pictures = Annotated[bool, PICTURES]
 Pages = Annotated[bool, PAGES]
 FacesOrAsBefore = Annotated[bool | None, FACES]
 OF_A_STEP = ("paths", "out_folder", "device", "engine", "workers")
-"""Options of `predict` that change neither answers nor pictures; each other one is a setting of the whole, a
-field of `ShardSettings`."""
+"""Options of `predict` that change neither answers nor pictures; each other one is a setting of the
+whole, a field of `ShardSettings`."""
 Readers = Annotated[
     int,
     typer.Option(
@@ -173,8 +174,8 @@ Readers = Annotated[
 
 
 def model_folder(model: Path | None) -> Path:
-    """The ensemble folder; the package's own for None, and, as in `training.begin`, for "shipped" unless a
-    folder has that name.
+    """The ensemble folder; the package's own for None, and, as in `training.begin`, for "shipped"
+    unless a folder has that name.
 
     Raises ModelError if that one is needed and the package has none.
     """

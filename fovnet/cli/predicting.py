@@ -131,8 +131,8 @@ def answer_volumes(
     pages: bool,
     faces: bool,
 ) -> list[TableRows]:
-    """The rows of these volumes, {volume_id: source}, in their order: of earlier answers that are still
-    valid, and of those computed now, which are written; prints how many there are of each.
+    """The rows of these volumes, {volume_id: source}, in their order: of earlier answers that are
+    still valid, and of those computed now, which are written; prints how many there are of each.
 
     all_ids  as `named` of `predictions.withdraw`
     """
@@ -189,8 +189,8 @@ def codes() -> None:
 
 
 def _source_by_id(sources: list[Source]) -> dict[str, Source]:
-    """{volume_id: source}, sorted by path: equal names are numbered in this order, whatever that of the
-    arguments is."""
+    """{volume_id: source}, sorted by path: equal names are numbered in this order, whatever that of
+    the arguments is."""
     by_path = sorted(sources, key=lambda source: source.path)
     return dict(zip(name_volumes([source.path for source in by_path]), by_path, strict=True))
 
@@ -204,7 +204,8 @@ def _earlier_rows(
     pages: bool,
     faces: bool,
 ) -> dict[str, TableRows]:
-    """{volume_id: rows} of the volumes whose earlier answers are still valid; prints how many there are."""
+    """{volume_id: rows} of the volumes whose earlier answers are still valid; prints how many there
+    are."""
     rows_by_id = {}
     for volume_id, source in sources.items():
         files = predictions.beside(volume_id, pictures, pages)
@@ -218,8 +219,8 @@ def _earlier_rows(
 
 
 def decide_faces(folder: Path, volume_ids: Collection[str], option: bool | None) -> bool:
-    """As `covering.shows_faces`; prints where faces stay covered, as a run that goes on without its option
-    would uncover them."""
+    """As `covering.shows_faces`; prints where faces stay covered, as a run that goes on without its
+    option would uncover them."""
     shows = covering.shows_faces(folder, volume_ids, option)
     if option is None and not shows:
         message = (
@@ -245,8 +246,8 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
 
 
 def show_discovery(folder: Path, discovery: Discovery, included_kinds: list[str]) -> None:
-    """Prints what else was found: DICOM series, and files that were skipped, except those in the output
-    folder."""
+    """Prints what else was found: DICOM series, and files that were skipped, except those in the
+    output folder."""
     _show_series(folder, discovery.series, included_kinds)
     # abspath: links are not resolved
     out_folder = Path(os.path.abspath(folder))  # noqa: PTH100
@@ -258,8 +259,9 @@ def show_discovery(folder: Path, discovery: Discovery, included_kinds: list[str]
 
 
 def show_skipped(paths: Iterable[Path]) -> None:
-    """Prints how many files are not volumes, by file extension, as an image may have an unknown one; how many
-    linked folders were not entered, as they may lead anywhere; and what is hidden and may be a volume."""
+    """Prints how many files are not volumes, by file extension, as an image may have an unknown
+    one; how many linked folders were not entered, as they may lead anywhere; and what is hidden and
+    may be a volume."""
     skipped = PassedOver.of(paths)
     if skipped.hidden:
         number = several(len(skipped.hidden), "hidden file or folder", "hidden files or folders")
@@ -285,8 +287,8 @@ def _first(paths: Sequence[Path]) -> str:
 def conclude(
     folder: Path, volumes: int, refused: int, unread: int, by_region: bool, pages: bool
 ) -> None:
-    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the paths of
-    the answers; status 3 unless all were read.
+    """Prints the numbers of volumes, of refused ones and of unreadable objects in archives, and the
+    paths of the answers; status 3 unless all were read.
 
     by_region  whether there are answers region by region, and so answers.tsv
     """
@@ -337,8 +339,8 @@ def _show_series(folder: Path, series: list[dict[str, Any]], included_kinds: lis
 
 
 def _write_answers(folder: Path, volumes: list[TableRows], networks: Ensemble) -> bool:
-    """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region, prints so
-    instead."""
+    """Whether answers.tsv was written; for an ensemble whose rule says nothing region by region,
+    prints so instead."""
     if networks.rule.by_region:
         answers_table.write_answers(folder, networks.vocabulary.classes[:-1], volumes)
     else:

@@ -169,8 +169,8 @@ def _simulate_labels(
     seed: int,
     without: list[str],
 ) -> None:
-    """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of the same
-    subject."""
+    """Adds simulated scans of one segmentation to the collection in `folder`, replacing those of
+    the same subject."""
     if subject and not names_a_file(subject):
         raise ConfigError(
             "phantom-subject",

@@ -1,4 +1,5 @@
-"""What networks cost before any is trained: the prediction, and the measurement of the device behind it."""
+"""What networks cost before any is trained: the prediction, and the measurement of the device
+behind it."""
 
 from __future__ import annotations
 
@@ -205,8 +206,8 @@ def _calibration(settings: Settings, side: int) -> Calibration:
 def _check_predictions(
     settings: Settings, calibration: Calibration, count: int, path: Path
 ) -> None:
-    """Briefly trains held-out networks; prints how many predictions were within tolerance, and writes a TSV
-    of all."""
+    """Briefly trains held-out networks; prints how many predictions were within tolerance, and
+    writes a TSV of all."""
     from fovnet.net.cost.calibration_check import (
         WITHIN,
         HeldOutNetwork,

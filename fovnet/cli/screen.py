@@ -37,27 +37,27 @@ CONTROLS = (
 )
 # fmt: on
 REPLACEMENTS = {code: "\N{REPLACEMENT CHARACTER}" for code in CONTROLS if chr(code) not in "\n\t"}
-"""Replacements of control characters: escapes, changes of writing direction, line ends; file names may
-contain them."""
+"""Replacements of control characters: escapes, changes of writing direction, line ends; file names
+may contain them."""
 
 
 class Console(Terminal):
-    """A terminal or a file to which text is written literally, in cells of tables too: file names may contain
-    [brackets], :colons: and control characters."""
+    """A terminal or a file to which text is written literally, in cells of tables too: file names
+    may contain [brackets], :colons: and control characters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, markup=False, highlight=False, emoji=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """As rich, with control characters replaced already here, so that cell widths are computed from the
-        text shown."""
+        """As rich, with control characters replaced already here, so that cell widths are computed
+        from the text shown."""
         return super().render_str(text.translate(REPLACEMENTS), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """As rich, with control characters replaced; rich's own control segments, which move bars, pass
-        unchanged."""
+        """As rich, with control characters replaced; rich's own control segments, which move bars,
+        pass unchanged."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment
@@ -65,8 +65,8 @@ class Console(Terminal):
                 yield Segment(segment.text.translate(REPLACEMENTS), segment.style)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a broken
-        pipe."""
+        """As rich; a failed write to stderr, such as to a log on a full disk, is ignored, except a
+        broken pipe."""
         try:
             super().print(*objects, **options)
         except OSError as fault:
@@ -148,9 +148,9 @@ def _is_length(measure: str) -> bool:
 
 @contextmanager
 def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal; in a log, a line at every tenth.  With a unit also the rate per second,
-    and in a log a line every minute: a tenth of an archive may take hours.  Yields the callback (done,
-    total)."""
+    """A progress bar on a terminal; in a log, a line at every tenth.  With a unit also the rate per
+    second, and in a log a line every minute: a tenth of an archive may take hours.  Yields the
+    callback (done, total)."""
     pace = Pace(unit)
     if not err.is_terminal:
         yield _log_of_tenths(what, pace)
@@ -176,7 +176,8 @@ def progress_bar(what: str, unit: str = "") -> Iterator[Callable[[int, int], Non
 
 @contextmanager
 def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], None]]:
-    """As `progress_bar`, which appears once the total is no less than this: most folders are read at once."""
+    """As `progress_bar`, which appears once the total is no less than this: most folders are read
+    at once."""
     with ExitStack() as stack:
         bars: list[Callable[[int, int], None]] = []
 
@@ -192,8 +193,8 @@ def progress_of_many(what: str, least: int) -> Iterator[Callable[[int, int], Non
 
 @contextmanager
 def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int], None]]:
-    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line per
-    epoch."""
+    """A bar of epochs with losses, slices a second and time left on a terminal; in a log, one line
+    per epoch."""
 
     def epoch_text(training: TrainingProgress, epochs: int) -> str:
         done = len(training.validation_loss)
@@ -229,7 +230,8 @@ def epoch_bar(slices_per_epoch: int) -> Iterator[Callable[[TrainingProgress, int
 
 
 def _log_of_tenths(what: str, pace: Pace) -> Callable[[int, int], None]:
-    """The callback (done, total) that logs a line at every tenth, and every minute as `pace` says."""
+    """The callback (done, total) that logs a line at every tenth, and every minute as `pace`
+    says."""
     last_tenth = -1
 
     def advance(done: int, total: int) -> None:

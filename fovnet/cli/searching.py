@@ -214,7 +214,8 @@ def _sources_table(prior: Prior) -> Table:
 
 
 def _journal_of(run: Path) -> tuple[Path, list[Trial] | None]:
-    """The journal that a path names; of a results folder that of its finished search, and its trials.
+    """The journal that a path names; of a results folder that of its finished search, and its
+    trials.
 
     Raises SearchError "explain-run", or as `finished_search`.
     """

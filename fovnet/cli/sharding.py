@@ -1,5 +1,5 @@
-"""`fovnet shard`: prediction in three steps, as a cluster takes them: the archive listed, each shard answered
-by itself, the answers merged."""
+"""`fovnet shard`: prediction in three steps, as a cluster takes them: the archive listed, each
+shard answered by itself, the answers merged."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ def merge(out_folder: SurveyFolder, model: Model = None, pages: Pages = None) ->
 
 
 def _model_name(model: Path | None) -> str | None:
-    """The networks as a survey keeps them, whatever folder a later step is started in.  Raises ModelError for
-    a folder without networks, before an archive is listed."""
+    """The networks as a survey keeps them, whatever folder a later step is started in.  Raises
+    ModelError for a folder without networks, before an archive is listed."""
     if model is None:
         return None
     if str(model) == SHIPPED and not model.exists():

@@ -94,7 +94,8 @@ A line break is one of the verb's docstring: the terminal shows it."""
 
 
 class Verb(TyperCommand):
-    """A verb, or a group of verbs, of which only the line in `fovnet --help` is known until it is called."""
+    """A verb, or a group of verbs, of which only the line in `fovnet --help` is known until it is
+    called."""
 
     def __init__(self, name: str) -> None:
         module, first_paragraph = VERBS[name]

@@ -11,13 +11,13 @@ M_ARENA_MAX = -8  # glibc malloc.h
 
 
 def keep_freed_memory() -> bool:
-    """Make this process reuse large freed blocks instead of returning them to the system; whether it does
-    (glibc only).
+    """Make this process reuse large freed blocks instead of returning them to the system; whether
+    it does (glibc only).
 
-    By default every array above some megabytes is mapped anew, and each of its pages costs a fault when first
-    written.  Training allocates activations thousands of times: without the faults a step takes 0.6 to 0.8 of
-    the time, reading slices a half.  In return the process keeps its peak memory until it ends; all threads
-    share it, as each would else keep a peak of its own.
+    By default every array above some megabytes is mapped anew, and each of its pages costs a fault
+    when first written.  Training allocates activations thousands of times: without the faults a
+    step takes 0.6 to 0.8 of the time, reading slices a half.  In return the process keeps its peak
+    memory until it ends; all threads share it, as each would else keep a peak of its own.
     """
     if not sys.platform.startswith("linux"):
         return False

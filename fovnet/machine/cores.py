@@ -11,8 +11,8 @@ VARIABLES = ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK")
 
 
 def cores() -> int:
-    """The cores that this process may run on; fewer if one of VARIABLES says so, or if its container may
-    use less processor time; 1 or more."""
+    """The cores that this process may run on; fewer if one of VARIABLES says so, or if its
+    container may use less processor time; 1 or more."""
     affinity = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
         affinity = len(os.sched_getaffinity(0))
@@ -26,8 +26,8 @@ def cores() -> int:
 def processor_share(
     group_list: Path = Path("/proc/self/cgroup"), mount: Path = Path("/sys/fs/cgroup")
 ) -> float:
-    """The processor time that this process's control groups may use, in cores: 1.5 is three cores half of the
-    time; infinite without a limit, and on systems without control groups.
+    """The processor time that this process's control groups may use, in cores: 1.5 is three cores
+    half of the time; infinite without a limit, and on systems without control groups.
 
     group_list  the file that names the process's groups
     mount       the folder of all groups
@@ -42,11 +42,11 @@ def processor_share(
 
 
 def _groups_around(mount: Path, names: str, path: str) -> Iterator[Path]:
-    """The folders of a group and of those around it, whose limits hold too; none for groups that do not share
-    out processor time.
+    """The folders of a group and of those around it, whose limits hold too; none for groups that do
+    not share out processor time.
 
-    Version 2 names no controllers.  In a container the folder may be missing, as the outermost one there is
-    the container's own.
+    Version 2 names no controllers.  In a container the folder may be missing, as the outermost one
+    there is the container's own.
     """
     if names and "cpu" not in names.split(","):
         return

@@ -1,8 +1,8 @@
-"""Locks between processes on an open file; released when it is closed or its process ends, for whatever
-reason.
+"""Locks between processes on an open file; released when it is closed or its process ends, for
+whatever reason.
 
-On a file system without locks (Lustre mounted without, NFS without its daemon) every lock is granted:
-clusters, for which jobs are meant, have such file systems.
+On a file system without locks (Lustre mounted without, NFS without its daemon) every lock is
+granted: clusters, for which jobs are meant, have such file systems.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import IO
 
 
 def take_lock(file: IO[str] | int, *, shared: bool = False, wait: bool = False) -> None:
-    """Acquire the lock of an open file, or of a folder's descriptor, for this process: exclusive or shared.
+    """Acquire the lock of an open file, or of a folder's descriptor, for this process: exclusive or
+    shared.
 
     wait  until it is free; otherwise raises BlockingIOError if another process holds it
     """
@@ -38,8 +39,8 @@ def release_lock(file: IO[str] | int) -> None:
 
 
 def lock_folder(folder: Path, *, wait: bool = False) -> int:
-    """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it releases the
-    lock.
+    """A descriptor of the folder, created if missing, that holds its exclusive lock; closing it
+    releases the lock.
 
     wait, and raises BlockingIOError, as `take_lock`.
     """
@@ -55,8 +56,8 @@ def lock_folder(folder: Path, *, wait: bool = False) -> int:
 
 @contextmanager
 def share_folder(folder: Path) -> Iterator[None]:
-    """While the block runs, the shared lock of a folder, created if missing: a `lock_folder` waits or is
-    refused.  Waits for one who has it alone."""
+    """While the block runs, the shared lock of a folder, created if missing: a `lock_folder` waits
+    or is refused.  Waits for one who has it alone."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:

@@ -34,8 +34,8 @@ def _status_bytes(name: str) -> float:
 
 
 def forget_peak() -> bool:
-    """Reset the peak to the memory in use now; whether that was possible: on Linux, where /proc allows it
-    (proc(5), clear_refs)."""
+    """Reset the peak to the memory in use now; whether that was possible: on Linux, where /proc
+    allows it (proc(5), clear_refs)."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:

@@ -7,13 +7,14 @@ from collections import deque
 from collections.abc import Callable
 
 WINDOW_S = 120.0
-"""The rate shown is that of the last two minutes: large volumes of an archive come in succession."""
+"""The rate shown is that of the last two minutes: large volumes of an archive come in
+succession."""
 LINE_S = 60.0
 
 
 class Pace:
-    """Rate and remaining time of a task, from counts of finished items; items finished before the first count
-    do not enter the rate.
+    """Rate and remaining time of a task, from counts of finished items; items finished before the
+    first count do not enter the rate.
 
     >>> clock = iter([0.0, 0.0, 10.0, 20.0]).__next__
     >>> pace = Pace("volumes", clock)

@@ -1,5 +1,5 @@
-"""Jobs in several processes, with results in the order of the jobs; a crashed process costs one job its
-result.
+"""Jobs in several processes, with results in the order of the jobs; a crashed process costs one job
+its result.
 
 The jobs under way are limited in number and in their estimated bytes.
 """
@@ -36,17 +36,17 @@ def run_in_order(
     size: Callable[[Job], int] | None = None,
     budget: int = 0,
 ) -> Iterator[Result]:
-    """work(job) for each job, in the order of the jobs whatever `workers` is; with one worker, in this
-    process.
+    """work(job) for each job, in the order of the jobs whatever `workers` is; with one worker, in
+    this process.
 
-    Jobs under way (submitted, result not yet yielded) are at most READ_AHEAD per worker; with `size`, also at
-    most so many that the sum of their sizes is within `budget`, except that one job is always allowed,
-    however large.
+    Jobs under way (submitted, result not yet yielded) are at most READ_AHEAD per worker; with
+    `size`, also at most so many that the sum of their sizes is within `budget`, except that one job
+    is always allowed, however large.
 
-    A process that dies (memory, a crash in a C library) breaks its pool: the jobs under way are then repeated
-    one by one, each in a new process, and for a job that kills its process again the result is
-    `result_of_crash(job)`. Raises ConfigError "processes-none" if no process can be started at all: that is no job's
-    fault.
+    A process that dies (memory, a crash in a C library) breaks its pool: the jobs under way are
+    then repeated one by one, each in a new process, and for a job that kills its process again the
+    result is `result_of_crash(job)`. Raises ConfigError "processes-none" if no process can be
+    started at all: that is no job's fault.
     """
     if workers <= 1:
         yield from map(work, jobs)
@@ -118,8 +118,8 @@ class Admission(Generic[Job]):
 
 
 def _refuse_to_begin_without_processes() -> None:
-    """Raises ConfigError if no process can be started; takes 0.1 s.  One cause: each process imports the main
-    script again, and a script without a `__main__` guard starts its work there."""
+    """Raises ConfigError if no process can be started; takes 0.1 s.  One cause: each process
+    imports the main script again, and a script without a `__main__` guard starts its work there."""
     try:
         with process_pool(1) as pool:
             pool.submit(int).result()
@@ -132,8 +132,8 @@ def _refuse_to_begin_without_processes() -> None:
 
 
 def _submit(pool: ProcessPoolExecutor, work: Callable[[Job], Result], job: Job) -> Future[Result]:
-    """The job's future; an already failed one if the pool is broken, so that no job is lost between two
-    pools."""
+    """The job's future; an already failed one if the pool is broken, so that no job is lost between
+    two pools."""
     try:
         return pool.submit(work, job)
     except BrokenProcessPool as fault:
@@ -156,8 +156,8 @@ def _run_in_own_process(
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of processes that do not outlive the block, nor this process, however it ends.
 
-    If the block is left early, jobs not yet started are cancelled and those under way end; by Ctrl-C they are
-    ended at once, as what they write is whole or not there.
+    If the block is left early, jobs not yet started are cancelled and those under way end; by
+    Ctrl-C they are ended at once, as what they write is whole or not there.
     """
     # spawn: a forked child inherits the locks of this process's threads, and may deadlock
     pool = ProcessPoolExecutor(
@@ -180,8 +180,8 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 def _serve(parent: int, silent_level: int) -> None:
     """Initialises a worker.
 
-    It ends with `parent`, and logs as little (nothing up to `silent_level`).  It ignores Ctrl-C, which a
-    terminal sends to all processes: each would print a traceback.
+    It ends with `parent`, and logs as little (nothing up to `silent_level`).  It ignores Ctrl-C,
+    which a terminal sends to all processes: each would print a traceback.
     """
     logging.disable(silent_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -189,8 +189,8 @@ def _serve(parent: int, silent_level: int) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Ends this process within a second after its parent, of process id `parent`, so that none is left if the
-    parent is killed."""
+    """Ends this process within a second after its parent, of process id `parent`, so that none is
+    left if the parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:

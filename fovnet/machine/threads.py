@@ -1,9 +1,9 @@
 """One thread for linear algebra.
 
-Small matrix products gain nothing from a second thread, and are severalfold slower if other processes use the
-cores: cutting twelve volumes took 1.7 s with one thread and 8.0 s with two beside two trainings.  With one
-thread the order of the sums, and so the last bit, does not depend on the number of cores either; it does on
-their kind, by which BLAS chooses its kernels.
+Small matrix products gain nothing from a second thread, and are severalfold slower if other
+processes use the cores: cutting twelve volumes took 1.7 s with one thread and 8.0 s with two beside
+two trainings.  With one thread the order of the sums, and so the last bit, does not depend on the
+number of cores either; it does on their kind, by which BLAS chooses its kernels.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _inside: list[Any] = []  # the same limit, once per context entered
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A context in which numpy's and scipy's BLAS use one thread; the former number is restored when the last
-    such context, in any thread, is left."""
+    """A context in which numpy's and scipy's BLAS use one thread; the former number is restored
+    when the last such context, in any thread, is left."""
     with _lock:
         _inside.append(_inside[0] if _inside else _libraries().limit(limits=1, user_api="blas"))
     try:

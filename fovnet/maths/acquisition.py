@@ -20,13 +20,15 @@ SQRT_HALF = np.sqrt(0.5)
 SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
 LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 LEAST_VARIANCE = 1e-18
-"""Lower bound of variances: far below any real posterior variance, yet safe to divide by its root."""
+"""Lower bound of variances: far below any real posterior variance, yet safe to divide by its
+root."""
 
 
 def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
     """log E[max(best - f, 0)], (m,), finite wherever z² is.
 
-    Source: Ament et al., *Unexpected improvements to expected improvement* (2023), arXiv:2310.20708, eq. 8.
+    Source: Ament et al., *Unexpected improvements to expected improvement* (2023),
+    arXiv:2310.20708, eq. 8.
     """
     deviation = _deviation(variance)
     return np.asarray(log_h((best - mean) / deviation) + np.log(deviation))
@@ -35,7 +37,8 @@ def log_expected_improvement(mean: Floats, variance: Floats, best: float) -> Flo
 def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) -> Floats:
     """log P(f < best), (m,): the probability of an improvement of any size.
 
-    Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve* (1964).
+    Source: Kushner, *A new method of locating the maximum point of an arbitrary multipeak curve*
+    (1964).
     """
     return np.asarray(log_ndtr((best - mean) / _deviation(variance)))
 
@@ -43,8 +46,8 @@ def log_probability_of_improvement(mean: Floats, variance: Floats, best: float) 
 def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -> Floats:
     """width · √variance - mean, (m,): the negative lower confidence bound, so that more is better.
 
-    Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6, with a
-    constant width.
+    Source: Srinivas et al., *Gaussian process optimization in the bandit setting* (2010), eq. 6,
+    with a constant width.
     """
     return np.asarray(width * _deviation(variance) - mean)
 
@@ -52,12 +55,12 @@ def lower_confidence_bound(mean: Floats, variance: Floats, width: float = 2.0) -
 def expected_regret(
     mean: Floats, variance: Floats, best: float, doubt: float = 0.0, nodes: int = 24
 ) -> float:
-    """E[max(b - min f, 0)] over all m points, b normal about `best` with variance `doubt`: the expected gain
-    from knowing them all.
+    """E[max(b - min f, 0)] over all m points, b normal about `best` with variance `doubt`: the
+    expected gain from knowing them all.
 
-    The integral over y of P(min f < y) P(b > y), with the points taken as independent.  For positively
-    correlated points the true value is lower (Slepian's inequality), so a search that stops by it stops late
-    rather than early.  Gauss-Legendre quadrature.
+    The integral over y of P(min f < y) P(b > y), with the points taken as independent.  For
+    positively correlated points the true value is lower (Slepian's inequality), so a search that
+    stops by it stops late rather than early.  Gauss-Legendre quadrature.
     """
     deviation = _deviation(variance)
     hazy = float(np.sqrt(doubt))
@@ -96,12 +99,12 @@ def _some_below(level: float, mean: Floats, deviation: Floats, chunk: int = 2048
 
 
 def log_h(z: Floats) -> Floats:
-    """log(φ(z) + z Φ(z)), the log expected improvement at unit variance, of the shape of z.  Ament et al. eq.
-    9.
+    """log(φ(z) + z Φ(z)), the log expected improvement at unit variance, of the shape of z.  Ament
+    et al. eq. 9.
 
-    The direct form cancels to log(0) near z = -38.  Below -1 it becomes φ(z)·(1 - |z|Φ/φ), with Φ/φ from
-    erfcx, which does not underflow.  Beyond -1e5 that difference has lost ten digits and its limit 1/z², true
-    to 3/z², is the better value.
+    The direct form cancels to log(0) near z = -38.  Below -1 it becomes φ(z)·(1 - |z|Φ/φ), with Φ/φ
+    from erfcx, which does not underflow.  Beyond -1e5 that difference has lost ten digits and its
+    limit 1/z², true to 3/z², is the better value.
     """
     # each branch sees only safe values
     body = np.maximum(z, -1.0)

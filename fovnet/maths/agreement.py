@@ -3,14 +3,14 @@
     forecasts  (p, s, k) probabilities of p forecasters for s cases and k classes        weights  (p,) of the
         forecasters, summing to one
     mixture    Σ w_i p_i                    H  Shannon entropy in nats
-    divergence = H(mixture) - Σ w_i H(p_i), the generalised Jensen-Shannon divergence: 0 where all agree, at
-    most H(weights)
+    divergence = H(mixture) - Σ w_i H(p_i), the generalised Jensen-Shannon divergence: 0 where all
+    agree, at most H(weights)
 
-It equals the mutual information between the class and the forecaster: the epistemic part of an ensemble's
-uncertainty, which comes from not knowing the right network, without the part that every network states.
-Sources: Lin (1991), IEEE Trans Inf Theory 37:145, eq. 5.1; Houlsby et al. (2011), arXiv:1112.5745, eq. 2;
-Lakshminarayanan et al. (2017), *Simple and scalable predictive uncertainty estimation using deep ensembles*,
-section 2.4.
+It equals the mutual information between the class and the forecaster: the epistemic part of an
+ensemble's uncertainty, which comes from not knowing the right network, without the part that every
+network states. Sources: Lin (1991), IEEE Trans Inf Theory 37:145, eq. 5.1; Houlsby et al. (2011),
+arXiv:1112.5745, eq. 2; Lakshminarayanan et al. (2017), *Simple and scalable predictive uncertainty
+estimation using deep ensembles*, section 2.4.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ def divergence(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
 
 
 def agreement(forecasts: NDArray[np.floating], weights: Floats) -> Floats:
-    """1 - divergence / its largest value (s,), from 0 (each forecaster certain of another class) to 1; all 1
-    for one forecaster.
+    """1 - divergence / its largest value (s,), from 0 (each forecaster certain of another class) to
+    1; all 1 for one forecaster.
 
-    The largest value is the smaller of H(weights) and log k: k classes distinguish at most k opinions.
+    The largest value is the smaller of H(weights) and log k: k classes distinguish at most k
+    opinions.
     """
     most = min(float(entr(weights).sum()), float(np.log(np.shape(forecasts)[-1])))
     if most < 1e-12:

@@ -1,17 +1,19 @@
 """A test of whether a mean lies below a limit, by betting (a test supermartingale).
 
-    x (n,)  independent observations in [0, 1] of the same mean, in an order that does not depend on their
+    x (n,)  independent observations in [0, 1] of the same mean, in an order that does not depend on
+    their
             values
     limit   null hypothesis: the mean is this or more
-    wealth  starts at 1; before each observation a share λ of it is staked on x < limit:  wealth *= 1 + λ
-            (limit - x)
+    wealth  starts at 1; before each observation a share λ of it is staked on x < limit:  wealth *=
+            1 + λ (limit - x)
 
-If the mean is the limit or more, the expected wealth never grows, so wealth ≥ 1/p happens with probability p
-at most (Ville): 1 / (highest wealth) is a p-value, valid for every number of observations and every
-distribution of x.  The stake depends on the previous observations: it is larger the less they vary.
-Sources: Waudby-Smith & Ramdas (2024), *Estimating means of bounded random variables by betting*, JRSS B 86:1,
-section 4.2 and eq. 26; used for stated error rates by Angelopoulos et al. (2021), *Learn then test*,
-arXiv:2110.01052, and Bates et al. (2021), JACM 68:43.
+If the mean is the limit or more, the expected wealth never grows, so wealth ≥ 1/p happens with
+probability p at most (Ville): 1 / (highest wealth) is a p-value, valid for every number of
+observations and every distribution of x.  The stake depends on the previous observations: it is
+larger the less they vary. Sources: Waudby-Smith & Ramdas (2024), *Estimating means of bounded
+random variables by betting*, JRSS B 86:1, section 4.2 and eq. 26; used for stated error rates by
+Angelopoulos et al. (2021), *Learn then test*, arXiv:2110.01052, and Bates et al. (2021), JACM
+68:43.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ CAUTION = 0.99
 def chance_of_reaching(limit: float, x: NDArray[np.float64], at_risk: float = 0.1) -> float:
     """The p-value, in (0, 1], of "the mean of `x` (n,) is `limit` or more".
 
-    at_risk  the error level that the stakes are optimised for; the p-value is valid for any, and best near it
+    at_risk  the error level that the stakes are optimised for; the p-value is valid for any, and
+             best near it
     """
     if not len(x):
         return 1.0

@@ -1,23 +1,25 @@
-"""Dynamic programming over paths up a ladder of ordered states (rungs): evidence at the edges between slices,
-one recursion over rungs.
+"""Dynamic programming over paths up a ladder of ordered states (rungs): evidence at the edges
+between slices, one recursion over rungs.
 
-A path assigns a state to every slice: first any number of slices below the ladder, then consecutive rungs in
-order, each for one slice or more, then any number of slices above it.  A path on no rung stays below.
+A path assigns a state to every slice: first any number of slices below the ladder, then consecutive
+rungs in order, each for one slice or more, then any number of slices above it.  A path on no rung
+stays below.
 
     edges     0..s: edge e lies below slice e          states  0 below, 1..n the rungs, n + 1 above
     below     (s + 1,)    log-evidence for no rung in all slices below an edge;   above  in all slices above
         it
     sums      (s + 1, n)  log-evidence of each rung for all slices below an edge
     toll                  cost, in log-evidence, of every step from one rung to the next
-    run       slices b..e-1 on one rung, between edges b and e.  It is the first (no rung beneath it) or an
-              inner one, and it is the last or leads onward to the next rung: four kinds, which a model may
-              weight differently
-    add       np.maximum for the best path, np.logaddexp for the sum over all paths: the recursion is the same
+    run       slices b..e-1 on one rung, between edges b and e.  It is the first (no rung beneath
+              it) or an inner one, and it is the last or leads onward to the next rung: four kinds,
+              which a model may weight differently
+    add       np.maximum for the best path, np.logaddexp for the sum over all paths: the recursion
+              is the same
 
-Over edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a millisecond
-instead of 100. Source: Viterbi (1967); the forward-backward recursion, Rabiner (1989), A tutorial on hidden
-Markov models, eqs 19-27 and 32-35, in the form of Yu (2010), *Hidden semi-Markov models*, Artificial
-Intelligence 174:215.
+Over edges the work is n passes over whole arrays, not s steps of n numbers: 2,000 slices take a
+millisecond instead of 100. Source: Viterbi (1967); the forward-backward recursion, Rabiner (1989),
+A tutorial on hidden Markov models, eqs 19-27 and 32-35, in the form of Yu (2010), *Hidden
+semi-Markov models*, Artificial Intelligence 174:215.
 """
 
 from __future__ import annotations
@@ -59,40 +61,40 @@ class Evidence:
 
 
 class Runs(Protocol):
-    """The runs of a model, reduced by `add` over one of their ends.  Arrays are (s + 1,), over edges; -inf
-    where no run ends or begins."""
+    """The runs of a model, reduced by `add` over one of their ends.  Arrays are (s + 1,), over
+    edges; -inf where no run ends or begins."""
 
     def sum_to_ends(
         self, rung: int, first: Floats, inner: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
-        """The runs of a rung that end at each edge, over all b: (last, onward), given the log-weights of the
-        paths up to b."""
+        """The runs of a rung that end at each edge, over all b: (last, onward), given the
+        log-weights of the paths up to b."""
 
     def sum_from_begins(
         self, rung: int, last: Floats, onward: Floats, add: np.ufunc
     ) -> tuple[Floats, Floats]:
-        """The runs of a rung that begin at each edge, over all e: (first, inner), given the log-weights of
-        the paths from e on."""
+        """The runs of a rung that begin at each edge, over all e: (first, inner), given the
+        log-weights of the paths from e on."""
 
     def runs_to(
         self, rung: int, e: int, first: Floats, inner: Floats, onward: bool
     ) -> tuple[Floats, Floats]:
-        """(e,) the runs of a rung from every b < e to e, not reduced: (first, inner) log-weights.  `onward`:
-        another rung follows."""
+        """(e,) the runs of a rung from every b < e to e, not reduced: (first, inner) log-weights.
+        `onward`: another rung follows."""
 
 
 class WeighedRuns(Runs, Protocol):
     """Runs whose weights are also available one by one."""
 
     def weights(self, rung: int, b: Edges, e: Edges) -> tuple[Floats, Floats]:
-        """(m,) log-weights of the runs of a rung from b[i] to e[i] > b[i]: one at an end of the path, and an
-        inner one that leads onward."""
+        """(m,) log-weights of the runs of a rung from b[i] to e[i] > b[i]: one at an end of the
+        path, and an inner one that leads onward."""
 
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below at an
-    edge, or end with it there.
+    """The forward pass, (n, s + 1) each: log-weights of paths that enter a rung from the one below
+    at an edge, or end with it there.
 
     total  over all paths, including the one on no rung
     """
@@ -104,13 +106,14 @@ class ForwardPass:
 
 @dataclass(frozen=True)
 class Crossings:
-    """Log-weight of all paths through each event at each edge, minus that of all paths: with np.logaddexp,
-    log-probabilities.
+    """Log-weight of all paths through each event at each edge, minus that of all paths: with
+    np.logaddexp, log-probabilities.
 
     begins  (n, s + 1) a path begins with this rung       ends  (n, s + 1) it ends with this rung
     borders (n - 1, s + 1) a step from rung r to r + 1     never  on no rung at all
     total   log-weight of all paths
-    inner   (n, s + 1) log-weights of the beginnings of paths that enter a rung from the one below at an edge
+    inner   (n, s + 1) log-weights of the beginnings of paths that enter a rung from the one below
+            at an edge
     onward  (n, s + 1) log-weights of the rests of paths that leave a rung for the next at an edge
     """
 
@@ -136,7 +139,8 @@ class Crossings:
 def forward_pass(
     runs: Runs, evidence: Evidence, add: np.ufunc, between: Rungs | None = None
 ) -> ForwardPass:
-    """The forward pass, from feet to head; `between` restricts it to paths with this first and last rung."""
+    """The forward pass, from feet to head; `between` restricts it to paths with this first and last
+    rung."""
     lowest, highest = between or (0, evidence.rungs - 1)
     no_path = np.full(len(evidence.below), -np.inf)
     inner = [no_path] * (lowest + 1)
@@ -187,8 +191,8 @@ def presence(
     """Probability (n,) that a path is on each rung along least_run_mm or more.
 
     log_crossings          of the same runs, with np.logaddexp
-    counted_mm_below_edge  (s + 1, n) how much of each rung's s slices counts below each of the s + 1 edges;
-                           it never falls
+    counted_mm_below_edge  (s + 1, n) how much of each rung's s slices counts below each of the s +
+                           1 edges; it never falls
     The runs that are too short are few, as a slice is rarely much thinner than least_run_mm: their
     probability is taken from that of all runs, one length in slices after the other.
     """
@@ -216,7 +220,8 @@ def _too_short_probability(
     counted_mm_below_edge: Floats,
     least_run_mm: float,
 ) -> float:
-    """Probability that a path is on a rung along less than least_run_mm; counted_mm_below_edge (s + 1,)."""
+    """Probability that a path is on a rung along less than least_run_mm; counted_mm_below_edge (s +
+    1,)."""
     probability = 0.0
     for slices in range(1, len(counted_mm_below_edge)):
         run_mm = counted_mm_below_edge[slices:] - counted_mm_below_edge[:-slices]
@@ -244,10 +249,11 @@ def _too_short_probability(
 def best(
     runs: Runs, evidence: Evidence, between: Rungs | None = None
 ) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest last rung
-    and then the earliest end wins.
+    """States (s,) of the best path, and its log-weight.  Of equal paths, the one with the lowest
+    last rung and then the earliest end wins.
 
-    between  only paths with this first and last rung; -inf and no rung if there are too few slices for them
+    between  only paths with this first and last rung; -inf and no rung if there are too few slices
+             for them
     """
     forward = forward_pass(runs, evidence, np.maximum, between)
     states = np.zeros(len(evidence.below) - 1, dtype=np.int64)

@@ -2,9 +2,9 @@
 
     M  rows        g  good ones among them        n  draws without replacement
 P(none of the n draws is good) = C(M - n, g) / C(M, g).
-Source: Bergstra & Bengio, *Random search for hyper-parameter optimization* (JMLR 2012); Johnson, Kemp & Kotz,
-*Univariate discrete distributions* (2005), chapter 6: the negative hypergeometric, whose mean is (M + 1) / (g
-+ 1).
+Source: Bergstra & Bengio, *Random search for hyper-parameter optimization* (JMLR 2012); Johnson,
+Kemp & Kotz, *Univariate discrete distributions* (2005), chapter 6: the negative hypergeometric,
+whose mean is (M + 1) / (g + 1).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 
 
 def chance_found(rows: int, good: int, draws: int) -> Floats:
-    """P(a good row is among the first n draws without replacement), (draws,), for n = 1 .. draws.  Raises
-    ValueError unless 1 <= good <= rows."""
+    """P(a good row is among the first n draws without replacement), (draws,), for n = 1 .. draws.
+    Raises ValueError unless 1 <= good <= rows."""
     refuse_counts(rows, good)
     left = np.arange(rows, rows - min(draws, rows), -1)
     chances = 1.0 - np.cumprod(np.maximum(left - good, 0) / left)
@@ -27,8 +27,8 @@ def chance_found(rows: int, good: int, draws: int) -> Floats:
 
 
 def expected_draws(rows: int, good: int, most: int | None = None) -> float:
-    """Mean draws without replacement until the first good row, (M + 1) / (g + 1); a run of `most` draws
-    without one counts as `most`.
+    """Mean draws without replacement until the first good row, (M + 1) / (g + 1); a run of `most`
+    draws without one counts as `most`.
 
     Raises ValueError unless 1 <= good <= rows.
     """
@@ -40,8 +40,8 @@ def expected_draws(rows: int, good: int, most: int | None = None) -> float:
 
 
 def deviation_of_draws(rows: int, good: int) -> float:
-    """Standard deviation of the same, √(g (M + 1) (M - g) / (g + 2)) / (g + 1).  Raises ValueError as
-    `expected_draws`."""
+    """Standard deviation of the same, √(g (M + 1) (M - g) / (g + 2)) / (g + 1).  Raises ValueError
+    as `expected_draws`."""
     refuse_counts(rows, good)
     return sqrt(good * (rows + 1) * (rows - good) / (good + 2)) / (good + 1)
 

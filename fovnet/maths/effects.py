@@ -1,5 +1,5 @@
-"""Main effects of the axes of a finite table and their pairwise interactions: the functional analysis of
-variance, exactly.
+"""Main effects of the axes of a finite table and their pairwise interactions: the functional
+analysis of variance, exactly.
 
     f      (M,)    a value for each row             rows    (M, d)  the level of each axis, counted from 0
     f0     mean of f over all rows                  counts  (d,)    how many levels each axis has
@@ -7,13 +7,13 @@ variance, exactly.
     fjk    (counts_j, counts_k)  mean of f over the rows with both levels
     V      variance of f;   Vj = mean (fj - f0)²;   Vjk = mean (fjk - fj - fk + f0)²
 
-All rows have equal weight.  On a full grid the variances of all 2^d - 1 parts add up to V, and each is a
-share of it.  In a table that lacks some combinations the parts are not orthogonal: the means remain valid, Vj
-/ V is then the correlation ratio over rows, and Vjk is not defined.
+All rows have equal weight.  On a full grid the variances of all 2^d - 1 parts add up to V, and each
+is a share of it.  In a table that lacks some combinations the parts are not orthogonal: the means
+remain valid, Vj / V is then the correlation ratio over rows, and Vjk is not defined.
 
-Source: Sobol', *Sensitivity estimates for nonlinear mathematical models* (1993), for the decomposition.
-Hutter, Hoos & Leyton-Brown, *An efficient approach for assessing hyperparameter importance* (ICML 2014),
-known as fANOVA, compute it from a random forest.
+Source: Sobol', *Sensitivity estimates for nonlinear mathematical models* (1993), for the
+decomposition. Hutter, Hoos & Leyton-Brown, *An efficient approach for assessing hyperparameter
+importance* (ICML 2014), known as fANOVA, compute it from a random forest.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def is_full_grid(rows: Integers, counts: Sequence[int]) -> bool:
 def deviations_of_level_means(
     process: Growing, observed_rows: Integers, rows: Integers, counts: Sequence[int]
 ) -> tuple[Floats, ...]:
-    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at `observed_rows`.
-    Full grids only.
+    """Posterior standard deviations of each fj: d arrays (counts_j,), given observations at
+    `observed_rows`. Full grids only.
 
-    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹ K(observed,
-    ·) w|², where w spreads 1 over these rows.  On a full grid wᵀKw is a sum over the gaps that occur along
-    each other axis.
+    The mean over the rows with one level is linear in the function, so its variance is wᵀKw - |L⁻¹
+    K(observed, ·) w|², where w spreads 1 over these rows.  On a full grid wᵀKw is a sum over the
+    gaps that occur along each other axis.
     """
     starts = np.concatenate([[0], np.cumsum(counts)])
     # K(observed, ·) w, a column for each level
@@ -120,8 +120,8 @@ def deviations_of_level_means(
 
 
 def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
-    """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there is no
-    row."""
+    """The mean of f (M,) at each combination of levels (M, k), of shape `counts`; NaN where there
+    is no row."""
     cell = np.ravel_multi_index(tuple(levels.T), tuple(counts))
     size = int(np.prod(counts))
     total = np.bincount(cell, f, size)
@@ -130,8 +130,8 @@ def _means(f: Floats, levels: Integers, counts: Sequence[int]) -> Floats:
 
 
 def _gaps(columns: Floats, levels: Integers, count: int) -> tuple[Floats, Floats]:
-    """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of levels that
-    has each."""
+    """The distinct squared gaps (g,) between levels of one axis, and the share of all pairs of
+    levels that has each."""
     _, first = np.unique(levels, return_index=True)
     between = cdist(columns[first], columns[first], "sqeuclidean").ravel()
     # rounded, so that evenly spaced levels share gaps

@@ -1,5 +1,5 @@
-"""How much a trial is expected to tell about the minimum of a function, in nats: about its value, or about
-where it lies.
+"""How much a trial is expected to tell about the minimum of a function, in nats: about its value,
+or about where it lies.
 
     mean, variance  (m,)  posterior of the function at m points          γ  (mean - lowest) / √variance
     lowest  (K,)  drawn values of the minimum of the function            φ, Φ  the standard normal density and
@@ -22,12 +22,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MANY = 4096
-"""Points above which neighbours count as equal: a distribution of 34,300 is then summed a tenth as often."""
+"""Points above which neighbours count as equal: a distribution of 34,300 is then summed a tenth as
+often."""
 
 
 def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
-    """The minimum of the function at all points (K,), for uniform numbers in (0, 1): from the Gumbel
-    distribution that has the quartiles of the minimum of independent points.
+    """The minimum of the function at all points (K,), for uniform numbers in (0, 1): from the
+    Gumbel distribution that has the quartiles of the minimum of independent points.
 
     Source: Wang & Jegelka, *Max-value entropy search for efficient Bayesian optimization* (2017),
     arXiv:1703.01968, section 3.1.
@@ -38,9 +39,9 @@ def lowest_values(mean: Floats, variance: Floats, uniform: Floats) -> Floats:
 
 
 def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, float, float]:
-    """The quartiles of the minimum of independent points; where there are more than MANY, neighbours of
-    nearly the same mean and deviation count as equal, which moves the quartiles by less than a thousandth of
-    their distance where posteriors overlap at all."""
+    """The quartiles of the minimum of independent points; where there are more than MANY,
+    neighbours of nearly the same mean and deviation count as equal, which moves the quartiles by
+    less than a thousandth of their distance where posteriors overlap at all."""
     deviation = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     count = np.ones(len(mean))
     if len(mean) > MANY:
@@ -61,8 +62,8 @@ def quartiles_of_the_lowest(mean: Floats, variance: Floats) -> tuple[float, floa
 
 
 def _cells_of_points(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, deviation and number of the points in each cell of a grid of 256 means by 64 deviations; empty
-    cells are left out."""
+    """Mean, deviation and number of the points in each cell of a grid of 256 means by 64
+    deviations; empty cells are left out."""
     cell = 64 * _place(mean, 256) + _place(deviation, 64)
     count = np.bincount(cell, minlength=64 * 256)
     full = count > 0
@@ -79,8 +80,8 @@ def _place(values: Floats, cells: int) -> Integers:
 
 
 def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
-    """The logarithm (m,) of the mean, over the drawn minima, of the entropy that the function at a point
-    loses by not lying below them.
+    """The logarithm (m,) of the mean, over the drawn minima, of the entropy that the function at a
+    point loses by not lying below them.
 
     Source: Wang & Jegelka (2017), eq. 6, here for the minimum.
     """
@@ -89,8 +90,8 @@ def log_information_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats
 
 
 def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Floats:
-    """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the entropy lost
-    at most φ(γ)(1.74 + γ/2) where γ > 0."""
+    """An upper bound (m,) of the above, twenty times as fast: all minima as the highest, and the
+    entropy lost at most φ(γ)(1.74 + γ/2) where γ > 0."""
     gamma = (mean - lowest.max()) / np.sqrt(np.maximum(variance, LEAST_VARIANCE))
     high = np.maximum(gamma, 0.0)
     bound = np.log(1.74 + 0.5 * high) - 0.5 * high**2 - LOG_SQRT_2PI
@@ -100,11 +101,12 @@ def at_most_on_the_lowest(mean: Floats, variance: Floats, lowest: Floats) -> Flo
 
 
 def log_entropy_lost(gamma: Floats) -> Floats:
-    """log(γφ/2Φ - log Φ), the logarithm of the entropy a standard normal loses when cut off above γ, of the
-    shape of γ; it falls with γ.
+    """log(γφ/2Φ - log Φ), the logarithm of the entropy a standard normal loses when cut off above
+    γ, of the shape of γ; it falls with γ.
 
-    Above 0 it is taken out of φ, so that neither φ nor Q = 1 - Φ underflows; below, φ/Φ comes from erfcx.
-    Beyond -1e4 the terms of order γ² have cancelled each other, and their limit -1/2 is the better value.
+    Above 0 it is taken out of φ, so that neither φ nor Q = 1 - Φ underflows; below, φ/Φ comes from
+    erfcx. Beyond -1e4 the terms of order γ² have cancelled each other, and their limit -1/2 is the
+    better value.
     """
     # each branch sees only safe values
     high = np.maximum(gamma, 0.0)
@@ -131,17 +133,18 @@ def information_on_the_place(
     draws: int,
     nodes: int = 21,
 ) -> Floats:
-    """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy value at each
-    of the points `asked` (k,).
+    """The entropy (k,) that the place of the lowest of c points is expected to lose by a noisy
+    value at each of the points `asked` (k,).
 
     mean, covariance  (c,), (c, c) joint posterior of the points            noise  variance of a value about
         the function
-    The places are counted in the same joint draws for every point; of these H(place | value y) is a draw's by
-    Matheron's rule, F + (y - F_x - ε) S_x / v, and the mean over y is by Gauss-Hermite quadrature.  Points
-    that are lowest in none of the draws are left out: their share stays the same on average.  So are nodes of
-    y that weigh less than 1e-4 (1e-4 in all). Source: Hennig & Schuler, *Entropy search for
-    information-efficient global optimization* (2012), arXiv:1112.1217; Wilson et al., *Efficiently sampling
-    functions from Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 12.
+    The places are counted in the same joint draws for every point; of these H(place | value y) is a
+    draw's by Matheron's rule, F + (y - F_x - ε) S_x / v, and the mean over y is by Gauss-Hermite
+    quadrature.  Points that are lowest in none of the draws are left out: their share stays the
+    same on average.  So are nodes of y that weigh less than 1e-4 (1e-4 in all). Source: Hennig &
+    Schuler, *Entropy search for information-efficient global optimization* (2012), arXiv:1112.1217;
+    Wilson et al., *Efficiently sampling functions from Gaussian process posteriors* (2020),
+    arXiv:2002.09309, eq. 12.
     """
     count = len(mean)
     F = (mean[:, None] + _root(covariance) @ rng.standard_normal((count, draws))).astype(np.float32)
@@ -165,8 +168,8 @@ def information_on_the_place(
 def _root(covariance: Floats) -> Floats:
     """A lower factor (c, c) of a covariance.
 
-    To every variance a millionth of their mean is added, or more where rounding has left points that agree a
-    negative one.
+    To every variance a millionth of their mean is added, or more where rounding has left points
+    that agree a negative one.
     """
     count = len(covariance)
     for share in (1e-6, 1e-4, 1e-2, 1.0):

@@ -29,7 +29,8 @@ from fovnet.maths.scales import Scales
 Floats = NDArray[np.float64]
 
 QUERY_BLOCK = 4096
-"""Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, within the cache."""
+"""Query points taken at once: with n = 300 the (n, block) arrays stay below 10 MB, within the
+cache."""
 
 
 def squared_gaps(X: Floats) -> Floats:
@@ -69,8 +70,8 @@ def log_marginal_likelihood(
 def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
     """The log density (up to a constant) of a weak prior on theta, and its gradient (p+2,).
 
-    It determines what the data do not, such as the lengthscale of an axis on which all points have the same
-    level.
+    It determines what the data do not, such as the lengthscale of an axis on which all points have
+    the same level.
     """
     centre, width = prior_of(scales)
     pull = (theta - centre) / width
@@ -78,8 +79,8 @@ def log_prior(theta: Floats, scales: Scales) -> tuple[float, Floats]:
 
 
 def prior_of(scales: Scales) -> tuple[Floats, Floats]:
-    """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on the unit
-    cube.
+    """Centre and width, (p+2,) each, of the normal prior on theta, for values of unit variance on
+    the unit cube.
 
     s2     1, with a log-deviation of 0.4;      noise  0.1, with 0.7: a third of the spread, as between
         trainings of two seeds
@@ -96,8 +97,9 @@ def fit(
 ) -> Floats:
     """The theta (p+2,) of greatest posterior density: `log_marginal_likelihood` + `log_prior`.
 
-    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `first_start` or else the prior's centre; no
-    randomness, so that a proposal can be replayed.  y is expected centred and of about unit variance.
+    L-BFGS-B from two starts, lengthscales of 0.5 with more noise, and `first_start` or else the
+    prior's centre; no randomness, so that a proposal can be replayed.  y is expected centred and of
+    about unit variance.
     """
     scales = scales or Scales.plain(X.shape[1])
     gaps = squared_gaps(X)
@@ -142,8 +144,8 @@ def posterior(
     scales: Scales | None = None,
     kernel: Kernel = matern52,
 ) -> tuple[Floats, Floats]:
-    """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs 2.25 and
-    2.26."""
+    """Mean (m,) and variance (m,) of the noise-free function at x, given the observations.  R&W eqs
+    2.25 and 2.26."""
     ell = (scales or Scales.plain(X.shape[1])).lengthscales(theta)
     s2 = np.exp(theta[-2])
     L = factor(X, theta, scales, kernel)
@@ -163,8 +165,8 @@ def posterior(
 
 
 def leave_one_out(L: Floats, y: Floats) -> Floats:
-    """Mean (n,) at each evaluated point, given the other n - 1 observations; 0, the prior's, where it is the
-    only one.
+    """Mean (n,) at each evaluated point, given the other n - 1 observations; 0, the prior's, where
+    it is the only one.
 
     R&W eq. 5.12, with theta unchanged.
     """

@@ -1,19 +1,20 @@
 """A Gaussian process that is extended with every trial, evaluated at all M rows of a finite space.
 
     rows   (n,)   the evaluated rows, in the order they came      cube  (M, D)  the space on the unit cube
-    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept by STRIP
-           rows, without the zeros
+    L      (n, n) lower Cholesky factor of K(rows, rows) + noise·I, grown by k rows in O(n²k); kept
+           by STRIP rows, without the zeros
     V      (n, M) L⁻¹ K(rows, all), grown by k rows in O(nkM); 274 MB for n = 1,000 and M = 34,300
     mean = Vᵀ L⁻¹ y          variance = s2 - Σ V²
 
-The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them singly, once.
-Where the blocks end follows from `settled` alone, so with one thread on one processor a result is to the bit
-a function of (cube, theta, settled, asked, rows, y), independent of earlier calls.  Between processors, and
-between two values of `asked`, it differs by rounding: OpenBLAS sums the columns that are left over from whole
-tiles in another order.  With AVX-512, columns 96 to 99 of 100 differ by 1e-13 from the same ones of 300.
+The first `settled` rows are added in blocks of BLOCK, as matrix products; each row after them
+singly, once. Where the blocks end follows from `settled` alone, so with one thread on one processor
+a result is to the bit a function of (cube, theta, settled, asked, rows, y), independent of earlier
+calls.  Between processors, and between two values of `asked`, it differs by rounding: OpenBLAS sums
+the columns that are left over from whole tiles in another order.  With AVX-512, columns 96 to 99 of
+100 differ by 1e-13 from the same ones of 300.
 
-Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky factor; R&W eqs
-2.25 and 2.26.
+Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization": the bordered Cholesky
+factor; R&W eqs 2.25 and 2.26.
 """
 
 from __future__ import annotations
@@ -34,21 +35,22 @@ Integers = NDArray[np.int64]
 BLOCK = 32
 """Number of settled rows in a block."""
 CHUNK = 2048
-"""Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a second (k,
-M)."""
+"""Rows of the space taken at once: temporary arrays are (k, CHUNK), half a megabyte, instead of a
+second (k, M)."""
 STRIP = 128
-"""Rows of L kept in one array (STRIP, up to the diagonal), so that LAPACK copies no more than it needs."""
+"""Rows of L kept in one array (STRIP, up to the diagonal), so that LAPACK copies no more than it
+needs."""
 DRAWN = 256
-"""Rows of the space drawn at once, a megabyte of cosines: larger temporary arrays would stay with the process
-as unused memory."""
+"""Rows of the space drawn at once, a megabyte of cosines: larger temporary arrays would stay with
+the process as unused memory."""
 
 
 @dataclass
 class Growing:
     """The process with one theta over one space, and the rows of L and V computed so far.
 
-    asked  M of what is returned: the first rows of the cube, where not all of it (None); the others are only
-           observed
+    asked  M of what is returned: the first rows of the cube, where not all of it (None); the others
+           are only observed
     """
 
     cube: Floats
@@ -73,9 +75,9 @@ class Growing:
     def posterior(self, rows: Integers, y: Floats, pending: Integers) -> tuple[Floats, Floats]:
         """Mean (M,) and variance (M,) of the noise-free function at every row of the space.
 
-        Pending rows are taken as observed at their posterior mean: the mean is unchanged, and the variance
-        around them shrinks. Source: Ginsbourger et al., *Kriging is well-suited to parallelize optimization*
-        (2010), section 4.2.
+        Pending rows are taken as observed at their posterior mean: the mean is unchanged, and the
+        variance around them shrinks. Source: Ginsbourger et al., *Kriging is well-suited to
+        parallelize optimization* (2010), section 4.2.
         """
         self._keep(rows)
         n = len(rows)
@@ -89,8 +91,8 @@ class Growing:
         return mean, np.maximum(self.s2 - squares, 0.0)
 
     def covariance(self, rows: Integers, pending: Integers, points: Integers) -> Floats:
-        """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as in
-        `posterior`."""
+        """Covariance (c, c) of the noise-free function at some rows of the space, its diagonal as
+        in `posterior`."""
         self._keep(rows)
         if len(pending):
             self._grow(pending)
@@ -104,7 +106,8 @@ class Growing:
         return np.vstack([np.pad(strip, ((0, 0), (0, n)))[:, :n] for strip in self.strips])[:n]
 
     def prior_draw(self, rng: np.random.Generator, features: int = 512) -> Floats:
-        """A function (M,) drawn from the process before any observation, as a sum of random cosines."""
+        """A function (M,) drawn from the process before any observation, as a sum of random
+        cosines."""
         omega = frequencies(self.kernel, features, self.scaled.shape[1], rng)
         phase = rng.uniform(0.0, 2.0 * np.pi, features)
         weight = rng.standard_normal(features)

@@ -1,5 +1,5 @@
-"""Interpolation of scattered values in a few dimensions: smooth through all of them, or between their
-extremes.
+"""Interpolation of scattered values in a few dimensions: smooth through all of them, or between
+their extremes.
 
     n  known points, (n, D)        m  points asked about, (m, D)
 """
@@ -19,7 +19,8 @@ TAIL = 1e-9  # and points in a plane
 
 
 def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
-    """(m,) the interpolant Σ w_i |x - x_i|³ + a + b·x through values (n,), the smoothest in three dimensions.
+    """(m,) the interpolant Σ w_i |x - x_i|³ + a + b·x through values (n,), the smoothest in three
+    dimensions.
 
     Exact for affine values.  Source: Wendland, *Scattered data approximation* (2005), section 11.2.
     """
@@ -40,8 +41,8 @@ def cubic(points: Floats, values: Floats, queries: Floats) -> Floats:
 
 
 def shepard(points: Floats, values: Floats, queries: Floats) -> Floats:
-    """(m,) the mean of the values (n,), weighted by 1/(|x - x_i|² + 0.001)²: near a known point its value,
-    far from all their mean.
+    """(m,) the mean of the values (n,), weighted by 1/(|x - x_i|² + 0.001)²: near a known point its
+    value, far from all their mean.
 
     Source: Shepard, *A two-dimensional interpolation function for irregularly-spaced data* (1968).
     """

@@ -2,15 +2,15 @@
 
     fits  (s, n) log-evidence of each slice for each of n rungs         beside  (s,)  for none of them
 
-A path steps from a rung to the next only at an edge where the next one's curve rises above its own; it begins
-at the first edge of all or where its rung's curve rises above `beside`, and ends at the last or where it
-falls below.  Among all combinations of such edges the one with the largest sum of log-evidence minus its
-tolls wins.  These paths are a subset of those of `ladder.py`, whose best path is therefore never worse.
-Noisy curves cross often; the recursion of `chain_recursion.py` finds the best combination without trying
-each.
+A path steps from a rung to the next only at an edge where the next one's curve rises above its own;
+it begins at the first edge of all or where its rung's curve rises above `beside`, and ends at the
+last or where it falls below.  Among all combinations of such edges the one with the largest sum of
+log-evidence minus its tolls wins.  These paths are a subset of those of `ladder.py`, whose best
+path is therefore never worse. Noisy curves cross often; the recursion of `chain_recursion.py` finds
+the best combination without trying each.
 
-Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a decision;
-with `beside` at the ends.
+Source: Bertrand (2019), thesis, chapter "Hyper-parameter optimization", from probabilities to a
+decision; with `beside` at the ends.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RunsBetweenCrossings:
-    """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where paths begin,
-    end, and step up."""
+    """The runs of the plain ladder between edges where curves cross.  Marks (n, s + 1): where paths
+    begin, end, and step up."""
 
     plain: PlainRuns
     begins: Marks
@@ -61,8 +61,8 @@ class RunsBetweenCrossings:
 
 
 def best_path(fits: Floats, beside: Floats, toll: float = 0.0) -> tuple[NDArray[np.int64], float]:
-    """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n + 1 above),
-    and its log-weight."""
+    """States (s,) of the best path whose borders all lie at crossings (0 below, 1..n the rungs, n +
+    1 above), and its log-weight."""
     evidence = Evidence.of(fits, beside, toll)
     rungs = fits.shape[1]
     gap = fits - beside[:, None]

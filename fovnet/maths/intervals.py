@@ -2,8 +2,9 @@
 
     n   clusters (independent of one another)      B  resamples
     m   totals kept for each cluster               W  (B, n) how often each cluster is drawn, rows sum to n
-Observations of one cluster are resampled together: neighbouring slices of one body are nearly the same
-observation, and treating 60 of them as 60 independent ones makes an interval about eight times too narrow.
+Observations of one cluster are resampled together: neighbouring slices of one body are nearly the
+same observation, and treating 60 of them as 60 independent ones makes an interval about eight times
+too narrow.
 
 Which interval for what (`workflow/experiments/interval_coverage.py` measures the coverage of each):
 a ratio of sums, and any smooth function of sums or area under an ROC curve, gets the bootstrap-t,
@@ -11,11 +12,11 @@ shares on the arcsine-root scale; a quantile, or another function of the weights
 interval, widened for few clusters; a quantile far out in a tail, where no resample reaches beyond
 the sample, that of order statistics. The BCa interval serves for comparison: its coverage is lower.
 
-Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical Science* 16
-(2001) 101-133, eq. 4; Woodruff, *J. Am. Stat. Assoc.* 47 (1952) 635-646, and Korn & Graubard, *Survey
-Methodology* 24 (1998) 193-201 (tails); Davison & Hinkley, *Bootstrap Methods and their Application* (1997),
-sections 3.8 (clusters), 5.2 (bootstrap-t), 5.3 (percentile and BCa); Efron, *J. Am. Stat. Assoc.* 82 (1987)
-171-185 (BCa).
+Sources: Wilson, *J. Am. Stat. Assoc.* 22 (1927) 209-212; Brown, Cai & DasGupta, *Statistical
+Science* 16 (2001) 101-133, eq. 4; Woodruff, *J. Am. Stat. Assoc.* 47 (1952) 635-646, and Korn &
+Graubard, *Survey Methodology* 24 (1998) 193-201 (tails); Davison & Hinkley, *Bootstrap Methods and
+their Application* (1997), sections 3.8 (clusters), 5.2 (bootstrap-t), 5.3 (percentile and BCa);
+Efron, *J. Am. Stat. Assoc.* 82 (1987) 171-185 (BCa).
 """
 
 from __future__ import annotations
@@ -31,20 +32,21 @@ Floats = NDArray[np.float64]
 LEVEL = 0.95
 TAILS = 0.5 - LEVEL / 2, 0.5 + LEVEL / 2
 LEAST_ERROR = 0.25
-"""Below this share of the sample's standard error, a resample's own is replaced by it: the resample has drawn
-none of the few clusters that differ, and its t could be arbitrarily large. In 400 studies of 20 bodies this
-costs no coverage (at 0.5 it costs 2 %)."""
+"""Below this share of the sample's standard error, a resample's own is replaced by it: the resample
+has drawn none of the few clusters that differ, and its t could be arbitrarily large. In 400 studies
+of 20 bodies this costs no coverage (at 0.5 it costs 2 %)."""
 ROUNDING = 1e-4
-"""A standard error below this share of the value counts as 0: for identical clusters sums cancel to 1e-8,
-difference quotients to 7e-5."""
+"""A standard error below this share of the value counts as 0: for identical clusters sums cancel to
+1e-8, difference quotients to 7e-5."""
 
 
 def wilson_interval(right: float, total: float) -> tuple[float, float]:
-    """Lower and upper end of Wilson's 95 % score interval for `right` out of `total` independent trials.
+    """Lower and upper end of Wilson's 95 % score interval for `right` out of `total` independent
+    trials.
 
-    It stays within [0, 1] and keeps a width at 0 and at 100 %, where the textbook interval collapses to a
-    point. Nothing seen (total 0) gives (0, 1): nothing is known. Raises ValueError unless 0 <= right <=
-    total.  Brown et al. (2001), eq. 4.
+    It stays within [0, 1] and keeps a width at 0 and at 100 %, where the textbook interval
+    collapses to a point. Nothing seen (total 0) gives (0, 1): nothing is known. Raises ValueError
+    unless 0 <= right <= total.  Brown et al. (2001), eq. 4.
     """
     if not 0 <= right <= total:
         raise ValueError(f"{right} right out of {total}: must be a count between 0 and the total")
@@ -63,11 +65,11 @@ def wilson_interval(right: float, total: float) -> tuple[float, float]:
 
 
 def cluster_weights(clusters: int, repeats: int, seed: int) -> Floats:
-    """How often each cluster is drawn in each resample, (B, n): n draws with replacement, so every row sums
-    to n.
+    """How often each cluster is drawn in each resample, (B, n): n draws with replacement, so every
+    row sums to n.
 
-    Drawn once and shared by all statistics of one evaluation, which keeps them comparable. 1000 resamples of
-    1000 clusters: 8 MB.
+    Drawn once and shared by all statistics of one evaluation, which keeps them comparable. 1000
+    resamples of 1000 clusters: 8 MB.
     """
     rng = np.random.default_rng([seed, clusters])
     picks = rng.integers(0, clusters, size=(repeats, clusters))
@@ -88,10 +90,12 @@ def cluster_bootstrap(
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the percentile interval of `statistic`, resampling whole clusters.
 
-    totals     (n, ...) what each cluster contributes to sums: right and wrong slices, a confusion matrix, ...
-    statistic  maps sums (B, ...) to values (B, ...), NaN where undefined; it is called once, on all resamples
-    Resamples in which the statistic is undefined are left out; both ends are NaN when fewer than two clusters
-    exist.
+    totals     (n, ...) what each cluster contributes to sums: right and wrong slices, a confusion
+               matrix, ...
+    statistic  maps sums (B, ...) to values (B, ...), NaN where undefined; it is called once, on all
+               resamples
+    Resamples in which the statistic is undefined are left out; both ends are NaN when fewer than
+    two clusters exist.
     """
     weights = cluster_weights(len(totals), repeats, seed)
     low, high = percentile_interval(_resample(totals, statistic, weights))
@@ -109,8 +113,8 @@ def _resample(
 
 
 def widened_level(clusters: int) -> float:
-    """The nominal level at which a percentile interval of few clusters covers LEVEL: Student's t in place of
-    the normal.
+    """The nominal level at which a percentile interval of few clusters covers LEVEL: Student's t in
+    place of the normal.
 
     With 20 clusters 0.968; with one there is none, and NaN.  Hesterberg, *Am. Statistician* 69
     (2015) 371-386, section 4.3.
@@ -121,8 +125,8 @@ def widened_level(clusters: int) -> float:
 
 
 def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Lower and upper percentile of replicates (B, ...) along their first axis, NaN replicates left out; NaN
-    where all are NaN."""
+    """Lower and upper percentile of replicates (B, ...) along their first axis, NaN replicates left
+    out; NaN where all are NaN."""
     flat = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
     for column in np.flatnonzero(np.isfinite(flat).any(axis=0)):
@@ -133,15 +137,16 @@ def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[Flo
 
 
 def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> tuple[float, float]:
-    """Lower and upper end of the interval of a quantile in a tail, of values (v,) whose clusters are numbered
-    (v,).
+    """Lower and upper end of the interval of a quantile in a tail, of values (v,) whose clusters
+    are numbered (v,).
 
-    The share of values below the quantile is `share`; its Clopper-Pearson limits use the effective sample
-    size: v over the design effect (the variance of that share between clusters over that of independent
-    values), reduced for few clusters (Korn & Graubard).  The ends are the sample quantiles at these limits
-    (Woodruff).  Both are NaN with fewer than two clusters, if all values are equal, or if a limit lies beyond
-    the sample, as it mostly does for the 95th percentile of fewer than 30 bodies.  A percentile interval
-    would end at the largest value seen: with 20 bodies its coverage is 86 %.
+    The share of values below the quantile is `share`; its Clopper-Pearson limits use the effective
+    sample size: v over the design effect (the variance of that share between clusters over that of
+    independent values), reduced for few clusters (Korn & Graubard).  The ends are the sample
+    quantiles at these limits (Woodruff).  Both are NaN with fewer than two clusters, if all values
+    are equal, or if a limit lies beyond the sample, as it mostly does for the 95th percentile of
+    fewer than 30 bodies.  A percentile interval would end at the largest value seen: with 20 bodies
+    its coverage is 86 %.
     """
     number = np.unique(clusters, return_inverse=True)[1]
     n = int(number.max(initial=-1)) + 1
@@ -168,11 +173,11 @@ def tail_interval(values: Floats, clusters: NDArray[np.int64], share: float) -> 
 
 
 def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[float, float]:
-    """Lower and upper end of the interval of a difference that has no gradient, from its replicates (B,):
-    percentiles at `widened_level`.
+    """Lower and upper end of the interval of a difference that has no gradient, from its replicates
+    (B,): percentiles at `widened_level`.
 
-    Both ends are NaN with fewer than two clusters, or if all replicates are equal: an interval of no width
-    would claim certainty.
+    Both ends are NaN with fewer than two clusters, or if all replicates are equal: an interval of
+    no width would claim certainty.
     """
     if clusters < 2:
         return np.nan, np.nan
@@ -183,8 +188,8 @@ def quantile_difference_interval(values: NDArray[Any], clusters: int) -> tuple[f
 def difference_interval(
     totals: NDArray[Any], statistic: Callable[[Floats], Floats], weights: Floats
 ) -> tuple[float, float]:
-    """Lower and upper end of the interval of a smooth difference: the outer ends of the bootstrap-t and the
-    widened percentile interval.
+    """Lower and upper end of the interval of a smooth difference: the outer ends of the bootstrap-t
+    and the widened percentile interval.
 
     totals, statistic, weights  as in `studentised_interval`
     Each fails where the other does not (`workflow/experiments/interval_coverage.py`): for two runs
@@ -202,18 +207,19 @@ def difference_interval(
 def ratio_interval(
     parts: NDArray[Any], wholes: NDArray[Any], weights: Floats, *, share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends (q,) of the bootstrap-t interval of the ratios Σ parts / Σ wholes over clusters,
-    from (n, q) each.
+    """Lower and upper ends (q,) of the bootstrap-t interval of the ratios Σ parts / Σ wholes over
+    clusters, from (n, q) each.
 
-    share  the ratios lie in [0, 1], and the interval is computed for their arcsine root, whose variance
-           hardly depends on the value
+    share  the ratios lie in [0, 1], and the interval is computed for their arcsine root, whose
+           variance hardly depends on the value
 
-    Each resample is studentised by its own standard error (linearised, as in survey sampling), so that the
-    skewness of few clusters, most without an error and some with many, widens the correct side: with 20
-    bodies and 5 % errors the percentile interval covers 84 to 90 %, this one 93 to 94 %. A resample without a
-    standard error, because nothing in it is wrong or everything is, takes that of the sample, to whose
-    constant limit the error tends on this scale; so does one below LEAST_ERROR of it. Both ends are NaN with
-    fewer than two clusters, or if the ratio is undefined or has no standard error.
+    Each resample is studentised by its own standard error (linearised, as in survey sampling), so
+    that the skewness of few clusters, most without an error and some with many, widens the correct
+    side: with 20 bodies and 5 % errors the percentile interval covers 84 to 90 %, this one 93 to
+    94 %. A resample without a standard error, because nothing in it is wrong or everything is,
+    takes that of the sample, to whose constant limit the error tends on this scale; so does one
+    below LEAST_ERROR of it. Both ends are NaN with fewer than two clusters, or if the ratio is
+    undefined or has no standard error.
     """
     a = np.asarray(parts, dtype=np.float64)
     b = np.asarray(wholes, dtype=np.float64)
@@ -236,15 +242,15 @@ def studentised_interval(
     *,
     share: bool = True,
 ) -> tuple[float, float]:
-    """Lower and upper end of the bootstrap-t interval of a smooth function of sums, such as a balanced
-    accuracy.
+    """Lower and upper end of the bootstrap-t interval of a smooth function of sums, such as a
+    balanced accuracy.
 
-    totals (n, ...) what each cluster contributes;  statistic maps sums (B, ...) to values (B,), NaN where
-    undefined
+    totals (n, ...) what each cluster contributes;  statistic maps sums (B, ...) to values (B,), NaN
+    where undefined
 
-    As `ratio_interval`, with the standard error from the gradient of `statistic` at the resample's own sums
-    (the infinitesimal jackknife); the gradient is a difference quotient with a step of 1e-4 of a cluster. One
-    call of `statistic` for each of the m totals.
+    As `ratio_interval`, with the standard error from the gradient of `statistic` at the resample's
+    own sums (the infinitesimal jackknife); the gradient is a difference quotient with a step of
+    1e-4 of a cluster. One call of `statistic` for each of the m totals.
     """
     n = len(totals)
     shape = np.shape(totals)[1:]
@@ -270,8 +276,8 @@ def studentised_interval(
 def t_interval(
     moments_of: Callable[[Floats], tuple[Floats, Floats]], weights: Floats, *, share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Lower and upper ends (q,) of the bootstrap-t interval of what `moments_of` computes from weights (B, n):
-    values and standard errors, (B, q) each."""
+    """Lower and upper ends (q,) of the bootstrap-t interval of what `moments_of` computes from
+    weights (B, n): values and standard errors, (B, q) each."""
     clusters = weights.shape[1]
     sample_moments = moments_of(np.ones((1, clusters)))
     resample_moments = moments_of(weights)
@@ -307,13 +313,14 @@ def _arcsine_root(values: Floats, errors: Floats) -> tuple[Floats, Floats]:
 
 
 def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple[float, float]:
-    """Lower and upper end of the bias-corrected and accelerated interval of any function of the clusters'
-    weights.
+    """Lower and upper end of the bias-corrected and accelerated interval of any function of the
+    clusters' weights.
 
-    value_of  maps weights (B, n) to values (B,), NaN where undefined; called on the resamples, on all
-              clusters once, and without each one
-    Both ends are NaN with fewer than two clusters, or if nothing is defined. If all replicates are equal,
-    both ends are that value. Efron (1987); equal to scipy.stats.bootstrap's on the same resamples.
+    value_of  maps weights (B, n) to values (B,), NaN where undefined; called on the resamples, on
+              all clusters once, and without each one
+    Both ends are NaN with fewer than two clusters, or if nothing is defined. If all replicates are
+    equal, both ends are that value. Efron (1987); equal to scipy.stats.bootstrap's on the same
+    resamples.
     """
     n = weights.shape[1]
     if n < 2:
@@ -342,11 +349,11 @@ def bca_interval(value_of: Callable[[Floats], Floats], weights: Floats) -> tuple
 
 
 def resampled_quantile(values: NDArray[Any], weights: Floats, share: float) -> Floats:
-    """Quantile of `values` (v,) in every resample, (B,), value i counted weights[:, i] times; NaN in an empty
-    resample.
+    """Quantile of `values` (v,) in every resample, (B,), value i counted weights[:, i] times; NaN
+    in an empty resample.
 
-    Equal to np.quantile of the values written out as often as they are counted (linear interpolation),
-    without writing them out.
+    Equal to np.quantile of the values written out as often as they are counted (linear
+    interpolation), without writing them out.
     """
     order = np.argsort(values, kind="stable")
     ascending = np.asarray(values, dtype=np.float64)[order]

@@ -1,26 +1,28 @@
-"""The best path up a ladder of ordered rungs, and the posterior over all paths, with a prior on the height of
-each rung if it is known.
+"""The best path up a ladder of ordered rungs, and the posterior over all paths, with a prior on the
+height of each rung if it is known.
 
     fits      (s, n)   log-evidence of each slice for each rung          beside  (s,)  for none of them
     edges_mm  (s + 1,) ascending: slice t reaches from edges_mm[t] to edges_mm[t + 1]
     heights   (n,)     prior of the height of each rung, a normal distribution, or None if it is not known;
                        empty: none is
-    toll               cost, in log-evidence, of every step from one rung to the next, so that a border needs
-                       evidence
+    toll               cost, in log-evidence, of every step from one rung to the next, so that a
+                       border needs evidence
 
-Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a rung above it
-is seen whole: a height l adds -(l - mean)²/2sd².  The first and the last run of a path may be cut off by the
-field of view: they add log P(height > l), and so cannot be far longer than whole ones.  A rung of unknown
-height adds nothing, so that without known heights the runs are those of `plain_runs.py`.
+Paths, edges and the recursion are those of `chain_recursion.py`.  A run with a rung below and a
+rung above it is seen whole: a height l adds -(l - mean)²/2sd².  The first and the last run of a
+path may be cut off by the field of view: they add log P(height > l), and so cannot be far longer
+than whole ones.  A rung of unknown height adds nothing, so that without known heights the runs are
+those of `plain_runs.py`.
 
-Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But the height term is
-never positive, so the plain ladder, which is cheap, gives an upper bound of the weight of all paths through
-an event (a path begins, steps up or ends, at an edge).  An event whose bound lies below the weight of a known
-path is not part of the best path; and the events whose bounds add up to less than SLIGHT of that path's
-weight are negligible in any sum.  The same holds for runs so much higher or lower than usual that no evidence
-can compensate.  Only pairs of the remaining events within that distance are evaluated: the best path is
-exact, and a sum lacks at most SLIGHT of itself.  If the slices carry no evidence, many pairs remain: this
-costs time, not accuracy.
+Runs of known height do not add up along the edges: all pairs (b, e) would be O(s²·n).  But the
+height term is never positive, so the plain ladder, which is cheap, gives an upper bound of the
+weight of all paths through an event (a path begins, steps up or ends, at an edge).  An event whose
+bound lies below the weight of a known path is not part of the best path; and the events whose
+bounds add up to less than SLIGHT of that path's weight are negligible in any sum.  The same holds
+for runs so much higher or lower than usual that no evidence can compensate.  Only pairs of the
+remaining events within that distance are evaluated: the best path is exact, and a sum lacks at most
+SLIGHT of itself.  If the slices carry no evidence, many pairs remain: this costs time, not
+accuracy.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ SLIGHT = 1e-9
 BLOCK = 64
 """Edges whose runs are evaluated together: few enough for the cache, many enough for numpy."""
 ROUNDING = 1e-9
-"""Relative rounding error of a bound, a sum of up to thousands of numbers; no path is left out because of
-it."""
+"""Relative rounding error of a bound, a sum of up to thousands of numbers; no path is left out
+because of it."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class Height:
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """The paths of a volume; symbols as in the module docstring.  Only known heights need `edges_mm`.
+    """The paths of a volume; symbols as in the module docstring.  Only known heights need
+    `edges_mm`.
 
     between    only paths with this first and last rung, counted from 0
     good_path  (s,) states of a path of high weight, which saves searching for one
@@ -89,8 +92,8 @@ class Ladder:
         return PlainRuns(self._evidence.sums)
 
     def best(self, between: Rungs | None = None) -> tuple[States, float]:
-        """States (s,) of the path of largest log-weight (0 below, 1..n the rungs, n + 1 above), and that
-        weight; equals trying every path.
+        """States (s,) of the path of largest log-weight (0 below, 1..n the rungs, n + 1 above), and
+        that weight; equals trying every path.
 
         Of paths `between`, for unknown heights only, there are none with fewer slices than rungs.
         """
@@ -105,15 +108,15 @@ class Ladder:
         return chain_recursion.best(self._runs_between(likely), evidence)
 
     def crossings(self, good_path: States | None = None) -> Crossings:
-        """Where paths begin, step up and end, over all paths, each weighted by the exponential of its
-        log-weight."""
+        """Where paths begin, step up and end, over all paths, each weighted by the exponential of
+        its log-weight."""
         return chain_recursion.crossings(self._runs(good_path), self._evidence, np.logaddexp)
 
     def presence(
         self, counted_mm_below_edge: Floats, least_run_mm: float, good_path: States | None = None
     ) -> Floats:
-        """Probability (n,) of each rung along least_run_mm or more, over all paths; counted_mm_below_edge
-        (s + 1, n) as in `chain_recursion.presence`."""
+        """Probability (n,) of each rung along least_run_mm or more, over all paths;
+        counted_mm_below_edge (s + 1, n) as in `chain_recursion.presence`."""
         runs = self._runs(good_path)
         log_crossings = chain_recursion.crossings(runs, self._evidence, np.logaddexp)
         return chain_recursion.presence(
@@ -123,15 +126,16 @@ class Ladder:
     def log_weight(self, between: Rungs | None = None, good_path: States | None = None) -> float:
         """Log-weight of all paths.
 
-        With known heights, runs that are negligible beside the best path, or `good_path`, are left out: if
-        that path is not `between`, this is a lower bound.
+        With known heights, runs that are negligible beside the best path, or `good_path`, are left
+        out: if that path is not `between`, this is a lower bound.
         """
         return chain_recursion.forward_pass(
             self._runs(good_path), self._evidence, np.logaddexp, between
         ).total
 
     def path_weight(self, states: States) -> float:
-        """The log-weight of one path: its evidence, minus its tolls, plus that of its known heights."""
+        """The log-weight of one path: its evidence, minus its tolls, plus that of its known
+        heights."""
         evidence = self._evidence
         edges_mm = self._edges_mm
         changes = np.flatnonzero(np.diff(states)) + 1
@@ -289,11 +293,11 @@ class _RunsOfKnownHeight:
     def _blocks(
         self, rung: int, begins: Edges, ends: Edges, whole: bool = False
     ) -> Iterator[tuple[Edges, Edges, Floats]]:
-        """(b, e, log-weights (b, e)) of the runs of a rung between these edges, seen whole or not, BLOCK
-        beginnings at a time.
+        """(b, e, log-weights (b, e)) of the runs of a rung between these edges, seen whole or not,
+        BLOCK beginnings at a time.
 
-        Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x standard
-        deviations off the mean.
+        Runs whose height costs more than the slack are left out: -x²/2 bounds both height terms x
+        standard deviations off the mean.
         """
         height = self.heights[rung]
         assert height is not None

@@ -1,15 +1,15 @@
 """Whether items are in their order: neighbours are then more alike than random pairs.
 
     x (s, d)  s items in their order, d numbers each
-    ratio     mean squared step between neighbours over the variance: Σ|x_t+1 - x_t|² : Σ|x_t - mean|², both
-              over s - 1
+    ratio     mean squared step between neighbours over the variance: Σ|x_t+1 - x_t|² : Σ|x_t -
+              mean|², both over s - 1
     passes    of an acquisition that takes every p-th item first, then those next to them, and so on
               (interleaving)
 
 A shuffled order gives 2, averaged over all orders and for any items; a smooth course is near 0.
 
-Source: von Neumann (1941), *Distribution of the ratio of the mean square successive difference to the
-variance*, Ann Math Stat 12:367.
+Source: von Neumann (1941), *Distribution of the ratio of the mean square successive difference to
+the variance*, Ann Math Stat 12:367.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 PASSES = (2, 3, 4)
 FEWEST = 10
 PUT_BACK = 0.75
-"""The ratio must fall to this share when items are reordered from passes.  Of 162 volumes of ten slices or
-more, simulated and real, none in correct order fell below 0.97 (noise lowest, bodies from 2.1 on), and of the
-same in two passes 95 % fell to 0.6 or lower."""
+"""The ratio must fall to this share when items are reordered from passes.  Of 162 volumes of ten
+slices or more, simulated and real, none in correct order fell below 0.97 (noise lowest, bodies from
+2.1 on), and of the same in two passes 95 % fell to 0.6 or lower."""
 
 
 def neighbour_ratio(x: NDArray[np.floating]) -> float:
@@ -36,8 +36,8 @@ def neighbour_ratio(x: NDArray[np.floating]) -> float:
 
 
 def passes(x: NDArray[np.floating]) -> int:
-    """In how many passes items (s, d) seem to be stored, one pass after the other; 1 if in none, or for fewer
-    than FEWEST items."""
+    """In how many passes items (s, d) seem to be stored, one pass after the other; 1 if in none, or
+    for fewer than FEWEST items."""
     if len(x) < FEWEST:
         return 1
     put_back = {}

@@ -1,10 +1,10 @@
-"""Parzen estimators of one axis, as hyperopt 0.3.0 has them: the density of what was observed, mixed with a
-prior.
+"""Parzen estimators of one axis, as hyperopt 0.3.0 has them: the density of what was observed,
+mixed with a prior.
 
     n  observations, the oldest first        places  (n,) on [0, 1]        levels  (n,) from 0
-Sources: Bergstra et al., *Algorithms for hyper-parameter optimization* (NIPS 2011), section 4; where the
-paper is silent, the code of `hyperopt.tpe` (adaptive_parzen_normal, GMM1, ap_randint_sampler), to whose
-constants these are equal.
+Sources: Bergstra et al., *Algorithms for hyper-parameter optimization* (NIPS 2011), section 4;
+where the paper is silent, the code of `hyperopt.tpe` (adaptive_parzen_normal, GMM1,
+ap_randint_sampler), to whose constants these are equal.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ WIDTH = 1.0  # its standard deviation
 
 
 class Estimate(Protocol):
-    """The estimated density of an axis: values drawn from it (count,), its logarithm at values (m,), and that
-    of levels' masses (L,)."""
+    """The estimated density of an axis: values drawn from it (count,), its logarithm at values
+    (m,), and that of levels' masses (L,)."""
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats: ...
 
@@ -48,7 +48,8 @@ class Mixture:
     deviations: Floats
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """Values of untruncated components, drawn by weight, until `count` of them are in [0, 1)."""
+        """Values of untruncated components, drawn by weight, until `count` of them are in [0,
+        1)."""
         values_inside = np.zeros(0)
         while len(values_inside) < count:
             component = rng.choice(len(self.weights), 4 * count, p=self.weights)
@@ -59,8 +60,8 @@ class Mixture:
         return values_inside[:count]
 
     def log_mass(self, places: Floats) -> Floats:
-        """(L,) log probability of each of the places of an axis: of all values that are nearer to it than to
-        the others."""
+        """(L,) log probability of each of the places of an axis: of all values that are nearer to
+        it than to the others."""
         levels, level_of_place = np.unique(places, return_inverse=True)
         edges = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
         below = ndtr((edges[:, None] - self.means) / self.deviations) @ self.weights
@@ -94,10 +95,12 @@ class Shares:
 
 
 def mixture(places: Floats) -> Mixture:
-    """A normal at each place and the prior's, each as wide as the wider gap to its neighbours, but no wider
-    than the prior, and no narrower than a 100th of it, or a (n + 2)th of it if n is less than 98.
+    """A normal at each place and the prior's, each as wide as the wider gap to its neighbours, but
+    no wider than the prior, and no narrower than a 100th of it, or a (n + 2)th of it if n is less
+    than 98.
 
-    Equal places keep the order of time: with forgetting, hyperopt's order depends on the sort of the machine.
+    Equal places keep the order of time: with forgetting, hyperopt's order depends on the sort of
+    the machine.
     """
     n = len(places)
     order = np.argsort(places, kind="stable")
@@ -122,7 +125,7 @@ def shares(levels: Integers, count: int) -> Shares:
 
 
 def forgetting(n: int) -> Floats:
-    """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for the
-    oldest."""
+    """Weights (n,): 1 for the newest 25 observations, and a straight line up to them from 1/n for
+    the oldest."""
     ramp = np.linspace(1.0 / n, 1.0, n - REMEMBERED) if n > REMEMBERED else np.zeros(0)
     return np.concatenate([ramp, np.ones(n - len(ramp))])

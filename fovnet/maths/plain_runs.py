@@ -1,7 +1,8 @@
 """The runs of a ladder whose rungs have no known height.
 
-Paths, edges and the recursion are those of `chain_recursion.py`.  The log-weight of a run is the evidence of
-its slices and nothing else, so that all runs which end at an edge are one running sum: O(s·n).
+Paths, edges and the recursion are those of `chain_recursion.py`.  The log-weight of a run is the
+evidence of its slices and nothing else, so that all runs which end at an edge are one running sum:
+O(s·n).
 """
 
 from __future__ import annotations

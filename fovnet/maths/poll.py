@@ -1,9 +1,9 @@
-"""The directions of a poll: an orthogonal basis and its negatives, which positively span the space, and their
-sizes.
+"""The directions of a poll: an orthogonal basis and its negatives, which positively span the space,
+and their sizes.
 
     n  ordinal axes        k  rung, from the coarsest
-Sources: Abramson, Audet, Dennis & Le Digabel, *OrthoMADS* (SIAM J. Optim. 2009), section 3, with a random
-normal in place of a Halton one; the sizes are those of NOMAD 4, {1, 2, 5} · 10^b.
+Sources: Abramson, Audet, Dennis & Le Digabel, *OrthoMADS* (SIAM J. Optim. 2009), section 3, with a
+random normal in place of a Halton one; the sizes are those of NOMAD 4, {1, 2, 5} · 10^b.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ SIZES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
 def reflection(normal: Floats) -> Floats:
-    """(n, n), orthogonal and symmetric: Householder's matrix I - 2vvᵀ of a normal (n,) of any length but
-    0."""
+    """(n, n), orthogonal and symmetric: Householder's matrix I - 2vvᵀ of a normal (n,) of any
+    length but 0."""
     v = normal / np.linalg.norm(normal)
     return np.asarray(np.eye(len(v)) - 2.0 * np.outer(v, v))
 
 
 def directions(basis: Floats, rng: np.random.Generator) -> Floats:
-    """(2n, n): the columns of a basis (n, n) in a random order, each scaled to a largest component of ±1, and
-    with its negative, either first."""
+    """(2n, n): the columns of a basis (n, n) in a random order, each scaled to a largest component
+    of ±1, and with its negative, either first."""
     columns = (basis / np.abs(basis).max(axis=0)).T
     pairs = [
         sign * columns[j]

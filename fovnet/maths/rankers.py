@@ -1,5 +1,5 @@
-"""Networks that score points, and that may know the task: a code of it, made from points and levels seen
-there, is put before each point.
+"""Networks that score points, and that may know the task: a code of it, made from points and levels
+seen there, is put before each point.
 
     M  members      n  points x (n, D)      u  of the support: points and their levels (u, D + 1), in [0, 1]
         C  numbers of the code
@@ -25,13 +25,14 @@ Floats = NDArray[np.float64]
 LATENT = 32
 CODE = 16
 SPREAD = 2.0 * 3.0**0.5
-"""Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each other's
-reverse, a code of numbers as they are told nothing after 4,000 steps, of these all after 1,000."""
+"""Gives what is uniform on [0, 1] a mean of 0 and a deviation of 1.  Of two tasks that are each
+other's reverse, a code of numbers as they are told nothing after 4,000 steps, of these all after
+1,000."""
 
 
 class Batch(NamedTuple):
-    """Points x (n, D), a support (u, D + 1), and the gradient (M, n, out) of a loss in the outputs (M, n,
-    out) for the points."""
+    """Points x (n, D), a support (u, D + 1), and the gradient (M, n, out) of a loss in the outputs
+    (M, n, out) for the points."""
 
     x: Floats
     support: Floats
@@ -111,8 +112,8 @@ class Ranker:
         return scores(self.members, _with_code(code, x))
 
     def gradients(self, batch: Batch) -> list[Floats]:
-        """Of each part, the gradient in its parameters; the code's is that of the mean of the members'
-        losses."""
+        """Of each part, the gradient in its parameters; the code's is that of the mean of the
+        members' losses."""
         task_values = None if self.task is None else self.task.forward(batch.support)
         values = forward(
             self.members, _with_code(None if task_values is None else task_values[1][-1], batch.x)
@@ -135,10 +136,11 @@ def _with_code(code: Floats | None, x: Floats) -> Floats:
 def train(
     ranker: Ranker, batch: Callable[[], Batch], epochs: int, rate: float, rate_end: float
 ) -> None:
-    """Trains the networks in place, one step an epoch; members know of one another only through the code.
+    """Trains the networks in place, one step an epoch; members know of one another only through the
+    code.
 
-    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change the scores
-    of 40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
+    The rate must end far below where it began: at 0.02 throughout, inputs changed by 1e-15 change
+    the scores of 40 rows by 3 % after 1000 epochs; with 300 epochs down to 0.0005, by 1e-10.
     """
     steps = [Adam(part.flat) for part in ranker.parts]
     for epoch in range(epochs):

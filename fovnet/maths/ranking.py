@@ -2,9 +2,10 @@
 
     s  observations    n  clusters    B  resamples    W  (B, n) how often each cluster is drawn
 
-The area is the share of pairs (positive, negative) in which the positive has the higher score, ties counting
-half (Mann & Whitney, *Ann. Math. Stat.* 18 (1947) 50-60). For resampling, pairs are counted once, by the
-clusters of both; every resample's area is then two small products, without another pass over the slices.
+The area is the share of pairs (positive, negative) in which the positive has the higher score, ties
+counting half (Mann & Whitney, *Ann. Math. Stat.* 18 (1947) 50-60). For resampling, pairs are
+counted once, by the clusters of both; every resample's area is then two small products, without
+another pass over the slices.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 LEVELS = 1024
-"""Most distinct scores when pairs are counted by cluster. More are put into so many bins of equal size, and
-are ties within a bin: for 130,000 slices the area changes by less than 1e-4, and 500 clusters take 20 ms
-instead of seconds."""
+"""Most distinct scores when pairs are counted by cluster. More are put into so many bins of equal
+size, and are ties within a bin: for 130,000 slices the area changes by less than 1e-4, and 500
+clusters take 20 ms instead of seconds."""
 
 
 def roc_area(scores: Floats, positive: NDArray[np.bool_]) -> float:
@@ -33,22 +34,24 @@ def roc_area(scores: Floats, positive: NDArray[np.bool_]) -> float:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What the clusters contribute: wins (n, n) of the positives of one over the negatives of another, and
-    how many of each (n,)."""
+    """What the clusters contribute: wins (n, n) of the positives of one over the negatives of
+    another, and how many of each (n,)."""
 
     wins: Floats
     positives: Floats
     negatives: Floats
 
     def area(self, weights: Floats) -> Floats:
-        """The area (B,) for each row of weights (B, n); NaN if a resample has no positive or no negative."""
+        """The area (B,) for each row of weights (B, n); NaN if a resample has no positive or no
+        negative."""
         return self.area_and_error(weights)[0][:, 0]
 
     def area_and_error(self, weights: Floats) -> tuple[Floats, Floats]:
         """The area and its linearised standard error, both (B, 1).
 
-        The influence of a cluster is that of its own pairs with all others, minus the number expected from
-        the area: DeLong's placements summed by cluster (Obuchowski, *Biometrics* 53 (1997) 567-578).
+        The influence of a cluster is that of its own pairs with all others, minus the number
+        expected from the area: DeLong's placements summed by cluster (Obuchowski, *Biometrics* 53
+        (1997) 567-578).
         """
         won = weights @ self.wins
         positives = (weights @ self.positives)[:, None]

@@ -5,7 +5,8 @@
     first  (n,)    index of the first place of each place's group of ties; equal to arange(n) without ties
     level  (n,)    1 - first/n: what is wanted of the scores where a number is needed
 
-Each loss takes (s, c, first) and returns (loss (M,), gradient (M, n)); all but `list_mle` ignore the weights.
+Each loss takes (s, c, first) and returns (loss (M,), gradient (M, n)); all but `list_mle` ignore
+the weights.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def tie_starts(y: Floats | Integers) -> Integers:
 
 
 def weights(kind: str, first: Integers) -> Floats:
-    """`c` by the kind of weighting, "one", "linear", "inverse" or "log"; the places of a tie share their
-    mean."""
+    """`c` by the kind of weighting, "one", "linear", "inverse" or "log"; the places of a tie share
+    their mean."""
     places = np.arange(1.0, len(first) + 1.0)
     weight_of_place = WEIGHTS[kind](places)
     total = np.bincount(first, weight_of_place)
@@ -48,12 +49,12 @@ WEIGHTS: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def list_mle(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
-    """Σⱼ cⱼ (log Qⱼ - sⱼ), Qⱼ the sum of exp(s) from the first place of j's ties to the last: with weights of
-    one, minus the log likelihood of the order under Plackett and Luce.
+    """Σⱼ cⱼ (log Qⱼ - sⱼ), Qⱼ the sum of exp(s) from the first place of j's ties to the last: with
+    weights of one, minus the log likelihood of the order under Plackett and Luce.
 
-    Sums of exponentials are accumulated as logarithms both ways, so that scores of ±700 and longer spans are
-    safe. Sources: Xia et al., *Listwise approach to learning to rank* (2008); ties: Breslow, *J. R. Stat.
-    Soc. B* 34 (1972) 216-217.
+    Sums of exponentials are accumulated as logarithms both ways, so that scores of ±700 and longer
+    spans are safe. Sources: Xia et al., *Listwise approach to learning to rank* (2008); ties:
+    Breslow, *J. R. Stat. Soc. B* 34 (1972) 216-217.
     """
     log_q = np.logaddexp.accumulate(s[:, ::-1], axis=1)[:, ::-1]
     loss = (c * (log_q[:, first] - s)).sum(axis=1)
@@ -64,7 +65,8 @@ def list_mle(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
 
 
 def rank_net(s: Floats, c: Floats, first: Integers) -> tuple[Floats, Floats]:
-    """The mean of log(1 + exp(sⱼ - sᵢ)) over all pairs of places with i better than j; 0 if all are tied.
+    """The mean of log(1 + exp(sⱼ - sᵢ)) over all pairs of places with i better than j; 0 if all are
+    tied.
 
     Source: Burges et al., *Learning to rank using gradient descent* (2005).
     """

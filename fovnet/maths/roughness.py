@@ -1,14 +1,16 @@
-"""Whether slices are in any order: neighbours in a body are alike, shuffled ones no more than random pairs.
+"""Whether slices are in any order: neighbours in a body are alike, shuffled ones no more than
+random pairs.
 
     roughness = mean distance of neighbouring slices / mean distance of any two,   distance = ½ Σ_c |p_c -
     q_c| of their probabilities
 
-Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices of an
-interleaved acquisition often differ in brightness.  The ratio is about 1 for slices in random order, however
-many regions they show, and far below for a body. Outliers, unlike both neighbours where others are alike, are
-left out first: one odd slice among twenty of a head is as far from its neighbours as from any other slice,
-whatever the order. Source: the ratio of von Neumann (1941), *Distribution of the ratio of the mean square
-successive difference to the variance*, with the total variation distance.
+Neighbours are the next slices or the next but one, whichever are more alike: odd and even slices of
+an interleaved acquisition often differ in brightness.  The ratio is about 1 for slices in random
+order, however many regions they show, and far below for a body. Outliers, unlike both neighbours
+where others are alike, are left out first: one odd slice among twenty of a head is as far from its
+neighbours as from any other slice, whatever the order. Source: the ratio of von Neumann (1941),
+*Distribution of the ratio of the mean square successive difference to the variance*, with the total
+variation distance.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_SLICES = 10
-"""With fewer slices even neighbours in a body may all differ: feet, belly and head in three slices."""
+"""With fewer slices even neighbours in a body may all differ: feet, belly and head in three
+slices."""
 LEAST_DISTANCE = 0.12
-"""Lower bound of the mean distance of two slices: below it they are nearly equal, and their order is
-uninformative."""
+"""Lower bound of the mean distance of two slices: below it they are nearly equal, and their order
+is uninformative."""
 
 
 LONE = 0.1
@@ -50,8 +53,8 @@ def roughness(probabilities: NDArray[np.float64]) -> float:
 
 
 def without_lone(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than past it by
-    more than DETOUR mean steps."""
+    """(s - m, k) the slices without the m <= ⌈s LONE⌉ outliers: the path over one is longer than
+    past it by more than DETOUR mean steps."""
     path = probabilities
     mean_step = float(np.abs(np.diff(probabilities, axis=0)).sum()) / max(1, len(probabilities) - 1)
     for _ in range(ceil(LONE * len(probabilities))):

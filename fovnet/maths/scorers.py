@@ -1,10 +1,11 @@
 """M small networks of equal widths, trained at once: fully connected, with ReLU between the layers.
 
     x     (n, D)  inputs, the same for all networks, or (M, n, D)
-    flat  (M, K)  all parameters of each network; weights (M, in, out) and biases (M, 1, out) are views of it
+    flat  (M, K)  all parameters of each network; weights (M, in, out) and biases (M, 1, out) are
+          views of it
 
-float64 numpy: with 1,400 parameters a network an epoch is bound by overhead, and takes a third of torch's
-time.
+float64 numpy: with 1,400 parameters a network an epoch is bound by overhead, and takes a third of
+torch's time.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def forward(layers: Layers, x: Floats) -> list[Floats]:
 
 
 def backward(layers: Layers, values: list[Floats], gradient: Floats) -> tuple[Floats, Floats]:
-    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of `forward`; and
-    that in the first layer's values before its ReLU (M, n, width)."""
+    """(M, K), the gradient in `flat`, given that in the outputs (M, n, out) and the values of
+    `forward`; and that in the first layer's values before its ReLU (M, n, width)."""
     gradients = Layers(layers.widths, np.empty_like(layers.flat))
     for i in reversed(range(len(layers.views))):
         of_weights, of_biases = gradients.views[i]
@@ -115,6 +116,7 @@ class Adam:
 def cosine(step: int, steps: int, begin: float, end: float) -> float:
     """The rate of a step counted from 0: from `begin` along half a cosine, to `end` at `steps`.
 
-    Source: Loshchilov & Hutter, *SGDR: stochastic gradient descent with warm restarts* (2017), eq. 5.
+    Source: Loshchilov & Hutter, *SGDR: stochastic gradient descent with warm restarts* (2017), eq.
+    5.
     """
     return float(end + 0.5 * (begin - end) * (1.0 + np.cos(np.pi * step / steps)))

@@ -26,7 +26,8 @@ def elliptical_slices(
     thinning: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Samples (count, D) of a chain from `start`, every `thinning`-th of it; `start` must be possible."""
+    """Samples (count, D) of a chain from `start`, every `thinning`-th of it; `start` must be
+    possible."""
     x = start
     height = log_likelihood(start)
     samples = np.empty((count, len(start)))
@@ -45,8 +46,8 @@ def _slice(
     width: Floats,
     rng: np.random.Generator,
 ) -> tuple[Floats, float]:
-    """The next point and its log likelihood: on an ellipse through x and a draw from the prior, above a level
-    drawn below x.
+    """The next point and its log likelihood: on an ellipse through x and a draw from the prior,
+    above a level drawn below x.
 
     The bracket of angles shrinks towards x itself, which lies above the level, so the loop ends.
     """

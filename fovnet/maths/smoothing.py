@@ -1,7 +1,7 @@
 """Smoothing along the body, in millimetres.
 
-Source: a normalised-convolution Gaussian (Knutsson & Westin, 1993): weights are renormalised over the slices
-that exist.
+Source: a normalised-convolution Gaussian (Knutsson & Westin, 1993): weights are renormalised over
+the slices that exist.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ def smooth_along_body(
 ) -> NDArray[np.float64]:
     """Slice probabilities (s, k) averaged with a Gaussian in height, each row still summing to one.
 
-    sigma_mm is physical: 12 mm span 1.5 slices at 8 mm spacing and four at 3 mm; uneven spacing is respected.
-    Below a micrometre nothing changes.
-    At the ends the weights are normalised over the slices that exist, so that nothing is extrapolated.
+    sigma_mm is physical: 12 mm span 1.5 slices at 8 mm spacing and four at 3 mm; uneven spacing is
+    respected. Below a micrometre nothing changes.
+    At the ends the weights are normalised over the slices that exist, so that nothing is
+    extrapolated.
     """
     if sigma_mm < 1e-3:
         return probabilities
@@ -39,18 +40,19 @@ def smooth_along_body(
 
 
 def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Probabilities (..., k) with their logarithms divided by a temperature; above 1 less sure, below 1
-    surer.
+    """Probabilities (..., k) with their logarithms divided by a temperature; above 1 less sure,
+    below 1 surer.
 
-    Guo et al. (2017), On calibration of modern neural networks, eq. 9, applied to the ensemble's mean.
+    Guo et al. (2017), On calibration of modern neural networks, eq. 9, applied to the ensemble's
+    mean.
     """
     powered = np.power(np.maximum(probabilities, 1e-12), 1.0 / temperature)
     return np.asarray(powered / powered.sum(axis=-1, keepdims=True))
 
 
 def best_stretch(gain: NDArray[np.float64]) -> tuple[int, int, float]:
-    """First and last index of the contiguous run with the largest sum, and that sum; (0, -1, 0.0) where no
-    run is positive.
+    """First and last index of the contiguous run with the largest sum, and that sum; (0, -1, 0.0)
+    where no run is positive.
 
     Kadane's algorithm: Bentley (1984), Programming pearls: algorithm design techniques.
     """

@@ -2,10 +2,10 @@
 
     s  rows    f  features    k  classes    W  weights (k, f)    b  biases (k,)
 
-The loss is convex: there is one minimum, whatever the order of rows, and no learning rate to choose.
-Sources: Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, eqs 4.17 and 18.11; the
-ridge about given weights instead of zero is Daumé (2007), *Frustratingly easy domain adaptation*, section 2.1
-(PRIOR).
+The loss is convex: there is one minimum, whatever the order of rows, and no learning rate to
+choose. Sources: Hastie, Tibshirani & Friedman (2009), *The Elements of Statistical Learning*, eqs
+4.17 and 18.11; the ridge about given weights instead of zero is Daumé (2007), *Frustratingly easy
+domain adaptation*, section 2.1 (PRIOR).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def refit(
     initial_layer  W_0 and b_0, where the search begins; biases are free
     steps     of L-BFGS at most
 
-    σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps its weights.
+    σ (f,) are the weighted standard deviations of the features; a feature that is constant keeps
+    its weights.
     """
     spread = np.sqrt(np.maximum(weights @ features**2 - (weights @ features) ** 2, 0.0))
     moves = spread > 1e-6 * np.maximum(1.0, np.abs(features).max(axis=0))

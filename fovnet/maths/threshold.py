@@ -1,15 +1,15 @@
-"""The probability that a need stays below an unknown limit, from earlier outcomes: a one-dimensional model,
-never rising with the need.
+"""The probability that a need stays below an unknown limit, from earlier outcomes: a
+one-dimensional model, never rising with the need.
 
     estimate  (n,), (m,)  log of the estimated need                        fits  (n,) whether it was within
         the limit
     limit     log of the real limit, unknown                       sigma  standard deviation of the error of
         an estimate, unknown
-    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over the posterior of limit and sigma, given
-    the outcomes
+    P(fits | estimate) = Φ((limit - estimate) / sigma), averaged over the posterior of limit and
+    sigma, given the outcomes
 
-Two unknowns are few enough for a table of all their values: no optimisation, no starting point, and the mean
-of falling curves falls.
+Two unknowns are few enough for a table of all their values: no optimisation, no starting point, and
+the mean of falling curves falls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ CURVE = 161
 def chance_to_fit(estimate: Floats, tried: Floats, fits: NDArray[np.bool_]) -> Floats:
     """P(fits), (m,), in (0, 1], never rising with the estimate, from outcomes at `tried` (n,).
 
-    Prior: the limit lies above all estimates with probability 1/2, otherwise uniformly between them.
+    Prior: the limit lies above all estimates with probability 1/2, otherwise uniformly between
+    them.
     """
     low = float(estimate.min())
     high = float(estimate.max())

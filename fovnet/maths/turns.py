@@ -1,15 +1,15 @@
-"""The orientations in which a body may lie in a volume with wrong axis labels, and what the three planes then
-show.
+"""The orientations in which a body may lie in a volume with wrong axis labels, and what the three
+planes then show.
 
     axis    0 across the body, 1 from front to back, 2 from feet to head        plane  0 axial, 1 sagittal, 2
         coronal
     view    what a picture shows: (axis, sign) along its rows, and along its columns      turn   an
         orientation
-    move    (transposed, rows reversed, columns reversed), in this order: one of the eight symmetries of a
-            picture
+    move    (transposed, rows reversed, columns reversed), in this order: one of the eight
+            symmetries of a picture
 
-A grid's axes may be a body's in 3! orders and 2³ directions.  Left and right look alike, so that 24 of 48
-orientations are distinguishable, and 16 of 24 views.
+A grid's axes may be a body's in 3! orders and 2³ directions.  Left and right look alike, so that 24
+of 48 orientations are distinguishable, and 16 of 24 views.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def move_view(view: View, move: Move) -> View:
 
 
 def views_of_planes(turn: tuple[Axis, ...]) -> tuple[int, ...]:
-    """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of the
-    body."""
+    """The view, as an index in VIEWS, of each plane of a grid whose three axes run along these of
+    the body."""
 
     def along(axis: Axis) -> Axis:
         body, sign = turn[axis[0]]
@@ -104,5 +104,5 @@ SOURCES: tuple[tuple[int, int], ...] = tuple(
     )
     for view in VIEWS
 )
-"""For each view, the plane of the body that shows it and the move, as an index in MOVES, that brings the
-plane's picture to it."""
+"""For each view, the plane of the body that shows it and the move, as an index in MOVES, that
+brings the plane's picture to it."""

@@ -1,5 +1,5 @@
-"""Transformations of scores for a Gaussian process, so that a huge loss does not distort the model near the
-good ones."""
+"""Transformations of scores for a Gaussian process, so that a huge loss does not distort the model
+near the good ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Target:
 
     scores  (n,)  as measured, lower is better          values  (n,)  in the same order, of mean zero and unit
         variance (all equal: zero)
-    unit    the score that one unit of value is worth below the best one; None if the values are ranks, or all
-            equal
+    unit    the score that one unit of value is worth below the best one; None if the values are
+            ranks, or all equal
     """
 
     scores: Floats
@@ -30,8 +30,8 @@ class Target:
     unit: float | None
 
     def score_of(self, value: Floats) -> Floats:
-        """The score for each value: interpolated between those seen, never above the worst, and below the
-        best by `unit`."""
+        """The score for each value: interpolated between those seen, never above the worst, and
+        below the best by `unit`."""
         order = np.argsort(self.values, kind="stable")
         lowest = float(self.values[order[0]])
         interpolated = np.interp(value, self.values[order], self.scores[order])
@@ -40,19 +40,20 @@ class Target:
         )
 
     def is_within_reach(self, value: float) -> bool:
-        """Whether a value has a score: not if it lies above the worst one seen, or, without a unit, below the
-        best."""
+        """Whether a value has a score: not if it lies above the worst one seen, or, without a unit,
+        below the best."""
         return value <= float(self.values.max()) and (
             self.unit is not None or value >= float(self.values.min())
         )
 
 
 def half_ranked(scores: Floats) -> Target:
-    """The better half keeps its distances; the worse half is mapped by rank to the upper half of a normal
-    distribution.
+    """The better half keeps its distances; the worse half is mapped by rank to the upper half of a
+    normal distribution.
 
-    The spread of that normal is that of the better half.  A loss of 1e30 then counts as a loss of 3 would.
-    Source: Song et al., *The Vizier Gaussian process bandit algorithm* (2024), arXiv:2408.11527, section 3.2.
+    The spread of that normal is that of the better half.  A loss of 1e30 then counts as a loss of 3
+    would. Source: Song et al., *The Vizier Gaussian process bandit algorithm* (2024),
+    arXiv:2408.11527, section 3.2.
     """
     # halved: the mean of two losses of 1e308 would overflow
     middle = float(np.median(scores / 2))
@@ -69,8 +70,8 @@ def half_ranked(scores: Floats) -> Target:
 
 
 def rank_normal(scores: Floats) -> Target:
-    """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.  Ties share
-    a rank."""
+    """Ranks mapped to a normal distribution: invariant under any monotone rescaling of the loss.
+    Ties share a rank."""
     return _standard_target(scores, ndtri((_ranks(scores) - 0.5) / len(scores)), None)
 
 
@@ -81,15 +82,15 @@ def raw(scores: Floats) -> Target:
 
 
 def _ranks(scores: Floats) -> Floats:
-    """1 for the lowest to n for the highest; ties share their mean rank.  Equal to scipy.stats.rankdata,
-    whose import takes 30 MB."""
+    """1 for the lowest to n for the highest; ties share their mean rank.  Equal to
+    scipy.stats.rankdata, whose import takes 30 MB."""
     _, group, count = np.unique(scores, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - 0.5 * (count - 1.0))[group])
 
 
 def _small(scores: Floats) -> tuple[Floats, float]:
-    """Numbers below 1/2, and the power of two that they were divided by: exact but for the scale, so that
-    sums and squares of 1e300 are not infinite, nor those of 1e-300 zero."""
+    """Numbers below 1/2, and the power of two that they were divided by: exact but for the scale,
+    so that sums and squares of 1e300 are not infinite, nor those of 1e-300 zero."""
     scale = float(np.ldexp(1.0, min(int(np.frexp(np.abs(scores).max(initial=0.0))[1]) + 1, 1023)))
     return scores / scale, scale
 

@@ -2,15 +2,16 @@
 
     W  workers       t  slots proposed so far, and the number of the next one
 
-W virtual workers take the slots in order.  A slot starts at the earliest virtual time a worker is free, has
-seen every slot virtually finished by then, and knows the others as pending; with one worker every slot sees
-all before it.  The real run waits when a training takes longer than predicted, so that the same search makes
-the same proposals on any machine.
+W virtual workers take the slots in order.  A slot starts at the earliest virtual time a worker is
+free, has seen every slot virtually finished by then, and knows the others as pending; with one
+worker every slot sees all before it.  The real run waits when a training takes longer than
+predicted, so that the same search makes the same proposals on any machine.
 
-If trainings last between a second and an hour, the free workers would start dozens of short ones while a long
-one, from which they might learn, is running.  So a slot also waits until all but a share `lead` of the slots
-before it are finished, the earliest first: it then knows at least what slot (1 - lead)·t of a search with one
-worker knows, and a search takes at most about 1 / (1 - lead) times as many trials.
+If trainings last between a second and an hour, the free workers would start dozens of short ones
+while a long one, from which they might learn, is running.  So a slot also waits until all but a
+share `lead` of the slots before it are finished, the earliest first: it then knows at least what
+slot (1 - lead)·t of a search with one worker knows, and a search takes at most about 1 / (1 - lead)
+times as many trials.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 LEAD = 0.15
-"""The default: several workers then take at most about a sixth more trials than one (`fovnet bench search
---workers 4`)."""
+"""The default: several workers then take at most about a sixth more trials than one (`fovnet bench
+search --workers 4`)."""
 
 
 class SlotsInSight(NamedTuple):
@@ -47,9 +48,9 @@ class Clock:
     def sight(self, predicted_seconds: Sequence[float]) -> SlotsInSight:
         """What slot t has seen, given the predicted seconds of slots 0..t-1.
 
-        A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums are then
-        exact, so that two workers free at the same time are so on every machine, whatever the order of
-        addition.
+        A slot that ends exactly when t starts is seen.  Time is counted in whole microseconds: sums
+        are then exact, so that two workers free at the same time are so on every machine, whatever
+        the order of addition.
         """
         ends, now = self._run(predicted_seconds)
         return SlotsInSight(

@@ -1,13 +1,14 @@
-"""The journal of a search: a folder that stays valid if the search is killed at any moment, and can be read
-at any time.
+"""The journal of a search: a folder that stays valid if the search is killed at any moment, and can
+be read at any time.
 
-    search.json      the search's identity (Search.identity), number of trials requested, the number after
-                     which it ends, notes
-    search.npz       rows of the space, predicted seconds, memory and mask, so that a slot can be replayed
-                     from the journal alone
+    search.json      the search's identity (Search.identity), number of trials requested, the number
+                     after which it ends, notes
+    search.npz       rows of the space, predicted seconds, memory and mask, so that a slot can be
+                     replayed from the journal alone
     slot-0007.json   one finished trial, written atomically
     prior.safetensors  what earlier searches taught this one, where it uses that
-    owner.lock       held by the running search; the kernel releases it when the process ends, in whatever way
+    owner.lock       held by the running search; the kernel releases it when the process ends, in
+                     whatever way
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Journal:
     search: Search
 
     def read(self, slot: int) -> Trial | None:
-        """The trial of a slot, None if it is not finished.  An unreadable file is renamed to .json.damaged,
-        and counts as unfinished."""
+        """The trial of a slot, None if it is not finished.  An unreadable file is renamed to
+        .json.damaged, and counts as unfinished."""
         path = slot_path(self.folder, slot)
         try:
             return read_slot(path)
@@ -65,8 +66,8 @@ class Journal:
     def write_header(
         self, trials: int, asked: int, ends_after: int | None, notes: list[str]
     ) -> None:
-        """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one, and
-        `ends_after` the number after which the search ends early, None if it does not."""
+        """Writes search.json; `trials` is the greatest number ever requested, `asked` the last one,
+        and `ends_after` the number after which the search ends early, None if it does not."""
         facts = {
             **self.search.identity,
             "trials": trials,
@@ -92,11 +93,11 @@ def own_journal(folder: Path, search: Search) -> Iterator[Journal]:
 
 @contextmanager
 def lock_journal(folder: Path) -> Iterator[None]:
-    """Locks the folder, created if missing, while the block runs.  Raises SearchError "journal-owned" if
-    another process has the lock.
+    """Locks the folder, created if missing, while the block runs.  Raises SearchError
+    "journal-owned" if another process has the lock.
 
-    Forked (not spawned) children keep the lock after the process has ended: they may still be training for
-    the journal.
+    Forked (not spawned) children keep the lock after the process has ended: they may still be
+    training for the journal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "owner.lock").open("a") as lock:
@@ -112,8 +113,8 @@ def lock_journal(folder: Path) -> Iterator[None]:
 
 
 def open_journal(folder: Path, search: Search) -> Journal:
-    """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError if it is
-    another search's."""
+    """The journal of `search` in a folder locked by the caller, new or resumed.  Raises SearchError
+    if it is another search's."""
     is_begun = (folder / "search.json").exists()
     if is_begun:
         refuse_another_search(folder, search)
@@ -139,7 +140,8 @@ def _holds_arrays(path: Path) -> bool:
 
 
 def refuse_another_search(folder: Path, search: Search) -> None:
-    """Raises SearchError if the journal in `folder` is another search's; the number of trials may differ."""
+    """Raises SearchError if the journal in `folder` is another search's; the number of trials may
+    differ."""
     header = read_header(folder)
     later = dict.fromkeys(("candidates", "schedule", "polling", "ranking", "prior_sha256"))
     for key, value in {**later, **search.identity}.items():
@@ -176,8 +178,8 @@ def slot_path(folder: Path, slot: int) -> Path:
 
 
 def to_repeat(slot: Path) -> str:
-    """The instruction to have a slot trained again, to the same bytes; it depends on whether the search runs
-    as jobs."""
+    """The instruction to have a slot trained again, to the same bytes; it depends on whether the
+    search runs as jobs."""
     command = (
         "the same `snakemake` command trains"
         if slot.parent.name.startswith(JOBS)
@@ -187,14 +189,14 @@ def to_repeat(slot: Path) -> str:
 
 
 def read_slot(path: Path) -> Trial:
-    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it is
-    unreadable."""
+    """The trial in a slot file.  Raises FileNotFoundError, or ValueError, KeyError, TypeError if it
+    is unreadable."""
     return from_facts(read_json(path))
 
 
 def read_trials(folder: Path) -> list[Trial]:
-    """The finished trials of a journal, by slot, without changing it.  Raises SearchError for an unreadable
-    one."""
+    """The finished trials of a journal, by slot, without changing it.  Raises SearchError for an
+    unreadable one."""
     trials = []
     for path in folder.glob("slot-*.json"):
         try:
@@ -207,8 +209,8 @@ def read_trials(folder: Path) -> list[Trial]:
 
 
 def read_search(folder: Path) -> Search:
-    """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict each
-    other."""
+    """The search of a journal.  Raises SearchError if header or arrays are unreadable or contradict
+    each other."""
     header = read_header(folder)
     try:
         arrays = read_npz(folder / "search.npz")
@@ -241,8 +243,8 @@ def read_search(folder: Path) -> Search:
 
 
 def replay(folder: Path, slot: int) -> Proposal:
-    """The proposal of the search in `folder` for `slot`, computed again from the trials that this slot has
-    seen.
+    """The proposal of the search in `folder` for `slot`, computed again from the trials that this
+    slot has seen.
 
     Proposals of earlier slots without a recorded trial are computed too.  Raises SearchError
     "slot-unfinished" if a slot that it must see is not finished.

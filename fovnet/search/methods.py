@@ -1,4 +1,5 @@
-"""The search methods by their names in a configuration file: where to look, and how much to spend."""
+"""The search methods by their names in a configuration file: where to look, and how much to
+spend."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ from fovnet.search.spend.schedule import Kind
 
 
 class Method(NamedTuple):
-    """Where a method looks, and how much it spends unless the configuration says otherwise; any goes with
-    any."""
+    """Where a method looks, and how much it spends unless the configuration says otherwise; any
+    goes with any."""
 
     look: Look
     spend: Kind = "full"

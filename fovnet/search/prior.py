@@ -1,7 +1,9 @@
-"""What earlier searches taught: networks trained on the orders of their losses, and the losses themselves.
+"""What earlier searches taught: networks trained on the orders of their losses, and the losses
+themselves.
 
     axes  of the space         D  columns of its unit cube        n  rows of a source
-One safetensors file; the same sources, settings and seed give the same bytes.  Nothing in it is unpickled.
+One safetensors file; the same sources, settings and seed give the same bytes.  Nothing in it is
+unpickled.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ FACTS = "fovnet"
 
 @dataclass(frozen=True, eq=False)
 class EarlierSearch:
-    """An earlier search: levels (n, d) and losses (n,) of the rows it trained, from the lowest loss; a large
-    one's are thinned out in a file.
+    """An earlier search: levels (n, d) and losses (n,) of the rows it trained, from the lowest
+    loss; a large one's are thinned out in a file.
 
     scored  number of its rows with a loss
     """
@@ -56,7 +58,8 @@ class EarlierSearch:
 class Prior:
     """The parsed file, and its bytes.
 
-    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were predicted
+    facts  fovnet's version, settings, seed, number of steps, and how well held-out sources were
+           predicted
     """
 
     axes: tuple[Axis, ...]
@@ -72,7 +75,8 @@ class Prior:
 
 
 def support_of(x: Floats, first: Integers) -> Floats:
-    """The support (n, D + 1) of sorted points: each with its level among them, the share of better ones."""
+    """The support (n, D + 1) of sorted points: each with its level among them, the share of better
+    ones."""
     return np.column_stack([x, (first + 0.5) / max(1, len(first))])
 
 
@@ -125,8 +129,8 @@ def read_prior(path: Path, axes: Sequence[Axis]) -> Prior:
 
 
 def parse_prior(data: bytes) -> Prior:
-    """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or SafetensorError
-    for anything else."""
+    """The prior of a file's bytes.  Raises ValueError, KeyError, TypeError, AttributeError or
+    SafetensorError for anything else."""
     tensors = load(data)
     description = _metadata(data)
     axes = tuple(Axis.from_facts(facts) for facts in description.pop("axes"))

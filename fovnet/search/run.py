@@ -1,7 +1,9 @@
-"""Running a search: W slots at a time, each proposed when all slots it must see are actually finished.
+"""Running a search: W slots at a time, each proposed when all slots it must see are actually
+finished.
 
-Proposals are made elsewhere (`search.py`).  If it is killed at any moment and started again, the run reads
-the finished slots, proposes the others again, and continues; the trials are those of an uninterrupted run.
+Proposals are made elsewhere (`search.py`).  If it is killed at any moment and started again, the
+run reads the finished slots, proposes the others again, and continues; the trials are those of an
+uninterrupted run.
 """
 
 from __future__ import annotations
@@ -34,19 +36,21 @@ def run_search(
     stop_below_regret: float | None = None,
     progress: Progress | None = None,
 ) -> list[Trial]:
-    """The trials of all slots, by slot, that together have the epochs of so many full trainings; fewer if the
-    space has no more feasible rows, or little is left to gain.  The journal is in `folder`.
+    """The trials of all slots, by slot, that together have the epochs of so many full trainings;
+    fewer if the space has no more feasible rows, or little is left to gain.  The journal is in
+    `folder`.
 
-    The latter is before the first slot with an expected regret below `stop_below_regret`, in units of the
-    score, once enough scores are known (`too_little_gain`); the header notes either.  Like the number of
-    trials it is not part of the search's identity: without it the search can be continued.
+    The latter is before the first slot with an expected regret below `stop_below_regret`, in units
+    of the score, once enough scores are known (`too_little_gain`); the header notes either.  Like
+    the number of trials it is not part of the search's identity: without it the search can be
+    continued.
 
-    `submit` starts a training and returns its future; it is called for at most `search.workers` slots at a
-    time.  An exception in the future, or an outcome "error", is a failure of the machine, and the training is
-    repeated up to twice; but a SearchError in it ends the run, and the slot counts as not begun.  The path
-    depends on the search and the results alone, not on timing.  A journal with fewer trials is continued, one
-    with more keeps them.  Raises SearchError for another search's journal, a locked one, or a slot that
-    contradicts the search.
+    `submit` starts a training and returns its future; it is called for at most `search.workers`
+    slots at a time.  An exception in the future, or an outcome "error", is a failure of the
+    machine, and the training is repeated up to twice; but a SearchError in it ends the run, and the
+    slot counts as not begun.  The path depends on the search and the results alone, not on timing.
+    A journal with fewer trials is continued, one with more keeps them.  Raises SearchError for
+    another search's journal, a locked one, or a slot that contradicts the search.
     """
     with own_journal(folder, search) as journal:
         return SearchRun(journal, submit, trials, stop_below_regret, progress).run()
@@ -108,8 +112,8 @@ class SearchRun:
         return [self.trial_by_slot[proposal.slot] for proposal in self.proposals]
 
     def _slots_of_all_rows(self) -> int | None:
-        """The number of rows if each is trained to its end, and there are fewer than trials requested; else
-        None."""
+        """The number of rows if each is trained to its end, and there are fewer than trials
+        requested; else None."""
         # no row is begun twice
         rows = int(self.search.feasible.sum())
         return rows if self.search.schedule.kind == "full" and rows < self.trials else None
@@ -122,11 +126,11 @@ class SearchRun:
         return slots is not None and len(self.proposals) >= slots
 
     def _fill(self, slot: int) -> str | None:
-        """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are finished,
-        and submits it.
+        """Takes the slot's trial from the journal, or proposes it as soon as all slots it sees are
+        finished, and submits it.
 
-        Returns the sentence with which the search ends before this slot, if too little is left to gain, or
-        nothing to train; else None.
+        Returns the sentence with which the search ends before this slot, if too little is left to
+        gain, or nothing to train; else None.
         """
         trial = self.journal.read(slot)
         if trial is not None:
@@ -156,8 +160,8 @@ class SearchRun:
         return too_little_gain(self.search, proposal, self.trial_by_slot, self.stop_below_regret)
 
     def _wait_for(self, slots: Collection[int]) -> None:
-        """Returns when all these slots are finished; other outcomes that arrive meanwhile are recorded at
-        once."""
+        """Returns when all these slots are finished; other outcomes that arrive meanwhile are
+        recorded at once."""
         while any(slot not in self.trial_by_slot for slot in slots):
             futures, _ = wait(self.in_training, return_when=FIRST_COMPLETED)
             # all that are finished are recorded before an exception ends the search
@@ -171,7 +175,8 @@ class SearchRun:
                 raise faults[0]
 
     def _record(self, future: Future[Outcome]) -> None:
-        """Records the outcome, or, after a failure of the machine, submits the same proposal again."""
+        """Records the outcome, or, after a failure of the machine, submits the same proposal
+        again."""
         proposal, retries = self.in_training.pop(future)
         outcome = outcome_of(future)
         if outcome.status == "error" and len(retries) < RETRIES:
@@ -192,8 +197,8 @@ class SearchRun:
             self.progress(self.search.schedule.full_trainings(proposals), self.trials)
 
     def _refuse_contradiction(self, proposal: Proposal) -> None:
-        """Raises SearchError "slot-contradiction" for a recorded proposal that this search could not have
-        made for the next slot."""
+        """Raises SearchError "slot-contradiction" for a recorded proposal that this search could
+        not have made for the next slot."""
         if not is_possible(self.search, self.proposals, proposal):
             path = slot_path(self.journal.folder, len(self.proposals))
             raise SearchError(
@@ -202,8 +207,8 @@ class SearchRun:
             )
 
     def _notes(self) -> list[str]:
-        """Notes for the header: a start that was moved, a search that ends early for lack of feasible
-        rows."""
+        """Notes for the header: a start that was moved, a search that ends early for lack of
+        feasible rows."""
         notes = start_notes(self.search)
         slots = self._slots_of_all_rows()
         if slots is not None:
@@ -226,8 +231,8 @@ def start_notes(search: Search) -> list[str]:
 
 
 def train_alone(proposal: Proposal, submit: Submit) -> Trial:
-    """The trial of one proposal, when it is finished; after a failure of the machine it is repeated as in a
-    whole search."""
+    """The trial of one proposal, when it is finished; after a failure of the machine it is repeated
+    as in a whole search."""
     retries: tuple[str, ...] = ()
     while (outcome := outcome_of(submit(proposal))).status == "error" and len(retries) < RETRIES:
         retries = (*retries, outcome.message)
@@ -235,10 +240,11 @@ def train_alone(proposal: Proposal, submit: Submit) -> Trial:
 
 
 def outcome_of(future: Future[Outcome]) -> Outcome:
-    """The future's outcome; an exception in it becomes an outcome "error" with its name and message.
+    """The future's outcome; an exception in it becomes an outcome "error" with its name and
+    message.
 
-    But a SearchError is raised: it means that no training at all can continue (for instance, the disk is
-    full).
+    But a SearchError is raised: it means that no training at all can continue (for instance, the
+    disk is full).
     """
     try:
         return future.result()

@@ -1,5 +1,5 @@
-"""The definition of a search, and its proposal for a slot: a function of the results seen, so that a resumed
-search repeats its path."""
+"""The definition of a search, and its proposal for a slot: a function of the results seen, so that
+a resumed search repeats its path."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Search:
     """Everything except the results that determines the proposals of a search.
 
     start              the row tried first, or the feasible row nearest to it is
-    initial            number of slots spread over the space before the model is used, the first included;
-                       None: as given by `few`, or the method's own of FIRST_SLOTS
+    initial            number of slots spread over the space before the model is used, the first
+                       included; None: as given by `few`, or the method's own of FIRST_SLOTS
     predicted_seconds  (M,) float64, seconds of each row for the virtual clock
     feasible           (M,) bool, rows that fit into memory as far as is known
     modelling          how the method models the scores
@@ -54,11 +54,11 @@ class Search:
     polling            how "mads" and "a-mads" poll
     ranking            how "ranking" learns the order of the scores
     prior              what earlier searches taught, of "ranking" and "gp-rgpe"
-    memory             (M,) estimated bytes that each row's training needs, on which the actual limit is
-                       learned; None: unknown
+    memory             (M,) estimated bytes that each row's training needs, on which the actual
+                       limit is learned; None: unknown
     Raises SearchError for an unknown method, invalid workers, seed or lead, arrays of wrong shape,
-    predictions or memory estimates that are not positive numbers, or a space without a feasible row, and
-    ConfigError as `refuse_neighbours`.
+    predictions or memory estimates that are not positive numbers, or a space without a feasible
+    row, and ConfigError as `refuse_neighbours`.
     """
 
     space: Space
@@ -143,14 +143,14 @@ class Search:
 
     @property
     def first_row(self) -> int:
-        """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the unit
-        cube."""
+        """The row of slot 0: `start` if it is feasible, else the feasible row nearest to it in the
+        unit cube."""
         return self.space.nearest(self.space.rows[self.start], self.feasible)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """The facts, as JSON, that must be equal for two runs to be the same search; large arrays by their
-        SHA-256."""
+        """The facts, as JSON, that must be equal for two runs to be the same search; large arrays
+        by their SHA-256."""
         return {
             "method": self.method,
             "seed": self.seed,
@@ -181,8 +181,8 @@ def training_seed(seed: int, slot: int) -> int:
 
 
 class Sight(NamedTuple):
-    """What a slot knows of the earlier ones: the trials of those it has seen finished, by slot; and the slots
-    that it has seen and those still running, as by the virtual clock."""
+    """What a slot knows of the earlier ones: the trials of those it has seen finished, by slot; and
+    the slots that it has seen and those still running, as by the virtual clock."""
 
     trials: tuple[Trial, ...]
     slots: SlotsInSight
@@ -199,11 +199,11 @@ def propose_slot(
     trial_by_slot: Mapping[int, Trial],
     spending_policy: Spend | None = None,
 ) -> Proposal:
-    """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the trials that
-    t has seen.
+    """The proposal of slot t = len(earlier), given the proposals of slots 0..t-1 and at least the
+    trials that t has seen.
 
-    Other trials are ignored; spending_policy is that of the schedule's name unless another is given.
-    Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
+    Other trials are ignored; spending_policy is that of the schedule's name unless another is
+    given. Raises SearchError "space-exhausted" if no row is free, and with no training to go on.
     """
     sight = _sight(search, earlier, trial_by_slot)
     is_free_row = search.feasible.copy()  # (M,): never begun
@@ -235,7 +235,8 @@ def propose_slot(
 def _sight(
     search: Search, earlier: Sequence[Proposal], trial_by_slot: Mapping[int, Trial]
 ) -> Sight:
-    """What the next slot knows.  Raises KeyError with a slot that it must have seen and that has no trial."""
+    """What the next slot knows.  Raises KeyError with a slot that it must have seen and that has no
+    trial."""
     seen, pending = search.clock.sight([proposal.predicted_seconds for proposal in earlier])
     # the same objects in every tuple: 1,000 slots have seen half a million
     seen = tuple(earlier[slot].slot for slot in seen)
@@ -281,8 +282,8 @@ def rows_begun(earlier: Sequence[Proposal]) -> int:
 def proposal_for(
     search: Search, earlier: Sequence[Proposal], slots: SlotsInSight, move: Move, choice: Choice
 ) -> Proposal:
-    """The proposal of a move: all that follows from it, the choice of a row, and what the slot has seen and
-    not."""
+    """The proposal of a move: all that follows from it, the choice of a row, and what the slot has
+    seen and not."""
     slot = len(earlier)
     schedule = search.schedule
     continued = earlier[move.slot] if isinstance(move, GoOn) else None
@@ -313,8 +314,8 @@ def proposal_for(
 
 
 def seconds_for(search: Search, row: int, epochs: int | None = None, begun: int = 0) -> float:
-    """The predicted seconds of a row's training from the epochs already `begun` to `epochs`; None: of all of
-    it."""
+    """The predicted seconds of a row's training from the epochs already `begun` to `epochs`; None:
+    of all of it."""
     all_seconds = float(search.predicted_seconds[row])
     if epochs is None:
         return all_seconds
@@ -322,8 +323,8 @@ def seconds_for(search: Search, row: int, epochs: int | None = None, begun: int 
 
 
 def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal) -> bool:
-    """Whether a recorded proposal may be this search's for the next slot; whether the method would choose it
-    is not asked."""
+    """Whether a recorded proposal may be this search's for the next slot; whether the method would
+    choose it is not asked."""
     schedule = search.schedule
     slots = search.clock.sight([before.predicted_seconds for before in earlier])
     if (proposal.seen, proposal.pending) != slots:
@@ -349,7 +350,8 @@ def is_possible(search: Search, earlier: Sequence[Proposal], proposal: Proposal)
 
 
 def _may_follow(earlier: Sequence[Proposal], continued: Proposal, proposal: Proposal) -> bool:
-    """Whether a proposal may go on with one of its row on a lower rung, with which no other does."""
+    """Whether a proposal may go on with one of its row on a lower rung, with which no other
+    does."""
     if any(before.continues == continued.slot for before in earlier):
         return False
     return continued.row == proposal.row and continued.rung < proposal.rung
@@ -358,20 +360,20 @@ def _may_follow(earlier: Sequence[Proposal], continued: Proposal, proposal: Prop
 ENOUGH_SCORES = 4
 """Scores per axis that a model must have before the search may end because of its expected regret.
 
-From three scores that agree by chance it infers that all do.  With a bound of a tenth of the distance from
-the median loss to the best twentieth, 7 of 48 searches of recorded tables ended with more than twice that
-left to gain; with this minimum 1 does.
+From three scores that agree by chance it infers that all do.  With a bound of a tenth of the
+distance from the median loss to the best twentieth, 7 of 48 searches of recorded tables ended with
+more than twice that left to gain; with this minimum 1 does.
 """
 
 
 def too_little_gain(
     search: Search, proposal: Proposal, trial_by_slot: Mapping[int, Trial], bound: float | None
 ) -> str | None:
-    """The sentence with which a search ends before `proposal`, if the expected regret of its forecast is
-    below `bound`; else None.
+    """The sentence with which a search ends before `proposal`, if the expected regret of its
+    forecast is below `bound`; else None.
 
-    trial_by_slot must include those that the proposal has seen; with fewer than ENOUGH_SCORES scores per axis
-    among these no search ends.
+    trial_by_slot must include those that the proposal has seen; with fewer than ENOUGH_SCORES
+    scores per axis among these no search ends.
     """
     regret = None if proposal.forecast is None else proposal.forecast.expected_regret
     if bound is None or regret is None or regret >= bound:

@@ -62,12 +62,12 @@ class Axis:
 
     @classmethod
     def of(cls, name: str, levels: Sequence[Level] | Mapping[str, Any]) -> Axis:
-        """The axis from a configuration file: a list of levels, {ordinal: levels}, {categorical: levels}, or
-        {log: ...}.
+        """The axis from a configuration file: a list of levels, {ordinal: levels}, {categorical:
+        levels}, or {log: ...}.
 
-        A plain list of numbers is ordinal in the order given; with a word or a yes/no among them it is
-        categorical. {log: {low, high, levels}} is a grid of equal ratios, its levels rounded to four digits.
-        Raises SearchError if there is no level, or one is given twice.
+        A plain list of numbers is ordinal in the order given; with a word or a yes/no among them it
+        is categorical. {log: {low, high, levels}} is a grid of equal ratios, its levels rounded to
+        four digits. Raises SearchError if there is no level, or one is given twice.
         """
         if not isinstance(levels, Mapping):
             return cls(name, tuple(levels), _kind(levels))
@@ -100,8 +100,8 @@ class Axis:
 
     @property
     def columns(self) -> Floats:
-        """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0, 1]; any two
-        categories 1 apart."""
+        """Coordinates of the levels, (levels, columns): ordinals at `places`, else evenly on [0,
+        1]; any two categories 1 apart."""
         count = len(self.levels)
         if self.places is not None:
             return np.asarray(self.places, dtype=float)[:, None]
@@ -115,15 +115,16 @@ MOST_ROWS = 2_000_000  # a proposal then takes 5 GB with 300 known trials
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All configurations: every combination of the axes' levels, or only those in `table` (M, d)."""
+    """All configurations: every combination of the axes' levels, or only those in `table` (M,
+    d)."""
 
     axes: tuple[Axis, ...]
     table: Integers | None = None
 
     @classmethod
     def of(cls, levels: Mapping[str, Sequence[Level]]) -> Space:
-        """The space of a plain {axis: levels}: numbers are ordinal in the order given, words and yes/no are
-        categories."""
+        """The space of a plain {axis: levels}: numbers are ordinal in the order given, words and
+        yes/no are categories."""
         return cls(tuple(Axis.of(name, choices) for name, choices in levels.items()))
 
     def __len__(self) -> int:
@@ -131,8 +132,8 @@ class Space:
 
     @cached_property
     def rows(self) -> Integers:
-        """(M, d), the level of each axis; in a full grid the last axis varies fastest.  Raises SearchError
-        "space-rows" for too many."""
+        """(M, d), the level of each axis; in a full grid the last axis varies fastest.  Raises
+        SearchError "space-rows" for too many."""
         if self.table is not None:
             return np.asarray(self.table, dtype=np.int64)
         shape = [len(axis.levels) for axis in self.axes]
@@ -147,7 +148,8 @@ class Space:
 
     @cached_property
     def unit_cube(self) -> Floats:
-        """(M, D), each row as a point; squared distances are sums over the axes, with at most 1 from each."""
+        """(M, D), each row as a point; squared distances are sums over the axes, with at most 1
+        from each."""
         return np.hstack(
             [axis.columns[level] for axis, level in zip(self.axes, self.rows.T, strict=True)]
         )
@@ -159,8 +161,8 @@ class Space:
 
     @cached_property
     def scales(self) -> Scales:
-        """The parametrisation of the columns' lengthscales; categories with the same levels share those of
-        the levels."""
+        """The parametrisation of the columns' lengthscales; categories with the same levels share
+        those of the levels."""
         lists = {axis.levels: 0 for axis in self.axes if axis.columns.shape[1] > 1}
         starts = dict(zip(lists, np.cumsum([0, *map(len, lists)]).tolist(), strict=False))
         # an ordinal axis of the same levels has one column, and a lengthscale of its own
@@ -180,8 +182,8 @@ class Space:
         }
 
     def row_of(self, configuration: Mapping[str, Any]) -> int:
-        """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the level or
-        the row is not in the space."""
+        """The row of a configuration.  Raises SearchError if an axis is missing or unknown, or the
+        level or the row is not in the space."""
         names = [axis.name for axis in self.axes]
         if set(configuration) != set(names):
             missing = sorted(set(names) - set(configuration))
@@ -205,8 +207,8 @@ class Space:
         return int(rows[0])
 
     def nearest(self, levels: Integers, allowed: NDArray[np.bool_]) -> int:
-        """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the first of
-        equally near ones."""
+        """The allowed row nearest to `levels` (d,) in the unit cube, the same row if allowed; the
+        first of equally near ones."""
         point = np.concatenate(
             [axis.columns[level] for axis, level in zip(self.axes, levels, strict=True)]
         )
@@ -217,8 +219,8 @@ class Space:
 
 
 def places_of(space: Space) -> Floats:
-    """(M, d) every row as one number per axis: its place on [0, 1], or the number of its level where the axis
-    is categorical."""
+    """(M, d) every row as one number per axis: its place on [0, 1], or the number of its level
+    where the axis is categorical."""
     columns = [
         axis.columns[level, 0] if axis.kind == "ordinal" else level
         for axis, level in zip(space.axes, space.rows.T, strict=True)
@@ -231,7 +233,8 @@ def nearest_free(
 ) -> int:
     """The free row nearest to a point (d,); ties are drawn at random.
 
-    A space of categories has many ties, the first of which would always be in the same part of the table.
+    A space of categories has many ties, the first of which would always be in the same part of the
+    table.
     """
     candidates = np.flatnonzero(free)
     gap = distances(space, places[candidates], point)
@@ -239,16 +242,16 @@ def nearest_free(
 
 
 def distances(space: Space, places: Floats, point: Floats) -> Floats:
-    """(m,) from a point (d,) to rows at these places (m, d): the sum of distances along ordinals and 1 per
-    category that differs, rounded so that equally far means equal."""
+    """(m,) from a point (d,) to rows at these places (m, d): the sum of distances along ordinals
+    and 1 per category that differs, rounded so that equally far means equal."""
     ordinal = np.array([axis.kind == "ordinal" for axis in space.axes])
     gaps = np.abs(places - point)
     return np.asarray(np.round(np.where(ordinal, gaps, gaps > 0.5).sum(axis=1), 12))
 
 
 def paper_space() -> Space:
-    """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel, separable,
-    rate, batch."""
+    """The 34,300 networks of Bertrand et al. (ISBI 2017): blocks, convolutions, filters, kernel,
+    separable, rate, batch."""
     return Space.of(PAPER)
 
 

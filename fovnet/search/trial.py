@@ -1,4 +1,5 @@
-"""The records of a search: a proposal, the outcome of its training, and the trial, which is both."""
+"""The records of a search: a proposal, the outcome of its training, and the trial, which is
+both."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ Number = float | int | str | None
 class Forecast:
     """The prediction of a method's model for a proposal before its training, in units of the score.
 
-    score, low, high   the median, and the 95 % prediction interval; an end is None, and the band open there,
-                       if it lies beyond all scores seen and the model uses only ranks
+    score, low, high   the median, and the 95 % prediction interval; an end is None, and the band
+                       open there, if it lies beyond all scores seen and the model uses only ranks
     chance_to_train    probability that there will be a score at all
-    expected_regret    upper bound of the expected difference between the best row so far and the lowest free
-                       row, if pending rows get their predicted scores; None if the model uses only ranks
+    expected_regret    upper bound of the expected difference between the best row so far and the
+                       lowest free row, if pending rows get their predicted scores; None if the
+                       model uses only ranks
     """
 
     score: float
@@ -42,13 +44,14 @@ class Proposal:
 
     slot, row           its numbers in the search and in the space
     seed                for the training, derived from the search's seed and the slot
-    seen, pending       the slots finished, and still running, in virtual time when this one began; together
-                        0..slot-1
+    seen, pending       the slots finished, and still running, in virtual time when this one began;
+                        together 0..slot-1
     predicted_seconds   its duration on the virtual clock
     forecast            the model's prediction; None if no model was used
-    epochs              of the training at this slot's end, those of the slots it continues included; None:
-                        all there are
-    continues, begun    the earlier slot whose training goes on here, and how many of the epochs it has done
+    epochs              of the training at this slot's end, those of the slots it continues
+                        included; None: all there are
+    continues, begun    the earlier slot whose training goes on here, and how many of the epochs it
+                        has done
     bracket, rung       their numbers in a search that compares trainings before their last epoch
     step                of a method with several steps, the one that chose the row
     """
@@ -73,14 +76,17 @@ class Proposal:
 class Outcome:
     """The result of a training.
 
-    training_loss, validation_loss  one value per epoch; may end in nan or inf if the training diverged
-    score                           the lowest validation loss of its epochs, lower is better; None without a
-                                    valid one
-    seconds, peak_memory_bytes      its cost, on `device`; seconds without those of a slot that it continues
-    epoch_seconds                   of every epoch of the curves, where trainings are continued; else empty
+    training_loss, validation_loss  one value per epoch; may end in nan or inf if the training
+                                    diverged
+    score                           the lowest validation loss of its epochs, lower is better; None
+                                    without a valid one
+    seconds, peak_memory_bytes      its cost, on `device`; seconds without those of a slot that it
+                                    continues
+    epoch_seconds                   of every epoch of the curves, where trainings are continued;
+                                    else empty
     message                         a sentence for the user;  versions  of the libraries used
-    Raises ValueError for an unknown status, a completed training without a finite score (that is a diverged
-    one), or a pruned one with a score that is not finite.
+    Raises ValueError for an unknown status, a completed training without a finite score (that is a
+    diverged one), or a pruned one with a score that is not finite.
     """
 
     status: Status
@@ -110,8 +116,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """One training of one configuration; `retries` are the messages of earlier attempts that failed because
-    of the machine."""
+    """One training of one configuration; `retries` are the messages of earlier attempts that failed
+    because of the machine."""
 
     proposal: Proposal
     outcome: Outcome
@@ -124,13 +130,14 @@ class Trial:
 
 
 def configuration_is_to_blame(status: Status) -> bool:
-    """Whether a failure is due to the configuration, and to be learned from; "error" is the machine's (a
-    crash, a bug)."""
+    """Whether a failure is due to the configuration, and to be learned from; "error" is the
+    machine's (a crash, a bug)."""
     return status in ("out_of_memory", "diverged", "timeout")
 
 
 def latest(trials: Iterable[Trial]) -> list[Trial]:
-    """The trials without those that a later one continues, in the order in which their rows were begun.
+    """The trials without those that a later one continues, in the order in which their rows were
+    begun.
 
     What the machine interrupted (an "error") leaves the earlier trial of the row standing.
     """
@@ -142,8 +149,8 @@ def latest(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def best(trials: Sequence[Trial], count: int) -> list[Trial]:
-    """The `count` completed trials of lowest score, best first, ties by slot, each training once; fewer where
-    fewer completed."""
+    """The `count` completed trials of lowest score, best first, ties by slot, each training once;
+    fewer where fewer completed."""
     completed = [trial for trial in latest(trials) if trial.outcome.status == "completed"]
     return sorted(completed, key=lambda trial: (cast(float, trial.score), trial.proposal.slot))[
         :count
@@ -151,7 +158,8 @@ def best(trials: Sequence[Trial], count: int) -> list[Trial]:
 
 
 def to_facts(trial: Trial) -> dict[str, Any]:
-    """A trial in the form of strict JSON: non-finite losses become the strings "nan", "inf" and "-inf"."""
+    """A trial in the form of strict JSON: non-finite losses become the strings "nan", "inf" and
+    "-inf"."""
     outcome = asdict(trial.outcome)
     outcome["score"] = _write_number(trial.outcome.score)
     for curve in ("training_loss", "validation_loss"):
@@ -166,8 +174,8 @@ def to_facts(trial: Trial) -> dict[str, Any]:
 
 
 def from_facts(facts: Mapping[str, Any]) -> Trial:
-    """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they are
-    invalid."""
+    """The trial from facts written by `to_facts`.  Raises KeyError, TypeError or ValueError if they
+    are invalid."""
     outcome = dict(facts["outcome"])
     outcome |= {
         curve: tuple(map(_read_number, outcome[curve]))
@@ -179,8 +187,8 @@ def from_facts(facts: Mapping[str, Any]) -> Trial:
 
 
 OF_SCHEDULES = ("epochs", "continues", "begun", "bracket", "rung")
-"""Fields that only proposals with a number of epochs are written with: other journals stay as they always
-were."""
+"""Fields that only proposals with a number of epochs are written with: other journals stay as they
+always were."""
 
 
 def proposal_facts(proposal: Proposal) -> dict[str, Any]:
@@ -193,7 +201,8 @@ def proposal_facts(proposal: Proposal) -> dict[str, Any]:
 
 
 def proposal_of(facts: Mapping[str, Any]) -> Proposal:
-    """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are invalid."""
+    """The proposal from its facts.  Raises KeyError, TypeError or ValueError if they are
+    invalid."""
     slots_in_sight = {"seen": tuple(facts["seen"]), "pending": tuple(facts["pending"])}
     forecast = facts.get("forecast")
     numbers = [

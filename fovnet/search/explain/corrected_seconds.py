@@ -2,15 +2,16 @@
 
     M  rows    p  features    n  finished trials    r  (n,) log of measured over predicted, of what a slot
         trained
-A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, the factor of the device against its
-description, has a wide one (sd 1, a factor of e); w, the differences between networks, a narrow one (sd 0.2
-from one end of an axis to the other); the noise is 0.1. Large residuals have less weight, so that a trial on
-a busy machine has little influence. Source: Bishop, Pattern Recognition and Machine Learning (2006), eqs
-3.50-3.51; weights after Huber.
+A log-linear correction, r = w0 + φ·w + noise, with normal priors: w0, the factor of the device
+against its description, has a wide one (sd 1, a factor of e); w, the differences between networks,
+a narrow one (sd 0.2 from one end of an axis to the other); the noise is 0.1. Large residuals have
+less weight, so that a trial on a busy machine has little influence. Source: Bishop, Pattern
+Recognition and Machine Learning (2006), eqs 3.50-3.51; weights after Huber.
 
-Refined predictions are used for display (time left, forecasts in a report) and by `fovnet calibrate --from`
-for the next search. They never reach the virtual clock of the running search: its predictions are fixed when
-the search begins, so that its path does not depend on measured times, and can be replayed from its journal.
+Refined predictions are used for display (time left, forecasts in a report) and by `fovnet calibrate
+--from` for the next search. They never reach the virtual clock of the running search: its
+predictions are fixed when the search begins, so that its path does not depend on measured times,
+and can be replayed from its journal.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ ROUNDS = 5  # of reweighting
 
 
 def seconds_of(trial: Trial) -> float | None:
-    """The seconds of a completed training, which may have ended on a plateau after fewer epochs than
-    predicted; None for others."""
+    """The seconds of a completed training, which may have ended on a plateau after fewer epochs
+    than predicted; None for others."""
     return (
         trial.outcome.seconds
         if trial.outcome.status == "completed" and trial.outcome.seconds > 0
@@ -40,8 +41,8 @@ def seconds_of(trial: Trial) -> float | None:
 
 
 def pace_of(trial: Trial) -> float | None:
-    """Measured over predicted seconds of a completed training, those of its slot's own epochs; None for
-    others."""
+    """Measured over predicted seconds of a completed training, those of its slot's own epochs; None
+    for others."""
     seconds = seconds_of(trial)
     return None if seconds is None else seconds / trial.proposal.predicted_seconds
 
@@ -54,8 +55,8 @@ def correct_predictions(
 ) -> Floats:
     """Predictions (M,) corrected by the trials; unchanged if no trial has a measured value.
 
-    features (M, p), each between 0 and 1: the unit cube of a space.  `pace` gives a trial's measured over its
-    predicted value, None if it has none.
+    features (M, p), each between 0 and 1: the unit cube of a space.  `pace` gives a trial's
+    measured over its predicted value, None if it has none.
     """
     pairs = [(trial.proposal.row, value) for trial in trials if (value := pace(trial)) is not None]
     if not pairs:
@@ -67,7 +68,8 @@ def correct_predictions(
 
 
 def _weights(phi: Floats, r: Floats) -> Floats:
-    """(1 + p,) posterior mean of the weights.  Bishop, eq. 3.50, with a precision for each residual."""
+    """(1 + p,) posterior mean of the weights.  Bishop, eq. 3.50, with a precision for each
+    residual."""
     prior = np.diag([1 / DEVICE**2] + [1 / SLOPE**2] * (phi.shape[1] - 1))
     precision = np.full(len(r), 1 / NOISE**2)
     for _ in range(ROUNDS):

@@ -1,5 +1,5 @@
-"""The course of a direct search: its centres, its frame and its steps slot by slot, and what its answer is
-sure of.
+"""The course of a direct search: its centres, its frame and its steps slot by slot, and what its
+answer is sure of.
 
 The state of each slot is folded again from the trials, as the method itself does.
 """
@@ -48,8 +48,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How many neighbours the best row has, and how many of them were tried: one level along an axis, or one
-    category away; of a list of rows, those nearest to it.
+    """How many neighbours the best row has, and how many of them were tried: one level along an
+    axis, or one category away; of a list of rows, those nearest to it.
 
     beyond  those that are never proposed, because they fit no limit
     """
@@ -64,8 +64,8 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Descent:
-    """The course of a direct search: configurations by step, how often the centre moved, each of them, and
-    the certificate of the best, None before the first score."""
+    """The course of a direct search: configurations by step, how often the centre moved, each of
+    them, and the certificate of the best, None before the first score."""
 
     steps: tuple[tuple[str, int], ...]
     moves: int
@@ -74,7 +74,8 @@ class Descent:
 
 
 def descent(search: Search, trials: Sequence[Trial]) -> Descent | None:
-    """The course of a search from its finished trials by slot; None for a method that does not poll."""
+    """The course of a search from its finished trials by slot; None for a method that does not
+    poll."""
     if search.method not in POLLING_METHODS:
         return None
     mesh = mesh_of(search.space, search.polling, search.seed)

@@ -1,10 +1,10 @@
-"""The analysis of a search: convergence, accuracy of the forecasts, effects of the hyper-parameters, failures
-and their reasons.
+"""The analysis of a search: convergence, accuracy of the forecasts, effects of the
+hyper-parameters, failures and their reasons.
 
     M  rows of the space        d  axes        n  trials with a score        S  processes, one per theta
 
-Everything here depends on the search and its trials alone, and can be written as JSON: None stands for a
-missing number.
+Everything here depends on the search and its trials alone, and can be written as JSON: None stands
+for a missing number.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from fovnet.search.spend.schedule import own_epochs
 from fovnet.search.trial import Forecast, Status, Trial, configuration_is_to_blame, latest
 
 NEAR = 0.25
-"""Largest deviation of predicted from measured seconds that counts as accurate, as a share of the measured
-ones."""
+"""Largest deviation of predicted from measured seconds that counts as accurate, as a share of the
+measured ones."""
 
 FEWEST_SCORES = 2
 """Scores needed for a model: from a single one it learns no effect."""
@@ -43,8 +43,8 @@ class Step:
     best               the lowest score of all slots up to this one, None before the first score
     seconds_spent      sum over all trainings up to this slot, as measured;  predicted_seconds_spent  as
         predicted
-    virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None after a
-                       missing slot
+    virtual_end        virtual time in seconds at which the slot ends, with all workers busy; None
+                       after a missing slot
     expected_regret    from the slot's forecast
     """
 
@@ -60,9 +60,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The forecast of a slot before its training, the score at its end, and whether that is inside the band.
+    """The forecast of a slot before its training, the score at its end, and whether that is inside
+    the band.
 
-    score   None if it failed, or was stopped before its last epoch: that of fewer epochs was not forecast
+    score   None if it failed, or was stopped before its last epoch: that of fewer epochs was not
+            forecast
     """
 
     slot: int
@@ -91,9 +93,9 @@ class Share:
 class Forecasts:
     """The accuracy of the forecasts.
 
-    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the others.  A
-               band reaches at most to the worst score seen so far, so that a new worst lies above it; if the
-               model uses only ranks, at most to the best one, too
+    inside     share of scores inside their 95 % band; `below` and `above` it: the numbers of the
+               others.  A band reaches at most to the worst score seen so far, so that a new worst
+               lies above it; if the model uses only ranks, at most to the best one, too
     trained    share of trials with a forecast that have a score, machine failures excluded
     expected   the expected number of these, the sum of their chances to train
     """
@@ -108,8 +110,8 @@ class Forecasts:
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`: the number
-    of failed earlier attempts."""
+    """A trial without a score; `chance_to_train` from its forecast, None without one; `retries`:
+    the number of failed earlier attempts."""
 
     slot: int
     status: Status
@@ -121,8 +123,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """All failures of one status, with the first message as example; `mean_chance_to_train` of those with a
-    forecast, None without any."""
+    """All failures of one status, with the first message as example; `mean_chance_to_train` of
+    those with a forecast, None without any."""
 
     status: Status
     count: int
@@ -133,13 +135,13 @@ class FailureGroup:
 
 @dataclass(frozen=True)
 class Seconds:
-    """The accuracy of predicted training times; the search's virtual clock uses the original predictions
-    only.
+    """The accuracy of predicted training times; the search's virtual clock uses the original
+    predictions only.
 
     predicted  share of trainings whose prediction was within 25 % of the measured time
     refined    the same for predictions corrected by the trials before each
-    left       seconds until the requested trials are done, from the mean corrected prediction of the finished
-               trials; 0 when they are done
+    left       seconds until the requested trials are done, from the mean corrected prediction of
+               the finished trials; 0 when they are done
     """
 
     predicted: Share
@@ -157,7 +159,8 @@ class Explanation:
     spending  what was spent on what; None if every training went to its end
     descent   the course of a direct search; None for another method;  taught  by earlier searches, None if it
         was not
-    pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed trials
+    pace    quartiles (25 %, median, 75 %) of measured over predicted seconds, of the completed
+            trials
     seconds accuracy of predicted training times, None before the first completed training
     """
 
@@ -222,8 +225,8 @@ def explain(
     ends_after: int | None = None,
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """The analysis of a search from its finished trials, in the order of their slots; the search may still be
-    running."""
+    """The analysis of a search from its finished trials, in the order of their slots; the search
+    may still be running."""
     scored_trials = [trial for trial in trials if trial.score is not None]
     final_trials = [trial for trial in latest(trials) if trial.score is not None]
     best = min(final_trials, key=lambda trial: (trial.score, trial.proposal.slot), default=None)

@@ -1,10 +1,10 @@
-"""Effects of the hyper-parameters in the model at the end of a search: relevance of each axis, main effects,
-pairwise interactions.
+"""Effects of the hyper-parameters in the model at the end of a search: relevance of each axis, main
+effects, pairwise interactions.
 
-Means are taken over all rows of the space, including those that do not fit into memory, in units of the
-model's target (the warped scores), where a loss of 1e30 is not an outlier; each mean is then converted to a
-score.  With the reverse order, the few rows near a diverged training would dominate every mean.  Shares of
-variance refer to the target for the same reason.
+Means are taken over all rows of the space, including those that do not fit into memory, in units of
+the model's target (the warped scores), where a loss of 1e30 is not an outlier; each mean is then
+converted to a score.  With the reverse order, the few rows near a diverged training would dominate
+every mean.  Shares of variance refer to the target for the same reason.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """One level of an axis: its expected score, averaged over all other axes, and the numbers of trials and
-    of scores with it.
+    """One level of an axis: its expected score, averaged over all other axes, and the numbers of
+    trials and of scores with it.
 
     low, high   the 95 % band of that average, None if the space is not a full grid
     """
@@ -52,12 +52,12 @@ class LevelEffect:
 class AxisEffect:
     """One axis.
 
-    lengthscale   in units of the axis' whole range; the shorter, the stronger the effect of the axis.  The
-                  geometric mean over the levels of a category and over sampled thetas; None if all scores are
-                  of one level, when it is undetermined
+    lengthscale   in units of the axis' whole range; the shorter, the stronger the effect of the
+                  axis.  The geometric mean over the levels of a category and over sampled thetas;
+                  None if all scores are of one level, when it is undetermined
     relevance     1/lengthscale as a share of the sum over all axes
-    share         of the variance of the model over the space, by this axis alone; None if the model is
-                  constant
+    share         of the variance of the model over the space, by this axis alone; None if the model
+                  is constant
     """
 
     name: str
@@ -70,7 +70,8 @@ class AxisEffect:
 
 @dataclass(frozen=True)
 class PairEffect:
-    """Two axes: the share of variance of their interaction, and the expected score at each pair of levels.
+    """Two axes: the share of variance of their interaction, and the expected score at each pair of
+    levels.
 
     share   None if the model is constant or the space not a full grid;      scores  (levels of the first,
         levels of the second)
@@ -86,14 +87,14 @@ class Matter:
     """Results of the final model.
 
     explained   share of the variance of the warped scores that the model predicts in leave-one-out
-                cross-validation; at 0 it is no better than a constant, and the other values mean nothing.
-                None if all scores are equal
-    noise       standard deviation between trainings of one configuration, in units of the target: 1 is that
-                of all scores
-    remaining_regret   `Belief.regret`: upper bound of the expected gain by the lowest free row over the best
-                       known row; None if the model uses only ranks
-    as_good       number of feasible rows whose mean is at most one `noise` above the lowest mean of a known
-                  row
+                cross-validation; at 0 it is no better than a constant, and the other values mean
+                nothing. None if all scores are equal
+    noise       standard deviation between trainings of one configuration, in units of the target: 1
+                is that of all scores
+    remaining_regret   `Belief.regret`: upper bound of the expected gain by the lowest free row over
+                       the best known row; None if the model uses only ranks
+    as_good       number of feasible rows whose mean is at most one `noise` above the lowest mean of
+                  a known row
     random_draws  expected number of random draws of rows until one of these is drawn
     higher        share of variance of interactions of three or more axes; None as in PairEffect
     """
@@ -114,8 +115,8 @@ class Matter:
 
 
 def what_matters(search: Search, trials: Sequence[Trial]) -> Matter:
-    """The effects in the model with which the search would propose its next slot.  At least one trial must
-    have a score."""
+    """The effects in the model with which the search would propose its next slot.  At least one
+    trial must have a score."""
     view = _at_the_end(search, trials)
     belief = believe(view)
     counts = [len(axis.levels) for axis in search.space.axes]
@@ -194,8 +195,8 @@ def _axes(view: View, belief: Belief, parts: Effects, full_grid: bool) -> tuple[
 
 
 def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
-    """The geometric mean lengthscale of each axis over processes and columns, None if all scores have the
-    same level of it."""
+    """The geometric mean lengthscale of each axis over processes and columns, None if all scores
+    have the same level of it."""
     columns = np.mean(
         [process.scales.log_lengthscales(process.theta) for process in belief.processes], axis=0
     )
@@ -207,7 +208,8 @@ def _lengthscales(space: Space, belief: Belief) -> list[float | None]:
 
 
 def _deviations(space: Space, belief: Belief, parts: Effects) -> list[Floats]:
-    """For each axis, the standard deviation of the mean at each level, over the mixture of the processes."""
+    """For each axis, the standard deviation of the mean at each level, over the mixture of the
+    processes."""
     counts = [len(axis.levels) for axis in space.axes]
     deviations = [
         deviations_of_level_means(process, belief.known, space.rows, counts)

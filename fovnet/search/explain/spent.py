@@ -1,11 +1,11 @@
-"""What a search spent on what, where trainings are compared before their end, and whether it stopped the
-right ones.
+"""What a search spent on what, where trainings are compared before their end, and whether it
+stopped the right ones.
 
     R  epochs of a full training        chain  the slots of one row, each of which goes on with the one before
 
-Whether a stop was right is known only of trainings that went to the end all the same: two of them can be
-compared on every rung that both were on, and one that was passed over for others, and taken up later, with
-those others.
+Whether a stop was right is known only of trainings that went to the end all the same: two of them
+can be compared on every rung that both were on, and one that was passed over for others, and taken
+up later, with those others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from fovnet.search.trial import Trial, latest
 
 @dataclass(frozen=True)
 class Stretch:
-    """One slot on the virtual clock: when it begins and ends, in seconds, None after a missing slot.
+    """One slot on the virtual clock: when it begins and ends, in seconds, None after a missing
+    slot.
 
     place   number of its row in the order in which rows were begun
     """
@@ -40,7 +41,8 @@ class Stretch:
 class Rung:
     """The trainings that ended at one rung, and what happened to them.
 
-    spent   epochs of these slots alone, as the budget counts them: a failure for all that it was to have
+    spent   epochs of these slots alone, as the budget counts them: a failure for all that it was to
+            have
     pairs   of trainings with a score both here and at the end;  alike  those that ended in the same order
     """
 
@@ -71,7 +73,8 @@ class Spending:
     begun, ended    rows begun, and trained to their end with a score
     full_trainings  the epochs spent, in those of a full training
     on_stopped, on_failed  epochs of rows that were stopped, or failed, on whatever rung
-    passed_over     rows trained to their end that were once passed over for others of their rung, one of
+    passed_over     rows trained to their end that were once passed over for others of their rung,
+                    one of
                     which ended too;  better  those that ended better than all of these
     """
 
@@ -90,8 +93,8 @@ class Spending:
 
 
 def what_was_spent(search: Search, trials: Sequence[Trial]) -> Spending | None:
-    """What the finished trials, by slot, were spent on; None for a search that trains every row to its
-    end."""
+    """What the finished trials, by slot, were spent on; None for a search that trains every row to
+    its end."""
     schedule = search.schedule
     if schedule.kind == "full":
         return None
@@ -168,7 +171,8 @@ def _rung(
 
 
 def _order_agrees(scores: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether each two trainings, equal neither here nor at the end, have the same order in both."""
+    """Whether each two trainings, equal neither here nor at the end, have the same order in
+    both."""
     products = [(a[0] - b[0]) * (a[1] - b[1]) for a, b in combinations(scores, 2)]
     return [product > 0 for product in products if product != 0]
 
@@ -176,8 +180,8 @@ def _order_agrees(scores: Sequence[tuple[float, float]]) -> list[bool]:
 def _better_than_those_preferred(
     trials: Sequence[Trial], final_score_of_row: Mapping[int, float]
 ) -> list[bool]:
-    """Of each row that was passed over, taken up later and ended, whether it ended better than all rows that
-    had gone on from its rung meanwhile and ended too."""
+    """Of each row that was passed over, taken up later and ended, whether it ended better than all
+    rows that had gone on from its rung meanwhile and ended too."""
     of_slot = {trial.proposal.slot: trial.proposal for trial in trials}
     from_rung: dict[tuple[int, int], list[Trial]] = defaultdict(list)  # the continuations, by slot
     preferred: dict[int, set[int]] = defaultdict(set)
@@ -215,7 +219,8 @@ def _stopped_training(trial: Trial) -> Stopped:
 
 
 def virtual_ends(search: Search, trials: Sequence[Trial]) -> dict[int, float]:
-    """The virtual time in seconds at which each slot ends, of those before the first missing one."""
+    """The virtual time in seconds at which each slot ends, of those before the first missing
+    one."""
     unbroken = [
         trial.proposal.predicted_seconds
         for slot, trial in enumerate(trials)

@@ -1,4 +1,5 @@
-"""What a search learned from earlier ones, whether that was right, and where it was not followed."""
+"""What a search learned from earlier ones, whether that was right, and where it was not
+followed."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ FIRST = 5
 
 @dataclass(frozen=True)
 class Belief:
-    """A configuration that the prior puts at this place of all, and its score, None if it has none."""
+    """A configuration that the prior puts at this place of all, and its score, None if it has
+    none."""
 
     place: int
     configuration: dict[str, Level]
@@ -30,8 +32,8 @@ class Belief:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was known of the prior before a slot: pairs that it, and the Gaussian process, put in the wrong
-    order; and whether the process chose the row for that reason."""
+    """What was known of the prior before a slot: pairs that it, and the Gaussian process, put in
+    the wrong order; and whether the process chose the row for that reason."""
 
     slot: int
     prior: float
@@ -47,7 +49,8 @@ class Taught:
     sources   names, and numbers of rows with a loss
     first     what it puts first of all that fit;  place_of_best  where, of so many, it puts the best row
         found
-    tau       Kendall's of its order with that of the scores found; None of fewer than two different ones
+    tau       Kendall's of its order with that of the scores found; None of fewer than two different
+              ones
     guard     whether a Gaussian process may choose in its place
     """
 
@@ -61,7 +64,8 @@ class Taught:
 
 
 def taught(search: Search, trials: Sequence[Trial]) -> Taught | None:
-    """What the search was taught, from its finished trials; None where it asks no prior's networks."""
+    """What the search was taught, from its finished trials; None where it asks no prior's
+    networks."""
     if search.prior is None or search.method != "ranking":
         return None
     places = raw_places(search.prior, search.space.unit_cube)

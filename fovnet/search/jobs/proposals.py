@@ -1,5 +1,5 @@
-"""Proposals on disk, for a search whose slots are separate jobs: each job reads the decisions of those before
-it.
+"""Proposals on disk, for a search whose slots are separate jobs: each job reads the decisions of
+those before it.
 
     proposal-0007.json   what slot 7 trains, or a sentence why the search ends before it
 Fast to import: while planning, a workflow asks here which slots there are and what they wait for.
@@ -27,8 +27,8 @@ def proposal_path(folder: Path, slot: int) -> Path:
 def write_proposal(
     folder: Path, slot: int, proposal: Proposal | str, *, source: str, seed: int
 ) -> Path:
-    """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the path;
-    `source` as in `steps.begin`."""
+    """Writes the proposal of `slot`, or the sentence with which the search ends, and returns the
+    path; `source` as in `steps.begin`."""
     facts = (
         {"ends": proposal} if isinstance(proposal, str) else {"proposal": proposal_facts(proposal)}
     )
@@ -91,17 +91,17 @@ def _read_while(
 
 
 def is_within_budget(folder: Path, proposals: Sequence[Proposal], trials: int) -> bool:
-    """Whether the search in a journal has a slot after these: those before it spend less than the epochs of
-    so many trials."""
+    """Whether the search in a journal has a slot after these: those before it spend less than the
+    epochs of so many trials."""
     return Schedule(**read_header(folder).get("schedule", {})).within_budget(proposals, trials)
 
 
 def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
-    """The slots that must be finished before `slot` can be proposed, without those that the slot before it
-    has already waited for.
+    """The slots that must be finished before `slot` can be proposed, without those that the slot
+    before it has already waited for.
 
-    A slot sees all that earlier slots have seen, so it depends only on the proposal before it and these
-    slots: a workflow of 300 slots needs a list of 600 files instead of 90,000.
+    A slot sees all that earlier slots have seen, so it depends only on the proposal before it and
+    these slots: a workflow of 300 slots needs a list of 600 files instead of 90,000.
     """
     seconds = [proposal.predicted_seconds for proposal in read_proposals(folder, slot)]
     clock = _clock(folder)
@@ -110,7 +110,8 @@ def slots_awaited(folder: Path, slot: int) -> tuple[int, ...]:
 
 
 def _clock(folder: Path) -> Clock:
-    """The clock of the journal's search, from its header alone.  Raises SearchError if that is unreadable."""
+    """The clock of the journal's search, from its header alone.  Raises SearchError if that is
+    unreadable."""
     header = read_header(folder)
     try:
         return Clock(header["workers"], header["first_slots"], header["lead"])
@@ -123,8 +124,8 @@ def _clock(folder: Path) -> Clock:
 
 @dataclass(frozen=True)
 class Request:
-    """Number of trials requested, that of slots after which the search ends early (None: it does not), and
-    notes in sentences."""
+    """Number of trials requested, that of slots after which the search ends early (None: it does
+    not), and notes in sentences."""
 
     trials: int
     ends_after: int | None
@@ -134,10 +135,10 @@ class Request:
 def request_of(folder: Path, finished: int) -> Request:
     """The number of trials requested of the search in a journal, with so many slots `finished`.
 
-    A search whose slots are jobs stores no number: it is that of the proposed or finished slots, or, of a
-    schedule, of the full trainings whose epochs the proposed ones have.  A proposal file may contain the
-    sentence with which the search ends at its slot; later files, of an earlier search for more trials, are
-    ignored.  Raises SearchError for an unreadable journal.
+    A search whose slots are jobs stores no number: it is that of the proposed or finished slots,
+    or, of a schedule, of the full trainings whose epochs the proposed ones have.  A proposal file
+    may contain the sentence with which the search ends at its slot; later files, of an earlier
+    search for more trials, are ignored.  Raises SearchError for an unreadable journal.
     """
     header = read_header(folder)
     proposed = len(list(folder.glob("proposal-*.json")))
@@ -145,8 +146,8 @@ def request_of(folder: Path, finished: int) -> Request:
     slot, ending = next(
         ((slot, [entry]) for slot, entry in recorded if isinstance(entry, str)), (proposed, [])
     )
-    # Journals of an early release have only the greatest number, and state in their notes that a search
-    # ended.
+    # Journals of an early release have only the greatest number, and state in their notes that a
+    # search ended.
     counted = max(slot, finished)
     if schedule := header.get("schedule"):
         counted = Schedule(**schedule).full_trainings(read_proposals(folder, slot))

@@ -1,13 +1,14 @@
-"""A search whose slots are separate jobs, on one machine or several: each step reads the journal and writes
-one result to it.
+"""A search whose slots are separate jobs, on one machine or several: each step reads the journal
+and writes one result to it.
 
     begin    everything decided before the first slot: search.json, search.npz
-    propose  proposal-0007.json, once the slots that slot 7 has seen by the virtual clock are finished
+    propose  proposal-0007.json, once the slots that slot 7 has seen by the virtual clock are
+             finished
     finish   slot-0007.json, the trial of that proposal
     gather   all trials, when every slot is finished
-The journal is that of a search in one process, with the proposals beside the slots, and contains the same
-trials.  They do not depend on who calls the steps (a workflow, a person), on their order as far as it is
-free, or on how many run at a time.
+The journal is that of a search in one process, with the proposals beside the slots, and contains
+the same trials.  They do not depend on who calls the steps (a workflow, a person), on their order
+as far as it is free, or on how many run at a time.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ from fovnet.words import several
 def begin(
     search: Search, folder: Path, source: str, write_more: Callable[[], object] = lambda: None
 ) -> None:
-    """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices that its
-    trials depend on, `write_more` writes further files to the folder, once it is known to be this search's.
+    """Begins the journal of `search` in `folder`; `source` is a hash of all settings and slices
+    that its trials depend on, `write_more` writes further files to the folder, once it is known to
+    be this search's.
 
-    Proposals and slots of the same source are kept, others removed, with the predictions in search.npz.
-    Raises SearchError while a slot is being trained, and if the journal of this source belongs to another
-    search: judged by search.json, or, without it (a workflow deletes it before the job that writes it), by
-    the predicted seconds in the proposals.
+    Proposals and slots of the same source are kept, others removed, with the predictions in
+    search.npz. Raises SearchError while a slot is being trained, and if the journal of this source
+    belongs to another search: judged by search.json, or, without it (a workflow deletes it before
+    the job that writes it), by the predicted seconds in the proposals.
     """
     with lock_journal(folder):
         if (folder / "search.json").exists() and source_of(folder) != source:
@@ -60,20 +62,21 @@ def begin(
         _refuse_other_predictions(folder, search)
         open_journal(folder, search)
         write_more()
-        # without a number of trials, unlike a search in one process: requesting more must not restart the
-        # search
+        # without a number of trials, unlike a search in one process: requesting more must not
+        # restart the search
         facts = {**search.identity, "source": source, "notes": start_notes(search)}
         write_json(folder / "search.json", facts, settings=search.identity, seed=search.seed)
 
 
 def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> Proposal | str:
-    """The proposal of `slot`, or the sentence with which the search ends before it; also written to the
-    journal.
+    """The proposal of `slot`, or the sentence with which the search ends before it; also written to
+    the journal.
 
-    The search ends as in `run_search`: if no row is free, or the expected regret is below `stop_below_regret`.
+    The search ends as in `run_search`: if no row is free, or the expected regret is below
+    `stop_below_regret`.
 
-    Raises SearchError if a slot that it must see is missing or is not the one proposed, or the search ended
-    before.
+    Raises SearchError if a slot that it must see is missing or is not the one proposed, or the
+    search ended before.
     """
     search = read_search(folder)
     source = source_of(folder)
@@ -93,11 +96,11 @@ def propose(folder: Path, slot: int, stop_below_regret: float | None = None) -> 
 
 
 def finish(folder: Path, slot: int, submit: Submit) -> Trial:
-    """The trial of a proposed slot, trained by `submit` and written to the journal; a finished slot is not
-    trained again.
+    """The trial of a proposed slot, trained by `submit` and written to the journal; a finished slot
+    is not trained again.
 
-    A second call waits for the first, which may have outlived a killed workflow, and returns its result.
-    Raises SearchError if the search ends before the slot.
+    A second call waits for the first, which may have outlived a killed workflow, and returns its
+    result. Raises SearchError if the search ends before the slot.
     """
     with _training(folder, slot):
         proposal = read_proposal(folder, slot, source_of(folder))
@@ -115,8 +118,8 @@ def finish(folder: Path, slot: int, submit: Submit) -> Trial:
 
 
 def on_record(folder: Path, slot: int) -> bool:
-    """Whether a slot's trial is recorded; if the slot has a proposal file, only the trial of that proposal
-    counts."""
+    """Whether a slot's trial is recorded; if the slot has a proposal file, only the trial of that
+    proposal counts."""
     try:
         trial = read_slot(slot_path(folder, slot))
         return (
@@ -128,15 +131,15 @@ def on_record(folder: Path, slot: int) -> bool:
 
 
 def gather(folder: Path, trials: int) -> list[Trial]:
-    """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search ends before.
-    Raises SearchError if one is missing."""
+    """The trials of all slots for the epochs of so many trainings, by slot; fewer if the search
+    ends before. Raises SearchError if one is missing."""
     proposals = proposals_within(folder, trials, source_of(folder))
     return [_trial_of(folder, proposal) for proposal in proposals]
 
 
 def source_of(folder: Path) -> str:
-    """The hash of settings and slices in the journal in `folder`.  Raises SearchError if it was not begun by
-    `begin`."""
+    """The hash of settings and slices in the journal in `folder`.  Raises SearchError if it was not
+    begun by `begin`."""
     source = read_header(folder).get("source")
     if not isinstance(source, str):
         raise SearchError(
@@ -159,7 +162,8 @@ def _decide(
 
 
 def _trial_of(folder: Path, proposal: Proposal) -> Trial:
-    """The trial of a proposal.  Raises SearchError if it is missing, unreadable, or of another proposal."""
+    """The trial of a proposal.  Raises SearchError if it is missing, unreadable, or of another
+    proposal."""
     path = slot_path(folder, proposal.slot)
     try:
         trial = read_slot(path)
@@ -209,10 +213,11 @@ def _slot(path: Path) -> int:
 
 @contextmanager
 def _training(folder: Path, slot: int) -> Iterator[None]:
-    """While the block runs, no other process trains this slot or begins the journal anew; waits for the
-    locks.
+    """While the block runs, no other process trains this slot or begins the journal anew; waits for
+    the locks.
 
-    Trainings outlive a killed workflow, and its successor starts the same ones: they must not share a device.
+    Trainings outlive a killed workflow, and its successor starts the same ones: they must not share
+    a device.
     """
     (folder / "locks").mkdir(parents=True, exist_ok=True)
     with (

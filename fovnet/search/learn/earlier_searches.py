@@ -1,4 +1,5 @@
-"""Earlier searches, as sources of a prior: the configurations that their journals hold and a space knows."""
+"""Earlier searches, as sources of a prior: the configurations that their journals hold and a space
+knows."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class ReadSource(NamedTuple):
 
 
 def read_journal(folder: Path, axes: Sequence[Axis], name: str = "") -> ReadSource:
-    """The latest score of every configuration of a journal; failures have none.  The name is else the
-    folder's.
+    """The latest score of every configuration of a journal; failures have none.  The name is else
+    the folder's.
 
     Raises SearchError as `read_header` and `read_trials`.
     """

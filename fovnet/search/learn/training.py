@@ -1,10 +1,10 @@
-"""The networks of a prior: trained on lists of rows of earlier searches, one search at a time, by the order
-of their losses.
+"""The networks of a prior: trained on lists of rows of earlier searches, one search at a time, by
+the order of their losses.
 
     n  rows of a source     u  of a support     M  members
 Losses of two searches are never compared, and rows of two are never in one list.
-Source: an MSc thesis on hyper-parameter optimisation with ranking losses (Freiburg 2022), "Method training
-and optimization"; of what differs, the rate falls, and a support has from none to 59 rows.
+Source: an MSc thesis on hyper-parameter optimisation with ranking losses (Freiburg 2022), "Method
+training and optimization"; of what differs, the rate falls, and a support has from none to 59 rows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ MANY_ROWS = 300
 class Lessons:
     """How a prior is trained; the defaults are recommended.
 
-    context  whether the networks know the task by a deep set; None: with MANY_SOURCES of MANY_ROWS each
+    context  whether the networks know the task by a deep set; None: with MANY_SOURCES of MANY_ROWS
+             each
     """
 
     steps: int = 20_000
@@ -59,8 +60,8 @@ class Lessons:
 
 
 class Task(NamedTuple):
-    """A source as points (n, D) of the unit cube, from the lowest loss, with the first places of ties
-    (n,)."""
+    """A source as points (n, D) of the unit cube, from the lowest loss, with the first places of
+    ties (n,)."""
 
     x: Floats
     first: Integers
@@ -75,7 +76,8 @@ def learn(
     *,
     checked: bool = True,
 ) -> Prior:
-    """The prior that these sources teach, if `checked` with what the others predict of each held out.
+    """The prior that these sources teach, if `checked` with what the others predict of each held
+    out.
 
     Raises SearchError "prior-no-sources" unless one source has FEWEST rows that are not all equal.
     """
@@ -125,7 +127,8 @@ def _thin_out(source: EarlierSearch) -> EarlierSearch:
 def meta_train(
     tasks: Sequence[Task], lessons: Lessons, seed: int, step: Callable[[], None] = lambda: None
 ) -> Ranker:
-    """The networks after all steps, each on a list of one task, all tasks equally often in the mean."""
+    """The networks after all steps, each on a list of one task, all tasks equally often in the
+    mean."""
     rng = np.random.default_rng(seed)
     ranker = Ranker.draw(
         tasks[0].x.shape[1], lessons.hidden, lessons.members, rng, knows=bool(lessons.context)
@@ -159,7 +162,8 @@ def _lesson(task: Task, rng: np.random.Generator, context: bool) -> Batch:
 def _held_out_facts(
     tasks: Sequence[Task], i: int, lessons: Lessons, seed: int, say: Callable[[], None]
 ) -> dict[str, Any]:
-    """How networks that the other tasks taught order this one: Kendall's τ, and the place of its best row."""
+    """How networks that the other tasks taught order this one: Kendall's τ, and the place of its
+    best row."""
     other_tasks = [task for j, task in enumerate(tasks) if j != i]
     ranker = meta_train(other_tasks, replace(lessons, steps=_quarter(lessons)), seed, say)
     ranks = rankdata(

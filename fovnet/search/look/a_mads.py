@@ -1,11 +1,12 @@
 """a-mads: mads with a global search in every other slot, which rescues it from a bad start.
 
     v  scores, scaled: 0 the lowest, 1 the median and all above, failures too        y  target, below 0
-The search step looks where an interpolant of all scores may reach the target with the least curvature:
-A-DOGS, with the squared distance to the nearest known row as the uncertainty, where the source has one on a
-Delaunay triangulation, which needs a point in every corner and knows nothing outside.
-Sources: Lakhmiri (2021), thesis, algorithm 3; Beyhaghi, Cavaglieri & Bewley, *Delaunay-based derivative-free
-optimization via global surrogates, part I* (J. Glob. Optim. 2016).
+The search step looks where an interpolant of all scores may reach the target with the least
+curvature: A-DOGS, with the squared distance to the nearest known row as the uncertainty, where the
+source has one on a Delaunay triangulation, which needs a point in every corner and knows nothing
+outside.
+Sources: Lakhmiri (2021), thesis, algorithm 3; Beyhaghi, Cavaglieri & Bewley, *Delaunay-based
+derivative-free optimization via global surrogates, part I* (J. Glob. Optim. 2016).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ FEWEST_SCORES = 3
 
 
 def adogs_and_mads(view: View) -> Choice:
-    """A global search in slots whose number `every` divides, once three trials have a score; else, or where
-    it finds no row, as `mads`."""
+    """A global search in slots whose number `every` divides, once three trials have a score; else,
+    or where it finds no row, as `mads`."""
     if (
         view.begun >= view.initial
         and view.begun % view.polling.every == 0
@@ -57,8 +58,8 @@ def _search_row(view: View) -> int | None:
 
 
 def _candidates(view: View) -> Integers:
-    """The free rows; if categories are fixed, those with the categories of the best row, none without an
-    ordinal."""
+    """The free rows; if categories are fixed, those with the categories of the best row, none
+    without an ordinal."""
     rows = np.flatnonzero(view.free)
     if view.polling.categories == "free":
         return rows
@@ -71,8 +72,8 @@ def _candidates(view: View) -> Integers:
 
 
 def scale_losses(scores: Floats) -> Floats:
-    """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence bends
-    nothing."""
+    """(t,) from 0 at the lowest to 1 at the median of the finite ones, and above: a divergence
+    bends nothing."""
     finite = scores[np.isfinite(scores)]
     lowest = finite.min()
     range_ = np.median(finite) - finite.min()
@@ -83,7 +84,7 @@ def scale_losses(scores: Floats) -> Floats:
 
 
 def target(values: Floats, step: float) -> float:
-    """y after these values by slot: a step lower after each that is the best so far, else a step higher;
-    always below the best, 0."""
+    """y after these values by slot: a step lower after each that is the best so far, else a step
+    higher; always below the best, 0."""
     moves = np.where(values <= np.minimum.accumulate(values), -step, step)
     return min(float(values[0] + moves.sum()), -0.001)

@@ -1,8 +1,9 @@
-"""ensemble-ei: the free row of greatest expected improvement under an ensemble of small networks, each of
-which predicts a normal distribution for every row.
+"""ensemble-ei: the free row of greatest expected improvement under an ensemble of small networks,
+each of which predicts a normal distribution for every row.
 
-Source: Lakshminarayanan et al., *Simple and scalable predictive uncertainty estimation using deep ensembles*
-(2017).  The networks are new at every slot, so that no proposal depends on the course of an earlier fit.
+Source: Lakshminarayanan et al., *Simple and scalable predictive uncertainty estimation using deep
+ensembles* (2017).  The networks are new at every slot, so that no proposal depends on the course of
+an earlier fit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ RATE_END = 0.0005
 """Of each fit.  300 epochs take three times as long, and predict recorded losses no better:
 correlation 0.730, here 0.727."""
 DIGITS = 9
-"""Decimals of means and variances, of values of unit variance: machines that agree to this far agree."""
+"""Decimals of means and variances, of values of unit variance: machines that agree to this far
+agree."""
 BAND = np.array([-2.06, 0.0, 2.06])
 """Deviations from a mean of which the quantiles 0.025 and 0.975 are ±1.96."""
 
@@ -41,10 +43,11 @@ def ensemble_improvement(view: View) -> Choice:
 
 
 def believe_ensemble(view: View) -> Belief:
-    """The mixture of the members' distributions of every row's warped score, given at least one score.
+    """The mixture of the members' distributions of every row's warped score, given at least one
+    score.
 
-    While other rows are pending, members are weighted at random, and the workers' rows differ more, as in
-    `ranking.promises`.
+    While other rows are pending, members are weighted at random, and the workers' rows differ more,
+    as in `ranking.promises`.
     """
     sorted_losses = ranking.sort_by_loss(*view.scored)
     rng = view.rng
@@ -77,16 +80,16 @@ def believe_ensemble(view: View) -> Belief:
 def forecast_ensemble(view: View, belief: Belief, chances: Chances, row: int) -> Forecast:
     """The forecast of a row, by the places of its band among the losses seen.
 
-    Members agree too much: on four recorded tables 62 % of 224 scores fell within ±1.96 deviations, and the
-    regret that they expected was half of the actual one.  So the band is widened as in `ranking.forecast` (it
-    then held 83 % of 280, that of gp-ei 88 %), and no regret is given.
+    Members agree too much: on four recorded tables 62 % of 224 scores fell within ±1.96 deviations,
+    and the regret that they expected was half of the actual one.  So the band is widened as in
+    `ranking.forecast` (it then held 83 % of 280, that of gp-ei 88 %), and no regret is given.
     """
     return forecast_among_seen(view, belief, belief.target.values, row)
 
 
 def forecast_among_seen(view: View, belief: Belief, seen_values: Floats, row: int) -> Forecast:
-    """The forecast of a row by the places of its band among what was told (n,) of the rows seen, from the
-    lowest loss, as of "ranking"."""
+    """The forecast of a row by the places of its band among what was told (n,) of the rows seen,
+    from the lowest loss, as of "ranking"."""
     row_scores = -(belief.mean[0, row] + BAND * np.sqrt(belief.variance[0, row]))
     return ranking.forecast(
         view, ranking.sort_by_loss(*view.scored), np.tile(-seen_values, (3, 1)), row_scores, row

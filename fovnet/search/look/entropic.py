@@ -1,8 +1,8 @@
-"""gp-mes, gp-es, gp-esp: the free row whose trial is expected to tell most about the lowest row, given its
-probability to train.
+"""gp-mes, gp-es, gp-esp: the free row whose trial is expected to tell most about the lowest row,
+given its probability to train.
 
-gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the choices of
-the other methods.
+gp-mes asks about its value, gp-es about which row it is; gp-esp chooses as gp-es does, among the
+choices of the other methods.
 
     M  rows of the space        A  rows that may be the lowest: free, running or scored        S  processes,
         one per theta
@@ -40,8 +40,8 @@ CONTENDERS = 200
 ASKED = 50
 """Free rows, of the greatest expected improvement, whose information gp-es computes."""
 FINALISTS = 8
-"""Of the rows asked about, so many that tell most by GLANCE joint draws are compared by DRAWS: a third of the
-time for the same draws."""
+"""Of the rows asked about, so many that tell most by GLANCE joint draws are compared by DRAWS: a
+third of the time for the same draws."""
 GLANCE = 500
 DRAWS = 4000
 LEAST = 1e-9
@@ -49,8 +49,8 @@ LEAST = 1e-9
 
 
 def max_value_entropy(view: View) -> Choice:
-    """The row of greatest log information on the value of the lowest row, weighted by its probability to
-    train (`Chances.best`)."""
+    """The row of greatest log information on the value of the lowest row, weighted by its
+    probability to train (`Chances.best`)."""
     return choose(view, informative_on_the_value)
 
 
@@ -76,8 +76,8 @@ def informative_on_the_value(view: View, belief: Belief, chances: Chances) -> In
 
 
 def entropy_search(view: View) -> Choice:
-    """Of the ASKED rows of greatest expected improvement, the one of greatest log information on which row is
-    the lowest, weighted by its probability to train.
+    """Of the ASKED rows of greatest expected improvement, the one of greatest log information on
+    which row is the lowest, weighted by its probability to train.
 
     Rows that hardly train are not asked about, so that they do not fill the ASKED places.
     """
@@ -92,10 +92,11 @@ def informative_on_the_place(view: View, belief: Belief, chances: Chances) -> In
 
 
 def entropy_search_portfolio(view: View) -> Choice:
-    """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information on which
-    row is the lowest, weighted by its probability to train.
+    """Of the choices of gp-ei, gp-pi, gp-lcb, gp-ts and gp-mes, the one of greatest log information
+    on which row is the lowest, weighted by its probability to train.
 
-    Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014), arXiv:1406.4625.
+    Source: Shahriari et al., *An entropy search portfolio for Bayesian optimization* (2014),
+    arXiv:1406.4625.
     """
     return choose(view, informative_of_a_portfolio)
 
@@ -108,8 +109,8 @@ def informative_of_a_portfolio(view: View, belief: Belief, chances: Chances) -> 
 
 
 def _most_informative(view: View, belief: Belief, chances: Chances, rows: Integers) -> Integers:
-    """Of these rows, those of greatest log information on which row is the lowest, weighted by their
-    probability to train."""
+    """Of these rows, those of greatest log information on which row is the lowest, weighted by
+    their probability to train."""
     if len(rows) > FINALISTS:
         rows = np.sort(
             rows[np.argsort(-_information(view, belief, rows, GLANCE), kind="stable")[:FINALISTS]]
@@ -150,6 +151,6 @@ def _lowest(
 
 
 def _rng(view: View) -> np.random.Generator:
-    """A generator other than `View.rng`, so that ties and draws do not share numbers; all draws of a slot
-    begin with the same ones."""
+    """A generator other than `View.rng`, so that ties and draws do not share numbers; all draws of
+    a slot begin with the same ones."""
     return np.random.default_rng([view.seed, view.slot, 7])

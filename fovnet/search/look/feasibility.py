@@ -1,10 +1,11 @@
-"""The probability that a configuration trains.  Failures get no invented score, and configurations near a
-failure are not excluded.
+"""The probability that a configuration trains.  Failures get no invented score, and configurations
+near a failure are not excluded.
 
     m  rows queried            n  trials that trained or failed
 
-Running out of memory is modelled by a limit, learned on the memory estimate of each row.  Other failures due
-to the configuration (divergence, timeout) are modelled by a Gaussian process over the space.
+Running out of memory is modelled by a limit, learned on the memory estimate of each row.  Other
+failures due to the configuration (divergence, timeout) are modelled by a Gaussian process over the
+space.
 """
 
 from __future__ import annotations
@@ -27,27 +28,28 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CAUTION = 4.0
-"""Weight of the log probability to fit into memory, added to the log acquisition value.  With 1, a search
-that gains from size stays beyond the limit: `edge.py --scenario memory` then counts 5.6 trainings
+"""Weight of the log probability to fit into memory, added to the log acquisition value.  With 1, a
+search that gains from size stays beyond the limit: `edge.py --scenario memory` then counts 5.6
+trainings
 out of memory instead of 3.1 (means of 40 seeds), though in 30 trials instead of 35."""
 WARINESS = 2.0
-"""Weight of the log probability not to fail otherwise.  With 1, a corner where all rows diverge is still
-proposed after twenty divergences: `edge.py --scenario rates-and-kills` then counts 6.2 of them
-instead of 4.8, in 35 trials instead of 33."""
+"""Weight of the log probability not to fail otherwise.  With 1, a corner where all rows diverge is
+still proposed after twenty divergences: `edge.py --scenario rates-and-kills` then counts 6.2 of
+them instead of 4.8, in 35 trials instead of 33."""
 SURE_TO_FIT = 0.8
-"""Least probability to fit into memory of the first rows, which are spread over the space without a model of
-the scores."""
+"""Least probability to fit into memory of the first rows, which are spread over the space without a
+model of the scores."""
 LAPSE = 0.02
-"""Share of outcomes assumed independent of the row: without it, a few divergences exclude all rows near them
-for good."""
+"""Share of outcomes assumed independent of the row: without it, a few divergences exclude all rows
+near them for good."""
 CHUNK = 1024
 """Rows evaluated at once; the best one is mostly in the first chunk."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """The probabilities to train, estimated from the view's outcomes; 1 for every row if there are no
-    failures."""
+    """The probabilities to train, estimated from the view's outcomes; 1 for every row if there are
+    no failures."""
 
     view: View
 
@@ -58,13 +60,13 @@ class Chances:
     def best(
         self, rows: Integers, log_promise: Floats, exact: Callable[[Integers], Floats] | None = None
     ) -> Integers:
-        """The rows of greatest log promise (m,) + CAUTION · log P(fits) + WARINESS · log P(does not fail
-        otherwise); all, if several tie.
+        """The rows of greatest log promise (m,) + CAUTION · log P(fits) + WARINESS · log P(does not
+        fail otherwise); all, if several tie.
 
-        log_promise  (m,) log acquisition value of `rows`, or an upper bound of it where `exact` gives the
-                     value of some rows.  The last
-        term is at most 0, so rows are evaluated in descending order of the other two, until no further row
-        can exceed the best.
+        log_promise  (m,) log acquisition value of `rows`, or an upper bound of it where `exact`
+                     gives the value of some rows.  The last
+        term is at most 0, so rows are evaluated in descending order of the other two, until no
+        further row can exceed the best.
         """
         promise = log_promise + CAUTION * self._log_fits[rows]
         if exact is None and not len(self.view.failed):
@@ -88,8 +90,8 @@ class Chances:
         return np.sort(np.concatenate(row_parts)[np.concatenate(value_parts) == highest])
 
     def fitting(self, rows: Integers) -> Integers:
-        """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the most
-        probable."""
+        """The `rows` with a probability to fit of at least SURE_TO_FIT, or, if there are none, the
+        most probable."""
         log_fits = self._log_fits[rows]
         return np.asarray(rows[log_fits >= min(np.log(SURE_TO_FIT), float(log_fits.max()))])
 
@@ -110,14 +112,14 @@ class Chances:
         return np.log(chance_to_fit(estimate, estimate[rows], fits))
 
     def _log_trains(self, rows: Integers) -> Floats:
-        """Log probability (m,) that a configuration trains, from those that did (+1) and those that failed
-        (-1).
+        """Log probability (m,) that a configuration trains, from those that did (+1) and those that
+        failed (-1).
 
-        A Gaussian process on these labels, with prior mean +1: untried configurations are assumed to train.
-        Its lengthscales are fitted to the labels, so that an axis without influence on failures drops out.
-        Source: Rasmussen & Williams (2006), section 6.5 (least-squares classification through a cumulative
-        Gaussian); the product with expected improvement: Gelbart et al., *Bayesian optimization with unknown
-        constraints* (2014), eq. 5.
+        A Gaussian process on these labels, with prior mean +1: untried configurations are assumed
+        to train. Its lengthscales are fitted to the labels, so that an axis without influence on
+        failures drops out. Source: Rasmussen & Williams (2006), section 6.5 (least-squares
+        classification through a cumulative Gaussian); the product with expected improvement:
+        Gelbart et al., *Bayesian optimization with unknown constraints* (2014), eq. 5.
         """
         tried, trained = self.view.outcomes  # by slot: new observations are appended at the end
         if trained.all():

@@ -1,5 +1,5 @@
-"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process, given its
-probability to train.
+"""gp-ei, gp-pi, gp-lcb, gp-ts: the free row of best acquisition value under a Gaussian process,
+given its probability to train.
 
     n  trials with a score       M  rows of the space       m  free rows       S  processes, one per theta
 """
@@ -42,8 +42,8 @@ class Belief:
                                            observations: the known rows, or rows of `with_rungs`
     processes  (S,) Gaussian processes, none of another model;    mean, variance  (S, M) of each at the end of
         a training
-    best    the lowest warped score, on which to improve, or the lowest mean of a known row at the end of a
-            training
+    best    the lowest warped score, on which to improve, or the lowest mean of a known row at the
+            end of a training
     """
 
     known: Integers
@@ -55,12 +55,13 @@ class Belief:
     best: float
 
     def regret(self, free: NDArray[np.bool_]) -> float | None:
-        """Upper bound of the expected difference between the best known row and the lowest free row, in units
-        of the score; 0 if none is free, None if the target uses only ranks.  Pending rows count as known
-        (`believe`): with many of them it is no upper bound.
+        """Upper bound of the expected difference between the best known row and the lowest free
+        row, in units of the score; 0 if none is free, None if the target uses only ranks.  Pending
+        rows count as known (`believe`): with many of them it is no upper bound.
 
-        The best known row is that of the lowest mean, not of the lowest score: with noise, the lowest of 50
-        scores is two standard deviations too low, and a search that relied on it stopped too early.
+        The best known row is that of the lowest mean, not of the lowest score: with noise, the
+        lowest of 50 scores is two standard deviations too low, and a search that relied on it
+        stopped too early.
         """
         if self.target.unit is None:
             return None
@@ -80,9 +81,9 @@ class Belief:
 def believe(view: View) -> Belief:
     """The posterior of a view with at least one score.
 
-    Pending rows count as observed at their posterior mean ("kriging believer"): the mean is unchanged, the
-    variance near them vanishes, and the next worker searches elsewhere.  Source: Ginsbourger et al., *Kriging
-    is well-suited to parallelize optimization* (2010), section 4.2.
+    Pending rows count as observed at their posterior mean ("kriging believer"): the mean is
+    unchanged, the variance near them vanishes, and the next worker searches elsewhere.  Source:
+    Ginsbourger et al., *Kriging is well-suited to parallelize optimization* (2010), section 4.2.
     """
     scored_rows, latest_scores = view.scored
     rows, rungs, scores = view.observations
@@ -117,8 +118,8 @@ def believe(view: View) -> Belief:
 
 @lru_cache(maxsize=2)
 def with_rungs(space: Space, rungs: int) -> Space:
-    """The space with the rung of a training as one axis more: first its M rows on the last rung, then on the
-    one below, and so on."""
+    """The space with the rung of a training as one axis more: first its M rows on the last rung,
+    then on the one below, and so on."""
     places = tuple(rung / max(1, rungs - 1) for rung in range(rungs))
     rows = [
         np.column_stack([space.rows, np.full(len(space), rung)]) for rung in reversed(range(rungs))
@@ -129,8 +130,8 @@ def with_rungs(space: Space, rungs: int) -> Space:
 
 
 _KEPT: dict[tuple[Space, bytes, str, int, int], tuple[Growing, ...]] = {}
-"""The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are deleted
-before new ones are made."""
+"""The last processes used.  With 1,000 trials of 34,300 rows a process takes 284 MB, so they are
+deleted before new ones are made."""
 
 
 def _processes(
@@ -145,33 +146,34 @@ def _processes(
 
 
 def expected_improvement(view: View) -> Choice:
-    """The row of greatest log expected improvement (with `per_second`, per predicted second), weighted by its
-    probability to train (`Chances.best`)."""
+    """The row of greatest log expected improvement (with `per_second`, per predicted second),
+    weighted by its probability to train (`Chances.best`)."""
     return choose(view, improving)
 
 
 def probability_of_improvement(view: View) -> Choice:
-    """The row of greatest log probability to improve on the best score by 0.01 standard deviations of the
-    warped scores, weighted by its probability to train (`Chances.best`).
+    """The row of greatest log probability to improve on the best score by 0.01 standard deviations
+    of the warped scores, weighted by its probability to train (`Chances.best`).
 
-    Without that margin it would choose neighbours of the best row, which are better with a probability near
-    0.5, but by almost nothing.
+    Without that margin it would choose neighbours of the best row, which are better with a
+    probability near 0.5, but by almost nothing.
     """
     return choose(view, likely_improving)
 
 
 def confidence_bound(view: View) -> Choice:
-    """The row, likely to train, of the lowest confidence bound: two standard deviations below the mean."""
+    """The row, likely to train, of the lowest confidence bound: two standard deviations below the
+    mean."""
     return choose(view, lowest_bound)
 
 
 def thompson(view: View) -> Choice:
-    """The row, likely to train, that is lowest in one function drawn from the posterior; pending rows need no
-    assumed scores.
+    """The row, likely to train, that is lowest in one function drawn from the posterior; pending
+    rows need no assumed scores.
 
-    Source: Thompson (1933), as for Gaussian processes in Wilson et al., *Efficiently sampling functions from
-    Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the prior, updated with the
-    observations.
+    Source: Thompson (1933), as for Gaussian processes in Wilson et al., *Efficiently sampling
+    functions from Gaussian process posteriors* (2020), arXiv:2002.09309, eq. 13: a draw from the
+    prior, updated with the observations.
     """
     return choose(view, lowest_drawn)
 
@@ -183,8 +185,8 @@ Foretold = Callable[[View, Belief, Chances, int], Forecast]
 
 
 def improving(view: View, belief: Belief, chances: Chances) -> Integers:
-    """The choice of gp-ei: the best, or one drawn in proportion to its improvement and its probability to
-    train."""
+    """The choice of gp-ei: the best, or one drawn in proportion to its improvement and its
+    probability to train."""
     rows = np.flatnonzero(view.free)
     promise = log_improvement(view, belief, rows)
     if view.modelling.choose == "best":
@@ -203,7 +205,8 @@ def log_improvement(view: View, belief: Belief, rows: Integers) -> Floats:
 def _log_mean(
     measure: Callable[[Floats, Floats, float], Floats], belief: Belief, rows: Integers, best: float
 ) -> Floats:
-    """The logarithm (m,) of the mean over the processes of what a measure gives the logarithm of."""
+    """The logarithm (m,) of the mean over the processes of what a measure gives the logarithm
+    of."""
     log_measures = [
         measure(mean[rows], variance[rows], best)
         for mean, variance in zip(belief.mean, belief.variance, strict=True)
@@ -244,8 +247,8 @@ def choose(
     believe_view: Callable[[View], Belief] = believe,
     forecast_by: Foretold | None = None,
 ) -> Choice:
-    """One of the best rows, ties at random; the first slots are spread, and without any score it is the row
-    most likely to train.  `believe_view` and `forecast_by` are those of another model."""
+    """One of the best rows, ties at random; the first slots are spread, and without any score it is
+    the row most likely to train.  `believe_view` and `forecast_by` are those of another model."""
     if view.begun < view.initial or not any(trial.outcome.status != "error" for trial in view.seen):
         # also before the first outcome, if many workers begin at once
         return _spread_where_it_fits(view)

@@ -1,5 +1,5 @@
-"""grid: an even lattice over the space, in an order of its own: no seed, no scores, every beginning of it as
-even as can be."""
+"""grid: an even lattice over the space, in an order of its own: no seed, no scores, every beginning
+of it as even as can be."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Floats = NDArray[np.float64]
 
 
 def lattice(view: View) -> Choice:
-    """The free row nearest to the point of the number of rows begun; a space is exhausted after as many as it
-    has rows."""
+    """The free row nearest to the point of the number of rows begun; a space is exhausted after as
+    many as it has rows."""
     return nearest_to(view, point(view.begun, len(view.space.axes)))
 
 
 def point(slot: int, dimensions: int) -> Floats:
-    """Point (d,) in [0, 1) of slot 0, the centre, or of a later one: ½ + slot · φ⁻ʲ on axis j = 1..d, without
-    its whole part.
+    """Point (d,) in [0, 1) of slot 0, the centre, or of a later one: ½ + slot · φ⁻ʲ on axis j =
+    1..d, without its whole part.
 
-    φ is the root of x^(d+1) = x + 1, the golden ratio for d = 1: no other additive sequence is known to leave
-    smaller gaps.  Nested loops would begin in a corner, with the smallest or the largest networks, and come
-    to the first axis last.
+    φ is the root of x^(d+1) = x + 1, the golden ratio for d = 1: no other additive sequence is
+    known to leave smaller gaps.  Nested loops would begin in a corner, with the smallest or the
+    largest networks, and come to the first axis last.
     Source: Roberts, *The unreasonable effectiveness of quasirandom sequences* (2018).
     """
     phi = 2.0

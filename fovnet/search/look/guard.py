@@ -1,9 +1,9 @@
-"""The guard against a prior that misleads: is it worse at ordering the rows seen so far than a Gaussian
-process?
+"""The guard against a prior that misleads: is it worse at ordering the rows seen so far than a
+Gaussian process?
 
     n  rows with a score
-The process predicts each row from the others, the prior from none.  Both are judged on the same rows, since
-the prior chose many of them: a count of its own would say little.
+The process predicts each row from the others, the prior from none.  Both are judged on the same
+rows, since the prior chose many of them: a count of its own would say little.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ FEWEST = 4
 
 
 class GuardVerdict(NamedTuple):
-    """Pairs of rows that the prior, and the Gaussian process, put in the wrong order, of so many."""
+    """Pairs of rows that the prior, and the Gaussian process, put in the wrong order, of so
+    many."""
 
     prior: float
     process: float
@@ -56,7 +57,8 @@ def judge(prior: Prior, view: View) -> GuardVerdict | None:
 
 
 def left_out(view: View) -> Floats:
-    """The warped score (n,) that a Gaussian process expects of each row with one, given the others."""
+    """The warped score (n,) that a Gaussian process expects of each row with one, given the
+    others."""
     rows, losses = view.scored
     modelling = view.modelling
     space = view.space
@@ -66,8 +68,8 @@ def left_out(view: View) -> Floats:
 
 
 def raw_places(prior: Prior, x: Floats) -> Floats:
-    """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search is
-    known."""
+    """The mean place (m,) of points (m, D) in the members' rankings, before anything of this search
+    is known."""
     return np.asarray(
         rankdata(-prior.ranker.scores(x, np.zeros((0, x.shape[1] + 1))).round(9), axis=1).mean(
             axis=0
@@ -76,8 +78,8 @@ def raw_places(prior: Prior, x: Floats) -> Floats:
 
 
 def misranked_pairs(prediction: Floats, losses: Floats) -> float:
-    """How many pairs of different losses (n,) are in another order by what was said of them (n,); those of
-    which the same was said count a half."""
+    """How many pairs of different losses (n,) are in another order by what was said of them (n,);
+    those of which the same was said count a half."""
     return float(wrong_pairs(prediction, losses).sum() / 2)
 
 

@@ -1,4 +1,5 @@
-"""The hyper-parameters of a Gaussian process over a space: refitted at some numbers of observations only.
+"""The hyper-parameters of a Gaussian process over a space: refitted at some numbers of observations
+only.
 
     rows (n,), values (n,)  observations in the order of their slots          theta (p+2,) as in maths/gp.py
                             where a row comes again, only its last value counts, in its first place
@@ -31,11 +32,11 @@ SAMPLES = 8
 
 
 def milestone(n: int) -> int:
-    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of 50, 54,
-    58, ..., a 12th apart.
+    """How many of n observations the hyper-parameters are fitted to: all up to 50, then the last of
+    50, 54, 58, ..., a 12th apart.
 
-    A refit changes all covariances, so that the Cholesky factor is computed anew; at these intervals it costs
-    less than extending it.
+    A refit changes all covariances, so that the Cholesky factor is computed anew; at these
+    intervals it costs less than extending it.
     """
     m = n if n <= 50 else 50
     while m + m // 12 <= n and m >= 50:
@@ -44,8 +45,8 @@ def milestone(n: int) -> int:
 
 
 def fit_subset(y: Floats, most: int = 150) -> Integers:
-    """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the best, the
-    rest evenly spaced by rank.
+    """Indices (m,) of the values that hyper-parameters are fitted to: all, or `most`: a third the
+    best, the rest evenly spaced by rank.
 
     An iteration of the fit costs O(n³): 150 points are 300 times cheaper than 1,000.
     """
@@ -69,7 +70,8 @@ def fit_hyperparameters(
 def sample_hyperparameters(
     space: Space, rows: Integers, values: Floats, targets: str | None, kernel: str, seed: int
 ) -> Floats:
-    """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values, warped."""
+    """SAMPLES thetas (S, p+2) from their posterior given the first `milestone(n)` of the values,
+    warped."""
     m = milestone(len(rows))
     return np.frombuffer(
         _sample(space, rows[:m].tobytes(), values[:m].tobytes(), targets, kernel, seed)
@@ -78,8 +80,8 @@ def sample_hyperparameters(
 
 @lru_cache(maxsize=32)
 def _fit(space: Space, rows: bytes, values: bytes, targets: str | None, kernel: str) -> bytes:
-    """The fit, started from the optimum for the first half of the observations, which is mostly cached, else
-    computed."""
+    """The fit, started from the optimum for the first half of the observations, which is mostly
+    cached, else computed."""
     X, y = _observations(space, rows, values, targets)
     half = len(rows) // NUMBER // 2
     first_theta = None

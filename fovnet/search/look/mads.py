@@ -1,21 +1,23 @@
-"""mads: mesh-adaptive direct search.  The best row is the centre, its neighbours are polled, and the frame of
-the poll shrinks where all of them are worse, down to the nearest; no model, only comparisons.
+"""mads: mesh-adaptive direct search.  The best row is the centre, its neighbours are polled, and
+the frame of the poll shrinks where all of them are worse, down to the nearest; no model, only
+comparisons.
 
     t  trials        n, K  as in mesh.py        failures never become a centre, and have the worst rank
         (extreme barrier)
-What is known of a search is folded from its trials by slot, and nothing else is kept: a late success of an
-early slot changes the past of the fold, as if it had come in time.
+What is known of a search is folded from its trials by slot, and nothing else is kept: a late
+success of an early slot changes the past of the fold, as if it had come in time.
 
-A declared limit of memory or seconds keeps rows out before they are trained, so that no row beyond it has a
-score: of NOMAD's progressive barrier (a second centre, the best among the rows that violate a limit least)
-nothing is left to do.  With a soft limit it would be that centre, and a tolerance that falls when neither
-centre improves.
+A declared limit of memory or seconds keeps rows out before they are trained, so that no row beyond
+it has a score: of NOMAD's progressive barrier (a second centre, the best among the rows that
+violate a limit least) nothing is left to do.  With a soft limit it would be that centre, and a
+tolerance that falls when neither centre improves.
 
-The thesis's static surrogates were measured with 20 runs on each of four tables with learning curves, and
-left out. Screening the points of a poll by a tenth of a training each needed 605 to 1,065 epochs to one of
-the best 1 %, in place of 1,158 to 1,795, but `spend: asha` needs 400 to 465 and trains nothing twice.
-Stopping a training at milestones unless it has come a share of the best one's way (HyperNOMAD's envelope)
-pruned the best row for good in 0, 19, 0 and 4 of the 20 runs; asha in none.
+The thesis's static surrogates were measured with 20 runs on each of four tables with learning
+curves, and left out. Screening the points of a poll by a tenth of a training each needed 605 to
+1,065 epochs to one of the best 1 %, in place of 1,158 to 1,795, but `spend: asha` needs 400 to 465
+and trains nothing twice. Stopping a training at milestones unless it has come a share of the best
+one's way (HyperNOMAD's envelope) pruned the best row for good in 0, 19, 0 and 4 of the 20 runs;
+asha in none.
 Sources: as in mesh.py; the thesis's algorithms 1, 2 and 4, merged.
 """
 
@@ -76,14 +78,16 @@ class PollState:
 
 
 def fold(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> PollState | None:
-    """The state after these trials, and `pending` ones that count as worse until they are known; None before
-    the first score.  Trials that the machine ended, or that were pruned, are no success."""
+    """The state after these trials, and `pending` ones that count as worse until they are known;
+    None before the first score.  Trials that the machine ended, or that were pruned, are no
+    success."""
     *_, state = states(mesh, trials, pending)
     return state
 
 
 def states(mesh: Mesh, trials: Iterable[Trial], pending: int = 0) -> Iterator[PollState | None]:
-    """As `fold`, before the first trial and after each one; those that the machine ended change nothing."""
+    """As `fold`, before the first trial and after each one; those that the machine ended change
+    nothing."""
     state: PollState | None = None
     yield state
     for trial in trials:
@@ -106,9 +110,9 @@ def _lower(trial: Trial, other: Trial) -> bool:
 
 
 def mads(view: View) -> Choice:
-    """The next point of the poll around the best row, of the lowest mean of ranks known near it; where the
-    smallest poll is used up, of that around the next best.  No forecast; `step` says which part of the search
-    it is."""
+    """The next point of the poll around the best row, of the lowest mean of ranks known near it;
+    where the smallest poll is used up, of that around the next best.  No forecast; `step` says
+    which part of the search it is."""
     view = likely_to_fit(view)
     ranked_trials = RankedTrials.of(view)
     if view.begun < view.initial or not len(ranked_trials.best):
@@ -126,8 +130,8 @@ def mads(view: View) -> Choice:
 
 
 def likely_to_fit(view: View) -> View:
-    """The view without free rows that are likely to run out of memory, by the limit that the trials have
-    taught."""
+    """The view without free rows that are likely to run out of memory, by the limit that the trials
+    have taught."""
     if view.memory is None or view.fitted[1].all():
         return view
     free = np.zeros_like(view.free)
@@ -137,8 +141,8 @@ def likely_to_fit(view: View) -> View:
 
 @dataclass(frozen=True, eq=False)
 class RankedTrials:
-    """The trials but those that the machine ended: rows (t,) by slot, and their ranks by score, all failures
-    the last one; best (s,) the rows with a score, lowest first."""
+    """The trials but those that the machine ended: rows (t,) by slot, and their ranks by score, all
+    failures the last one; best (s,) the rows with a score, lowest first."""
 
     rows: Integers
     ranks: Floats
@@ -158,7 +162,8 @@ class RankedTrials:
 def _steps(
     mesh: Mesh, state: PollState, ranked: RankedTrials, free: Mask
 ) -> Iterator[tuple[str, Integers]]:
-    """The steps of the search in their order, each with the rows that it may take; of most there are none."""
+    """The steps of the search in their order, each with the rows that it may take; of most there
+    are none."""
     centre = state.centre.proposal.row
     if mesh.polling.speculative and state.since == 0 and state.before is not None:
         yield (
@@ -180,14 +185,15 @@ def _steps(
 
 
 def nearest(mesh: Mesh, row: int, free: Mask) -> Integers:
-    """The free rows among those of the smallest poll around a row of a full grid: one level, or one category
-    away."""
+    """The free rows among those of the smallest poll around a row of a full grid: one level, or one
+    category away."""
     points = np.vstack([mesh.poll(row, mesh.last), mesh.neighbours(row)])
     return mesh.land(points, row, mesh.last, free)
 
 
 def _close(mesh: Mesh, centre: int, ranked: RankedTrials) -> int | None:
-    """The best row that differs from the centre in exactly one category, if it is among the best quarter."""
+    """The best row that differs from the centre in exactly one category, if it is among the best
+    quarter."""
     categorical = [a for a, axis in enumerate(mesh.space.axes) if axis.kind == "categorical"]
     best_rows = ranked.best[: math.ceil(mesh.polling.extended * len(ranked.best))]
     differ = (

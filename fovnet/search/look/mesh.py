@@ -1,10 +1,11 @@
-"""The mesh of a direct search: the points of a poll around a row, and the free rows that they land on.
+"""The mesh of a direct search: the points of a poll around a row, and the free rows that they land
+on.
 
     d  axes        n  ordinal axes of two levels or more        k, K  rung and last rung, of maths/poll.SIZES
     vectors  (m, d) int64, a level of each axis, whether or not the space has such a row
-Every level is a point of the mesh, so that only the frame, within which a poll reaches, shrinks from rung to
-rung. Sources: Lakhmiri (2021), thesis, chapters 2 and 4, algorithms 1 and 4; what it leaves open, as NOMAD 4
-has it.
+Every level is a point of the mesh, so that only the frame, within which a poll reaches, shrinks
+from rung to rung. Sources: Lakhmiri (2021), thesis, chapters 2 and 4, algorithms 1 and 4; what it
+leaves open, as NOMAD 4 has it.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ class Mesh:
     """The polls of a space, fixed by the seed of the search.
 
     full    whether every combination of levels is a row
-    first   the rung on which a centre is first polled: on a list, whose rows lie farther apart, the widest
-    last    that on which a poll is of the neighbours one level away (of axes of over 101 levels, a hundredth)
+    first   the rung on which a centre is first polled: on a list, whose rows lie farther apart, the
+            widest
+    last    that on which a poll is of the neighbours one level away (of axes of over 101 levels, a
+            hundredth)
     aside   neighbours of a row by category, at most
     """
 
@@ -72,8 +75,8 @@ class Mesh:
         return sum(self._count(axis) for axis in self.space.axes)
 
     def poll(self, centre: int, rung: int) -> Integers:
-        """The points around a row, at most 2n, in the order of the poll: a function of (seed, centre, rung)
-        alone."""
+        """The points around a row, at most 2n, in the order of the poll: a function of (seed,
+        centre, rung) alone."""
         return _poll(self, centre, min(rung, self.last))
 
     def neighbours(self, centre: int) -> Integers:
@@ -87,10 +90,10 @@ class Mesh:
     def land(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
         """The free rows that the points become, each once, in their order.
 
-        On a full grid the row of the point itself.  In a list the free row nearest to it, but only if it is
-        nearer than the centre: with the nearest row, free or not, five recorded lists needed 131 draws to
-        their best row, as many as random search, because a list has hardly a point's own row; so they need
-        58.
+        On a full grid the row of the point itself.  In a list the free row nearest to it, but only
+        if it is nearer than the centre: with the nearest row, free or not, five recorded lists
+        needed 131 draws to their best row, as many as random search, because a list has hardly a
+        point's own row; so they need 58.
         """
         if not len(vectors):
             return np.zeros(0, dtype=np.int64)
@@ -150,8 +153,8 @@ class Mesh:
         return np.asarray(self._row_at[np.ravel_multi_index(tuple(vectors.T), self._shape)])
 
     def _nearest(self, vectors: Integers, centre: int, rung: int, free: Mask) -> Integers:
-        """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the same at each
-        call, and of the numbers that `_poll` draws."""
+        """(m,) of a list, the nearest free row, -1 where the centre is as near; ties by lot, the
+        same at each call, and of the numbers that `_poll` draws."""
         points = self._points(vectors)
         cube = self.space.unit_cube
         rows = np.flatnonzero(free)
@@ -224,7 +227,8 @@ class Mesh:
 
 
 def refuse_neighbours(space: Space, polling: Polling) -> None:
-    """Raise ConfigError "config-invalid" unless the axes and levels that neighbours name are in the space."""
+    """Raise ConfigError "config-invalid" unless the axes and levels that neighbours name are in the
+    space."""
     axes = {axis.name: axis.levels for axis in space.axes}
 
     def levels_of(name: str, where: str) -> tuple[Level, ...]:
@@ -257,8 +261,9 @@ def mesh_of(space: Space, polling: Polling, seed: int) -> Mesh:
 
 @lru_cache(maxsize=4096)
 def _poll(mesh: Mesh, centre: int, rung: int) -> Integers:
-    """(m, d) the points about a row at a rung.  Its numbers are those of the lots of `_nearest`, and at rung
-    0 of `_near`, as a seed is padded with zeros; other ones would make other journals."""
+    """(m, d) the points about a row at a rung.  Its numbers are those of the lots of `_nearest`,
+    and at rung 0 of `_near`, as a seed is padded with zeros; other ones would make other
+    journals."""
     rng = np.random.default_rng([mesh.seed, centre, rung])
     count = len(mesh.ordinal)
     if not count:

@@ -1,13 +1,14 @@
-"""ranking: networks learn the order of the scores alone, and the row next tried is the one of best places in
-their rankings of all free rows.
+"""ranking: networks learn the order of the scores alone, and the row next tried is the one of best
+places in their rankings of all free rows.
 
     n  trials with a score, sorted by it from the lowest     M  members     m  free rows likely to train
     s  scores of the members: the higher the better          place 1 is the best
 
-Only the order of the losses and their ties are used, so that no increasing function of them changes a
-proposal. Source of the loss, its weights and the ensemble of rankings: an MSc thesis on hyper-parameter
-optimisation with ranking losses (Freiburg 2022); of what differs from it, the expected improvement is of the
-logarithms of places, and the rate falls, so that the last bits of a machine decide nothing.
+Only the order of the losses and their ties are used, so that no increasing function of them changes
+a proposal. Source of the loss, its weights and the ensemble of rankings: an MSc thesis on
+hyper-parameter optimisation with ranking losses (Freiburg 2022); of what differs from it, the
+expected improvement is of the logarithms of places, and the rate falls, so that the last bits of a
+machine decide nothing.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ ALWAYS = 32
 CHUNK = 8192
 """Rows scored at once: a layer of ten networks then takes 21 MB."""
 DIGITS = 9
-"""Decimals of scores and of what is made of their places: members and machines that agree to this far
-agree."""
+"""Decimals of scores and of what is made of their places: members and machines that agree to this
+far agree."""
 AN_EPOCH = 3
-"""Epochs, for each row seen, for which the networks of a prior are trained further.  On three recorded
-tables the best row was found after 8 draws in the mean, without it after 10, and with 300 epochs from the
-second row on, as of the source, after 15."""
+"""Epochs, for each row seen, for which the networks of a prior are trained further.  On three
+recorded tables the best row was found after 8 draws in the mean, without it after 10, and with 300
+epochs from the second row on, as of the source, after 15."""
 FINE = (0.001, 0.00001)
 """The rates at which that training begins and ends."""
 GUARDED = "gp-ei"
@@ -57,12 +58,13 @@ ENOUGH_FORECASTS = 20
 
 
 def best_ranked(view: View) -> Choice:
-    """The free row, likely to train, of the greatest promise by its places in the members' rankings; ties at
-    random.
+    """The free row, likely to train, of the greatest promise by its places in the members'
+    rankings; ties at random.
 
-    Without a prior the first slots are spread, and so are all before two scores differ: an order of one place
-    teaches nothing.  With one, its networks propose from the first slot on, trained further on what is seen,
-    unless it misleads; then the choice is that of gp-ei, and its step says so.
+    Without a prior the first slots are spread, and so are all before two scores differ: an order of
+    one place teaches nothing.  With one, its networks propose from the first slot on, trained
+    further on what is seen, unless it misleads; then the choice is that of gp-ei, and its step says
+    so.
     """
     rows = np.flatnonzero(view.free)
     chances = Chances(view)
@@ -92,7 +94,8 @@ def best_ranked(view: View) -> Choice:
 
 
 def _prior_misleads(view: View) -> bool:
-    """Whether there is a prior, guarded, that orders the rows seen worse than a Gaussian process."""
+    """Whether there is a prior, guarded, that orders the rows seen worse than a Gaussian
+    process."""
     if view.prior is None or not view.ranking.guard:
         return False
     verdict = judge(view.prior, view)
@@ -101,8 +104,8 @@ def _prior_misleads(view: View) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SortedLosses:
-    """Rows and losses (n,) from the lowest loss, equal ones by their rows; the order in which they came is
-    lost."""
+    """Rows and losses (n,) from the lowest loss, equal ones by their rows; the order in which they
+    came is lost."""
 
     rows: Integers
     losses: Floats
@@ -128,8 +131,8 @@ def fit_ranker(
     slot: int,
     prior: Prior | None = None,
 ) -> Ranker:
-    """The members, fitted to the list of a key: from starts that seed and slot determine, or from the prior's
-    networks, which stay as they are while no two rows differ."""
+    """The members, fitted to the list of a key: from starts that seed and slot determine, or from
+    the prior's networks, which stay as they are while no two rows differ."""
     rows, first = (np.frombuffer(part, dtype=np.int64) for part in key)
     x = space.unit_cube[rows]
     rng = np.random.default_rng([seed, slot])
@@ -200,11 +203,12 @@ def score_rows(members: Ranker, cube: Floats, rows: Integers, support: Floats) -
 
 
 def promises(s: Floats, view: View) -> Floats:
-    """What the acquisition makes (m,) of scores (M, m + 1), of which the last are those of the best row seen.
+    """What the acquisition makes (m,) of scores (M, m + 1), of which the last are those of the best
+    row seen.
 
-    While other rows are pending, members are weighted at random, and the workers' rows differ more (the
-    Bayesian bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134): on seven tables four workers then began 1.08
-    times as many rows as one, and 1.21 times without (21 races each, 100 epochs).
+    While other rows are pending, members are weighted at random, and the workers' rows differ more
+    (the Bayesian bootstrap of Rubin, *Ann. Stat.* 9 (1981) 130-134): on seven tables four workers
+    then began 1.08 times as many rows as one, and 1.21 times without (21 races each, 100 epochs).
     """
     rng = view.rng
     count = len(s)
@@ -240,10 +244,11 @@ ACQUISITIONS: Mapping[str, Acquisition] = {
 def forecast(
     view: View, sorted_losses: SortedLosses, seen_scores: Floats, row_scores: Floats, row: int
 ) -> Forecast:
-    """The forecast of a row: the places of its scores (M,) among those of the seen rows (M, n), as losses.
+    """The forecast of a row: the places of its scores (M,) among those of the seen rows (M, n), as
+    losses.
 
-    The band is widened by how far earlier forecasts were out of place; before enough of them its lower end is
-    open. No regret: ranks know no distances.
+    The band is widened by how far earlier forecasts were out of place; before enough of them its
+    lower end is open. No regret: ranks know no distances.
     """
     n = len(sorted_losses.rows)
     places_among_seen = 0.5 + 0.5 * (
@@ -276,8 +281,8 @@ def _loss_at(sorted_losses: SortedLosses, place: float) -> float:
 
 
 def forecast_faults(trials: tuple[Trial, ...]) -> Floats:
-    """|place forecast - place taken| / n of each trial with a forecast and a score, among the n scores its
-    slot had seen."""
+    """|place forecast - place taken| / n of each trial with a forecast and a score, among the n
+    scores its slot had seen."""
     losses = {trial.proposal.slot: trial.score for trial in trials}
     faults = []
     for trial in trials:

@@ -1,12 +1,13 @@
-"""gp-rgpe: expected improvement under a weighted sum of Gaussian processes, one of each earlier search
-and that of the search itself.
+"""gp-rgpe: expected improvement under a weighted sum of Gaussian processes, one of each earlier
+search and that of the search itself.
 
     k  earlier searches          n  rows with a score          M  rows of the space          S  draws
 
-A process weighs as much as the share of draws in which it puts the fewest pairs of rows in the wrong order;
-that of the search is asked about each row given the others.  A draw is n of the n rows, with replacement.
-Source: Feurer, Letham & Bakshy, *Scalable meta-learning for Bayesian optimization* (2018), arXiv:1802.02219;
-there orders are drawn from the processes themselves, and ties are broken in another way.
+A process weighs as much as the share of draws in which it puts the fewest pairs of rows in the
+wrong order; that of the search is asked about each row given the others.  A draw is n of the n
+rows, with replacement. Source: Feurer, Letham & Bakshy, *Scalable meta-learning for Bayesian
+optimization* (2018), arXiv:1802.02219; there orders are drawn from the processes themselves, and
+ties are broken in another way.
 """
 
 from __future__ import annotations
@@ -44,17 +45,19 @@ DRAWS = 256
 
 
 def taught_improvement(view: View) -> Choice:
-    """The choice of gp-ei under the weighted processes, from the first score on; without a prior gp-ei's."""
+    """The choice of gp-ei under the weighted processes, from the first score on; without a prior
+    gp-ei's."""
     if view.prior is None:
         return expected_improvement(view)
     return choose(replace(view, initial=1), improving, believe_taught, forecast_taught)
 
 
 def believe_taught(view: View) -> Belief:
-    """Mean Σ wᵢ μᵢ and variance Σ wᵢ² σᵢ² (1, M) of independent processes, given a prior and a score.
+    """Mean Σ wᵢ μᵢ and variance Σ wᵢ² σᵢ² (1, M) of independent processes, given a prior and a
+    score.
 
-    Each is of the warped losses of its own search, of unit variance, so that no distance has a unit.  The
-    best is the lowest mean of a known row.
+    Each is of the warped losses of its own search, of unit variance, so that no distance has a
+    unit.  The best is the lowest mean of a known row.
     """
     own_belief = believe(view)
     modelling = view.modelling
@@ -80,11 +83,11 @@ def believe_taught(view: View) -> Belief:
 
 
 def weights(predictions: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
-    """The weights (k + 1,) of processes by what they say (k + 1, n) of rows with these losses (n,), the
-    search's own last; those that tie for a draw share it.
+    """The weights (k + 1,) of processes by what they say (k + 1, n) of rows with these losses (n,),
+    the search's own last; those that tie for a draw share it.
 
-    An earlier one is out where its median over the draws is above the own one's 95 % quantile: many poor ones
-    would else outweigh it by luck.
+    An earlier one is out where its median over the draws is above the own one's 95 % quantile: many
+    poor ones would else outweigh it by luck.
     """
     n = len(losses)
     counts = rng.multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)  # (S, n)

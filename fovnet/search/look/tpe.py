@@ -1,4 +1,5 @@
-"""tpe: Parzen estimators of the good and of the other trials, axis by axis, as hyperopt 0.3.0 has them.
+"""tpe: Parzen estimators of the good and of the other trials, axis by axis, as hyperopt 0.3.0 has
+them.
 
     N  trials that count: finished, machine failures excluded, then pending ones
 Source: as in maths/parzen.py, and `hyperopt.tpe.suggest`, to whose constants these are equal.
@@ -26,12 +27,13 @@ MOST_GOOD = 25
 
 
 def parzen(view: View) -> Choice:
-    """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values drawn
-    from the good trials' density: of greatest density among good trials over that among others.
+    """The row, likely to train, nearest to a point that is the best on each axis alone of 24 values
+    drawn from the good trials' density: of greatest density among good trials over that among
+    others.
 
-    Axes are taken one by one, as by hyperopt.  With candidates "all" it is the row of greatest sum of the
-    axes' log ratios instead, each of the masses of levels; that needs 15 to 80 % more draws, on average, on
-    four of five recorded tables.  No forecast.
+    Axes are taken one by one, as by hyperopt.  With candidates "all" it is the row of greatest sum
+    of the axes' log ratios instead, each of the masses of levels; that needs 15 to 80 % more draws,
+    on average, on four of five recorded tables.  No forecast.
     """
     good, rest = split(view)
     if len(good) + len(rest) < view.initial:
@@ -57,10 +59,11 @@ def parzen(view: View) -> Choice:
 
 
 def _nearest(view: View, chances: Chances, gap: Floats) -> Integers:
-    """Of the free rows, likely to train, the nearest by their distances (M,): one, or those that tie.
+    """Of the free rows, likely to train, the nearest by their distances (M,): one, or those that
+    tie.
 
-    Rows are asked about from the nearest on, as each question costs a row of a Gaussian process: all 34,300
-    took 1.3 s.
+    Rows are asked about from the nearest on, as each question costs a row of a Gaussian process:
+    all 34,300 took 1.3 s.
     """
     free = np.flatnonzero(view.free)
     free = free[np.argsort(gap[free], kind="stable")]
@@ -78,8 +81,8 @@ def _nearest(view: View, chances: Chances, gap: Floats) -> Integers:
 
 
 def split(view: View) -> tuple[Integers, Integers]:
-    """The rows of the good trials, the ⌈√N / 4⌉ of lowest score but at most 25, and of all others; each by
-    slot, pending ones last.
+    """The rows of the good trials, the ⌈√N / 4⌉ of lowest score but at most 25, and of all others;
+    each by slot, pending ones last.
 
     Failures and pending trials are never good: hyperopt takes a running trial for a bad one, too.
     """

@@ -1,4 +1,5 @@
-"""Proposals without a model: uniformly at random, or spread evenly over the space for the first slots."""
+"""Proposals without a model: uniformly at random, or spread evenly over the space for the first
+slots."""
 
 from __future__ import annotations
 
@@ -17,21 +18,22 @@ def uniform(view: View) -> Choice:
 
 
 def few(space: Space) -> int:
-    """The number of spread rows before the model is used: three, or one per level of the largest categorical
-    axis, if that has more.
+    """The number of spread rows before the model is used: three, or one per level of the largest
+    categorical axis, if that has more.
 
-    All levels of a categorical axis are equally far apart, so the model predicts nothing for a level never
-    seen.
+    All levels of a categorical axis are equally far apart, so the model predicts nothing for a
+    level never seen.
     """
     return max([3, *(len(axis.levels) for axis in space.axes if axis.kind == "categorical")])
 
 
 def spread(view: View) -> Choice:
-    """The free row nearest to the slot's point of a scrambled Sobol sequence, fixed by the search's seed.
+    """The free row nearest to the slot's point of a scrambled Sobol sequence, fixed by the search's
+    seed.
 
-    Unlike random draws it leaves no level of an axis untried for long; unlike a maximin design it does not
-    begin in the corners, with the largest networks and learning rates.  Source: Owen, *Scrambling Sobol' and
-    Niederreiter-Xing points* (1998).
+    Unlike random draws it leaves no level of an axis untried for long; unlike a maximin design it
+    does not begin in the corners, with the largest networks and learning rates.  Source: Owen,
+    *Scrambling Sobol' and Niederreiter-Xing points* (1998).
     """
     from scipy.stats import qmc  # 30 MB, needed for the first few slots only
 
@@ -48,8 +50,8 @@ def spread_among(view: View, rows: NDArray[np.int64]) -> Choice:
 
 
 def nearest_to(view: View, point: NDArray[np.float64]) -> Choice:
-    """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an axis having
-    an equal share of it."""
+    """The free row nearest to the levels that a point (d,) in [0, 1) falls on, every level of an
+    axis having an equal share of it."""
     levels = np.array(
         [int(share * len(axis.levels)) for share, axis in zip(point, view.space.axes, strict=True)]
     )

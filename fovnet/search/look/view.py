@@ -22,15 +22,17 @@ Candidates = Literal[24, "all"]
 class Modelling:
     """How a method models the scores (grid, random and tpe do not); the defaults are recommended.
 
-    targets          values modelled: "half-ranked" keeps distances in the better half only, "ranked" none,
-                     "raw" all
+    targets          values modelled: "half-ranked" keeps distances in the better half only,
+                     "ranked" none, "raw" all
     kernel           covariance function, which sets the assumed smoothness of the loss
-    hyperparameters  "map": maximum a posteriori; "sampled": averaged over a few draws from their posterior
-    per_second       divide the expected improvement by the predicted seconds of the training; "gp-ei" only
-    choose           "best": the row of greatest expected improvement; "drawn": one drawn in proportion to it;
+    hyperparameters  "map": maximum a posteriori; "sampled": averaged over a few draws from their
+                     posterior
+    per_second       divide the expected improvement by the predicted seconds of the training;
                      "gp-ei" only
-    fidelity         of trainings that are compared before their last epoch, the model sees the "latest" score
-                     of a row only, or all, with their rung as an "axis" more
+    choose           "best": the row of greatest expected improvement; "drawn": one drawn in
+                     proportion to it; "gp-ei" only
+    fidelity         of trainings that are compared before their last epoch, the model sees the
+                     "latest" score of a row only, or all, with their rung as an "axis" more
     """
 
     targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
@@ -42,8 +44,8 @@ class Modelling:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The modelling as JSON; without the last two where they have their defaults, as in journals of
-        before."""
+        """The modelling as JSON; without the last two where they have their defaults, as in
+        journals of before."""
         later = {"choose": "best", "fidelity": "latest"}
         return {name: value for name, value in asdict(self).items() if later.get(name) != value}
 
@@ -52,8 +54,8 @@ RECOMMENDED = Modelling()
 
 
 class Neighbour(NamedTuple):
-    """Which neighbours a row has along an axis: all other levels, the next one in a cycle, or one up and one
-    down; in these the axes of `reset` get the given levels."""
+    """Which neighbours a row has along an axis: all other levels, the next one in a cycle, or one
+    up and one down; in these the axes of `reset` get the given levels."""
 
     axis: str
     to: Literal["all", "next", "steps"] = "all"
@@ -70,7 +72,8 @@ class Polling:
     neighbours   exceptions from all levels of every category
     every        of how many slots one is a global search, "a-mads" only
     categories   of that search "free", or "fixed" to those of the best row
-    target_step  by which it moves its target, as a share of the distance from the lowest score to the median
+    target_step  by which it moves its target, as a share of the distance from the lowest score to
+                 the median
     """
 
     order: Literal["shepard", "none"] = "shepard"
@@ -103,17 +106,18 @@ POLLING = Polling()
 
 @dataclass(frozen=True)
 class Ranking:
-    """How "ranking" learns the order of the scores, and what it does with it; the defaults are recommended.
+    """How "ranking" learns the order of the scores, and what it does with it; the defaults are
+    recommended.
 
-    loss         "list": of the whole order; "pair": of its pairs; "net": of two softmax distributions;
-                 "point": of levels
-    weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or "one" for
-                 all alike
+    loss         "list": of the whole order; "pair": of its pairs; "net": of two softmax
+                 distributions; "point": of levels
+    weight       of the places in the loss "list": "log" 1/ln(place + 1), "inverse", "linear", or
+                 "one" for all alike
     members      networks, each from a start of its own;     hidden  widths of their hidden layers
     epochs       of each fit;     rate, rate_end  at which it begins and ends
-    acquisition  of a row's places in the members' rankings: the expected improvement of their logarithms
-                 ("log-ei"), that of a member drawn ("thompson"), or their mean ("mean-rank"); None: the last
-                 with a prior, else the first
+    acquisition  of a row's places in the members' rankings: the expected improvement of their
+                 logarithms ("log-ei"), that of a member drawn ("thompson"), or their mean
+                 ("mean-rank"); None: the last with a prior, else the first
     range        k: scores s are kept within ±k by k·tanh(s/100); None: they are not
     guard        against a prior that misleads
     """
@@ -149,11 +153,11 @@ class View:
 
     trials    those finished in virtual time, by slot
     pending   rows still running for the first time
-    free      (M,) bool, rows that may be proposed: feasible and never proposed before, or stopped early and
-              to be taken up again; at least one
+    free      (M,) bool, rows that may be proposed: feasible and never proposed before, or stopped
+              early and to be taken up again; at least one
     continued number of earlier slots that continue another, and so begin no row
-    rungs     the epochs at which trainings are compared before their end, which is the last; empty: they are
-              not
+    rungs     the epochs at which trainings are compared before their end, which is the last; empty:
+              they are not
     initial   number of rows, the first included, spread over the space before a model is used
     seed      of the whole search
     predicted_seconds  (M,), of each row's training;      memory  (M,), estimated bytes it needs, None if
@@ -192,8 +196,8 @@ class View:
 
     @property
     def rng(self) -> np.random.Generator:
-        """A new generator, seeded for this slot; the same numbers at each call, and those from which
-        `ranking` draws the starts of its members."""
+        """A new generator, seeded for this slot; the same numbers at each call, and those from
+        which `ranking` draws the starts of its members."""
         return np.random.default_rng([self.seed, self.slot])
 
     @property
@@ -204,24 +208,24 @@ class View:
 
     @property
     def losses(self) -> tuple[NDArray[np.int64], Floats]:
-        """Rows and scores, (n,) each, of all trials but those that the machine ended; a failure's is
-        infinite."""
+        """Rows and scores, (n,) each, of all trials but those that the machine ended; a failure's
+        is infinite."""
         counted = [trial for trial in self.seen if trial.outcome.status != "error"]
         scores = [np.inf if trial.score is None else trial.score for trial in counted]
         return _rows(counted), np.array(scores, dtype=np.float64)
 
     @property
     def observations(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later one
-        continues."""
+        """Rows, rungs and scores, (N,) each, of all slots with a score, also of those that a later
+        one continues."""
         trials = [trial for trial in self.trials if trial.score is not None]
         rungs = np.array([trial.proposal.rung for trial in trials], dtype=np.int64)
         return _rows(trials), rungs, np.array([trial.score for trial in trials], dtype=np.float64)
 
     @property
     def fitted(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that are informative about memory, and whether they fitted; empty without
-        memory estimates."""
+        """Rows (n,) of the trials that are informative about memory, and whether they fitted; empty
+        without memory estimates."""
         if self.memory is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         informative = [trial for trial in self.seen if trial.outcome.status != "error"]
@@ -236,8 +240,8 @@ class View:
 
     @property
     def outcomes(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they have
-        one."""
+        """Rows (n,) of the trials that have a score or are in `failed`, by slot, and whether they
+        have one."""
         informative = [
             trial for trial in self.seen if trial.score is not None or self._is_failure(trial)
         ]
@@ -255,8 +259,8 @@ def _rows(trials: Iterable[Trial]) -> NDArray[np.int64]:
 
 
 class Choice(NamedTuple):
-    """A free row, the forecast of the method's model, None if no model was used, and the step of a method
-    that has several."""
+    """A free row, the forecast of the method's model, None if no model was used, and the step of a
+    method that has several."""
 
     row: int
     forecast: Forecast | None = None
@@ -264,5 +268,5 @@ class Choice(NamedTuple):
 
 
 Look = Callable[[View], Choice]
-"""Where a search method looks: the next row to try.  A pure function: the same view gives the same choice,
-also in a replay."""
+"""Where a search method looks: the next row to try.  A pure function: the same view gives the same
+choice, also in a replay."""

@@ -1,9 +1,9 @@
 """asha: whoever is among the best of a rung goes on at once; else another configuration begins.
 
-Nothing waits for a rung to be full, and nothing is lost for good: what is stopped goes on when enough others
-have turned out worse.
-Source: Li et al., *A system for massively parallel hyperparameter tuning* (2020), arXiv:1810.05934, algorithm
-2, one bracket from the first rung.
+Nothing waits for a rung to be full, and nothing is lost for good: what is stopped goes on when
+enough others have turned out worse.
+Source: Li et al., *A system for massively parallel hyperparameter tuning* (2020), arXiv:1810.05934,
+algorithm 2, one bracket from the first rung.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from fovnet.search.spend.ledger import Begin, GoOn, Ledger, Move, best_of
 
 
 def asha(ledger: Ledger) -> Move | None:
-    """Goes on with a slot among the best |H| // η of the H seen on its rung, failures counted, the highest
-    rung first; else begins another row; without one, goes on with the best that is stopped on the highest
-    rung."""
+    """Goes on with a slot among the best |H| // η of the H seen on its rung, failures counted, the
+    highest rung first; else begins another row; without one, goes on with the best that is stopped
+    on the highest rung."""
     schedule = ledger.schedule
     for rung in reversed(range(schedule.last)):
         entries = [entry for entry in ledger.rungs.get((0, rung), ()) if entry.is_seen]

@@ -1,8 +1,8 @@
-"""The envelope for pruning: the highest allowed validation loss of a trial at some epochs, from the best
-trial that its slot has seen.
+"""The envelope for pruning: the highest allowed validation loss of a trial at some epochs, from the
+best trial that its slot has seen.
 
-Only trials seen in virtual time count, so that pruning depends on the journal and not on the timing of the
-run. Source: HyperNOMAD's early stopping; Lakhmiri (2021), thesis, chapter 6.
+Only trials seen in virtual time count, so that pruning depends on the journal and not on the timing
+of the run. Source: HyperNOMAD's early stopping; Lakhmiri (2021), thesis, chapter 6.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from fovnet.search.trial import Trial, best
 
 @dataclass(frozen=True)
 class Envelope:
-    """The epochs at which trials are compared, and how far they may lie above the best one, as a share of its
-    loss there."""
+    """The epochs at which trials are compared, and how far they may lie above the best one, as a
+    share of its loss there."""
 
     milestones: tuple[int, ...]
     margin: float
 
     def over(self, seen_trials: Sequence[Trial]) -> dict[int, float]:
-        """{milestone epoch: highest loss that is not pruned there}, from the completed trial of lowest score;
-        empty without one.
+        """{milestone epoch: highest loss that is not pruned there}, from the completed trial of
+        lowest score; empty without one.
 
         Its loss at an epoch is the lowest up to then; if it ended before, the lowest of all.
         """

@@ -1,7 +1,8 @@
-"""hyperband: brackets that begin many trainings briefly or few of them longer, and halve them rung by rung.
+"""hyperband: brackets that begin many trainings briefly or few of them longer, and halve them rung
+by rung.
 
-With one worker the slots come in the order of the source's loops.  With several, none idles at a rung: it
-begins in the next bracket.
+With one worker the slots come in the order of the source's loops.  With several, none idles at a
+rung: it begins in the next bracket.
 Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1.
 """
 
@@ -14,12 +15,12 @@ from fovnet.search.spend.schedule import Schedule
 
 
 def hyperband(ledger: Ledger) -> Move | None:
-    """Goes on in the oldest bracket where a rung is complete, the most trained first; else begins in the
-    oldest one that is not full.
+    """Goes on in the oldest bracket where a rung is complete, the most trained first; else begins
+    in the oldest one that is not full.
 
-    A rung is complete when all its members are seen; the best n_0 // η^i of them, fewer where fewer have a
-    score, go on to rung i.  Where nothing is left to begin, a rung does not wait for those still running, and
-    a bracket that begins too low to take up what others stopped is passed over.
+    A rung is complete when all its members are seen; the best n_0 // η^i of them, fewer where fewer
+    have a score, go on to rung i.  Where nothing is left to begin, a rung does not wait for those
+    still running, and a bracket that begins too low to take up what others stopped is passed over.
     """
     for bracket in range(ledger.newest_bracket + ledger.schedule.last + 2):
         move = _begin_in(ledger, bracket) or next(_promotions(ledger, bracket, waits=True), None)
@@ -32,11 +33,13 @@ def hyperband(ledger: Ledger) -> Move | None:
 
 
 def _reusable_entries(ledger: Ledger, bracket: int, rung: int) -> list[LedgerEntry]:
-    """The slots stopped below this rung in older, closed brackets: a bracket may continue them where it
-    begins.  Older ones must have no further move, as they have when it is this bracket's turn.
+    """The slots stopped below this rung in older, closed brackets: a bracket may continue them
+    where it begins.  Older ones must have no further move, as they have when it is this bracket's
+    turn.
 
-    With a model that proposes many good rows at once, of which one is trained to the end, a search that lost
-    the others for good missed the best of 1,000 rows in ten runs of twenty; with this it never did.
+    With a model that proposes many good rows at once, of which one is trained to the end, a search
+    that lost the others for good missed the best of 1,000 rows in ten runs of twenty; with this it
+    never did.
     """
     if not ledger.schedule.reuse:
         return []
@@ -69,8 +72,8 @@ def _promotions(ledger: Ledger, bracket: int, *, waits: bool) -> Iterator[GoOn]:
 
 
 def _complete_rungs(ledger: Ledger, bracket: int, waits: bool) -> list[int]:
-    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`, all
-    seen."""
+    """The rungs of a full bracket, below the last, whose members are all there and, if it `waits`,
+    all seen."""
     rungs: list[int] = []
     size = 1  # of the first rung whatever has begun: it is full
     for rung in range(_first_rung(ledger.schedule, bracket), ledger.schedule.last):

@@ -1,6 +1,7 @@
 """What a Spend is told, and what it answers: it knows slots, rungs and scores, but no space.
 
-A slot has seen another as by the virtual clock; what it has not seen is pending, with an unknown score.
+A slot has seen another as by the virtual clock; what it has not seen is pending, with an unknown
+score.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from fovnet.search.trial import Proposal
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or was not
-    seen."""
+    """One earlier slot: its row and rung, whether it was seen, and its score, None if it failed or
+    was not seen."""
 
     slot: int
     row: int
@@ -31,7 +32,8 @@ class LedgerEntry:
 class Begin(NamedTuple):
     """Begin a configuration that the Look chooses, in a bracket, up to the epochs of a rung.
 
-    stopped  earlier slots whose rows the Look may choose as well: then that training goes on to the rung
+    stopped  earlier slots whose rows the Look may choose as well: then that training goes on to the
+             rung
     """
 
     bracket: int

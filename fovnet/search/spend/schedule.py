@@ -1,8 +1,8 @@
 """Rungs and brackets: the epochs at which trainings are compared, in whole numbers.
 
     R  epochs of a full training        η  eta        K  the last rung        s  rungs that a bracket climbs
-Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floating logarithm replaced by a
-count.
+Source: Li et al., *Hyperband* (2018), arXiv:1603.06560, algorithm 1, its floating logarithm
+replaced by a count.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ Kind = Literal["full", "hyperband", "asha"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a search spends epochs; with "full" every training has R epochs, and the other numbers mean
-    nothing.
+    """How a search spends epochs; with "full" every training has R epochs, and the other numbers
+    mean nothing.
 
     kind      name of the Spend            epochs  R        eta  of how many trainings on a rung one goes on
     least     epochs of the first rung, at least
-    reuse     of "hyperband": a bracket may take up what a closed one stopped, which a finite space would lose
-    restarts  each rung is a training from the first epoch on, as a rate schedule that depends on the number
-              of epochs demands
+    reuse     of "hyperband": a bracket may take up what a closed one stopped, which a finite space
+              would lose
+    restarts  each rung is a training from the first epoch on, as a rate schedule that depends on
+              the number of epochs demands
     Raises SearchError "search-schedule" for eta below 2, or least below 1 or above R.
     """
 
@@ -52,8 +53,8 @@ class Schedule:
 
     @cached_property
     def rungs(self) -> tuple[int, ...]:
-        """Epochs r_0 < ... < r_K = R: R / η^(K-k), rounded half up, with the greatest K for which least · η^K
-        ≤ R."""
+        """Epochs r_0 < ... < r_K = R: R / η^(K-k), rounded half up, with the greatest K for which
+        least · η^K ≤ R."""
         last = 0
         while self.least * self.eta ** (last + 1) <= self.epochs:
             last += 1
@@ -66,7 +67,8 @@ class Schedule:
         return len(self.rungs) - 1
 
     def climbs(self, bracket: int) -> int:
-        """s: the rungs that a bracket climbs; K for the first, then one less each, and again K after 0."""
+        """s: the rungs that a bracket climbs; K for the first, then one less each, and again K
+        after 0."""
         return self.last - bracket % (self.last + 1)
 
     def members(self, bracket: int) -> int:
@@ -76,19 +78,19 @@ class Schedule:
         return -(-begun // (s + 1))
 
     def newest_possible(self, proposals: Sequence[Proposal]) -> int:
-        """The newest bracket that the slot after these may be in: hyperband passes over K at most, asha has
-        one."""
+        """The newest bracket that the slot after these may be in: hyperband passes over K at most,
+        asha has one."""
         newest = max((proposal.bracket for proposal in proposals), default=-1)
         return newest + self.last + 1 if self.kind == "hyperband" else 0
 
     def full_trainings(self, proposals: Iterable[Proposal]) -> int:
-        """How many full trainings have the epochs that these proposals spend, rounded down; of "full", their
-        number."""
+        """How many full trainings have the epochs that these proposals spend, rounded down; of
+        "full", their number."""
         return self.spent(proposals) // self.epochs
 
     def within_budget(self, proposals: Iterable[Proposal], trials: int) -> bool:
-        """Whether a search for the epochs of so many full trainings has a slot after these: of "full", fewer
-        than `trials`."""
+        """Whether a search for the epochs of so many full trainings has a slot after these: of
+        "full", fewer than `trials`."""
         return self.spent(proposals) < trials * self.epochs
 
     def spent(self, proposals: Iterable[Proposal]) -> int:
@@ -97,7 +99,8 @@ class Schedule:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The schedule as JSON; empty for "full", whose journals are those of before there were schedules."""
+        """The schedule as JSON; empty for "full", whose journals are those of before there were
+        schedules."""
         return {} if self.kind == "full" else {"schedule": asdict(self)}
 
 
@@ -105,6 +108,6 @@ FULL = Schedule()
 
 
 def own_epochs(proposal: Proposal, epochs: int) -> int:
-    """The epochs that a proposal spends itself, those of the training it goes on with not counted; `epochs`
-    is R."""
+    """The epochs that a proposal spends itself, those of the training it goes on with not counted;
+    `epochs` is R."""
     return (epochs if proposal.epochs is None else proposal.epochs) - proposal.begun

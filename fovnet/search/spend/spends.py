@@ -1,4 +1,5 @@
-"""The ways to spend by their names in a configuration file, and the checkpoints that they may still need."""
+"""The ways to spend by their names in a configuration file, and the checkpoints that they may still
+need."""
 
 from __future__ import annotations
 
@@ -18,17 +19,17 @@ def full(ledger: Ledger) -> Move | None:
 SPENDS: Mapping[Kind, Spend] = {"full": full, "hyperband": hyperband, "asha": asha}
 
 SPARE = 4
-"""Checkpoints that asha keeps for places lost for a while: without them one worker trains 1.0 to 1.7 % of all
-epochs again, with them at most 0.3 %, and keeps up to 15 instead of 6 (random and gp-ei, 9 and 27 epochs, 200
-slots)."""
+"""Checkpoints that asha keeps for places lost for a while: without them one worker trains 1.0 to
+1.7 % of all epochs again, with them at most 0.3 %, and keeps up to 15 instead of 6 (random and
+gp-ei, 9 and 27 epochs, 200 slots)."""
 
 
 def may_go_on(ledger: Ledger, workers: int) -> Collection[int]:
     """The slots whose checkpoints are worth their space: with which the search may still go on.
 
-    Of asha the best ⌈n/η⌉ + W + SPARE of the n on a rung; of hyperband those among the best of their rung so
-    far, and with reuse all.  Any other that goes on after all is trained from its first epoch, to the same
-    result.
+    Of asha the best ⌈n/η⌉ + W + SPARE of the n on a rung; of hyperband those among the best of
+    their rung so far, and with reuse all.  Any other that goes on after all is trained from its
+    first epoch, to the same result.
     """
     schedule = ledger.schedule
     slots: set[int] = set()
