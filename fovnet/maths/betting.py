@@ -1,8 +1,7 @@
 """A test of whether a mean lies below a limit, by betting (a test supermartingale).
 
     x (n,)  independent observations in [0, 1] of the same mean, in an order that does not depend on
-    their
-            values
+            their values
     limit   null hypothesis: the mean is this or more
     wealth  starts at 1; before each observation a share λ of it is staked on x < limit:  wealth *=
             1 + λ (limit - x)

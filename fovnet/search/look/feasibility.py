@@ -30,8 +30,7 @@ Integers = NDArray[np.int64]
 CAUTION = 4.0
 """Weight of the log probability to fit into memory, added to the log acquisition value.  With 1, a
 search that gains from size stays beyond the limit: `edge.py --scenario memory` then counts 5.6
-trainings
-out of memory instead of 3.1 (means of 40 seeds), though in 30 trials instead of 35."""
+trainings out of memory instead of 3.1 (means of 40 seeds), though in 30 trials instead of 35."""
 WARINESS = 2.0
 """Weight of the log probability not to fail otherwise.  With 1, a corner where all rows diverge is
 still proposed after twenty divergences: `edge.py --scenario rates-and-kills` then counts 6.2 of
