@@ -112,8 +112,8 @@ class Verb(TyperCommand):
 
 
 class CommandLine(TyperGroup):
-    """`fovnet`: the group of all verbs in VERBS."""
+    """`fovnet`: the group of all verbs in VERBS, and of those that a script adds to it."""
 
     def __init__(self, **attributes: Any) -> None:
-        attributes["commands"] = {name: Verb(name) for name in VERBS}
-        super().__init__(**attributes)
+        commands = {name: Verb(name) for name in VERBS}
+        super().__init__(**{**attributes, "commands": commands | attributes["commands"]})
