@@ -25,7 +25,7 @@ from fovnet.search.clock import LEAD
 from fovnet.search.look.view import POLLING, RANKING, RECOMMENDED
 from fovnet.search.methods import METHODS
 from fovnet.search.space import BASELINE, Axis, paper_space
-from fovnet.volume.collection.tables import region_named
+from fovnet.volume.collection.table_rows import region_named
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -26,7 +26,7 @@ from fovnet.volume.collection.identity import (
     KEY_FILE,
     Identifiers,
     read_identifiers,
-    scrubbed,
+    scrub,
 )
 from fovnet.volume.collection.pack import load_pack
 
@@ -213,9 +213,9 @@ def test_a_key_makes_other_names_and_the_same_key_the_same(tmp_path: Path) -> No
     plain, without = read_identifiers("plain", tmp_path), read_identifiers("hashed", tmp_path)
     (tmp_path / KEY_FILE).write_bytes(b"secret\n")
     keyed = read_identifiers("hashed", tmp_path)
-    assert plain.shown("p01") == "p01"
-    assert without.shown("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
-    assert keyed.shown("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
+    assert plain.name_of("p01") == "p01"
+    assert without.name_of("p01") == hashlib.sha256(b"p01").hexdigest()[:12]
+    assert keyed.name_of("p01") == hmac.digest(b"secret", b"p01", "sha256").hex()[:12]
 
 
 def test_a_key_of_nothing_protects_nobody_and_is_refused(tmp_path: Path) -> None:
@@ -229,14 +229,16 @@ def test_a_shown_id_is_short_the_same_each_time_and_anothers_for_another(
     one: str, other: str, key: bytes
 ) -> None:
     identifiers = Identifiers(key=key)
-    shown = identifiers.shown(one)
-    assert len(shown) == DIGITS and int(shown, 16) >= 0 and shown == Identifiers(key=key).shown(one)
-    assert (shown == identifiers.shown(other)) == (one == other)
+    shown = identifiers.name_of(one)
+    assert (
+        len(shown) == DIGITS and int(shown, 16) >= 0 and shown == Identifiers(key=key).name_of(one)
+    )
+    assert (shown == identifiers.name_of(other)) == (one == other)
 
 
 def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
     message = "/data/a/DOE_JANE.nii.gz: its other half DOE_JANE.img is missing; a file of a person, and not damaged"
-    assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
+    assert scrub(message, "/data/a/DOE_JANE.nii.gz", "a", "9f86d081884c") == (
         "9f86d081884c: its other half … is missing; 9f86d081884c file of 9f86d081884c person, and not damaged"
     )
     for path, message, wanted in (
@@ -271,5 +273,5 @@ def test_a_message_in_a_report_names_neither_path_nor_file() -> None:
             "X: 54% are at or below -900 (chmod u+r), 0.5 mm",
         ),
     ):
-        assert scrubbed(message, path, "id of the volume", "X") == wanted
-    assert scrubbed(message, "/data/a/DOE_JANE.nii.gz", "a", "a") == message
+        assert scrub(message, path, "id of the volume", "X") == wanted
+    assert scrub(message, "/data/a/DOE_JANE.nii.gz", "a", "a") == message

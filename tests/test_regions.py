@@ -11,7 +11,7 @@ from hypothesis.strategies import sampled_from
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, NONE, Region, Vocabulary
-from fovnet.volume.collection.tables import region_named
+from fovnet.volume.collection.table_rows import region_named
 
 LIMB = Vocabulary(
     (

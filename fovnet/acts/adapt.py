@@ -42,7 +42,7 @@ from fovnet.maths.softmax_regression import Layer
 from fovnet.own_files import refuse_foreign
 from fovnet.records import copy, write_json, write_tsv
 from fovnet.volume.collection.folds import folds_of
-from fovnet.volume.collection.preflight import is_missing, missing_files
+from fovnet.volume.collection.preflight import is_missing, notes_on_missing_files
 from fovnet.volume.collection.tables import read_collection
 from fovnet.words import several
 
@@ -185,7 +185,7 @@ def _refuse_unfit(run: Run) -> list[str]:
         if table.regions.get(row.volume_id)
     ]
     refuse_few(len({(name, row.subject_id) for name, row in labelled_rows}), "in the tables")
-    sentences = missing_files(tables)
+    sentences = notes_on_missing_files(tables)
     readable = {(name, row.subject_id) for name, row in labelled_rows if not is_missing(row)}
     refuse_few(len(readable), "with a file", sentences)
     return sentences

@@ -35,13 +35,9 @@ from fovnet.phantom.collection import acquire_volume
 from fovnet.phantom.oddities import ODDITIES, oddity
 from fovnet.phantom.person.traits import sample_person
 from fovnet.regions import NONE, Vocabulary
-from fovnet.volume.collection.tables import (
-    RegionRow,
-    VolumeRow,
-    read_collection,
-    refuse_beyond,
-    truth_at,
-)
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import read_collection
+from fovnet.volume.collection.truth import refuse_beyond, truth_at
 from fovnet.volume.intensity import window
 from fovnet.volume.orient import to_ras
 from fovnet.volume.slices.stack import SliceStack, cut

@@ -21,23 +21,19 @@ from fovnet.errors import ConfigError
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.search.space import Space
 from fovnet.volume.collection.preflight import (
-    between,
-    between_labelled,
-    empty_splits,
-    gaps,
+    count_people,
+    find_gaps,
     is_inner,
-    missing_files,
-    people,
-    unlabelled,
-    unlearned,
-)
-from fovnet.volume.collection.split import shares
-from fovnet.volume.collection.tables import (
-    Collection,
     nearest_name,
-    read_collection,
-    refuse_shared_names,
+    notes_on_empty_splits,
+    notes_on_missing_files,
+    notes_on_skipped_regions,
+    notes_on_unlearned_regions,
+    skipped_regions,
+    unlabelled_regions,
 )
+from fovnet.volume.collection.split import split_sizes
+from fovnet.volume.collection.tables import Collection, read_collection, refuse_shared_names
 from fovnet.words import several
 from fovnet.workflow import lesson_files, prior_files
 
@@ -96,11 +92,13 @@ def _faults_of_collections(
     settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> list[str]:
     """A sentence for each thing that the collections lack: files, people in a split, labels."""
-    faults = missing_files(collections)
+    faults = notes_on_missing_files(collections)
     # simulated subjects fill every split, with labels of every region
     if collections and not settings.phantom.subjects:
-        faults += empty_splits(collections, seed=settings.seed, fractions=settings.prepare.split)
-        faults += between_labelled(collections, vocabulary)
+        faults += notes_on_empty_splits(
+            collections, seed=settings.seed, fractions=settings.prepare.split
+        )
+        faults += notes_on_skipped_regions(collections, vocabulary)
     return faults
 
 
@@ -111,7 +109,7 @@ def _faults_of_simulated(settings: Settings, vocabulary: Vocabulary) -> list[str
     if not subjects:
         return []
     faults = []
-    if 0 in shares(subjects, fractions=settings.prepare.split):
+    if 0 in split_sizes(subjects, fractions=settings.prepare.split):
         faults.append(f"phantom.subjects: {subjects} leave a split empty; give at least 8")
     if names := [name for name in DEFAULT.classes if name not in vocabulary.classes]:
         faults.append(
@@ -130,8 +128,8 @@ def _label_gaps(
     if collections and not settings.phantom.subjects:
         inner_names: list[str] = []
         outer_names: list[str] = []
-        for name in unlabelled(collections, vocabulary):
-            if name in between(collections, vocabulary):
+        for name in unlabelled_regions(collections, vocabulary):
+            if name in skipped_regions(collections, vocabulary):
                 continue
             names = inner_names if is_inner(collections, vocabulary, name) else outer_names
             names.append(name)
@@ -144,10 +142,10 @@ def _label_gaps(
                 f"no volume is labelled with {', '.join(inner_names)}: it is never learned, but still predicted, "
                 "for about one slice, in a volume that shows the regions below and above it"
             )
-        yield from unlearned(
+        yield from notes_on_unlearned_regions(
             collections, vocabulary, seed=settings.seed, fractions=settings.prepare.split
         )
-    if label_gaps := gaps(collections, vocabulary):
+    if label_gaps := find_gaps(collections, vocabulary):
         volume_id, below, above, first, last = label_gaps[0]
         yield (
             f"{several(len(label_gaps), 'stretch', 'stretches')} without a row between two regions, the first "
@@ -161,9 +159,9 @@ def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collect
     at all."""
     fractions = settings.prepare.split
     stated_error = settings.decision.stated_error
-    subjects = people(collections, seed=settings.seed, fractions=fractions)["validation"]
+    subjects = count_people(collections, seed=settings.seed, fractions=fractions)["validation"]
     if settings.phantom.subjects:
-        subjects += shares(settings.phantom.subjects, fractions=fractions)[1]
+        subjects += split_sizes(settings.phantom.subjects, fractions=fractions)[1]
     needed = fewest_people(stated_error, settings.decision.at_risk)
     if 0 < subjects < needed:
         out.print(

@@ -23,9 +23,9 @@ from fovnet.cli.screen import err
 from fovnet.decision.ensemble import load
 from fovnet.errors import ConfigError
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.node.peers import allowed, caller_of, peer_of, title_of
-from fovnet.node.places import held
-from fovnet.node.tls import calling, listening
+from fovnet.node.peers import all_callers, caller_of, peer_of, title_of
+from fovnet.node.places import lock_places
+from fovnet.node.tls import client_context, server_context
 
 verbs = typer.Typer()
 
@@ -126,28 +126,28 @@ def node(
         )
     # import torch, or pynetdicom
     from fovnet.node.answering import Answering
-    from fovnet.node.door import Limits
-    from fovnet.node.node import Node, Settings
+    from fovnet.node.door import DoorLimits
+    from fovnet.node.node import Node, NodeSettings
     from fovnet.node.outbox import Pauses
 
     peer = peer_of(to) if to else None
-    settings = Settings(
+    settings = NodeSettings(
         title_of(aet),
         port,
-        allowed([caller_of(caller) for caller in callers or ()], peer),
+        all_callers([caller_of(caller) for caller in callers or ()], peer),
         peer,
         host=bind,
         page=None if page < 0 else page,
         rest_s=rest,
         longest_s=longest,
         keep_h=keep,
-        limits=Limits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
-        tls_in=listening(tls_cert, tls_key, tls_ca),
-        tls_out=calling(tls_cert, tls_key, tls_ca) if to_tls else None,
+        limits=DoorLimits(round(largest * 2**30), associations, idle, round(reserve * 2**30)),
+        tls_in=server_context(tls_cert, tls_key, tls_ca),
+        tls_out=client_context(tls_cert, tls_key, tls_ca) if to_tls else None,
         pauses=Pauses(give_up_s=3600 * give_up),
     )
     keep_freed_memory()
-    with held(out_folder) as places:
+    with lock_places(out_folder) as places:
         networks = load(model_folder(model), device, engine=engine)
         answering = Answering(places, networks, tuple(kinds_included(include)))
         dicom_node = Node(places, answering, settings, _log)

@@ -23,7 +23,7 @@ from fovnet.phantom.collection import count_unlisted, simulate_collection
 from fovnet.phantom.own_labels import count_volumes_of, read_labels, simulate_labels
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import names_a_file, region_named
+from fovnet.volume.collection.table_rows import names_a_file, region_named
 from fovnet.words import several
 
 verbs = typer.Typer()

@@ -38,7 +38,8 @@ def place(fault: Any) -> str:
 
 
 def wanted(fault: Any) -> str:
-    """What is wanted instead of the value, and how to write it if pydantic's message does not say so."""
+    """What is wanted instead of the value, and how to write it if pydantic's message does not say
+    so."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(
         fault["input"], str | int | float
     ):

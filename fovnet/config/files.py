@@ -1,7 +1,7 @@
 """Settings read from a mapping or a YAML file, all faults at once, and written with their defaults.
 
-In a YAML file a key given twice, a number that YAML 1.1 reads as another one, and aliases that stand for more
-than they should, are refused.
+In a YAML file a key given twice, a number that YAML 1.1 reads as another one, and aliases that
+stand for more than they should, are refused.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Whole = TypeVar("Whole", bound=Section)
 def parse(raw: Mapping[str, Any], source: str) -> Settings:
     """The settings in a mapping; `source` names it in errors.
 
-    Raises ConfigError "config-invalid", a sentence for every fault: unknown keys with the nearest known one,
-    values with what is wanted.
+    Raises ConfigError "config-invalid", a sentence for every fault: unknown keys with the nearest
+    known one, values with what is wanted.
     """
     return parse_as(Settings, raw, source)
 
@@ -44,8 +44,8 @@ def parse_as(
     source: str,
     overrides: Mapping[str, Any] | None = None,
 ) -> Whole:
-    """As `parse`, the settings of another kind of file; `overrides` are those of `raw` that `--config` gave,
-    and faults in them are told of it."""
+    """As `parse`, the settings of another kind of file; `overrides` are those of `raw` that
+    `--config` gave, and faults in them are told of it."""
     try:
         return kind.model_validate(dict(raw))
     except ValidationError as error:
@@ -69,8 +69,8 @@ def parse_merged(
 ) -> Whole:
     """The settings that Snakemake merged from files and, last, from its option `--config`.
 
-    Snakemake itself takes the last of two equal keys, and 1:36 for 96: YAML files are read once more, for
-    what would be refused in them.  Raises ConfigError as `parse` and `read_yaml`.
+    Snakemake itself takes the last of two equal keys, and 1:36 for 96: YAML files are read once
+    more, for what would be refused in them.  Raises ConfigError as `parse` and `read_yaml`.
     """
     for path in files:
         if path.suffix != ".json":
@@ -81,8 +81,8 @@ def parse_merged(
 def source_of(
     keys: Sequence[str | int], merged: Mapping[str, Any], source: str, overrides: Mapping[str, Any]
 ) -> str:
-    """Who gave the value that these keys lead to: `--config`, the `source` of all others, or parts of it
-    each."""
+    """Who gave the value that these keys lead to: `--config`, the `source` of all others, or parts
+    of it each."""
     if not overrides or source == "--config":
         return source
     given: Any = overrides
@@ -103,8 +103,8 @@ def load(path: Path) -> Settings:
 
 
 def refuse_file(settings: Settings, source: str) -> None:
-    """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source` names the
-    settings."""
+    """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source`
+    names the settings."""
     file = next(
         (
             place
@@ -121,8 +121,8 @@ def refuse_file(settings: Settings, source: str) -> None:
 
 
 def write_settings(path: Path, settings: Settings) -> Path:
-    """`path`, holding the whole configuration as YAML with defaults filled in; a file that already holds it
-    is not rewritten."""
+    """`path`, holding the whole configuration as YAML with defaults filled in; a file that already
+    holds it is not rewritten."""
     text = yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
@@ -147,8 +147,8 @@ def _fault(fault: Any, kind: type[Section]) -> str:
 
 
 def _section(annotation: Any) -> Any:
-    """The Section among the types of an annotation such as `Speed | Literal["measure"]`; the annotation
-    itself if there is none."""
+    """The Section among the types of an annotation such as `Speed | Literal["measure"]`; the
+    annotation itself if there is none."""
     choices = ((get_args(choice) or (choice,))[0] for choice in get_args(annotation))
     return next(
         (choice for choice in choices if isinstance(choice, type) and issubclass(choice, Section)),
@@ -161,8 +161,8 @@ def read_yaml(
 ) -> dict[str, Any]:
     """The mapping in a YAML file; `like` is the hint in messages.
 
-    Raises ConfigError: "config-missing", "config-unreadable", "config-doubled" for a key given twice, or
-    "config-misread" for a number that means another one in YAML 1.1.
+    Raises ConfigError: "config-missing", "config-unreadable", "config-doubled" for a key given
+    twice, or "config-misread" for a number that means another one in YAML 1.1.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -16,8 +16,8 @@ from fovnet.config.training import Training
 
 
 class Phantom(Section):
-    """The simulated collection; none with 0 subjects.  `without` names features that the simulator does not
-    vary (`phantom.features`)."""
+    """The simulated collection; none with 0 subjects.  `without` names features that the simulator
+    does not vary (`phantom.features`)."""
 
     subjects: int = Field(0, ge=0, le=1_000_000)
     volumes_per_subject: PositiveInt = 3
@@ -28,14 +28,15 @@ def _whole(fractions: tuple[float, float, float]) -> tuple[float, float, float]:
     """The fractions, if they add up to 1 within 1e-6.  Raises ValueError."""
     if abs(sum(fractions) - 1) > 1e-6:
         raise ValueError(
-            f"the fractions add up to {sum(fractions):.8g}; they must add up to 1, as in [0.5, 0.25, 0.25]"
+            f"the fractions add up to {sum(fractions):.8g}; they must add up to 1, as in [0.5, "
+            "0.25, 0.25]"
         )
     return fractions
 
 
 class Prepare(Section):
-    """Slicing, as `fovnet.volume.slices.stack.Slicing`; `split`: the fractions of the subjects in the
-    training, validation and test splits."""
+    """Slicing, as `fovnet.volume.slices.stack.Slicing`; `split`: the fractions of the subjects in
+    the training, validation and test splits."""
 
     target_spacing_mm: PositiveFloat = 3.0
     max_tilt_deg: float = Field(20.0, ge=0, lt=45)
@@ -58,8 +59,8 @@ class Ensemble(Section):
     members    number of best trials that become members      alone  how many of these, the last, are shown
         slices alone
     weights    of the members in the mean                     precision  of the stored network weights
-    blend      share of the trained weights in the members; the rest is the weights that the trainings started
-               from
+    blend      share of the trained weights in the members; the rest is the weights that the
+               trainings started from
     """
 
     members: PositiveInt = 10
@@ -81,19 +82,20 @@ def _say_renamed() -> None:
 
 
 class Decision(Section):
-    """Candidates among which the validation split chooses, the error rates above which an answer is withheld,
-    and the accepted risk that new people show more than these (`at_risk`).
+    """Candidates among which the validation split chooses, the error rates above which an answer is
+    withheld, and the accepted risk that new people show more than these (`at_risk`).
 
-    stated_error  of slices, in volumes of which nothing is doubted        statement_error  of what is said of
-             a region, yes or no
+    stated_error  of slices, in volumes of which nothing is doubted        statement_error  of what
+             is said of a region, yes or no
     min_extent_mm  height of a region that has to be in the picture for it to be shown
 
-    heights  whether usual heights of regions enter the decision: wholly, if the validation split is decided
-             better that way; only for which regions are present ("presence"), so that the slices alone
-             determine the borders and cutting off a part of a volume does not move those left; or never
-    height_widths  factors on the standard deviations of heights in the training split: people elsewhere vary
-             more, and the wider the distribution, the less the remaining borders move when a part of the
-             volume is cut off
+    heights  whether usual heights of regions enter the decision: wholly, if the validation split is
+             decided better that way; only for which regions are present ("presence"), so that the
+             slices alone determine the borders and cutting off a part of a volume does not move
+             those left; or never
+    height_widths  factors on the standard deviations of heights in the training split: people
+             elsewhere vary more, and the wider the distribution, the less the remaining borders
+             move when a part of the volume is cut off
     """
 
     @model_validator(mode="before")
@@ -130,8 +132,8 @@ class Evaluate(Section):
 
 
 class Report(Section):
-    """The page.  `volumes_shown`: most failures that are pictured; without `gallery` no volume is pictured;
-    without `faces` heads are covered in every picture."""
+    """The page.  `volumes_shown`: most failures that are pictured; without `gallery` no volume is
+    pictured; without `faces` heads are covered in every picture."""
 
     title: str = "fovnet: regions of an MRI collection"
     volumes_shown: int = Field(9, ge=0, le=60)
@@ -158,8 +160,8 @@ class Settings(Section):
 
     @property
     def deciding(self) -> list[Any]:
-        """The settings that determine the trials of a search: not their number, the stopping rule, or whether
-        they run as one job or many."""
+        """The settings that determine the trials of a search: not their number, the stopping rule,
+        or whether they run as one job or many."""
         searched = self.search.model_dump(exclude={"trials", "jobs", "stop_below_regret"})
         return [searched, self.training.model_dump(), self.seed]
 
@@ -167,8 +169,8 @@ class Settings(Section):
     def _something_to_learn_from(self) -> Settings:
         if not self.collections and not self.phantom.subjects:
             raise ValueError(
-                "nothing to learn from: name a folder under 'collections', or give 'phantom.subjects' (at "
-                "least 8)"
+                "nothing to learn from: name a folder under 'collections', or give "
+                "'phantom.subjects' (at least 8)"
             )
         if self.phantom.subjects and "phantom" in self.collections:
             raise ValueError(
@@ -176,17 +178,18 @@ class Settings(Section):
             )
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
-                f"training.begin and search.space: {MEMBERS} go together (which networks are trained "
-                "further, and that only these are trained); set both or neither"
+                f"training.begin and search.space: {MEMBERS} go together (which networks are "
+                "trained further, and that only these are trained); set both or neither"
             )
         if self.training.begin is None and self.ensemble.blend < 1:
             raise ValueError(
-                "ensemble.blend: there is nothing to blend with; set training.begin, or leave it out"
+                "ensemble.blend: there is nothing to blend with; set training.begin, or leave it "
+                "out"
             )
         if self.ensemble.alone >= self.ensemble.members:
             raise ValueError(
-                f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at least one "
-                f"must use all inputs: set at most {self.ensemble.members - 1}"
+                f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at "
+                f"least one must use all inputs: set at most {self.ensemble.members - 1}"
             )
         if self.ensemble.alone and not self.training.augmentation.alone:
             raise ValueError(
@@ -196,25 +199,26 @@ class Settings(Section):
             )
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
-                f"training.early_stopping.envelope: search.spend {self.search.spends} stops trainings by "
-                "itself; leave it out, or set search.spend to full"
+                f"training.early_stopping.envelope: search.spend {self.search.spends} stops "
+                "trainings by itself; leave it out, or set search.spend to full"
             )
         if any(
             Path(folder).resolve() == Path(self.results).resolve()
             for folder in self.search.learn_from
         ):
             raise ValueError(
-                f"search.learn_from: {self.results} is the results folder of this search itself; set "
-                "another `results`"
+                f"search.learn_from: {self.results} is the results folder of this search itself; "
+                "set another `results`"
             )
         if self.search.least_epochs > self.training.epochs:
             raise ValueError(
-                f"search.least_epochs: {self.search.least_epochs} is more than the {self.training.epochs} "
-                f"of training.epochs; set 1 to {self.training.epochs}"
+                f"search.least_epochs: {self.search.least_epochs} is more than the "
+                f"{self.training.epochs} of training.epochs; set 1 to {self.training.epochs}"
             )
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(
-                    f"collections.{name}: use letters, digits, - and _ only; it becomes part of file names"
+                    f"collections.{name}: use letters, digits, - and _ only; it becomes part of "
+                    "file names"
                 )
         return self

@@ -1,7 +1,8 @@
-"""Numbers as people write them: 1e2 where a whole number is wanted, 1e-4 without a point, never true for 1.
+"""Numbers as people write them: 1e2 where a whole number is wanted, 1e-4 without a point, never
+true for 1.
 
-YAML 1.1, which PyYAML reads, takes 1e2 and 1e-4 for words, as they have no decimal point, and `--config` of
-Snakemake makes words of all values below the first level.
+YAML 1.1, which PyYAML reads, takes 1e2 and 1e-4 for words, as they have no decimal point, and
+`--config` of Snakemake makes words of all values below the first level.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ Level = Annotated[int | float | bool | str, BeforeValidator(level_in_words)]
 
 
 def scalar_kinds(annotation: Any) -> frozenset[type]:
-    """The types of the single values that an annotation admits, alone or in a list: {int, NoneType} of
-    `list[PositiveInt] | None`.  What is in a mapping has an annotation of its own."""
+    """The types of the single values that an annotation admits, alone or in a list: {int, NoneType}
+    of `list[PositiveInt] | None`.  What is in a mapping has an annotation of its own."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return frozenset(map(type, arguments))
@@ -48,8 +49,8 @@ def scalar_kinds(annotation: Any) -> frozenset[type]:
 
 
 def read_numbers(value: Any, kinds: frozenset[type]) -> Any:
-    """A value, or those in a list, as numbers where `kinds` has numbers.  Raises ValueError for true and
-    false where it has no switch."""
+    """A value, or those in a list, as numbers where `kinds` has numbers.  Raises ValueError for
+    true and false where it has no switch."""
     if not kinds & {int, float}:
         return value
     if isinstance(value, list | tuple):

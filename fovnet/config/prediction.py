@@ -12,7 +12,8 @@ Place = Annotated[str, StringConstraints(min_length=1)]
 
 
 class Prediction(Section):
-    """What `fovnet shard` is told, as its options: places, settings of the whole, and how a step works.
+    """What `fovnet shard` is told, as its options: places, settings of the whole, and how a step
+    works.
 
     paths   files, folders, trees and zip archives           answers  the folder of answers
     model   an ensemble folder; "shipped": the networks of the package

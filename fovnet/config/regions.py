@@ -20,11 +20,11 @@ from fovnet.regions import DEFAULT, NONE, Region, Vocabulary, as_word
 
 
 def vocabulary(name: str) -> Vocabulary:
-    """The regions a configuration names: "default", or a YAML file with a list `regions` of name, rung,
-    colour and codes.
+    """The regions a configuration names: "default", or a YAML file with a list `regions` of name,
+    rung, colour and codes.
 
-    Raises ConfigError "regions-invalid" if an entry lacks name or rung or has an invalid value, a name occurs
-    twice or is "none", or the rungs are not 0, 1, 2, ...
+    Raises ConfigError "regions-invalid" if an entry lacks name or rung or has an invalid value, a
+    name occurs twice or is "none", or the rungs are not 0, 1, 2, ...
     """
     if name == "default":
         return DEFAULT
@@ -35,8 +35,8 @@ def vocabulary(name: str) -> Vocabulary:
     for key in [key for key in raw if key != "regions"]:
         raise ConfigError(
             "regions-invalid",
-            f"{name}: {key}: unknown key; {nearest(str(key), ('regions',))} (only neighbouring rungs may "
-            "touch; there are no other settings)",
+            f"{name}: {key}: unknown key; {nearest(str(key), ('regions',))} (only neighbouring "
+            "rungs may touch; there are no other settings)",
         )
     if not isinstance(entries, list) or not entries:
         raise ConfigError(
@@ -47,8 +47,8 @@ def vocabulary(name: str) -> Vocabulary:
 
 
 def _readable(text: str) -> str:
-    """Text in Unicode NFC without surrounding blanks, as tables, pages and DICOM can hold it.  Raises
-    ValueError for other characters."""
+    """Text in Unicode NFC without surrounding blanks, as tables, pages and DICOM can hold it.
+    Raises ValueError for other characters."""
     text = unicodedata.normalize("NFC", text).strip()
     if "\\" in text or not text.isprintable():
         raise ValueError("must not contain a tab, line break or backslash")
@@ -104,8 +104,8 @@ def _region(source: str, entry: Any) -> Region:
 
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
-"""Okabe & Ito's colours (2008), for regions without a colour; then hues in golden-ratio steps, dark and light
-in turn."""
+"""Okabe & Ito's colours (2008), for regions without a colour; then hues in golden-ratio steps, dark
+and light in turn."""
 
 
 def _coloured(regions: Sequence[Region]) -> list[Region]:
@@ -130,8 +130,8 @@ def _checked(source: str, regions: list[Region]) -> list[Region]:
         if shared := sorted(one.words & other.words):
             raise ConfigError(
                 "regions-invalid",
-                f"{source}: {shared[0]!r} means {one.name!r} and {other.name!r} (name, body_part or "
-                "synonyms; case and _ are ignored); keep it in one of them",
+                f"{source}: {shared[0]!r} means {one.name!r} and {other.name!r} (name, body_part "
+                "or synonyms; case and _ are ignored); keep it in one of them",
             )
     if rungs != list(range(len(rungs))) or not rungs:
         raise ConfigError(

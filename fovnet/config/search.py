@@ -1,4 +1,5 @@
-"""How networks are searched for: the method, its budget, and the speed of the device that prices are for."""
+"""How networks are searched for: the method, its budget, and the speed of the device that prices
+are for."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ LEAST_FALL = 40
 
 
 class Speed(Section):
-    """Speed of the device for the cost model; predicted seconds order the virtual clock, so they belong to
-    the configuration.
+    """Speed of the device for the cost model; predicted seconds order the virtual clock, so they
+    belong to the configuration.
 
     `fovnet calibrate` measures the last four in addition to the first three.
     """
@@ -70,15 +71,16 @@ def _form(given: Any) -> str:
 
 
 class Neighbours(Section):
-    """Which neighbours a configuration has along an axis, and the levels that other axes get in these."""
+    """Which neighbours a configuration has along an axis, and the levels that other axes get in
+    these."""
 
     to: Literal["all", "next", "steps"] = "all"
     reset: dict[str, Level] = {}
 
 
 class Mads(Section):
-    """How "mads" and "a-mads" poll, as in `fovnet.search.look.view.Polling`; the last three are of "a-mads"
-    alone."""
+    """How "mads" and "a-mads" poll, as in `fovnet.search.look.view.Polling`; the last three are of
+    "a-mads" alone."""
 
     order: Literal["shepard", "none"] = "shepard"
     speculative: bool = True
@@ -107,8 +109,9 @@ class Ranking(Section):
         """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
         if self.rate_end > self.rate / LEAST_FALL:
             raise ValueError(
-                f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate {self.rate:g}, so that "
-                f"other machines would propose other rows; set {self.rate / LEAST_FALL:g} or less"
+                f"rate_end: {self.rate_end:g} is more than a {LEAST_FALL}th of rate "
+                f"{self.rate:g}, so that other machines would propose other rows; set "
+                f"{self.rate / LEAST_FALL:g} or less"
             )
         if self.weight != "log" and self.loss != "list":
             raise ValueError(
@@ -121,15 +124,16 @@ class Ranking(Section):
 class Search(Section):
     """Search method, space and budget.
 
-    spend  epochs: "full" trains every configuration to the end, "hyperband" and "asha" compare them at rungs
-           before; None: as the method does
+    spend  epochs: "full" trains every configuration to the end, "hyperband" and "asha" compare them
+           at rungs before; None: as the method does
     eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
     fidelity, choose          as in `fovnet.search.look.view`
     neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
-    prior, learn_from         of "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the journals and
-                              results folders that the prior of this run is learned from
-    space  with "members" each network that training.begin names is trained with its own configuration;
-           `start` is then the first of them
+    prior, learn_from         of "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the
+                              journals and results folders that the prior of this run is learned
+                              from
+    space  with "members" each network that training.begin names is trained with its own
+           configuration; `start` is then the first of them
     """
 
     method: Literal[
@@ -194,8 +198,8 @@ class Search(Section):
 
     @model_serializer(mode="wrap")
     def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keys that came later are left out where they have their default: what a finished search was made
-        with is still the same."""
+        """Keys that came later are left out where they have their default: what a finished search
+        was made with is still the same."""
         return {
             key: value
             for key, value in whole(self).items()
@@ -211,7 +215,8 @@ class Search(Section):
 
     @model_validator(mode="after")
     def _nothing_of_a_process_that_is_not_there(self) -> Search:
-        """Random search took such keys without a word from the first, so that its configurations still do."""
+        """Random search took such keys without a word from the first, so that its configurations
+        still do."""
         of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
         heeded = ("targets", "per_second") if self.method == "ensemble-ei" else ()
         given = [
@@ -229,12 +234,13 @@ class Search(Section):
         ):
             which = "it" if len(given) == 1 else "them"
             raise ValueError(
-                f"{', '.join(given)}: for a Gaussian process, but method {self.method} uses none; leave "
-                f"{which} out, or set method to gp-ei"
+                f"{', '.join(given)}: for a Gaussian process, but method {self.method} uses none; "
+                f"leave {which} out, or set method to gp-ei"
             )
         if self.candidates != 24 and self.method != "tpe":
             raise ValueError(
-                f"candidates: method {self.method} compares no candidates; leave it out, or set method to tpe"
+                f"candidates: method {self.method} compares no candidates; leave it out, or set "
+                "method to tpe"
             )
         return self
 
@@ -242,16 +248,16 @@ class Search(Section):
     def _what_the_method_can_do(self) -> Search:
         if self.per_second and self.method not in IMPROVING:
             raise ValueError(
-                f"per_second: {self.method} computes no expected improvement to divide by seconds; leave it "
-                "out, or set method to gp-ei"
+                f"per_second: {self.method} computes no expected improvement to divide by "
+                "seconds; leave it out, or set method to gp-ei"
             )
         if self.stop_below_regret is not None and (
             self.method in REGRETLESS or self.targets == "ranked"
         ):
             what = REGRETLESS.get(self.method, "targets ranked give no distances")
             raise ValueError(
-                f"stop_below_regret: {what}, so the remaining gain is unknown; leave it out, or set "
-                "method to gp-ei and targets to half-ranked"
+                f"stop_below_regret: {what}, so the remaining gain is unknown; leave it out, or "
+                "set method to gp-ei and targets to half-ranked"
             )
         return self
 
@@ -260,8 +266,8 @@ class Search(Section):
         of_polls = [key for key in ("neighbours", "mads") if getattr(self, key) != LATER[key]]
         if of_polls and self.method not in POLLING:
             raise ValueError(
-                f"{', '.join(of_polls)}: method {self.method} does not poll; leave out, or set method to "
-                "mads or a-mads"
+                f"{', '.join(of_polls)}: method {self.method} does not poll; leave out, or set "
+                "method to mads or a-mads"
             )
         usual, given = Mads(), self.mads or Mads()
         of_search = [
@@ -271,8 +277,8 @@ class Search(Section):
         ]
         if of_search and self.method == "mads":
             raise ValueError(
-                f"mads.{', mads.'.join(of_search)}: for a global search, but mads has none; leave out, or "
-                "set method to a-mads"
+                f"mads.{', mads.'.join(of_search)}: for a global search, but mads has none; leave "
+                "out, or set method to a-mads"
             )
         return self
 
@@ -280,13 +286,14 @@ class Search(Section):
     def _what_ranks(self) -> Search:
         if self.ranking and self.method != "ranking":
             raise ValueError(
-                f"ranking: method {self.method} learns no order; leave it out, or set method to ranking"
+                f"ranking: method {self.method} learns no order; leave it out, or set method to "
+                "ranking"
             )
         given = [key for key in ("prior", "learn_from") if getattr(self, key)]
         if given and self.method not in TAUGHT:
             raise ValueError(
-                f"{', '.join(given)}: method {self.method} learns nothing from other searches; leave out, or "
-                f"set method to {' or '.join(TAUGHT)}"
+                f"{', '.join(given)}: method {self.method} learns nothing from other searches; "
+                f"leave out, or set method to {' or '.join(TAUGHT)}"
             )
         if not given and self.method == "gp-rgpe":
             raise ValueError(
@@ -303,17 +310,18 @@ class Search(Section):
     def _what_goes_with_the_spending(self) -> Search:
         if self.eta < 2:
             raise ValueError(
-                f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 is usual"
+                f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 "
+                "is usual"
             )
         if self.choose == "drawn" and self.method not in IMPROVING:
             raise ValueError(
-                f"choose: method {self.method} has no expected improvement to draw by; leave it out, or "
-                "set method to gp-ei"
+                f"choose: method {self.method} has no expected improvement to draw by; leave it "
+                "out, or set method to gp-ei"
             )
         if self.fidelity == "axis" and not self.method.startswith("gp-"):
             raise ValueError(
-                f"fidelity: axis: method {self.method} has no model that could use rungs; leave it out, or "
-                "set method to gp-ei"
+                f"fidelity: axis: method {self.method} has no model that could use rungs; leave "
+                "it out, or set method to gp-ei"
             )
         of_rungs = [
             key
@@ -322,16 +330,17 @@ class Search(Section):
         ]
         if self.spends == "full" and of_rungs:
             raise ValueError(
-                f"{', '.join(of_rungs)}: for trainings that are compared before their end, but spend full "
-                "trains each to its end; leave out, or set spend to asha"
+                f"{', '.join(of_rungs)}: for trainings that are compared before their end, but "
+                "spend full trains each to its end; leave out, or set spend to asha"
             )
         if self.spends != "hyperband" and not self.reuse:
             raise ValueError(
-                "reuse: false: only hyperband closes brackets; leave it out, or set spend to hyperband"
+                "reuse: false: only hyperband closes brackets; leave it out, or set spend to "
+                "hyperband"
             )
         if self.spends != "full" and self.stop_below_regret is not None:
             raise ValueError(
-                f"stop_below_regret: with spend {self.spends} scores are of unfinished trainings, which say "
-                "nothing about the remaining gain; leave it out, or set spend to full"
+                f"stop_below_regret: with spend {self.spends} scores are of unfinished trainings, "
+                "which say nothing about the remaining gain; leave it out, or set spend to full"
             )
         return self

@@ -10,7 +10,8 @@ from fovnet.config.numbers import read_numbers, scalar_kinds
 
 
 class Section(BaseModel):
-    """A part of the configuration: frozen; unknown keys, infinities and NaN are refused, and true for 1."""
+    """A part of the configuration: frozen; unknown keys, infinities and NaN are refused, and true
+    for 1."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

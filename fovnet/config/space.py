@@ -22,8 +22,8 @@ MEMBERS = "members"  # a space: the configurations of the networks that training
 
 
 class Range(Section):
-    """From `low` to `high`, both included, in `levels` steps of equal ratio: an axis that is continuous on a
-    logarithmic scale."""
+    """From `low` to `high`, both included, in `levels` steps of equal ratio: an axis that is
+    continuous on a logarithmic scale."""
 
     low: PositiveFloat
     high: PositiveFloat
@@ -33,14 +33,15 @@ class Range(Section):
     def _levels_apart(self) -> Range:
         if self.low >= self.high:
             raise ValueError(
-                f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or give "
-                "other ends"
+                f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or "
+                "give other ends"
             )
         apart = len(set(even_ratios(self.low, self.high, self.levels)))
         if apart < self.levels:
             raise ValueError(
-                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {apart} different ones "
-                f"when rounded to four digits; give at most {apart}, or ends farther apart"
+                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {apart} "
+                f"different ones when rounded to four digits; give at most {apart}, or ends "
+                "farther apart"
             )
         return self
 
@@ -54,8 +55,8 @@ AXIS_KINDS: Mapping[str, Any] = {
 
 
 def _axis(given: Any) -> Any:
-    """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises ValueError that
-    says what is wrong."""
+    """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises
+    ValueError that says what is wrong."""
     if isinstance(given, list):
         return AXIS_KINDS["ordinal"].validate_python(given)
     if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= AXIS_KINDS.keys():
@@ -75,13 +76,14 @@ def _axis_fault(name: str, fault: Any) -> str:
 
 
 def checked_space(given: Any) -> Any:
-    """ "paper", "members", or {axis: levels} in JSON types.  Raises ValueError that names every fault."""
+    """ "paper", "members", or {axis: levels} in JSON types.  Raises ValueError that names every
+    fault."""
     if given in ("paper", MEMBERS):
         return given
     if not isinstance(given, dict) or not given:
         raise ValueError(
-            f"{shown(given)}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin names "
-            "networks"
+            f"{shown(given)}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin "
+            "names networks"
         )
     checked, faults = {}, []
     for name, levels in given.items():

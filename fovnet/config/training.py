@@ -10,8 +10,8 @@ from fovnet.config.section import Section
 
 
 class Augmentation(Section):
-    """Half-widths of uniform distributions, drawn anew for every slice: degrees, share of the side, shear,
-    share of the size, grey levels.
+    """Half-widths of uniform distributions, drawn anew for every slice: degrees, share of the side,
+    shear, share of the size, grey levels.
 
     Not part of the paper's recipe:
     gamma    of the exponent about 1                             window   of each end of the range of grey
@@ -22,8 +22,8 @@ class Augmentation(Section):
     tones    largest share of other grey values for the same tissues
     shading  largest logarithm of the gain of a smooth field, as of receive coils
     alone    share of slices of which no input but the slice is shown
-    as_cut   whether "millimetres" and "sections" of a cropped and zoomed slice are those of a volume cut the
-             same way
+    as_cut   whether "millimetres" and "sections" of a cropped and zoomed slice are those of a
+             volume cut the same way
     """
 
     rotation_deg: float = Field(10.0, ge=0, le=180)
@@ -45,8 +45,8 @@ class Augmentation(Section):
 
 
 class Plateau(Section):
-    """Reduces the learning rate, and at last ends the training, when the loss stops falling (HyperNOMAD;
-    Lakhmiri 2021, chapter 6)."""
+    """Reduces the learning rate, and at last ends the training, when the loss stops falling
+    (HyperNOMAD; Lakhmiri 2021, chapter 6)."""
 
     patience: PositiveInt = 5
     factor: float = Field(0.1, gt=0, lt=1)
@@ -54,8 +54,8 @@ class Plateau(Section):
 
 
 class Envelope(Section):
-    """Prunes trials whose loss lies too far above that of the best one seen (HyperNOMAD; Lakhmiri 2021,
-    chapter 6)."""
+    """Prunes trials whose loss lies too far above that of the best one seen (HyperNOMAD; Lakhmiri
+    2021, chapter 6)."""
 
     milestones: list[PositiveInt] = Field(min_length=1)
     margin: float = Field(
@@ -81,10 +81,10 @@ def _in_order(given: list[Input]) -> list[Input]:
 class Training(Section):
     """The recipe of one trial (the paper: 30 epochs of 80,000 augmented slices).
 
-    begin        "shipped", or the folder of an ensemble whose networks are trained further; None: random
-                 initial weights
-    rate_factor  multiplies the learning rate of the configuration: a trained network forgets at its original
-                 rate
+    begin        "shipped", or the folder of an ensemble whose networks are trained further; None:
+                 random initial weights
+    rate_factor  multiplies the learning rate of the configuration: a trained network forgets at its
+                 original rate
     """
 
     epochs: PositiveInt = 30
@@ -108,7 +108,8 @@ class Training(Section):
     def _something_to_leave_out(self) -> Training:
         if self.augmentation.alone and (self.inputs[0] != "slice" or len(self.inputs) == 1):
             raise ValueError(
-                f"augmentation.alone: networks with the inputs {', '.join(self.inputs)} have no input "
-                "beside the slice to leave out; remove it, or set inputs to [slice, millimetres]"
+                f"augmentation.alone: networks with the inputs {', '.join(self.inputs)} have no "
+                "input beside the slice to leave out; remove it, or set inputs to [slice, "
+                "millimetres]"
             )
         return self

@@ -1,5 +1,5 @@
-"""What a YAML text says otherwise than it looks: keys given twice, numbers that YAML 1.1 reads as others,
-aliases that stand for terabytes."""
+"""What a YAML text says otherwise than it looks: keys given twice, numbers that YAML 1.1 reads as
+others, aliases that stand for terabytes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PLAIN = re.compile(r"[-+]?(\d|[1-9]\d+)(\.\d*)?|0x[0-9a-fA-F]+|[-+]?\.(inf|nan)"
 
 
 def expanded_characters(text: str) -> float:
-    """Characters of the values that a text stands for, aliases written out: a kilobyte of aliases of lists of
-    aliases can stand for terabytes."""
+    """Characters of the values that a text stands for, aliases written out: a kilobyte of aliases
+    of lists of aliases can stand for terabytes."""
     sizes: dict[int, float] = {}
 
     def size(node: yaml.Node | None) -> float:
@@ -42,8 +42,8 @@ def expanded_characters(text: str) -> float:
 
 
 def doubled_keys(text: str) -> list[str]:
-    """ "line 7: search.trials is in line 3 already" for every key given twice in one mapping, of which YAML
-    alone keeps the last."""
+    """ "line 7: search.trials is in line 3 already" for every key given twice in one mapping, of
+    which YAML alone keeps the last."""
     doubled: list[tuple[int, str]] = []
     for keys, node in _nodes(text):
         if not isinstance(node, yaml.MappingNode):
@@ -63,8 +63,8 @@ def doubled_keys(text: str) -> list[str]:
 def misread_numbers(text: str) -> list[str]:
     """ "line 7: search.trials: 1:36 is 96 in YAML; write 96".
 
-    One for every value or key without quotes that YAML 1.1 takes for another number than its digits say
-    (sexagesimal, octal, binary), or for a date.
+    One for every value or key without quotes that YAML 1.1 takes for another number than its digits
+    say (sexagesimal, octal, binary), or for a date.
     """
     misread: list[tuple[int, str]] = []
     for keys, node in _nodes(text):
@@ -78,8 +78,8 @@ def misread_numbers(text: str) -> list[str]:
 
 
 def _misreading(text: str, tag: str) -> str:
-    """ "010 is 8 in YAML; write 8, or 10" of a number that is not what Python reads, which has no number of
-    base 60, and no octal one without an o; "" otherwise."""
+    """ "010 is 8 in YAML; write 8, or 10" of a number that is not what Python reads, which has no
+    number of base 60, and no octal one without an o; "" otherwise."""
     if tag == DATE:
         return f"{text} is a date in YAML; put it in quotes"
     if PLAIN.fullmatch(text):
@@ -97,8 +97,8 @@ def _misreading(text: str, tag: str) -> str:
 
 
 def read_value(text: str) -> Any:
-    """The value that is written in YAML.  Raises yaml.YAMLError, RecursionError, and ValueError for one that
-    `misread_numbers` names."""
+    """The value that is written in YAML.  Raises yaml.YAMLError, RecursionError, and ValueError for
+    one that `misread_numbers` names."""
     value = yaml.safe_load(text)
     for sentence in misread_numbers(text):
         raise ValueError(sentence)
@@ -106,8 +106,8 @@ def read_value(text: str) -> Any:
 
 
 def _nodes(text: str) -> Iterator[tuple[tuple[str, ...], yaml.Node]]:
-    """Every key and value of a YAML text with the keys that lead to it, each once: an alias refers to the
-    same node, and may form a cycle."""
+    """Every key and value of a YAML text with the keys that lead to it, each once: an alias refers
+    to the same node, and may form a cycle."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     waiting: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
     seen: set[int] = set()

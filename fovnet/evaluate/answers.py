@@ -23,7 +23,9 @@ from fovnet.evaluate.reading import fields_of
 from fovnet.evaluate.slices import predicted_classes
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection.tables import Collection, RegionRow, VolumeRow, truth_at
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import Collection
+from fovnet.volume.collection.truth import truth_at
 from fovnet.volume.slices.stack import edges_of
 from fovnet.volume.sources.source import source_of
 

@@ -19,7 +19,8 @@ from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import Case
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.pack import Pack
-from fovnet.volume.collection.tables import read_collection, truth
+from fovnet.volume.collection.tables import read_collection
+from fovnet.volume.collection.truth import truth
 
 SPLIT = "test"
 SIMULATED = "phantom"  # the collection that a run simulates

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from fovnet.decision.earlier_answers import is_unchanged
-from fovnet.volume.collection.tables import Collection, VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
+from fovnet.volume.collection.tables import Collection
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import source_of

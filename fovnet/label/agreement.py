@@ -22,7 +22,8 @@ from fovnet.label.log import NAME, Log
 from fovnet.label.readings import DONE, Book, State, differences, independent, settled
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection.tables import VolumeRow, read_collection
+from fovnet.volume.collection.table_rows import VolumeRow
+from fovnet.volume.collection.tables import read_collection
 
 COLUMNS = ("volume_id", "first", "second", "what", "settled")
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import CollectionError
 from fovnet.regions import NONE, Vocabulary
-from fovnet.volume.collection.tables import RegionRow
+from fovnet.volume.collection.table_rows import RegionRow
 
 
 class Extent(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.label.law import Extent, Extents, Grid, extents_of
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection.tables import RegionRow
+from fovnet.volume.collection.table_rows import RegionRow
 
 DONE, SKIPPED, ASIDE = "done", "skipped", "aside"
 OPEN, BLIND, THIRD = "open", "blind", "third"

@@ -15,7 +15,8 @@ from fovnet.label.law import Extent, Extents, Grid, grid_between
 from fovnet.own_files import is_our_table
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import Vocabulary
-from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import read_collection
 from fovnet.volume.slices.stack import edges_of
 
 

@@ -20,7 +20,7 @@ from fovnet.label.starts import Item
 from fovnet.records import tsv_lines, write_text, write_tsv
 from fovnet.regions import NONE
 from fovnet.volume.adapters.gathering import NOT_LABELLED, path_in_table
-from fovnet.volume.collection.tables import REGION_COLUMNS, VOLUME_COLUMNS
+from fovnet.volume.collection.table_lines import REGION_COLUMNS, VOLUME_COLUMNS
 
 SLICES, HEIGHTS = ("first_slice", "last_slice"), ("from_mm", "to_mm")
 LABEL_COLUMNS = (*REGION_COLUMNS, *SLICES)

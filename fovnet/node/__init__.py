@@ -1,5 +1,5 @@
-"""A DICOM node: series come in by C-STORE, structured reports go out, and a folder on disk holds what lies
-between.
+"""A DICOM node: series come in by C-STORE, structured reports go out, and a folder on disk holds
+what lies between.
 
     node     `Node`: door, answers and delivery over one folder, until it is stopped
     places   the folders, and the moves between them
@@ -9,7 +9,8 @@ between.
     tls      the certificates of both
     answering  the same answer as `fovnet predict`, and its report
 
-Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is connected,
-and who is told why not; `inbox`, what has arrived, until it is at rest; `table`, a row of every answer;
-`courier`, who takes reports to the peer; and `figures` and `page`, what is told of all this on a local page.
+Behind these doors, in the order of a series' way: `connection`, `lobby` and `refusals`, who is
+connected, and who is told why not; `inbox`, what has arrived, until it is at rest; `table`, a row
+of every answer; `courier`, who takes reports to the peer; and `figures` and `page`, what is told of
+all this on a local page.
 """

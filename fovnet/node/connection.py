@@ -7,18 +7,21 @@ import ssl
 from contextlib import suppress
 from typing import Any
 
-REQUEST_PDU, TLS_RECORD = 0x01, 0x16  # first bytes: DICOM PS3.8, table 9-11; RFC 8446, 5.1
+# first bytes: DICOM PS3.8, table 9-11; RFC 8446, 5.1
+REQUEST_PDU = 0x01
+TLS_RECORD = 0x16
 QUICK_ACK = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
-"""Acknowledges what was read at once, and must be asked for after each reading.  Senders with Nagle's
-algorithm, as DCMTK's by default, hold the rest of a message back until the beginning is acknowledged, which
-else takes 40 ms: 300 images of 8 KiB took storescu 3.6.7 20.6 s, and so 5.4 s."""
+"""Acknowledges what was read at once, and must be asked for after each reading.  Senders with
+Nagle's algorithm, as DCMTK's by default, hold the rest of a message back until the beginning is
+acknowledged, which else takes 40 ms: 300 images of 8 KiB took storescu 3.6.7 20.6 s, and so 5.4
+s."""
 
 
-class TooMuch(OSError):
+class AllowanceExceeded(OSError):
     """More came than is taken."""
 
 
-class Bounded(socket.socket):
+class BoundedSocket(socket.socket):
     """A socket that gives `allowance` bytes and no more.
 
     first_byte  what the caller began with; -1 before
@@ -37,7 +40,7 @@ class Bounded(socket.socket):
                 self.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
             self.allowance -= len(data)
             if self.allowance < 0:
-                raise TooMuch
+                raise AllowanceExceeded
         except OSError as fault:
             self.fault = fault
             raise
@@ -46,38 +49,40 @@ class Bounded(socket.socket):
         return data
 
     def shutdown(self, how: int) -> None:
-        """Ends the connection.  pynetdicom leaves a socket open whose `shutdown` raises, as it does where
-        the caller has gone."""
+        """Ends the connection.  pynetdicom leaves a socket open whose `shutdown` raises, as it does
+        where the caller has gone."""
         with suppress(OSError):
             super().shutdown(how)
 
 
-class Encrypted(Bounded, ssl.SSLSocket):  # type: ignore[misc]   # buflen there, count here
+class EncryptedSocket(BoundedSocket, ssl.SSLSocket):  # type: ignore[misc]  # buflen, not count
     """The same over TLS."""
 
 
-def connection_of(accepted: socket.socket, tls: ssl.SSLContext | None, timeout_s: float) -> Bounded:
+def connection_of(
+    accepted: socket.socket, tls: ssl.SSLContext | None, timeout_s: float
+) -> BoundedSocket:
     """The connection of an accepted socket, which it takes over.
 
-    Its TLS is negotiated at the first reading, by the thread that reads, so that a silent caller keeps nobody
-    waiting.
+    Its TLS is negotiated at the first reading, by the thread that reads, so that a silent caller
+    keeps nobody waiting.
     """
-    connection: Any = Bounded(fileno=accepted.detach())
+    connection: Any = BoundedSocket(fileno=accepted.detach())
     # an answer is one small packet, and waits for nothing (Nagle's algorithm)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.settimeout(timeout_s)
     if tls is not None:
-        tls.sslsocket_class = Encrypted
+        tls.sslsocket_class = EncryptedSocket
         connection = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-    bounded: Bounded = connection
+    bounded: BoundedSocket = connection
     return bounded
 
 
-def reason_of_end(connection: Bounded, largest_bytes: int) -> tuple[str, str]:
-    """The figure and the words for why a connection ended that was not closed in order; two empty words where
-    it was, or the caller went away."""
+def reason_of_end(connection: BoundedSocket, largest_bytes: int) -> tuple[str, str]:
+    """The figure and the words for why a connection ended that was not closed in order; two empty
+    words where it was, or the caller went away."""
     fault = connection.fault
-    if isinstance(fault, TooMuch):
+    if isinstance(fault, AllowanceExceeded):
         gib = f"{largest_bytes / 2**30:g} GiB"
         return (
             "too_large",
@@ -86,7 +91,7 @@ def reason_of_end(connection: Bounded, largest_bytes: int) -> tuple[str, str]:
     if isinstance(fault, ssl.SSLError):
         reason = (fault.reason or "no reason given").lower().replace("_", " ")
         return "tls_failed", f"failed to agree on TLS ({reason})"
-    if connection.first_byte == TLS_RECORD and not isinstance(connection, Encrypted):
+    if connection.first_byte == TLS_RECORD and not isinstance(connection, EncryptedSocket):
         return "not_dicom", "speaks TLS, and this node does not; --tls-cert lets it"
     if connection.first_byte not in (-1, REQUEST_PDU):
         return "not_dicom", "does not speak DICOM"

@@ -1,5 +1,5 @@
-"""Takes reports to the peer: C-STORE, and where the peer offers it storage commitment (N-ACTION, answered by
-N-EVENT-REPORT on this association or on one that the peer opens later)."""
+"""Takes reports to the peer: C-STORE, and where the peer offers it storage commitment (N-ACTION,
+answered by N-EVENT-REPORT on this association or on one that the peer opens later)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pynetdicom.sop_class import (  # type: ignore[attr-defined]
 
 from fovnet.node.figures import Figures
 from fovnet.node.outbox import Outbox
-from fovnet.node.peers import Peer
+from fovnet.node.peers import ReportPeer
 from fovnet.node.places import STORED, UNSENT
 from fovnet.words import several
 
@@ -40,12 +40,13 @@ SR_WANTED = (
 class Courier:
     """Between an outbox and a peer.
 
-    title  our AE title          tls  the context to speak TLS with it; None to speak plainly
+    title  our AE title
+    tls    the context to speak TLS with it; None to speak plainly
     say    takes a line for the log, without patient data
     """
 
     outbox: Outbox
-    peer: Peer
+    peer: ReportPeer
     title: str
     tls: ssl.SSLContext | None
     timeout_s: float
@@ -61,14 +62,17 @@ class Courier:
         return "; ".join(filter(None, (self._peer_trouble, self.outbox.trouble)))
 
     def round(self) -> bool:
-        """Sends what is due and asks for the commitments that are due; whether there was anything to do."""
+        """Sends what is due and asks for the commitments that are due; whether there was anything
+        to do."""
         if self.outbox.clock() < self._due_s:
             return False
         give_up(self.outbox, self._peer_trouble, self.say, self.figures)
-        unsent, stored = (self.outbox.due(state, AT_ONCE) for state in (UNSENT, STORED))
+        unsent = self.outbox.due_reports(UNSENT, AT_ONCE)
+        stored = self.outbox.due_reports(STORED, AT_ONCE)
         if not unsent and not stored:
             if self._peer_trouble and self.outbox.is_empty:
-                self._peer_trouble, self._failures = "", 0
+                self._peer_trouble = ""
+                self._failures = 0
             return False
         started_s = time.monotonic()
         association, is_connected = self._call()
@@ -85,37 +89,35 @@ class Courier:
 
     def _hand_over(self, association: Association, unsent: list[Path], stored: list[Path]) -> str:
         """Sends and asks in an association; what is wrong with the peer, "" if nothing is."""
-        accepted = {context.abstract_syntax for context in association.accepted_contexts}
-        commits = StorageCommitmentPushModel in accepted
-        takes_reports = Comprehensive3DSRStorage in accepted
-        sent = self._send(association, unsent, commits) if takes_reports else []
+        accepted_classes = {context.abstract_syntax for context in association.accepted_contexts}
+        commits = StorageCommitmentPushModel in accepted_classes
+        takes_reports = Comprehensive3DSRStorage in accepted_classes
+        sent_paths = self._send(association, unsent, commits) if takes_reports else []
         if commits:
-            there = [self.outbox.places.reports(STORED) / path.name for path in sent]
-            self._ask(association, [*there, *stored])
+            stored_paths = [self.outbox.places.reports(STORED) / path.name for path in sent_paths]
+            self._ask(association, [*stored_paths, *stored])
         else:
             self._end_commitment(stored)
         if unsent and not takes_reports:
-            return f"{self._where} {SR_WANTED}"
+            return f"{self._peer_name} {SR_WANTED}"
         if not association.is_established:
-            return (
-                f"{self._where} ended the association, or did not answer for {self.timeout_s:g} s"
-            )
+            return f"{self._peer_name} ended the association, or did not answer for {self.timeout_s:g} s"
         return ""
 
-    def _note(self, trouble: str, unsent: int) -> None:
+    def _note(self, trouble: str, unsent_count: int) -> None:
         """Tells what is wrong with the peer, and when it is called again."""
         self._failures = self._failures + 1 if trouble else 0
         if trouble:
             pause_s = self.outbox.pauses.after_s(self._failures)
             self._due_s = self.outbox.clock() + pause_s
-            waiting = f"{several(unsent, 'report')} to be sent, " if unsent else ""
+            waiting = f"{several(unsent_count, 'report')} to be sent, " if unsent_count else ""
             self.say(f"{trouble}; {waiting}tried again in {pause_s:g} s")
         elif self._peer_trouble:
-            self.say(f"{self._where} takes reports again")
+            self.say(f"{self._peer_name} takes reports again")
         self._peer_trouble = trouble
 
     @property
-    def _where(self) -> str:
+    def _peer_name(self) -> str:
         return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
 
     def _reason_of_failure(
@@ -124,21 +126,24 @@ class Courier:
         """Why there is no association with the peer."""
         if association.is_rejected:
             answer: Any = association.acceptor.primitive
-            return f"{self._where} rejects {self.title}: {answer.reason_str}"
+            return f"{self._peer_name} rejects {self.title}: {answer.reason_str}"
         if association.rejected_contexts:  # the library aborts where nothing was accepted
-            return f"{self._where} {SR_WANTED}"
+            return f"{self._peer_name} {SR_WANTED}"
         if not is_connected:
-            return f"{self._where} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
+            return f"{self._peer_name} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
         if is_silent:
-            return f"{self._where} lets {self.title} connect, and says nothing for {self.timeout_s:g} s"
-        return f"{self._where} breaks off when {self.title} asks for an association"
+            seconds = f"{self.timeout_s:g} s"
+            return f"{self._peer_name} lets {self.title} connect, and says nothing for {seconds}"
+        return f"{self._peer_name} breaks off when {self.title} asks for an association"
 
     def _call(self) -> tuple[Association, bool]:
-        """An association with the peer, or what has become of it; and whether the peer let us connect."""
+        """An association with the peer, or what has become of it; and whether the peer let us
+        connect."""
         ae = AE(self.title)
-        ae.acse_timeout = ae.dimse_timeout = ae.network_timeout = ae.connection_timeout = (
-            self.timeout_s
-        )
+        ae.acse_timeout = self.timeout_s
+        ae.dimse_timeout = self.timeout_s
+        ae.network_timeout = self.timeout_s
+        ae.connection_timeout = self.timeout_s
         ae.add_requested_context(Comprehensive3DSRStorage, SYNTAXES)
         ae.add_requested_context(StorageCommitmentPushModel, SYNTAXES)
         connections: list[evt.Event] = []
@@ -156,30 +161,30 @@ class Courier:
 
     def _send(self, association: Association, paths: list[Path], commits: bool) -> list[Path]:
         """The reports that the peer has stored, of these; they are moved."""
-        sent: list[Path] = []
-        refused: dict[str, list[Path]] = {}
+        sent_paths: list[Path] = []
+        paths_by_cause: dict[str, list[Path]] = {}
         for path in paths:
             if not association.is_established:
                 break
             report = dcmread(path)
             status = association.send_c_store(report).get("Status")
             if status == 0 or (status is not None and status >> 12 == WARNING):
-                self.outbox.sent(path, str(report.SOPInstanceUID), commits)
+                self.outbox.mark_sent(path, str(report.SOPInstanceUID), commits)
                 self.say(f"report {path.stem}: stored by {self.peer.title}")
-                sent.append(path)
+                sent_paths.append(path)
                 continue
             cause = "gave no answer" if status is None else f"refused it, status {status:04X}"
-            refused.setdefault(cause, []).append(path)
+            paths_by_cause.setdefault(cause, []).append(path)
             if status is None:
                 association.abort()
-        for cause, paths_refused in refused.items():
-            self._put_off(paths_refused, cause)
-        return sent
+        for cause, refused_paths in paths_by_cause.items():
+            self._put_off(refused_paths, cause)
+        return sent_paths
 
     def _put_off(self, paths: list[Path], cause: str) -> None:
         """Tells of reports that failed at one cause, in a line, and puts them off."""
         for path in paths:
-            self.outbox.failed(path, f"{self.peer.title} {cause}")
+            self.outbox.mark_failed(path, f"{self.peer.title} {cause}")
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.say(f"report {paths[0].stem}{more}: {self.peer.title} {cause}; tried again later")
 
@@ -197,7 +202,7 @@ class Courier:
         code = status.get("Status")
         if code == 0:
             for path in paths:
-                self.outbox.asked(
+                self.outbox.mark_asked(
                     path, f"{self.peer.title} does not say whether it keeps what it stored"
                 )
         elif code is None:
@@ -207,13 +212,15 @@ class Courier:
             self._put_off(paths, f"refuses to commit itself to keep it, status {code:04X}")
 
     def _end_commitment(self, stored: list[Path]) -> None:
-        """Takes reports as delivered that a peer has stored which no longer offers to commit itself."""
+        """Takes reports as delivered that a peer has stored which no longer offers to commit
+        itself."""
         for path in stored:
             self.outbox.give_up(path, STORED)
         if stored:
             count = several(len(stored), "report")
             self.say(
-                f"{self._where} offers no storage commitment any more: {count} it stored are delivered"
+                f"{self._peer_name} offers no storage commitment any more: {count} it stored are "
+                "delivered"
             )
 
     def event(self, event: evt.Event) -> tuple[int, None]:
@@ -223,12 +230,12 @@ class Courier:
         """
         answer = event.event_information
         for reference in answer.get("ReferencedSOPSequence") or ():
-            self.outbox.committed(str(reference.ReferencedSOPInstanceUID), "")
+            self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), "")
         reasons: dict[str, int] = {}
         for reference in answer.get("FailedSOPSequence") or ():
             reason = f"{reference.get('FailureReason', 0):04X}"
             cause = f"{self.peer.title} does not keep what it stored, reason {reason}"
-            if self.outbox.committed(str(reference.ReferencedSOPInstanceUID), cause):
+            if self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), cause):
                 reasons[cause] = reasons.get(cause, 0) + 1
         for cause, count in reasons.items():
             self.say(f"{cause}: {several(count, 'report')} sent again later")
@@ -238,21 +245,23 @@ class Courier:
 def give_up(outbox: Outbox, trouble: str, say: Callable[[str], None], figures: Figures) -> None:
     """Ends the attempts at reports that are too old.
 
-    trouble  why those are not delivered that have no trouble of their own; "" ends no attempt at them
+    trouble  why those are not delivered that have no trouble of their own; "" ends no attempt at
+             them
     """
     hours = f"{outbox.pauses.give_up_s / 3600:g} h (--give-up)"
-    for path, cause in outbox.overdue(UNSENT, trouble):
+    for path, cause in outbox.overdue_reports(UNSENT, trouble):
         outbox.give_up(path, UNSENT)
         figures.count("given_up")
         say(f"report {path.stem}: given up after {hours} and removed, its answer stays; {cause}")
-    for path, cause in outbox.overdue(STORED, trouble):
+    for path, cause in outbox.overdue_reports(STORED, trouble):
         outbox.give_up(path, STORED)
         figures.count("uncommitted")
         say(f"report {path.stem}: stored, not asked for any more after {hours}; {cause}")
 
 
 def _reference(path: Path) -> Dataset:
-    report, reference = dcmread(path, specific_tags=["SOPClassUID", "SOPInstanceUID"]), Dataset()
+    report = dcmread(path, specific_tags=["SOPClassUID", "SOPInstanceUID"])
+    reference = Dataset()
     reference.ReferencedSOPClassUID = report.SOPClassUID
     reference.ReferencedSOPInstanceUID = report.SOPInstanceUID
     return reference

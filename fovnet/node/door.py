@@ -1,9 +1,9 @@
-"""The door: a DICOM store SCP that takes MR images from callers it knows, and acknowledges an instance when
-it is on the disk.
+"""The door: a DICOM store SCP that takes MR images from callers it knows, and acknowledges an
+instance when it is on the disk.
 
-A stranger's connection is closed by its address, before a byte is read; a known address with another AE title
-is rejected.  Other SOP classes than MR images are refused by presentation context.  Where the disk is nearly
-full, the status is A700 (out of resources), and callers try again later.
+A stranger's connection is closed by its address, before a byte is read; a known address with
+another AE title is rejected.  Other SOP classes than MR images are refused by presentation context.
+Where the disk is nearly full, the status is A700 (out of resources), and callers try again later.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pynetdicom.transport import ThreadedAssociationServer
 
 from fovnet.node.connection import connection_of, reason_of_end
 from fovnet.node.figures import Figures
-from fovnet.node.inbox import Inbox, hashed
+from fovnet.node.inbox import Inbox, hash_uids
 from fovnet.node.lobby import Lobby
 from fovnet.node.peers import Caller
 from fovnet.node.refusals import Refusals
@@ -44,12 +44,11 @@ from fovnet.words import listed
 IMAGES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
 # who wrote the file meta information, in every version
 OURS = UID("2.25.201457331706483052718460175322467185937")
-SUCCESS, OUT_OF_RESOURCES, MISMATCH, NOT_UNDERSTOOD = (
-    0x0000,
-    0xA700,
-    0xA900,
-    0xC000,
-)  # PS3.4, table B.2-1
+# PS3.4, table B.2-1
+SUCCESS = 0x0000
+OUT_OF_RESOURCES = 0xA700
+MISMATCH = 0xA900
+NOT_UNDERSTOOD = 0xC000
 UNKNOWN_CALLER = 1, 1, 3  # result, source and reason of PS3.8, table 9-21
 LIMIT_EXCEEDED = 2, 3, 2
 SYNTAX_NOT_TAKEN = 4  # PS3.8, table 9-18: the class is, none of the transfer syntaxes
@@ -60,7 +59,7 @@ HEADER = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUI
 
 
 @dataclass(frozen=True)
-class Limits:
+class DoorLimits:
     """What is taken at most.
 
     instance_bytes  of one instance, whose connection is closed beyond
@@ -77,11 +76,11 @@ class Limits:
     request_s: float = 10.0
 
 
-class Mismatch(ValueError):
+class InstanceMismatch(ValueError):
     """A data set that lacks a UID, or is another than was announced."""
 
 
-class Server(ThreadedAssociationServer):
+class DoorServer(ThreadedAssociationServer):
     """As the library's, for known addresses."""
 
     callers: Sequence[Caller] = ()
@@ -91,16 +90,16 @@ class Server(ThreadedAssociationServer):
     daemon_threads = True
 
     def get_request(self) -> tuple[Any, tuple[str, int]]:
-        accepted, address = super().get_request()
-        return connection_of(accepted, self.tls, self.request_s), address
+        connection, address = super().get_request()
+        return connection_of(connection, self.tls, self.request_s), address
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        is_known = any(caller.is_at(client_address[0]) for caller in self.callers)
-        if not is_known:
+        is_allowed = any(caller.is_at(client_address[0]) for caller in self.callers)
+        if not is_allowed:
             self.refusals.tell(
                 "strangers", client_address[0], "may not call; --from AE@NETWORK lets it in"
             )
-        return is_known
+        return is_allowed
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         self.refusals.figures.count("connections_broken")
@@ -117,13 +116,13 @@ class Door:
 
     inbox: Inbox
     figures: Figures
-    limits: Limits
+    limits: DoorLimits
     callers: Sequence[Caller]
     say: Callable[[str], None]
-    committed: Callable[[evt.Event], tuple[int, None]] | None = None
+    on_commitment: Callable[[evt.Event], tuple[int, None]] | None = None
     lobby: Lobby = field(init=False)
     refusals: Refusals = field(init=False)
-    _server: Server | None = field(default=None, init=False)
+    _server: DoorServer | None = field(default=None, init=False)
     _is_full: bool = field(default=False, init=False)
     _not_taken: dict[Any, str] = field(default_factory=dict, init=False)
     """By association that has sent no instance: what of its offer is not taken, in words."""
@@ -146,20 +145,22 @@ class Door:
         for sop_class in IMAGES:
             ae.add_supported_context(sop_class, decodable_syntaxes())
         handlers: list[Any] = [
-            (evt.EVT_CONN_OPEN, self._opened),
-            (evt.EVT_CONN_CLOSE, self._closed),
-            (evt.EVT_REQUESTED, self._requested),
-            (evt.EVT_ACCEPTED, self._accepted),
-            (evt.EVT_DIMSE_RECV, self._received),
-            (evt.EVT_ABORTED, self._aborted),
+            (evt.EVT_CONN_OPEN, self._on_open),
+            (evt.EVT_CONN_CLOSE, self._on_close),
+            (evt.EVT_REQUESTED, self._on_request),
+            (evt.EVT_ACCEPTED, self._on_accept),
+            (evt.EVT_DIMSE_RECV, self._on_message),
+            (evt.EVT_ABORTED, self._on_abort),
             (evt.EVT_C_STORE, self._store),
         ]
-        if self.committed:
+        if self.on_commitment:
             ae.add_supported_context(StorageCommitmentPushModel, scu_role=False, scp_role=True)
-            handlers.append((evt.EVT_N_EVENT_REPORT, self.committed))
-        server = ae.make_server((host, port), evt_handlers=handlers, server_class=Server)
-        assert isinstance(server, Server)
-        server.callers, server.tls, server.refusals = self.callers, tls, self.refusals
+            handlers.append((evt.EVT_N_EVENT_REPORT, self.on_commitment))
+        server = ae.make_server((host, port), evt_handlers=handlers, server_class=DoorServer)
+        assert isinstance(server, DoorServer)
+        server.callers = self.callers
+        server.tls = tls
+        server.refusals = self.refusals
         server.request_s = self.limits.request_s
         Thread(target=server.serve_forever, name="door", daemon=True).start()
         self._server = server
@@ -180,7 +181,10 @@ class Door:
     def trouble(self) -> str:
         """What is wrong at the door; "" if nothing is."""
         if self.associations and self.lobby.turned_away:
-            return f"all {self.lobby.most} associations are in use, and callers are rejected (--associations)"
+            return (
+                f"all {self.lobby.most} associations are in use, and callers are rejected "
+                "(--associations)"
+            )
         return ""
 
     def close(self) -> None:
@@ -193,25 +197,32 @@ class Door:
         for association in self._server.active_associations if self._server else ():
             association.abort()
 
-    def _opened(self, event: evt.Event) -> None:
+    def _on_open(self, event: evt.Event) -> None:
         """Lets a connection wait for its request."""
         self._sweep()
         connection: Any = event.assoc.dul.socket
         connection.socket.allowance = LONGEST_PDU
         self.lobby.enter(event.assoc, connection.socket)
 
-    def _requested(self, event: evt.Event) -> None:
-        """Rejects a caller whose title does not go with its address, and one too many.  One that calls
-        another title than ours is rejected by the library, after this."""
+    def _on_request(self, event: evt.Event) -> None:
+        """Rejects a caller whose title does not go with its address, and one too many.  One that
+        calls another title than ours is rejected by the library, after this."""
         association: Any = event.assoc
-        caller, request = _caller(association), association.requestor.primitive
-        title, address = request.calling_ae_title, association.requestor.address
-        called, ours = request.called_ae_title, association.ae.ae_title
-        if not any(known.title in ("*", title) and known.is_at(address) for known in self.callers):
+        caller = _caller(association)
+        request = association.requestor.primitive
+        title = request.calling_ae_title
+        address = association.requestor.address
+        called_title = request.called_ae_title
+        own_title = association.ae.ae_title
+        if not any(
+            allowed.title in ("*", title) and allowed.is_at(address) for allowed in self.callers
+        ):
             self.refusals.tell("strangers", caller, "may not call; --from AE@NETWORK lets it in")
             _reject(association, UNKNOWN_CALLER)
-        elif called != ours:
-            self.refusals.tell("strangers", caller, f"calls {called!a}, and this node is {ours}")
+        elif called_title != own_title:
+            self.refusals.tell(
+                "strangers", caller, f"calls {called_title!a}, and this node is {own_title}"
+            )
         elif not self.lobby.associate(association):
             most = self.lobby.most
             self.refusals.tell(
@@ -230,33 +241,33 @@ class Door:
         if connection.socket is not None:
             connection.socket.allowance = self.limits.instance_bytes + LONGEST_PDU
 
-    def _received(self, event: evt.Event) -> None:
+    def _on_message(self, event: evt.Event) -> None:
         """Told of each message that is whole, before the connection can have ended."""
         self._allow_more(event)
         if isinstance(event.message, C_STORE_RQ):
             self._not_taken.pop(event.assoc, None)
 
-    def _accepted(self, event: evt.Event) -> None:
-        """Notes what a caller offers and may not send, until it sends something: DCMTK's storescu offers all
-        classes, whatever it has."""
+    def _on_accept(self, event: evt.Event) -> None:
+        """Notes what a caller offers and may not send, until it sends something: DCMTK's storescu
+        offers all classes, whatever it has."""
         if event.assoc.rejected_contexts:
-            self._not_taken[event.assoc] = _not_taken(event.assoc)
+            self._not_taken[event.assoc] = _offer_not_taken(event.assoc)
 
-    def _aborted(self, event: evt.Event) -> None:
+    def _on_abort(self, event: evt.Event) -> None:
         if event.assoc.dul.idle_timer_expired():
             idle = f"was silent for {self.limits.idle_s:g} s (--idle); the association was ended"
             self.refusals.tell("silent", _caller(event.assoc), idle)
 
-    def _closed(self, event: evt.Event) -> None:
-        """Ends a connection at once, also one that never asked for an association: the library would wait
-        for its request until the timer ends."""
+    def _on_close(self, event: evt.Event) -> None:
+        """Ends a connection at once, also one that never asked for an association: the library
+        would wait for its request until the timer ends."""
         association: Any = event.assoc
         self._forget(association)
         if association.requestor.primitive is None:
             association.dul.to_user_queue.put(None)
 
     def _sweep(self) -> None:
-        for association in self.lobby.ended():
+        for association in self.lobby.ended_associations():
             self._forget(association)
 
     def _forget(self, association: Any) -> None:
@@ -286,10 +297,15 @@ class Door:
             file.write(data.getbuffer())
 
         try:
-            self.inbox.keep(write, lambda path: _named(path, str(request.AffectedSOPInstanceUID)))
-        except Mismatch:
-            cause = "sent an instance without the UIDs of study and series, or with another than announced"
-            self.refusals.tell("mismatched", _caller(event.assoc), f"{cause} (A900)")
+            self.inbox.keep(
+                write, lambda path: _names_of(path, str(request.AffectedSOPInstanceUID))
+            )
+        except InstanceMismatch:
+            cause = (
+                "sent an instance without the UIDs of study and series, or with another than "
+                "announced (A900)"
+            )
+            self.refusals.tell("mismatched", _caller(event.assoc), cause)
             return MISMATCH
         except (OSError, MemoryError):
             return self._full(size)
@@ -308,7 +324,7 @@ class Door:
     def _full(self, size: int) -> int:
         """Refuses an instance for want of room, and lets all series wait until there is some."""
         self.figures.count("disk_full")
-        self.inbox.delay(lambda: self._has_room(size))
+        self.inbox.wait_for_room(lambda: self._has_room(size))
         if not self._is_full:
             self.say("the disk is nearly full: instances are refused (A700) until there is room")
         self._is_full = True
@@ -317,32 +333,31 @@ class Door:
 
 def _caller(association: Any) -> str:
     """A caller in words: its title, where it has told it, and its address."""
-    request, address = association.requestor.primitive, association.requestor.address
+    request = association.requestor.primitive
+    address: str = association.requestor.address
     return address if request is None else f"{request.calling_ae_title!a} at {address}"
 
 
-def _not_taken(association: Any) -> str:
-    """What of a caller's offer is not taken, said of one that sent nothing: by name where it is little, or
-    where it is images in a transfer syntax."""
-    refused = association.rejected_contexts
-    classes = {
-        str(getattr(context.abstract_syntax, "name", context.abstract_syntax)): None
-        for context in refused
-        if context.result != SYNTAX_NOT_TAKEN
-    }
-    syntaxes = {
-        f"{context.abstract_syntax.name} as {context.transfer_syntax[0].name}": None
-        for context in refused
-        if context.result == SYNTAX_NOT_TAKEN
-    }
+def _offer_not_taken(association: Any) -> str:
+    """What of a caller's offer is not taken, said of one that sent nothing: by name where it is
+    little, or where it is images in a transfer syntax."""
+    classes: dict[str, None] = {}
+    syntaxes: dict[str, None] = {}
+    for context in association.rejected_contexts:
+        sop_class = str(getattr(context.abstract_syntax, "name", context.abstract_syntax))
+        if context.result == SYNTAX_NOT_TAKEN:
+            syntaxes[f"{sop_class} as {context.transfer_syntax[0].name}"] = None
+        else:
+            classes[sop_class] = None
     names = [*syntaxes, *classes]
-    taken = "MR images are taken, in the transfer syntaxes that fovnet reads"
+    hint = "MR images are taken, in the transfer syntaxes that fovnet reads"
     if syntaxes or len(names) <= MOST_NAMED:
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return f"may not send {listed(names[:MOST_NAMED], 'or')}{more}: {taken}"
+        return f"may not send {listed(names[:MOST_NAMED], 'or')}{more}: {hint}"
     return (
-        f"sent nothing, and {len(names)} of the SOP classes that it offered are not taken: {taken}; a sender "
-        "that offers only what it has (storescu -R) is told here what of it is not"
+        f"sent nothing, and {len(names)} of the SOP classes that it offered are not taken: "
+        f"{hint}; a sender that offers only what it has (storescu -R) is told here what of it is "
+        "not"
     )
 
 
@@ -352,7 +367,8 @@ def _reject(association: Any, reason: tuple[int, int, int]) -> None:
 
 
 def _opening(event: evt.Event) -> bytes:
-    """Preamble and file meta information: the same for the same instance, whatever versions wrote them."""
+    """Preamble and file meta information: the same for the same instance, whatever versions wrote
+    them."""
     request: Any = event.request
     opening = DicomBytesIO()
     opening.write(bytes(128) + b"DICM")
@@ -367,14 +383,12 @@ def _opening(event: evt.Event) -> bytes:
     return opening.getvalue()
 
 
-def _named(path: Path, announced: str) -> tuple[str, str]:
-    """The key of an instance's series, and its own name.  Raises Mismatch; anything for an unreadable data
-    set."""
+def _names_of(path: Path, announced_uid: str) -> tuple[str, str]:
+    """The key of an instance's series, and its own name.  Raises Mismatch; anything for an
+    unreadable data set."""
     header = dcmread(path, specific_tags=HEADER, stop_before_pixels=True)
-    study, series = (
-        str(header.get("StudyInstanceUID", "")),
-        str(header.get("SeriesInstanceUID", "")),
-    )
-    if not study or not series or str(header.get("SOPInstanceUID", "")) != announced:
-        raise Mismatch
-    return hashed(study, series), f"{hashed(announced)}.dcm"
+    study = str(header.get("StudyInstanceUID", ""))
+    series = str(header.get("SeriesInstanceUID", ""))
+    if not study or not series or str(header.get("SOPInstanceUID", "")) != announced_uid:
+        raise InstanceMismatch
+    return hash_uids(study, series), f"{hash_uids(announced_uid)}.dcm"

@@ -18,7 +18,8 @@ class Figures:
     instances, bytes   taken
     strangers          connections refused by address or title
     limit_reached      callers rejected for want of an association
-    classes_refused    associations that sent nothing, whose caller offered something that is not taken
+    classes_refused    associations that sent nothing, whose caller offered something that is not
+                       taken
     tls_failed, not_dicom, silent, without_request, connections_broken   connections ended so
     disk_full, mismatched, not_understood, too_large   instances refused
     answered, refused, without_report, unchanged       volumes, and series
@@ -29,14 +30,14 @@ class Figures:
     counts: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock)
 
-    def count(self, what: str, many: int = 1) -> None:
+    def count(self, figure: str, number: int = 1) -> None:
         """One more, or many."""
         with self._lock:
-            self.counts[what] += many
+            self.counts[figure] += number
 
     def now(self) -> dict[str, Any]:
         """All of them, with seconds since the start and the memory taken."""
         with self._lock:
-            counted = dict(sorted(self.counts.items()))
+            counts = dict(sorted(self.counts.items()))
         seconds = round(time.monotonic() - self.started)
-        return {"seconds": seconds, "resident_bytes": resident_bytes(), **counted}
+        return {"seconds": seconds, "resident_bytes": resident_bytes(), **counts}

@@ -1,9 +1,10 @@
 """What has arrived: instances kept as they come, until their series is at rest.
 
-An instance is acknowledged when its bytes and its name are on the disk.  A series is at rest when nothing has
-arrived for `rest_s`, or at the latest `longest_s` after its first instance; then its folder is renamed, and
-whatever arrives later belongs to a next version of it: the earlier instances together with the later ones,
-answered again.  A series that is sent again without anything new in it is dropped.
+An instance is acknowledged when its bytes and its name are on the disk.  A series is at rest when
+nothing has arrived for `rest_s`, or at the latest `longest_s` after its first instance; then its
+folder is renamed, and whatever arrives later belongs to a next version of it: the earlier instances
+together with the later ones, answered again.  A series that is sent again without anything new in
+it is dropped.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ HEX = 32  # of names: 128 bits of a SHA-256
 
 @dataclass
 class Arrival:
-    """When a series that is arriving began, and when its newest instance came: seconds of a monotonic
-    clock."""
+    """When a series that is arriving began, and when its newest instance came: seconds of a
+    monotonic clock."""
 
-    first: float
-    last: float
+    first_s: float
+    last_s: float
     instances: int = 0
 
 
@@ -51,43 +52,46 @@ class Inbox:
             self.arrivals[home.name] = Arrival(self.clock(), self.clock())
 
     def keep(
-        self, write: Callable[[BinaryIO], object], named: Callable[[Path], tuple[str, str]]
+        self, write: Callable[[BinaryIO], object], names_of: Callable[[Path], tuple[str, str]]
     ) -> str:
         """The key of the series of an instance that is now on the disk, its name included.
 
-        write   fills the file         named   its series' key and its own name, read from the file
-        An instance that comes again replaces the earlier one.  Raises what these two raise, and OSError; then
-        nothing of it is kept.
+        write     fills the file
+        names_of  its series' key and its own name, read from the file
+
+        An instance that comes again replaces the earlier one.  Raises what these two raise, and
+        OSError; then nothing of it is kept.
         """
-        handle, path = tempfile.mkstemp(dir=self.places.unfinished)
-        part = Path(path)
+        handle, name_on_disk = tempfile.mkstemp(dir=self.places.unfinished)
+        path = Path(name_on_disk)
         try:
             with os.fdopen(handle, "wb") as file:
                 write(file)
                 file.flush()
-                key, name = named(part)
+                key, name = names_of(path)
                 os.fsync(file.fileno())
             with self._lock:
-                self._put(part, key, name)
+                self._put(path, key, name)
         finally:
-            part.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
         return key
 
-    def _put(self, part: Path, key: str, name: str) -> None:
-        home, now = self.places.incoming / key, self.clock()
+    def _put(self, path: Path, key: str, name: str) -> None:
+        home = self.places.incoming / key
+        now_s = self.clock()
         is_new = not home.exists()
         home.mkdir(exist_ok=True)
-        part.replace(home / name)
+        path.replace(home / name)
         sync(home)
         if is_new:
             sync(self.places.incoming)
-        arrival = self.arrivals.setdefault(key, Arrival(now, now))
-        arrival.last = now
+        arrival = self.arrivals.setdefault(key, Arrival(now_s, now_s))
+        arrival.last_s = now_s
         arrival.instances += 1
 
-    def delay(self, has_room: Callable[[], bool]) -> None:
-        """Notes that an instance was refused for want of room: any series may wait for it, and none is at
-        rest until there is room, and its sender has had the time to send again."""
+    def wait_for_room(self, has_room: Callable[[], bool]) -> None:
+        """Notes that an instance was refused for want of room: any series may wait for it, and none
+        is at rest until there is room, and its sender has had the time to send again."""
         with self._lock:
             self._has_room = has_room
 
@@ -96,71 +100,77 @@ class Inbox:
         """Whether instances were refused for want of room, and there was none yet."""
         return self._has_room is not None
 
-    def at_rest(self) -> list[str]:
+    def keys_at_rest(self) -> list[str]:
         """The keys of the series that nothing more is waited for, oldest first."""
-        now = self.clock()
+        now_s = self.clock()
         with self._lock:
             if self._has_room is not None:
                 for arrival in self.arrivals.values():
-                    arrival.first = arrival.last = now
+                    arrival.first_s = now_s
+                    arrival.last_s = now_s
                 if self._has_room():
                     self._has_room = None
                 return []
-            resting = [
-                (arrival.first, key)
+            keys = [
+                (arrival.first_s, key)
                 for key, arrival in self.arrivals.items()
-                if now - arrival.last >= self.rest_s or now - arrival.first >= self.longest_s
+                if now_s - arrival.last_s >= self.rest_s
+                or now_s - arrival.first_s >= self.longest_s
             ]
-        return [key for _, key in sorted(resting)]
+        return [key for _, key in sorted(keys)]
 
     def take(self, key: str) -> Path | None:
-        """`series/KEY-N`, which nothing is added to any more; None where it held nothing new and was dropped,
-        or while instances are just arriving.
+        """`series/KEY-N`, which nothing is added to any more; None where it held nothing new and
+        was dropped, or while instances are just arriving.
 
         To be called where no earlier version of the series waits for its answer.
         """
-        home, seen = self.places.incoming / key, self.arrivals[key].instances
+        folder = self.places.incoming / key
+        instance_count = self.arrivals[key].instances
         record = self.places.record(key)
-        known = record["instances"]
-        assert isinstance(known, dict)
+        checksums = record["instances"]
+        assert isinstance(checksums, dict)
         version = int(str(record["version"]))
-        is_new = any(known.get(path.name) != checksum(path) for path in home.iterdir())
-        taken = self.places.series / f"{key}-{version + 1}"
+        is_new = any(checksums.get(path.name) != checksum(path) for path in folder.iterdir())
+        series_folder = self.places.series / f"{key}-{version + 1}"
         if is_new:
-            self._complete(home, self.places.series / f"{key}-{version}")
+            self._complete(folder, self.places.series / f"{key}-{version}")
         with self._lock:
-            if self.arrivals[key].instances != seen:  # compared with the record while one arrived
+            # compared with the record while one arrived
+            if self.arrivals[key].instances != instance_count:
                 return None
             del self.arrivals[key]
             if is_new:
-                home.rename(taken)
+                folder.rename(series_folder)
             else:
-                self.places.remove(home)
+                self.places.remove(folder)
         sync(self.places.series)
         sync(self.places.incoming)
-        return taken if is_new else None
+        return series_folder if is_new else None
 
-    def _complete(self, home: Path, earlier: Path) -> None:
-        """Adds the instances of the earlier version that did not come again, where they are still there."""
-        for path in earlier.iterdir() if earlier.exists() else ():
-            if not (home / path.name).exists():
+    def _complete(self, folder: Path, earlier_folder: Path) -> None:
+        """Adds the instances of the earlier version that did not come again, where they are still
+        there."""
+        for path in earlier_folder.iterdir() if earlier_folder.exists() else ():
+            if not (folder / path.name).exists():
                 try:
-                    os.link(path, home / path.name)
+                    os.link(path, folder / path.name)
                 except OSError:  # a file system without hard links
-                    copy(path, home / path.name)
+                    copy(path, folder / path.name)
 
 
-def pending(places: Places) -> list[Path]:
-    """The series at rest that have no answer yet, those first that the fewest processes have ended over."""
-    waiting = [
-        home
-        for home in places.series.iterdir()
-        if int(str(places.record(split_name(home.name)[0])["version"])) < split_name(home.name)[1]
-    ]
-    return sorted(waiting, key=lambda home: (times_begun(places, home), home.stat().st_mtime_ns))
+def series_to_answer(places: Places) -> list[Path]:
+    """The series at rest that have no answer yet, those first that the fewest processes have ended
+    over."""
+    homes = []
+    for home in places.series.iterdir():
+        key, version = split_name(home.name)
+        if int(str(places.record(key)["version"])) < version:
+            homes.append(home)
+    return sorted(homes, key=lambda home: (count_attempts(places, home), home.stat().st_mtime_ns))
 
 
-def times_begun(places: Places, home: Path) -> int:
+def count_attempts(places: Places, home: Path) -> int:
     """How often the answer of a series was begun and not ended."""
     try:
         return int((places.begun / home.name).read_text() or 0)
@@ -168,6 +178,6 @@ def times_begun(places: Places, home: Path) -> int:
         return 0
 
 
-def hashed(*uids: str) -> str:
+def hash_uids(*uids: str) -> str:
     """A name made of UIDs: no path, whatever they hold, and not readable in a log."""
     return hashlib.sha256("\0".join(uids).encode()).hexdigest()[:HEX]

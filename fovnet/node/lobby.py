@@ -1,8 +1,8 @@
 """Who is connected: callers that have no association, and those that have one.
 
-Only an association counts for the limit.  A connection without one, as of a port probe, is closed after
-some seconds; where too many wait, the one that has waited longest goes, never the newest, which may be a
-scanner's.
+Only an association counts for the limit.  A connection without one, as of a port probe, is closed
+after some seconds; where too many wait, the one that has waited longest goes, never the newest,
+which may be a scanner's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Lock
 
 from pynetdicom.association import Association
 
-from fovnet.node.connection import Bounded
+from fovnet.node.connection import BoundedSocket
 
 MOST_WAITING = 64  # connections without an association; each takes two threads
 
@@ -28,14 +28,14 @@ class Lobby:
 
     most: int
     turned_away: bool = False
-    _connections: dict[Association, Bounded] = field(default_factory=dict)
+    _connections: dict[Association, BoundedSocket] = field(default_factory=dict)
     _waiting: list[Association] = field(default_factory=list)
     _associated: list[Association] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
-    def enter(self, association: Association, connection: Bounded) -> None:
+    def enter(self, association: Association, connection: BoundedSocket) -> None:
         """Lets a connection in that has no association yet."""
-        surplus: Bounded | None = None
+        surplus: BoundedSocket | None = None
         with self._lock:
             self._connections[association] = connection
             self._waiting.append(association)
@@ -54,16 +54,16 @@ class Lobby:
                 _drop(self._waiting, association)
             return has_room
 
-    def leave(self, association: Association) -> Bounded | None:
+    def leave(self, association: Association) -> BoundedSocket | None:
         """Forgets a connection that is closed; what it was, None where it is forgotten already."""
         with self._lock:
             _drop(self._waiting, association)
             _drop(self._associated, association)
             return self._connections.pop(association, None)
 
-    def ended(self) -> list[Association]:
-        """Those whose thread has ended.  pynetdicom 3.0.4 tells of no end where a caller sent part of a
-        request at once and then nothing."""
+    def ended_associations(self) -> list[Association]:
+        """Those whose thread has ended.  pynetdicom 3.0.4 tells of no end where a caller sent part
+        of a request at once and then nothing."""
         with self._lock:
             return [
                 association

@@ -1,5 +1,5 @@
-"""A DICOM node at work: instances in, answers, reports out, until it is stopped; then it goes on where it
-was."""
+"""A DICOM node at work: instances in, answers, reports out, until it is stopped; then it goes on
+where it was."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ from fovnet.errors import ConfigError
 from fovnet.machine.ports import refusal_of_port
 from fovnet.node.answering import Answering
 from fovnet.node.courier import Courier, give_up
-from fovnet.node.door import Door, Limits
+from fovnet.node.door import Door, DoorLimits
 from fovnet.node.figures import Figures
-from fovnet.node.inbox import Inbox, pending
+from fovnet.node.inbox import Inbox, series_to_answer
 from fovnet.node.outbox import Outbox, Pauses
 from fovnet.node.page import serve
-from fovnet.node.peers import Caller, Peer
+from fovnet.node.peers import Caller, ReportPeer
 from fovnet.node.places import DELIVERED, STATES, Places, split_name
 from fovnet.unforeseen import log_of
 
-Opened = TypeVar("Opened")
+Listener = TypeVar("Listener")
 GRACE_S = 10.0  # that associations have to end when the node is stopped
 LOOK_S = 0.2  # between looks for series at rest, and reports to send
 SWEEP_S = 60.0  # between looks for what has been kept long enough
 NO_ARCHIVE = "no archive is given (--to)"
-AGAIN_S = 30.0  # until a series whose answer could not be written is tried again
+RETRY_S = 30.0  # until a series whose answer could not be written is tried again
 
 
 @dataclass(frozen=True)
-class Settings:
+class NodeSettings:
     """What a node is told.
 
-    title, host, port   of itself; port 0 takes any           page  of its local page; None for none
-    peer                whom reports go to; None: nobody, until they are given up       callers  who may call
+    title, host, port   of itself; port 0 takes any
+    page                port of its local page; None for none
+    peer                whom reports go to; None: nobody, until they are given up
+    callers             who may call
     rest_s, longest_s   as `Inbox`
     keep_h              hours that pixels and delivered reports stay after the answer
     pauses, clock       between attempts at delivery, and what they are measured by, in seconds
@@ -47,13 +49,13 @@ class Settings:
     title: str
     port: int
     callers: tuple[Caller, ...]
-    peer: Peer | None = None
+    peer: ReportPeer | None = None
     host: str = ""
     page: int | None = None
     rest_s: float = 30.0
     longest_s: float = 900.0
     keep_h: float = 24.0
-    limits: Limits = field(default_factory=Limits)
+    limits: DoorLimits = field(default_factory=DoorLimits)
     tls_in: SSLContext | None = None
     tls_out: SSLContext | None = None
     pauses: Pauses = field(default_factory=Pauses)
@@ -64,27 +66,32 @@ class Node:
     """A node over one folder.  `run` returns when it was stopped."""
 
     def __init__(
-        self, places: Places, answering: Answering, settings: Settings, say: Callable[[str], None]
+        self,
+        places: Places,
+        answering: Answering,
+        settings: NodeSettings,
+        say: Callable[[str], None],
     ) -> None:
-        self.settings, self.places, self.say = settings, places, say
-        self.stopped, self.figures = Event(), Figures()
+        self.settings = settings
+        self.places = places
+        self.say = say
+        self.stopped = Event()
+        self.figures = Figures()
         self._answering = answering
         self._inbox = Inbox(places, settings.rest_s, settings.longest_s)
-        self._waiting = deque(pending(places))
+        self._waiting = deque(series_to_answer(places))
         self._outbox = Outbox(places, settings.clock, settings.pauses)
-        self._courier = (
-            None
-            if settings.peer is None
-            else Courier(
-                self._outbox,
-                settings.peer,
-                settings.title,
-                settings.tls_out,
-                settings.limits.idle_s,
-                say,
-                self.figures,
+        self._courier: Courier | None = None
+        if settings.peer is not None:
+            self._courier = Courier(
+                outbox=self._outbox,
+                peer=settings.peer,
+                title=settings.title,
+                tls=settings.tls_out,
+                timeout_s=settings.limits.idle_s,
+                say=say,
+                figures=self.figures,
             )
-        )
         self._door = Door(
             self._inbox,
             self.figures,
@@ -101,21 +108,21 @@ class Node:
 
         Raises ConfigError "node-port" if a port is taken.
         """
-        made = self.settings
-        port = _listening(
-            made.port, lambda: self._door.open(made.title, made.host, made.port, made.tls_in)
+        settings = self.settings
+        port = _open_port(
+            settings.port,
+            lambda: self._door.open(settings.title, settings.host, settings.port, settings.tls_in),
         )
-        page = (
-            None
-            if made.page is None
-            else _listening(made.page, lambda: serve(made.page or 0, made.title, self.told))
-        )
-        where = f"; page http://127.0.0.1:{page.server_address[1]}/" if page else ""
-        self.say(
-            f"{made.title} listens on port {port}{where}; {len(self._waiting)} series wait for answers"
-        )
+        page_port = settings.page
+        page = None
+        page_address = ""
+        if page_port is not None:
+            page = _open_port(page_port, lambda: serve(page_port, settings.title, self.status))
+            page_address = f"; page http://127.0.0.1:{page.server_address[1]}/"
+        waiting = f"{len(self._waiting)} series wait for answers"
+        self.say(f"{settings.title} listens on port {port}{page_address}; {waiting}")
         if self._courier is None:
-            hours = f"{made.pauses.give_up_s / 3600:g} h (--give-up)"
+            hours = f"{settings.pauses.give_up_s / 3600:g} h (--give-up)"
             self.say(f"{NO_ARCHIVE}: reports are not sent, and removed after {hours}")
         steps = {"answers": self._answer_next, "delivery": self._deliver}
         threads = [Thread(target=self._repeat, args=step, name=step[0]) for step in steps.items()]
@@ -124,8 +131,8 @@ class Node:
         self.stopped.wait()
         self.say("stopping")
         self._door.close()
-        until = time.monotonic() + GRACE_S
-        while self._door.associations and time.monotonic() < until:
+        deadline_s = time.monotonic() + GRACE_S
+        while self._door.associations and time.monotonic() < deadline_s:
             time.sleep(LOOK_S)
         self._door.abort()
         for thread in threads:
@@ -139,7 +146,7 @@ class Node:
         """Where it listens for instances; 0 before."""
         return self._door.port
 
-    def told(self) -> dict[str, object]:
+    def status(self) -> dict[str, object]:
         """What the page tells: what is on the disk, counts since the start, and what is wrong."""
         free_bytes = self.places.free_bytes()
         is_full = self._inbox.waits_for_room or free_bytes <= self.settings.limits.reserve_bytes
@@ -160,14 +167,14 @@ class Node:
         }
 
     def _repeat(self, name: str, step: Callable[[], float]) -> None:
-        """Takes a step again and again, each so many seconds after the last; one that fails is told of on the
-        page and in the log, and tried again."""
+        """Takes a step again and again, each so many seconds after the last; one that fails is told
+        of on the page and in the log, and tried again."""
         while not self.stopped.is_set():
             try:
                 pause = step()
                 self._trouble.pop(name, None)
             except Exception as fault:
-                pause = AGAIN_S
+                pause = RETRY_S
                 reason = (
                     getattr(fault, "strerror", None)
                     or f"{type(fault).__name__}, see {log_of(fault)}"
@@ -184,23 +191,25 @@ class Node:
             return LOOK_S
         home = self._waiting[0]
         self._waiting.rotate(-1)  # last, should it fail
-        started = time.monotonic()
-        said = self._answering.answer(home)
+        start_s = time.monotonic()
+        answers = self._answering.answer(home)
         self._waiting.remove(home)
-        for one in said:
-            self.figures.count("refused" if one.status == "refused" else "answered")
-            self.figures.count("without_report", bool(one.unreported))
+        for answer in answers:
+            self.figures.count("refused" if answer.status == "refused" else "answered")
+            self.figures.count("without_report", bool(answer.unreported))
         statuses = Counter(
-            " ".join(filter(None, (one.status, one.code, one.unreported))) for one in said
+            " ".join(filter(None, (answer.status, answer.code, answer.unreported)))
+            for answer in answers
         )
-        told = ", ".join(f"{count} {status}" for status, count in statuses.items())
-        self.say(f"series {home.name}: {told}; {time.monotonic() - started:.1f} s")
+        summary = ", ".join(f"{count} {status}" for status, count in statuses.items())
+        self.say(f"series {home.name}: {summary}; {time.monotonic() - start_s:.1f} s")
         return 0.0
 
     def _take_all(self) -> None:
-        """Series at rest wait for their answers from now on, but for those whose earlier version does."""
+        """Series at rest wait for their answers from now on, but for those whose earlier version
+        does."""
         busy = {split_name(home.name)[0] for home in self._waiting}
-        for key in self._inbox.at_rest():
+        for key in self._inbox.keys_at_rest():
             if key in busy:
                 continue
             if (home := self._inbox.take(key)) is not None:
@@ -212,22 +221,22 @@ class Node:
         return 0.0 if self._courier and self._courier.round() else LOOK_S
 
     def _sweep(self) -> None:
-        """Removes series that were answered, and reports that were delivered, `keep_h` hours ago; where there
-        is no archive, reports that are to be given up."""
+        """Removes series that were answered, and reports that were delivered, `keep_h` hours ago;
+        where there is no archive, reports that are to be given up."""
         if time.monotonic() - self._swept < SWEEP_S:
             return
         self._swept = time.monotonic()
         if self._courier is None:
             give_up(self._outbox, NO_ARCHIVE, self.say, self.figures)
-        oldest = time.time() - 3600 * self.settings.keep_h
+        oldest_time = time.time() - 3600 * self.settings.keep_h
         for home in set(self.places.series.iterdir()).difference(self._waiting):
-            answered = self.places.answered(split_name(home.name)[0])
+            record_path = self.places.answer_record_path(split_name(home.name)[0])
             if self.stopped.is_set():
                 return
-            if answered.exists() and answered.stat().st_mtime < oldest:
+            if record_path.exists() and record_path.stat().st_mtime < oldest_time:
                 self.places.remove(home)
         for path in self.places.reports(DELIVERED).iterdir():
-            if path.stat().st_mtime < oldest:
+            if path.stat().st_mtime < oldest_time:
                 path.unlink()
 
 
@@ -235,8 +244,8 @@ def _count(folder: Path) -> int:
     return sum(1 for _ in folder.glob("*.dcm"))
 
 
-def _listening(port: int, opened: Callable[[], Opened]) -> Opened:
+def _open_port(port: int, open_listener: Callable[[], Listener]) -> Listener:
     try:
-        return opened()
+        return open_listener()
     except OSError as fault:
         raise ConfigError("node-port", refusal_of_port(fault, port)) from fault

@@ -1,8 +1,8 @@
-"""Reports until the peer has them: `unsent`, then `stored` while the peer is asked to commit itself to keep
-them, then `delivered`.  Each step is one rename.
+"""Reports until the peer has them: `unsent`, then `stored` while the peer is asked to commit itself
+to keep them, then `delivered`.  Each step is one rename.
 
-A report sent twice, as after a kill between its sending and its rename, has the same UID both times: an
-archive keeps one.  Attempts become rarer, and end: a report names a patient.
+A report sent twice, as after a kill between its sending and its rename, has the same UID both
+times: an archive keeps one.  Attempts become rarer, and end: a report names a patient.
 """
 
 from __future__ import annotations
@@ -44,15 +44,17 @@ class Pauses:
 class Delivery:
     """How far one report has come, since the process began.
 
-    began_s   when it was made, on the outbox's clock      due_s  of the next attempt
-    failures  attempts that it failed at                   asked  times that its commitment was asked for
+    began_s        when it was made, on the outbox's clock
+    due_s          of the next attempt
+    failures       attempts that it failed at
+    request_count  times that its commitment was asked for
     trouble   why it is not delivered; "" before anything failed
     """
 
     began_s: float
     due_s: float = 0.0
     failures: int = 0
-    asked: int = 0
+    request_count: int = 0
     trouble: str = ""
 
 
@@ -71,9 +73,9 @@ class Outbox:
         for path in self.places.reports(STORED).glob("*.dcm"):
             self._name_by_uid[uid_of(path)] = path.name
 
-    def due(self, state: str, most: int) -> list[Path]:
-        """Reports of a state, UNSENT or STORED, whose next attempt is due, oldest names first, `most` at
-        most."""
+    def due_reports(self, state: str, most: int) -> list[Path]:
+        """Reports of a state, UNSENT or STORED, whose next attempt is due, oldest names first,
+        `most` at most."""
         now_s = self.clock()
         paths = sorted(self.places.reports(state).glob("*.dcm"))
         return [path for path in paths if self._delivery(path).due_s <= now_s][:most]
@@ -85,14 +87,15 @@ class Outbox:
 
     @property
     def trouble(self) -> str:
-        """Why reports are not delivered, and how many, of those that were refused or not committed to."""
+        """Why reports are not delivered, and how many, of those that were refused or not committed
+        to."""
         with self._lock:
             counts = Counter(
                 delivery.trouble for delivery in self._deliveries.values() if delivery.trouble
             )
         return "; ".join(f"{cause}: {several(count, 'report')}" for cause, count in counts.items())
 
-    def sent(self, path: Path, uid: str, to_be_committed: bool) -> None:
+    def mark_sent(self, path: Path, uid: str, to_be_committed: bool) -> None:
         """Moves a report that the peer has stored."""
         with self._lock:
             if to_be_committed:
@@ -102,28 +105,30 @@ class Outbox:
                 self._deliveries.pop(path.name, None)
             path.replace(self.places.reports(STORED if to_be_committed else DELIVERED) / path.name)
 
-    def asked(self, path: Path, trouble: str) -> None:
-        """Notes that the peer was asked to commit itself to a report; `trouble` if it did not answer when it
-        was asked before."""
+    def mark_asked(self, path: Path, trouble: str) -> None:
+        """Notes that the peer was asked to commit itself to a report; `trouble` if it did not
+        answer when it was asked before."""
         with self._lock:
             if path.name in self._name_by_uid.values():  # not where it has answered already
                 delivery = self._delivery(path)
                 delivery.due_s = self.clock() + self.pauses.answer_s * 2.0 ** min(
-                    delivery.asked, 60
+                    delivery.request_count, 60
                 )
-                if delivery.asked:
+                if delivery.request_count:
                     delivery.trouble = trouble
-                delivery.asked += 1
+                delivery.request_count += 1
 
-    def failed(self, path: Path, trouble: str) -> None:
+    def mark_failed(self, path: Path, trouble: str) -> None:
         """Notes an attempt that failed, and why: the next one later."""
         with self._lock:
             self._put_off(path, trouble)
 
-    def committed(self, uid: str, trouble: str) -> bool:
-        """Whether a stored report has this UID; moves it: done without trouble, else to be sent again.
+    def mark_committed(self, uid: str, trouble: str) -> bool:
+        """Whether a stored report has this UID; moves it: done without trouble, else to be sent
+        again.
 
-        Failures are counted on: an archive that stores and then does not keep is called less and less often.
+        Failures are counted on: an archive that stores and then does not keep is called less and
+        less often.
         """
         with self._lock:
             name = self._name_by_uid.pop(uid, "")
@@ -137,12 +142,13 @@ class Outbox:
             path.replace(self.places.reports(UNSENT if trouble else DELIVERED) / name)
             return True
 
-    def overdue(self, state: str, trouble: str) -> list[tuple[Path, str]]:
-        """Reports of a state that are due after `give_up_s`, and the trouble of each: its own, or the peer's.
-        None that was not tried since the start."""
+    def overdue_reports(self, state: str, trouble: str) -> list[tuple[Path, str]]:
+        """Reports of a state that are due after `give_up_s`, and the trouble of each: its own, or
+        the peer's. None that was not tried since the start."""
         latest_s = self.clock() - self.pauses.give_up_s
         causes = [
-            (path, self._delivery(path).trouble or trouble) for path in self.due(state, 2**31)
+            (path, self._delivery(path).trouble or trouble)
+            for path in self.due_reports(state, 2**31)
         ]
         return [
             (path, cause)
@@ -151,7 +157,8 @@ class Outbox:
         ]
 
     def give_up(self, path: Path, state: str) -> None:
-        """Ends the attempts: a report that was never stored is removed, one that was stored is done."""
+        """Ends the attempts: a report that was never stored is removed, one that was stored is
+        done."""
         with self._lock:
             self._deliveries.pop(path.name, None)
             if state == UNSENT:
@@ -172,7 +179,7 @@ class Outbox:
     def _put_off(self, path: Path, trouble: str) -> None:
         delivery = self._delivery(path)
         delivery.failures += 1
-        delivery.asked = 0
+        delivery.request_count = 0
         delivery.due_s = self.clock() + self.pauses.after_s(delivery.failures)
         delivery.trouble = trouble
 

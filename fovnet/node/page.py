@@ -1,5 +1,5 @@
-"""A page about the node for this machine alone: `/`, and `/health` as JSON with status 200, or 503 where
-something is wrong.  Neither names a patient."""
+"""A page about the node for this machine alone: `/`, and `/health` as JSON with status 200, or 503
+where something is wrong.  Neither names a patient."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ WORDS = {
     "too_large": "connections closed: too large",
 }
 """What the page calls the figures; those after `seconds` are counted since the start."""
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="5">
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">\
+<meta http-equiv="refresh" content="5">
 <title>fovnet node</title>
 <style>body{{font:16px/1.5 system-ui,sans-serif;margin:3em auto;max-width:36em}}
 td{{padding:.1em 1.5em .1em 0}}td+td{{text-align:right;font-variant-numeric:tabular-nums}}</style>
@@ -53,7 +54,8 @@ td{{padding:.1em 1.5em .1em 0}}td+td{{text-align:right;font-variant-numeric:tabu
 
 
 def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> ThreadingHTTPServer:
-    """The server of the page, at work on 127.0.0.1 until it is shut down; with port 0 on any that is free.
+    """The server of the page, at work on 127.0.0.1 until it is shut down; with port 0 on any that
+    is free.
 
     figures  numbers by name, and `trouble`: what is wrong, "" if nothing is
     Raises OSError if the port is taken.
@@ -68,10 +70,14 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
 
         def _head(self) -> bytes:
             """Sends the status and the headers; the body."""
-            path, told = urlsplit(self.path).path, figures()
-            bodies = {"/": _page(title, told), "/health": json.dumps(told, indent=1) + "\n"}
+            path = urlsplit(self.path).path
+            figures_now = figures()
+            bodies = {
+                "/": _page(title, figures_now),
+                "/health": json.dumps(figures_now, indent=1) + "\n",
+            }
             status = 200 if path in bodies else 404
-            if path == "/health" and told["trouble"]:
+            if path == "/health" and figures_now["trouble"]:
                 status = 503
             body = bodies.get(path, "").encode()
             self.send_response(status)
@@ -91,18 +97,18 @@ def serve(port: int, title: str, figures: Callable[[], Mapping[str, Any]]) -> Th
     return server
 
 
-def _page(title: str, told: Mapping[str, Any]) -> str:
+def _page(title: str, figures: Mapping[str, Any]) -> str:
     rows = "".join(
-        f"<tr><td>{escape(WORDS.get(name, name))}</td><td>{_shown(name, value)}</td></tr>"
-        for name, value in told.items()
+        f"<tr><td>{escape(WORDS.get(name, name))}</td><td>{_format_figure(name, value)}</td></tr>"
+        for name, value in figures.items()
         if name != "trouble"
     )
     return PAGE.format(
-        title=escape(title), state=escape(told["trouble"] or "All is well."), rows=rows
+        title=escape(title), state=escape(figures["trouble"] or "All is well."), rows=rows
     )
 
 
-def _shown(name: str, value: float) -> str:
+def _format_figure(name: str, value: float) -> str:
     if name.endswith("bytes"):
         return f"{value / 2**30:,.2f} GiB"
     if name == "seconds":

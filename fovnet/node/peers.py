@@ -1,5 +1,5 @@
-"""Who may call a node, and where its reports go: `AE@HOST:PORT` and `AE@NETWORK` as words of the command
-line."""
+"""Who may call a node, and where its reports go: `AE@HOST:PORT` and `AE@NETWORK` as words of the
+command line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from fovnet.errors import ConfigError
 
-TITLE = re.compile(
-    r"[!-.0-Z^-~ \]\[]{1,16}"
-)  # printable ASCII without backslash; and without a slash
+# printable ASCII without backslash; and without a slash
+TITLE = re.compile(r"[!-.0-Z^-~ \]\[]{1,16}")
 ANY = "*"
 
 
 @dataclass(frozen=True)
-class Peer:
+class ReportPeer:
     """A DICOM application that is called: its AE title, and where it listens."""
 
     title: str
@@ -36,9 +35,9 @@ class Caller:
 
     def is_at(self, address: str) -> bool:
         """Whether this caller may be at an address."""
-        found = ip_address(address.partition("%")[0])
-        mapped = getattr(found, "ipv4_mapped", None)
-        return any((mapped or found) in network for network in self.networks)
+        caller_address = ip_address(address.partition("%")[0])
+        ipv4_address = getattr(caller_address, "ipv4_mapped", None)
+        return any((ipv4_address or caller_address) in network for network in self.networks)
 
 
 HERE = Caller(ANY, (ip_network("127.0.0.0/8"), ip_network("::1/128")))
@@ -49,21 +48,21 @@ def title_of(text: str) -> str:
     if not TITLE.fullmatch(text) or not text.strip():
         raise ConfigError(
             "node-title",
-            f"{text!r}: is no AE title, which has 1 to 16 characters of ASCII, not all blank; give one as in "
-            "ARCHIVE",
+            f"{text!r}: is no AE title, which has 1 to 16 characters of ASCII, not all blank; "
+            "give one as in ARCHIVE",
         )
     return text.strip()
 
 
-def peer_of(text: str) -> Peer:
+def peer_of(text: str) -> ReportPeer:
     """The peer `AE@HOST:PORT`.  Raises ConfigError "node-peer", or as `title_of`."""
-    found = re.fullmatch(r"(.+)@(\[[^]]+\]|[^@:]+):(\d{1,5})", text)
-    if found is None or not 0 < int(found[3]) < 65536:
+    match = re.fullmatch(r"(.+)@(\[[^]]+\]|[^@:]+):(\d{1,5})", text)
+    if match is None or not 0 < int(match[3]) < 65536:
         raise ConfigError(
             "node-peer",
             f"--to {text}: is no AE@HOST:PORT; give one as in ARCHIVE@pacs.example:4242",
         )
-    return Peer(title_of(found[1]), found[2].strip("[]"), int(found[3]))
+    return ReportPeer(title_of(match[1]), match[2].strip("[]"), int(match[3]))
 
 
 def caller_of(text: str) -> Caller:
@@ -71,31 +70,33 @@ def caller_of(text: str) -> Caller:
 
     Raises ConfigError "node-caller", or as `title_of`.
     """
-    title, _, where = text.rpartition("@")
-    if not title or not where:
+    title, _, place = text.rpartition("@")
+    if not title or not place:
         raise ConfigError(
             "node-caller",
             f"--from {text}: is no AE@NETWORK; give one as in SCANNER@10.1.2.3 or '*@10.1.0.0/16'",
         )
     title = title if title == ANY else title_of(title)
     with suppress(ValueError):
-        return Caller(title, (ip_network(where.strip("[]"), strict=False),))
-    return Caller(title, _addresses(where, f"--from {text}"))
+        return Caller(title, (ip_network(place.strip("[]"), strict=False),))
+    return Caller(title, _addresses(place, f"--from {text}"))
 
 
-def allowed(callers: Sequence[Caller], peer: Peer | None) -> tuple[Caller, ...]:
-    """Who may call: these, or without any those on this machine; and the peer that reports go to, which calls
-    back to commit itself to keep them."""
-    back = () if peer is None else (Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")),)
-    return (*(callers or (HERE,)), *back)
+def all_callers(callers: Sequence[Caller], peer: ReportPeer | None) -> tuple[Caller, ...]:
+    """Who may call: these, or without any those on this machine; and the peer that reports go to,
+    which calls back to commit itself to keep them."""
+    peer_callers = (
+        () if peer is None else (Caller(peer.title, _addresses(peer.host, f"--to {peer.host}")),)
+    )
+    return (*(callers or (HERE,)), *peer_callers)
 
 
-def _addresses(host: str, said: str) -> tuple[IPv4Network | IPv6Network, ...]:
+def _addresses(host: str, option: str) -> tuple[IPv4Network | IPv6Network, ...]:
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as fault:
         raise ConfigError(
             "node-host",
-            f"{said}: no address of {host} is known ({fault.strerror}); give its address itself",
+            f"{option}: no address of {host} is known ({fault.strerror}); give its address itself",
         ) from fault
-    return tuple(ip_network(str(one[4][0]).partition("%")[0]) for one in found)
+    return tuple(ip_network(str(entry[4][0]).partition("%")[0]) for entry in entries)

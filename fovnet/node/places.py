@@ -1,14 +1,17 @@
-"""The folders of a node, and the moves between them: each is one rename, so that a kill leaves a series
-before or after it and never between.
+"""The folders of a node, and the moves between them: each is one rename, so that a kill leaves a
+series before or after it and never between.
 
-    incoming/KEY/*.dcm      instances as they arrive; KEY is a hash of the study's and the series' UIDs
-    series/KEY-N/*.dcm      a series at rest, for its Nth answer; removed `keep_h` hours after the answer
+    incoming/KEY/*.dcm      instances as they arrive; KEY is a hash of the study's and the series'
+                            UIDs
+    series/KEY-N/*.dcm      a series at rest, for its Nth answer; removed `keep_h` hours after the
+                            answer
     answers/KEY-N.json      the answer, as `fovnet predict` writes it; stays
-    answered/KEY.json       what the newest answer was made from, each instance with its checksum; stays
+    answered/KEY.json       what the newest answer was made from, each instance with its checksum;
+                            stays
     answers.tsv             a row of every newest answer; stays
-    reports/unsent, stored, delivered/KEY-N.dcm
-                            the structured report: to be sent; with the peer, which has not yet committed
-                            itself to keep it; done (removed with the series)
+    reports/unsent, stored, delivered/KEY-N.dcm the structured report: to be sent; with the peer,
+                            which has not yet committed itself to keep it; done (removed with the
+                            series)
     begun/KEY-N             how many processes have ended while this series was being answered
     unfinished/             files being written; emptied when the node starts
 """
@@ -61,14 +64,14 @@ class Places:
         """The folder of reports that are UNSENT, STORED or DELIVERED."""
         return self.folder / "reports" / state
 
-    def answered(self, key: str) -> Path:
+    def answer_record_path(self, key: str) -> Path:
         """The file on the newest answer of a series."""
         return self.folder / "answered" / f"{key}.json"
 
     def record(self, key: str) -> dict[str, object]:
         """What was answered of a series: `version` and `instances`; version 0 where nothing was."""
         try:
-            return read_json(self.answered(key))
+            return read_json(self.answer_record_path(key))
         except FileNotFoundError:
             return {"version": 0, "instances": {}}
 
@@ -77,7 +80,8 @@ class Places:
         return shutil.disk_usage(self.folder).free
 
     def remove(self, folder: Path) -> None:
-        """Takes a folder away in one step, then its files: half of a series would be answered as a whole."""
+        """Takes a folder away in one step, then its files: half of a series would be answered as a
+        whole."""
         home = Path(tempfile.mkdtemp(dir=self.unfinished))
         folder.rename(home / folder.name)
         shutil.rmtree(home, ignore_errors=True)
@@ -90,20 +94,22 @@ def split_name(name: str) -> tuple[str, int]:
 
 
 def sync(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk: a file's own fsync does not write its name."""
-    place = os.open(folder, os.O_RDONLY)
+    """Waits until the names in a folder are on the disk: a file's own fsync does not write its
+    name."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(place)
+        os.fsync(descriptor)
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[Places]:
-    """The folder of a node, made where it is missing, readable by this user alone, and locked while the block
-    runs.
+def lock_places(folder: Path) -> Iterator[Places]:
+    """The folder of a node, made where it is missing, readable by this user alone, and locked while
+    the block runs.
 
-    Raises ConfigError "out-busy" if another node has it, "out-foreign" if it holds anything but a node's.
+    Raises ConfigError "out-busy" if another node has it, "out-foreign" if it holds anything but a
+    node's.
     """
     folder = folder.resolve()
     if not folder.exists():
@@ -115,11 +121,11 @@ def held(folder: Path) -> Iterator[Places]:
         )
     try:
         lock = lock_folder(folder)
-    except BlockingIOError as taken:
+    except BlockingIOError as fault:
         raise ConfigError(
             "out-busy",
             f"--out {folder}: another node is at work there; give each a folder of its own",
-        ) from taken
+        ) from fault
     try:
         write_json(folder / STAMP, {"what": "the folder of a DICOM node"}, keep_same=True)
         places = Places(folder)

@@ -1,5 +1,5 @@
-"""What callers are refused, and why: one line in the log for each caller and cause, and again when it has
-happened ten, a hundred, a thousand times."""
+"""What callers are refused, and why: one line in the log for each caller and cause, and again when
+it has happened ten, a hundred, a thousand times."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, averaged
 from fovnet.phantom.scanner.tissues import TISSUES, Tissue, shows
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
-from fovnet.volume.collection.tables import BEYOND_MM
+from fovnet.volume.collection.truth import BEYOND_MM
 from fovnet.volume.formats.nifti import header_of
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.sources.kind import file_kind

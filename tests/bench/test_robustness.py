@@ -36,7 +36,8 @@ from fovnet.phantom.bodiless.kinds import HELD_OUT
 from fovnet.phantom.collection import simulate_collection
 from fovnet.phantom.oddities import ODDITIES
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import RegionRow, truth_at
+from fovnet.volume.collection.table_rows import RegionRow
+from fovnet.volume.collection.truth import truth_at
 from fovnet.volume.slices.stack import SliceStack, Slicing, cut, slice_format
 from fovnet.volume.volume import Volume
 

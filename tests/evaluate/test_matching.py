@@ -11,7 +11,8 @@ import pytest
 
 from fovnet.decision.earlier_answers import file_record
 from fovnet.evaluate.matching import CONTENT, NAME, PATH, PATH_END, Match, match_answers
-from fovnet.volume.collection.tables import Collection, RegionRow, VolumeRow
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import Collection
 from fovnet.volume.sources.source import source_of
 
 

@@ -14,7 +14,9 @@ from fovnet.errors import CollectionError
 from fovnet.label.law import Extent, Grid, extents_of, lawful, mended, shown
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import VOLUME_COLUMNS, RegionRow, read_collection
+from fovnet.volume.collection.table_lines import VOLUME_COLUMNS
+from fovnet.volume.collection.table_rows import RegionRow
+from fovnet.volume.collection.tables import read_collection
 
 SLICES = 9
 ONE = st.builds(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fovnet.label.law import Extent
 from fovnet.label.order import ORDERS, teaching, unsure, worth_of
 from fovnet.label.starts import Item, Predicted
-from fovnet.volume.collection.tables import VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
 
 
 def item(number: int, chance: float = 0.5, *, subject: str = "", site: str = "", **more) -> Item:

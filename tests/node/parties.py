@@ -25,9 +25,9 @@ from pynetdicom.sop_class import (
 
 from fovnet.decision.ensemble import Ensemble
 from fovnet.node.answering import Answering
-from fovnet.node.node import Node, Settings
+from fovnet.node.node import Node, NodeSettings
 from fovnet.node.peers import HERE
-from fovnet.node.places import Places, held
+from fovnet.node.places import Places, lock_places
 
 PATIENT = {"PatientName": "Doe^Jane", "PatientID": "MRN-4711", "AccessionNumber": "ACC-0815"}
 
@@ -48,7 +48,7 @@ class AtWork:
         """What the node tells as soon as these numbers are as wanted, and no series is on its way."""
         waited = time.monotonic() + 120
         while time.monotonic() < waited:
-            told = self.node.told()
+            told = self.node.status()
             there = all(told.get(name, 0) == many for name, many in wanted.items())
             if there and not told["series_arriving"]:
                 return told
@@ -61,9 +61,9 @@ def at_work(folder: Path, networks: Ensemble, **settings: Any) -> Iterator[AtWor
     """A node on a free port, which calls a series at rest after half a second."""
     made = {"title": "FOVNET", "port": 0, "callers": (HERE,), "host": "127.0.0.1", "rest_s": 0.5}
     made |= settings
-    with held(folder) as places:
+    with lock_places(folder) as places:
         lines: list[str] = []
-        node = Node(places, Answering(places, networks), Settings(**made), lines.append)
+        node = Node(places, Answering(places, networks), NodeSettings(**made), lines.append)
         thread = Thread(target=node.run)
         thread.start()
         try:

@@ -20,8 +20,8 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from pynetdicom.sop_class import Comprehensive3DSRStorage
 
-from fovnet.node.peers import Peer
-from fovnet.node.places import UNSENT, held
+from fovnet.node.peers import ReportPeer
+from fovnet.node.places import UNSENT, lock_places
 from tests.node.parties import AtWork, at_work
 from tests.node.test_orthanc import free_port, process, program, told, until
 
@@ -94,7 +94,7 @@ def two_hours(running: AtWork, until_delivered: bool = False) -> Diary:
     """The diary of a node that has one report to deliver."""
     diary, began = Diary(), time.monotonic()
     while (now_s := (time.monotonic() - began) * SPEED) < TWO_HOURS_S:
-        diary.last = running.node.told()
+        diary.last = running.node.status()
         diary.health.append((now_s, str(diary.last["trouble"])))
         if until_delivered and diary.last["reports_delivered"]:
             break
@@ -111,9 +111,9 @@ def two_hours(running: AtWork, until_delivered: bool = False) -> Diary:
 
 @contextmanager
 def node(tmp_path: Path, networks: Any, archive: int, own: int) -> Iterator[AtWork]:
-    with held(tmp_path / "node") as places:
+    with lock_places(tmp_path / "node") as places:
         report(places.reports(UNSENT))
-    peer = Peer("ARCHIVE", "127.0.0.1", archive)
+    peer = ReportPeer("ARCHIVE", "127.0.0.1", archive)
     clock = {"clock": lambda: time.monotonic() * SPEED}
     with at_work(tmp_path / "node", networks, peer=peer, port=own, **clock) as running:
         yield running
@@ -195,4 +195,4 @@ def test_an_archive_that_is_gone_and_comes_back(tmp_path, networks) -> None:
         later.enter_context(orthanc(tmp_path / "db", archive, own))
         diary = two_hours(running, until_delivered=True)
         assert diary.last["reports_delivered"] == 1
-        until(lambda: running.node.told()["trouble"] == "")
+        until(lambda: running.node.status()["trouble"] == "")

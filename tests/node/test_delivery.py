@@ -14,13 +14,13 @@ from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 from pynetdicom.sop_class import Comprehensive3DSRStorage, EnhancedSRStorage, MRImageStorage
 
 from fovnet.node.courier import Courier
-from fovnet.node.door import Door, Limits
+from fovnet.node.door import Door, DoorLimits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.outbox import Outbox, Pauses
-from fovnet.node.peers import HERE, Peer
-from fovnet.node.places import DELIVERED, STORED, UNSENT, held
-from fovnet.node.tls import calling, listening
+from fovnet.node.peers import HERE, ReportPeer
+from fovnet.node.places import DELIVERED, STORED, UNSENT, lock_places
+from fovnet.node.tls import client_context, server_context
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
@@ -44,13 +44,13 @@ class Clock:
 
 @pytest.fixture
 def places(tmp_path):
-    with held(tmp_path / "node") as found:
+    with lock_places(tmp_path / "node") as found:
         yield found
 
 
 def courier(outbox: Outbox, port: int, lines: list[str] | None = None, tls=None) -> Courier:
     say = (lines if lines is not None else []).append
-    return Courier(outbox, Peer("ARCHIVE", "127.0.0.1", port), "FOVNET", tls, 5.0, say)
+    return Courier(outbox, ReportPeer("ARCHIVE", "127.0.0.1", port), "FOVNET", tls, 5.0, say)
 
 
 def names(places, state: str) -> list[str]:
@@ -82,7 +82,7 @@ def test_with_it_a_report_is_delivered_when_the_archive_says_so(
     peer, port = archive(forgets=0)
     taker = courier(outbox, port)
     if calls_back:
-        door = Door(Inbox(places, 1.0, 1.0), Figures(), Limits(), (HERE,), print, taker.event)
+        door = Door(Inbox(places, 1.0, 1.0), Figures(), DoorLimits(), (HERE,), print, taker.event)
         peer.back = door.open("FOVNET", "127.0.0.1", 0, None)
     else:
         peer.at_once = True
@@ -137,14 +137,14 @@ def test_one_report_that_is_refused_keeps_no_other_waiting(places, archive) -> N
 def test_with_tls_both_sides_show_a_certificate(places, archive, certificates) -> None:
     """To an archive whose authority is not known, nothing is sent."""
     ours = (certificates.cert, certificates.key, certificates.ca)
-    peer, port = archive(tls=listening(*ours))
+    peer, port = archive(tls=server_context(*ours))
     clock = Clock()
     outbox = Outbox(places, clock)
     uid = report(places.reports(UNSENT) / "a.dcm")
-    courier(outbox, port, tls=calling(None, None, None)).round()
+    courier(outbox, port, tls=client_context(None, None, None)).round()
     assert names(places, UNSENT) == ["a.dcm"] and not peer.reports
     clock.now += Pauses.first_s
-    courier(outbox, port, tls=calling(*ours)).round()
+    courier(outbox, port, tls=client_context(*ours)).round()
     assert names(places, DELIVERED) == ["a.dcm"] and peer.reports == [uid]
 
 

@@ -25,14 +25,14 @@ from pynetdicom.sop_class import (
     Verification,
 )
 
-from fovnet.node.connection import Bounded
-from fovnet.node.door import IMAGES, Door, Limits
+from fovnet.node.connection import BoundedSocket
+from fovnet.node.door import IMAGES, Door, DoorLimits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.lobby import MOST_WAITING, Lobby
 from fovnet.node.peers import HERE
-from fovnet.node.places import held
-from fovnet.node.tls import calling, listening
+from fovnet.node.places import lock_places
+from fovnet.node.tls import client_context, server_context
 from fovnet.volume.dicom.decoding import decodable_syntaxes
 from tests.node.parties import statuses
 
@@ -72,11 +72,11 @@ def until(done: Callable[[], bool], told: object = "") -> None:
 def opened(tmp_path) -> Iterator[Callable[..., Opened]]:
     """Doors on free ports, closed after the test."""
     doors: list[Door] = []
-    with held(tmp_path / "node") as places:
+    with lock_places(tmp_path / "node") as places:
 
         def made(tls: ssl.SSLContext | None = None, **limits: float) -> Opened:
             lines: list[str] = []
-            figures, bounds = Figures(), Limits(**{"reserve_bytes": 0, **limits})
+            figures, bounds = Figures(), DoorLimits(**{"reserve_bytes": 0, **limits})
             doors.append(Door(Inbox(places, 60.0, 60.0), figures, bounds, (HERE,), lines.append))
             doors[-1].open("FOVNET", "127.0.0.1", 0, tls)
             return Opened(doors[-1], lines)
@@ -173,7 +173,7 @@ def test_of_too_many_that_wait_the_one_that_has_waited_longest_goes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         for number in range(MOST_WAITING + 3):
             theirs.append(socket.create_connection(server.getsockname()))
-            ours.append(Bounded(fileno=server.accept()[0].detach()))
+            ours.append(BoundedSocket(fileno=server.accept()[0].detach()))
             lobby.enter(Association(AE(), "acceptor"), ours[-1])
             gone = [end for end in theirs if closed(end)]
             assert gone == theirs[: max(0, number + 1 - MOST_WAITING)]
@@ -288,7 +288,7 @@ def test_a_silent_sender_is_told_of(opened) -> None:
 
 def test_a_failed_handshake_is_told_with_its_reason(opened, certificates) -> None:
     ours = (certificates.cert, certificates.key, certificates.ca)
-    here = opened(tls=listening(*ours))
+    here = opened(tls=server_context(*ours))
     bare = ssl.create_default_context(cafile=certificates.ca)
     with pytest.raises(OSError), socket.create_connection(("127.0.0.1", here.port)) as plain:
         bare.wrap_socket(plain, server_hostname="127.0.0.1").recv(1)
@@ -301,7 +301,7 @@ def test_a_failed_handshake_is_told_with_its_reason(opened, certificates) -> Non
     plainly = opened()
     ae = AE("SCANNER")
     ae.add_requested_context(Verification)
-    ae.associate("127.0.0.1", plainly.port, tls_args=(calling(*ours), "127.0.0.1"))
+    ae.associate("127.0.0.1", plainly.port, tls_args=(client_context(*ours), "127.0.0.1"))
     plainly.until(not_dicom=1)
     assert plainly.lines == [
         "refused: 127.0.0.1 speaks TLS, and this node does not; --tls-cert lets it"

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fovnet.node.inbox import Inbox, pending
-from fovnet.node.places import Places, held, split_name
+from fovnet.node.inbox import Inbox, series_to_answer
+from fovnet.node.places import Places, lock_places, split_name
 from fovnet.records import checksum, write_json
 
 REST_S, LONGEST_S = 10.0, 35.0
@@ -31,14 +31,14 @@ def answer(places: Places, home: Path) -> None:
     """What answering leaves behind."""
     key, version = split_name(home.name)
     instances = {path.name: checksum(path) for path in home.iterdir()}
-    write_json(places.answered(key), {"version": version, "instances": instances})
+    write_json(places.answer_record_path(key), {"version": version, "instances": instances})
 
 
 def work(inbox: Inbox) -> int:
     """Takes and answers all that is at rest; how many series were answered."""
-    for home in pending(inbox.places):
+    for home in series_to_answer(inbox.places):
         answer(inbox.places, home)
-    taken = [home for home in map(inbox.take, inbox.at_rest()) if home is not None]
+    taken = [home for home in map(inbox.take, inbox.keys_at_rest()) if home is not None]
     for home in taken:
         answer(inbox.places, home)
     return len(taken)
@@ -58,7 +58,7 @@ STEPS = st.lists(
 @settings(max_examples=15)
 def test_all_that_was_acknowledged_is_in_the_newest_version(steps) -> None:
     kept: dict[str, dict[str, bytes]] = {}
-    with tempfile.TemporaryDirectory() as folder, held(Path(folder) / "node") as places:
+    with tempfile.TemporaryDirectory() as folder, lock_places(Path(folder) / "node") as places:
         clock = Clock()
         inbox = Inbox(places, REST_S, LONGEST_S, clock)
         for kind, *what in steps:
@@ -71,10 +71,10 @@ def test_all_that_was_acknowledged_is_in_the_newest_version(steps) -> None:
             elif kind == "restart":
                 inbox = Inbox(places, REST_S, LONGEST_S, clock)
             else:  # killed before the answer, every other time
-                homes = [home for home in map(inbox.take, inbox.at_rest()) if home is not None]
+                homes = [home for home in map(inbox.take, inbox.keys_at_rest()) if home is not None]
                 for home in homes[::2]:
                     answer(places, home)
-                for home in pending(places):
+                for home in series_to_answer(places):
                     answer(places, home)
         clock.now += REST_S
         work(inbox)
@@ -92,7 +92,7 @@ def test_all_that_was_acknowledged_is_in_the_newest_version(steps) -> None:
 
 
 def test_a_series_is_at_rest_when_nothing_comes_or_at_the_latest_in_time(tmp_path) -> None:
-    with held(tmp_path / "node") as places:
+    with lock_places(tmp_path / "node") as places:
         clock = Clock()
         inbox = Inbox(places, REST_S, LONGEST_S, clock)
         for second in range(0, 36, 5):
@@ -100,11 +100,11 @@ def test_a_series_is_at_rest_when_nothing_comes_or_at_the_latest_in_time(tmp_pat
             keep(inbox, "A", f"{second}.dcm", b"x")
             if second == 20:
                 keep(inbox, "B", "0.dcm", b"x")
-            assert inbox.at_rest() == {30: ["B"], 35: ["A", "B"]}.get(second, [])
+            assert inbox.keys_at_rest() == {30: ["B"], 35: ["A", "B"]}.get(second, [])
 
 
 def test_an_instance_that_could_not_be_written_leaves_nothing(tmp_path) -> None:
-    with held(tmp_path / "node") as places:
+    with lock_places(tmp_path / "node") as places:
         inbox = Inbox(places, REST_S, LONGEST_S)
         for fault in (OSError, ValueError):
 
@@ -127,17 +127,17 @@ def test_an_instance_that_could_not_be_written_leaves_nothing(tmp_path) -> None:
 def test_series_wait_while_the_disk_is_full_and_a_rest_longer(tmp_path) -> None:
     """However long that is; the sender of the missing half has the time to send again."""
     room = False
-    with held(tmp_path / "node") as places:
+    with lock_places(tmp_path / "node") as places:
         clock = Clock()
         inbox = Inbox(places, REST_S, LONGEST_S, clock)
         keep(inbox, "A", "0.dcm", b"x")
-        inbox.delay(lambda: room)
+        inbox.wait_for_room(lambda: room)
         for _ in range(10):
             clock.now += LONGEST_S
-            assert inbox.at_rest() == [] and inbox.waits_for_room
+            assert inbox.keys_at_rest() == [] and inbox.waits_for_room
         room = True
-        assert inbox.at_rest() == [] and not inbox.waits_for_room
+        assert inbox.keys_at_rest() == [] and not inbox.waits_for_room
         clock.now += REST_S - 1
-        assert inbox.at_rest() == []
+        assert inbox.keys_at_rest() == []
         clock.now += 1
-        assert inbox.at_rest() == ["A"]
+        assert inbox.keys_at_rest() == ["A"]

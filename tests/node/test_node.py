@@ -26,13 +26,13 @@ from fovnet.decision.model import Model
 from fovnet.errors import ConfigError
 from fovnet.machine.ports import advice_on
 from fovnet.node.answering import Answering
-from fovnet.node.door import Limits
-from fovnet.node.inbox import hashed
-from fovnet.node.node import Node, Settings
+from fovnet.node.door import DoorLimits
+from fovnet.node.inbox import hash_uids
+from fovnet.node.node import Node, NodeSettings
 from fovnet.node.outbox import Pauses
-from fovnet.node.peers import ANY, HERE, Caller, Peer
-from fovnet.node.places import held
-from fovnet.node.tls import calling, listening
+from fovnet.node.peers import ANY, HERE, Caller, ReportPeer
+from fovnet.node.places import lock_places
+from fovnet.node.tls import client_context, server_context
 from fovnet.records import read_json
 from tests.node.parties import PATIENT, at_work, statuses
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 
 def key(images) -> str:
-    return hashed(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
+    return hash_uids(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
 
 
 def test_interleaved_series_are_each_answered_once_and_as_by_predict(
@@ -125,7 +125,7 @@ def test_strangers_are_not_let_in(tmp_path, networks, series) -> None:
         assert association.send_c_echo().Status == 0
         association.release()
         assert statuses(running.port, image) == [0]
-        assert running.node.told()["strangers"] == 2
+        assert running.node.status()["strangers"] == 2
     refused = [line for line in running.lines if line.startswith("refused: ")]
     assert refused == [
         "refused: 'OTHER' at 127.0.0.1 may not call; --from AE@NETWORK lets it in",
@@ -173,9 +173,9 @@ def stored(association, uid: str, data: bytes) -> int:
 
 def test_a_full_disk_refuses_and_takes_again_when_there_is_room(tmp_path, networks, series) -> None:
     images = series(1)
-    with at_work(tmp_path / "node", networks, limits=Limits(reserve_bytes=2**60)) as running:
+    with at_work(tmp_path / "node", networks, limits=DoorLimits(reserve_bytes=2**60)) as running:
         assert statuses(running.port, images[:2]) == [0xA700, 0xA700]
-        assert "disk" in running.node.told()["trouble"]
+        assert "disk" in running.node.status()["trouble"]
     with at_work(tmp_path / "node", networks) as running:
         assert statuses(running.port, images) == [0] * 12
         running.until(answered=1)
@@ -186,7 +186,7 @@ def test_an_instance_beyond_the_limit_ends_its_association_alone(
 ) -> None:
     good = series(1)
     large = write.images(write.noise((1200, 1200, 1)))
-    with at_work(tmp_path / "node", networks, limits=Limits(instance_bytes=2**20)) as running:
+    with at_work(tmp_path / "node", networks, limits=DoorLimits(instance_bytes=2**20)) as running:
         assert statuses(running.port, large) == [None]
         assert statuses(running.port, good) == [0] * 12
         assert running.until(answered=1)["too_large"] == 1
@@ -199,7 +199,10 @@ def test_a_node_goes_on_behind_what_was_written_last(tmp_path, networks, series)
         statuses(running.port, images)
         running.until(answered=1)
     name = f"{key(images)}-1"
-    answer, record = running.places.answers / f"{name}.json", running.places.answered(key(images))
+    answer, record = (
+        running.places.answers / f"{name}.json",
+        running.places.answer_record_path(key(images)),
+    )
     report = running.places.reports("unsent") / f"{name}.dcm"
     made = answer.stat().st_mtime_ns, report.stat().st_mtime_ns, report.read_bytes()
     record.unlink()
@@ -230,7 +233,7 @@ def test_pixels_and_delivered_reports_go_and_answers_stay(
 ) -> None:
     peer, port = archive()
     images = series(1)
-    settings = {"peer": Peer("ARCHIVE", "127.0.0.1", port)}
+    settings = {"peer": ReportPeer("ARCHIVE", "127.0.0.1", port)}
     with at_work(tmp_path / "node", networks, **settings) as running:
         statuses(running.port, images)
         running.until(answered=1, reports_delivered=1)
@@ -281,7 +284,7 @@ def test_the_page_tells_how_the_node_is(
     tmp_path, networks, path: str, reserve: int, status: int, method: str
 ) -> None:
     with at_work(
-        tmp_path / "node", networks, page=0, limits=Limits(reserve_bytes=reserve)
+        tmp_path / "node", networks, page=0, limits=DoorLimits(reserve_bytes=reserve)
     ) as running:
         address = (
             next(line for line in running.lines if "page" in line).split("page ")[1].split(";")[0]
@@ -312,9 +315,9 @@ def test_the_page_tells_how_the_node_is(
 def test_a_port_that_cannot_be_opened_is_refused_with_advice_that_helps(
     tmp_path, networks, host: str, port: int | None, advice: str
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, held(tmp_path / "node") as places:
+    with socket.create_server(("127.0.0.1", 0)) as taken, lock_places(tmp_path / "node") as places:
         wanted = taken.getsockname()[1] if port is None else port
-        settings = Settings("FOVNET", wanted, (HERE,), host=host)
+        settings = NodeSettings("FOVNET", wanted, (HERE,), host=host)
         node = Node(places, Answering(places, networks), settings, print)
         with pytest.raises(ConfigError, match=advice) as fault:
             node.run()
@@ -333,8 +336,8 @@ def test_with_tls_only_callers_with_a_certificate_are_heard(
     image = series(1)[:1]
     ours = (certificates.cert, certificates.key, certificates.ca)
     bare = ssl.create_default_context(cafile=certificates.ca)
-    with at_work(tmp_path / "node", networks, tls_in=listening(*ours)) as running:
-        assert statuses(running.port, image, tls_args=(calling(*ours), "127.0.0.1")) == [0]
+    with at_work(tmp_path / "node", networks, tls_in=server_context(*ours)) as running:
+        assert statuses(running.port, image, tls_args=(client_context(*ours), "127.0.0.1")) == [0]
         with (
             socket.create_connection(("127.0.0.1", running.port)) as plain,
             bare.wrap_socket(plain, server_hostname="127.0.0.1") as nobody,

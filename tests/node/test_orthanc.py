@@ -22,7 +22,7 @@ from shutil import which
 import pytest
 from highdicom.sr import srread
 
-from fovnet.node.inbox import hashed
+from fovnet.node.inbox import hash_uids
 from fovnet.records import read_json
 
 pytestmark = pytest.mark.slow
@@ -132,7 +132,7 @@ def test_a_study_that_dcmtk_sends_comes_back_as_a_report_through_a_kill(
         until(lambda: told(health))
         send(rest)
         until(lambda: json.loads(told(health))["reports_delivered"])  # Orthanc has committed itself
-    key = hashed(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
+    key = hash_uids(images[0].StudyInstanceUID, images[0].SeriesInstanceUID)
     answer = read_json(tmp_path / "node" / "answers" / f"{key}-1.json")
     assert answer["covers"][-1][1] == 11  # one answer, on what came before the kill and after it
     address = f"http://127.0.0.1:{orthanc['http']}/instances"

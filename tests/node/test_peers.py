@@ -7,19 +7,19 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.errors import ConfigError
-from fovnet.node.peers import Peer, allowed, caller_of, peer_of
-from fovnet.node.places import held
+from fovnet.node.peers import ReportPeer, all_callers, caller_of, peer_of
+from fovnet.node.places import lock_places
 
 
 @pytest.mark.parametrize(
     ("text", "peer"),
     [
-        ("ARCHIVE@pacs.example:4242", Peer("ARCHIVE", "pacs.example", 4242)),
-        ("A B@10.0.0.1:104", Peer("A B", "10.0.0.1", 104)),
-        ("X@[::1]:1", Peer("X", "::1", 1)),
+        ("ARCHIVE@pacs.example:4242", ReportPeer("ARCHIVE", "pacs.example", 4242)),
+        ("A B@10.0.0.1:104", ReportPeer("A B", "10.0.0.1", 104)),
+        ("X@[::1]:1", ReportPeer("X", "::1", 1)),
     ],
 )
-def test_a_peer_has_a_title_a_host_and_a_port(text: str, peer: Peer) -> None:
+def test_a_peer_has_a_title_a_host_and_a_port(text: str, peer: ReportPeer) -> None:
     assert peer_of(text) == peer
 
 
@@ -40,8 +40,8 @@ def test_a_caller_is_known_by_its_network(text: str, address: str, may: bool) ->
 
 
 def test_without_callers_this_machine_may_call_and_the_archive_always_may() -> None:
-    peer = Peer("ARCHIVE", "192.0.2.7", 104)
-    alone, named = allowed((), None), allowed([caller_of("S@10.1.2.3")], peer)
+    peer = ReportPeer("ARCHIVE", "192.0.2.7", 104)
+    alone, named = all_callers((), None), all_callers([caller_of("S@10.1.2.3")], peer)
     assert (
         [one.title for one in alone] == ["*"]
         and alone[0].is_at("::1")
@@ -75,6 +75,10 @@ def test_a_folder_of_the_users_and_one_at_work_are_refused(tmp_path) -> None:
     (tmp_path / "users").mkdir()
     (tmp_path / "users" / "thesis.txt").touch()
     for folder, code in (("users", "out-foreign"), ("node", "out-busy")):
-        with held(tmp_path / "node"), pytest.raises(ConfigError) as fault, held(tmp_path / folder):
+        with (
+            lock_places(tmp_path / "node"),
+            pytest.raises(ConfigError) as fault,
+            lock_places(tmp_path / folder),
+        ):
             pass
         assert fault.value.code == code

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from fovnet.decision.answers_table import answer_columns
-from fovnet.node.inbox import hashed
+from fovnet.node.inbox import hash_uids
 from fovnet.node.places import Places
-from fovnet.node.table import UIDS, Table
+from fovnet.node.table import UIDS, AnswersTable
 from fovnet.records import read_tsv, write_json
 from tests.node.parties import at_work, statuses
 
@@ -52,7 +52,7 @@ def rows(places: Places) -> dict[str, str]:
 
 
 def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) -> None:
-    table = Table(places, REGIONS)
+    table = AnswersTable(places, REGIONS)
     for key in "ab":
         answer(places, key, 1)
         table.add(key, 1)
@@ -71,7 +71,7 @@ def test_a_first_answer_is_appended_and_a_later_version_takes_its_place(places) 
 
 @pytest.mark.parametrize("harm", ["gone", "cut", "twice", "columns", "zeros", "none"])
 def test_a_table_is_right_after_any_end_of_the_process(places, harm: str) -> None:
-    table = Table(places, REGIONS)
+    table = AnswersTable(places, REGIONS)
     for key in "abc":
         answer(places, key, 1)
         table.add(key, 1)
@@ -90,15 +90,15 @@ def test_a_table_is_right_after_any_end_of_the_process(places, harm: str) -> Non
         table.path.unlink()
     answer(places, "d", 1)  # recorded, and killed before its row
     answer(places, "a", 2, recorded=False)  # killed before its record: to be answered again
-    Table(places, REGIONS).mend()
+    AnswersTable(places, REGIONS).mend()
     assert rows(places) == {f"{key}-1": f"2.{key}" for key in "abcd"}
     answer(places, "a", 2)
-    Table(places, REGIONS).add("a", 2)
+    AnswersTable(places, REGIONS).add("a", 2)
     assert set(rows(places)) == {"a-2", "b-1", "c-1", "d-1"}
 
 
 def test_a_full_disk_while_a_row_is_written_is_made_good(places, monkeypatch) -> None:
-    table = Table(places, REGIONS)
+    table = AnswersTable(places, REGIONS)
     answer(places, "a", 1)
     table.add("a", 1)
     answer(places, "b", 1)
@@ -124,7 +124,9 @@ def test_a_node_keeps_its_table(tmp_path, networks, series) -> None:
         while not (tmp_path / "node" / "answers.tsv").exists():
             time.sleep(0.05)
     found = {row["volume_id"]: row for row in read_tsv(running.places.folder / "answers.tsv")}
-    keys = [hashed(one[0].StudyInstanceUID, one[0].SeriesInstanceUID) for one in (images, broken)]
+    keys = [
+        hash_uids(one[0].StudyInstanceUID, one[0].SeriesInstanceUID) for one in (images, broken)
+    ]
     assert found.keys() == {f"{keys[0]}-2", f"{keys[1]}-1"}
     assert [found[f"{keys[1]}-1"][name] for name in ("status", *UIDS)] == [
         "refused",

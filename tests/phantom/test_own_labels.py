@@ -19,7 +19,8 @@ from fovnet.phantom.collection import SET_ASIDE, simulate_collection
 from fovnet.phantom.features import SCANNING
 from fovnet.phantom.own_labels import read_labels, simulate_labels
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import read_collection, truth
+from fovnet.volume.collection.tables import read_collection
+from fovnet.volume.collection.truth import truth
 from fovnet.volume.slices.stack import slice_volume
 
 # One process imports the simulator and forks the runs.  Run n is killed just before the n-th time that a file

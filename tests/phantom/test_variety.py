@@ -32,7 +32,8 @@ from fovnet.phantom.scanner.artefacts import draw_flaws
 from fovnet.phantom.variety import CHANGES, tilt_plan, vary_plan
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import read_collection, truth
+from fovnet.volume.collection.tables import read_collection
+from fovnet.volume.collection.truth import truth
 from fovnet.volume.slices.stack import Slicing, slice_volume
 
 PERSON = sample_person((4, 2))

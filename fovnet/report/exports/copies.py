@@ -166,7 +166,7 @@ class Copy:
     def _relabelled(self) -> Any:
         """The source with the copy's anatomy, and still its own UIDs."""
         with despite_header(self.answer, "that cannot be copied"):
-            dataset = read_dataset(self.source.item, pixels=True)
+            dataset = read_dataset(self.source.item, with_pixels=True)
             set_transfer_syntax(dataset)
             _relabel(dataset, self.anatomy, overruled=self.overruled)
             return dataset

@@ -17,7 +17,7 @@ from typing import Any
 from fovnet.errors import VolumeError
 from fovnet.records import read_tsv
 from fovnet.volume.adapters.gathering import BROKEN, AsideRow, Gathering
-from fovnet.volume.collection.tables import VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.sources.grids import nifti_grid
 from fovnet.volume.unpacking import regular_path
 

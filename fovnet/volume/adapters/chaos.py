@@ -14,7 +14,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
-from fovnet.volume.collection.tables import VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
 
 SERIES = {
     "T1DUAL/DICOM_anon/InPhase": "T1-in",

@@ -19,7 +19,7 @@ from fovnet.errors import VolumeError
 from fovnet.volume.adapters.gathering import BROKEN, NOTE, AsideRow, Gathering
 from fovnet.volume.adapters.subjects import PersonOfVolume, subjects_of
 from fovnet.volume.collection.body_part import body_part
-from fovnet.volume.collection.tables import VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.demographics import Demographics
 from fovnet.volume.dicom.header import Frame

@@ -10,13 +10,8 @@ from typing import Any
 
 from fovnet.errors import CollectionError, VolumeError
 from fovnet.records import tsv_text, write_together, write_tsv
-from fovnet.volume.collection.tables import (
-    REGION_COLUMNS,
-    VOLUME_COLUMNS,
-    RegionRow,
-    VolumeRow,
-    names_a_file,
-)
+from fovnet.volume.collection.table_lines import REGION_COLUMNS, VOLUME_COLUMNS
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow, names_a_file
 
 BROKEN = "broken"
 LEFT_OUT = "left out"

@@ -15,7 +15,7 @@ from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices
 from fovnet.volume.adapters.gathering import Gathering
-from fovnet.volume.collection.tables import RegionRow, VolumeRow
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.sources.grids import VolumeGrid
 from fovnet.volume.sources.readers import volume_name
 from fovnet.volume.sources.source import read

@@ -24,7 +24,7 @@ from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.body import body_slices, runs_of
 from fovnet.volume.adapters.gathering import NOT_LABELLED, Gathering
 from fovnet.volume.adapters.organs import LIMITS, WITNESSES, OrganExtent, extent, regions_of
-from fovnet.volume.collection.tables import RegionRow, VolumeRow
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.sources.grids import VolumeGrid, nifti_grid
 from fovnet.volume.sources.readers import volume_name

@@ -17,7 +17,7 @@ from pathlib import Path
 from fovnet.errors import VolumeError
 from fovnet.regions import DEFAULT
 from fovnet.volume.adapters.gathering import Gathering
-from fovnet.volume.collection.tables import RegionRow, VolumeRow
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
 from fovnet.volume.sources.grids import metaimage_grid
 
 NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECASE)

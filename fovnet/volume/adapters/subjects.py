@@ -90,10 +90,10 @@ def _people(
 ) -> tuple[list[list[PersonOfVolume]], list[PersonOfVolume]]:
     """(the volumes of each person, those that may be of several people)."""
     by_person = group_by_key(volumes, (volume.person for volume in volumes))
-    most_told = max(person.told for person in by_person)
+    most_told = max(person.attribute_count for person in by_person)
     people: list[list[Demographics]] = []  # of each, the headers that may be theirs
     unclear: list[Demographics] = []
-    for header in sorted(by_person, key=lambda header: -header.told):
+    for header in sorted(by_person, key=lambda header: -header.attribute_count):
         matches = [
             person for person in people if any(not header.contradictions(other) for other in person)
         ]
@@ -101,7 +101,7 @@ def _people(
             people.append([header])
         elif len(matches) == 1:
             matches[0].append(header)
-        elif header.told == most_told:
+        elif header.attribute_count == most_told:
             # nothing is missing: they may all be one person, by their ages
             people = [person for person in people if person not in matches]
             people.append([*chain(*matches), header])

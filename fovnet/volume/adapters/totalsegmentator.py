@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fovnet.volume.adapters.gathering import Gathering
 from fovnet.volume.adapters.masked import FOLDER, add_case
-from fovnet.volume.collection.tables import VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
 
 IMAGE = "mri.nii.gz"
 META = "meta.csv"

@@ -1,13 +1,14 @@
-"""The regions that Body Part Examined (0018,0015) stands for, read tolerantly: archives contain codes, old
-codes, shorthand and free text.
+"""The regions that Body Part Examined (0018,0015) stands for, read tolerantly: archives contain
+codes, old codes, shorthand and free text.
 
 Codes of single regions, combined terms, synonyms in any case, and several of them in one text
-("CHEST/ABDOMEN", "ABD_PELV", "L SPINE") are recognised, together with the words of `header_words.tsv`. Only
-known terms are returned, never the text itself, because free text may contain anything.
+("CHEST/ABDOMEN", "ABD_PELV", "L SPINE") are recognised, together with the words of
+`header_words.tsv`. Only known terms are returned, never the text itself, because free text may
+contain anything.
 
-A range ("SKULL TO THIGH", "NECK - ABDOMEN") means every region of the chain from one end to the other; an end
-in no region, such as a foot, counts as far as `header_range_ends.tsv` says.  "NECK OF X" means X.  Where
-several readings are left, the text is not understood as a whole.
+A range ("SKULL TO THIGH", "NECK - ABDOMEN") means every region of the chain from one end to the
+other; an end in no region, such as a foot, counts as far as `header_range_ends.tsv` says.  "NECK OF
+X" means X.  Where several readings are left, the text is not understood as a whole.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from pathlib import Path
 
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT, ELSEWHERE, NONE, TOGETHER, Vocabulary
-from fovnet.volume.collection.tables import region_named
+from fovnet.volume.collection.table_rows import region_named
 
 OTHER = "OTHER"
 WORDS = Path(__file__).with_name("header_words.tsv")
 RANGE_ENDS = Path(__file__).with_name("header_range_ends.tsv")
 RANGE_WORDS = frozenset({"BIS", "HASTA", "THROUGH", "THRU", "TILL", "TO", "UNTIL"})
 DASH = re.compile(r"(?P<spaced>\s+[-\u2013\u2014]+\s+)|\s*[-\u2013\u2014]+\s*")
-PART_WORD = "OF"
-UNBORN = frozenset({"FETAL", "FETALE", "FETO", "FETUS", "FOETAL", "FOETUS"})
+OF_WORD = "OF"
+FETUS_WORDS = frozenset({"FETAL", "FETALE", "FETO", "FETUS", "FOETAL", "FOETUS"})
 """A fetus lies in its mother's abdomen or pelvis, whatever part of it is meant."""
 LONGEST_PHRASE = 4  # words: LOWER EXTREMITY, CHEST TO PELVIS
 SHORTEST_PART = 3  # letters, of a word written together with others
@@ -35,10 +36,11 @@ CUT = 15  # characters: scanners cut texts to the 16 of a code string, or to 15
 
 
 @dataclass(frozen=True)
-class Reading:
+class BodyPartReading:
     """What a header's text stands for.
 
-    regions    in the vocabulary's order; empty for a part of the body in no region, None if no word names one
+    regions    in the vocabulary's order; empty for a part of the body in no region, None if no word
+               names one
     is_whole   whether every word is understood: what another word may add is not known otherwise
     """
 
@@ -46,32 +48,32 @@ class Reading:
     is_whole: bool
 
 
-def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> Reading:
-    """What a text stands for, phrase by phrase; the last word of a text that may have been cut is completed
-    by what all words with its beginning mean."""
+def read_body_part(text: str, vocabulary: Vocabulary = DEFAULT) -> BodyPartReading:
+    """What a text stands for, phrase by phrase; the last word of a text that may have been cut is
+    completed by what all words with its beginning mean."""
     phrases = _phrases(text, vocabulary)
     if phrases and phrases[-1].meaning is None and len(text.strip()) >= CUT:
-        completed = _completed(phrases[-1].term, vocabulary)
+        completed = _meaning_of_beginning(phrases[-1].term, vocabulary)
         phrases[-1] = replace(phrases[-1], meaning=completed, end=completed or frozenset())
-    if UNBORN & {phrase.term for phrase in phrases if phrase.meaning is None}:
-        return Reading(None, is_whole=False)
-    is_one_reading = _without_organ_parts(phrases)
-    named = [phrase.meaning for phrase in phrases if phrase.names_part]
+    if FETUS_WORDS & {phrase.term for phrase in phrases if phrase.meaning is None}:
+        return BodyPartReading(None, is_whole=False)
+    is_one_reading = _drop_organ_parts(phrases)
+    meanings = [phrase.meaning for phrase in phrases if phrase.names_part]
     for index in range(len(phrases)):
-        between = _between(phrases, index, vocabulary)
-        is_one_reading = is_one_reading and between is not None
-        named.append(between or None)
-    parts = [meaning for meaning in named if meaning is not None]
-    together = frozenset().union(*parts)
-    regions = tuple(name for name in vocabulary.classes if name in together) if parts else None
-    return Reading(
+        span = _range_between(phrases, index, vocabulary)
+        is_one_reading = is_one_reading and span is not None
+        meanings.append(span or None)
+    parts = [meaning for meaning in meanings if meaning is not None]
+    names = frozenset().union(*parts)
+    regions = tuple(name for name in vocabulary.classes if name in names) if parts else None
+    return BodyPartReading(
         regions, is_one_reading and all(phrase.meaning is not None for phrase in phrases)
     )
 
 
 def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...] | None:
-    """The regions that a header's text stands for, in the vocabulary's order; empty for a body part outside
-    them, None if unknown.
+    """The regions that a header's text stands for, in the vocabulary's order; empty for a body part
+    outside them, None if unknown.
 
     Unknown words among several are skipped: "LIVER DYNAMIC" is the abdomen.
     """
@@ -79,15 +81,15 @@ def regions_named(text: str, vocabulary: Vocabulary = DEFAULT) -> tuple[str, ...
 
 
 def body_part(text: str) -> str:
-    """The text as DICOM terms, for tables: the term itself if it is a known one (a region, several, or a body
-    part outside them), else the terms of its regions (SPINE for CSPINE); OTHER for an unknown text, empty for
-    none."""
-    whole = "".join(text.upper().replace("_", " ").split())
-    if whole in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {
+    """The text as DICOM terms, for tables: the term itself if it is a known one (a region, several,
+    or a body part outside them), else the terms of its regions (SPINE for CSPINE); OTHER for an
+    unknown text, empty for none."""
+    term = "".join(text.upper().replace("_", " ").split())
+    if term in {term.body_part for term in TOGETHER.values()} | ELSEWHERE | {
         region.body_part for region in DEFAULT.regions
     }:
-        return whole
-    if not whole:
+        return term
+    if not term:
         return ""
     regions = regions_named(text)
     if regions is None:
@@ -109,7 +111,8 @@ class Phrase:
     term       the words without blanks
     separator  what is written before it
     meaning    None if it is not understood
-    end        the regions that a range from or to it reaches at this end; empty if that is not known
+    end        the regions that a range from or to it reaches at this end; empty if that is not
+               known
     """
 
     term: str
@@ -127,7 +130,7 @@ def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
     """The phrases of a text, the longest first."""
     pairs = re.findall(r"([\W\d_]*)([^\W\d_]+)", text.upper())
     words = [word for _, word in pairs]
-    far_ends = _words_of(RANGE_ENDS, vocabulary)
+    far_ends = _read_words(RANGE_ENDS, vocabulary)
     phrases = []
     start = 0
     while start < len(words):
@@ -136,33 +139,34 @@ def _phrases(text: str, vocabulary: Vocabulary) -> list[Phrase]:
             if meaning is not None:
                 break
         else:
-            meaning = _parted(words[start], vocabulary)
+            meaning = _meaning_of_compound(words[start], vocabulary)
         term = "".join(words[start:stop])
         if term in RANGE_WORDS:
             meaning = SAYS_NOTHING
         end = (meaning or SAYS_NOTHING) - SAYS_NOTHING
         if not meaning and term in far_ends:  # a vocabulary may have a region of that name
-            meaning, end = frozenset(), far_ends[term]
+            meaning = frozenset()
+            end = far_ends[term]
         phrases.append(Phrase(term, pairs[start][0], meaning, end))
         start = stop
     return phrases
 
 
-def _without_organ_parts(phrases: list[Phrase]) -> bool:
-    """Empties the phrase before each OF, which names a part of an organ elsewhere: the neck of the femur.
-    Returns whether there was none."""
+def _drop_organ_parts(phrases: list[Phrase]) -> bool:
+    """Empties the phrase before each OF, which names a part of an organ elsewhere: the neck of the
+    femur. Returns whether there was none."""
     is_free = True
     for index in range(1, len(phrases)):
         organ = next((phrase for phrase in phrases[index:] if phrase.names_part), None)
-        if phrases[index].term == PART_WORD and organ is not None and phrases[index - 1].names_part:
+        if phrases[index].term == OF_WORD and organ is not None and phrases[index - 1].names_part:
             phrases[index - 1] = replace(phrases[index - 1], meaning=SAYS_NOTHING, end=frozenset())
             is_free = False
     return is_free
 
 
-def _between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) -> Meaning | None:
-    """The regions of the range that the phrase, or the dash before it, may stand for: empty if it is none,
-    None if it is not known whether or which.
+def _range_between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) -> Meaning | None:
+    """The regions of the range that the phrase, or the dash before it, may stand for: empty if it
+    is none, None if it is not known whether or which.
 
     CHEST-THIGH may be a range or two parts; where other regions lie between, that is not known.
     """
@@ -171,15 +175,16 @@ def _between(phrases: list[Phrase], index: int, vocabulary: Vocabulary) -> Meani
     dash = DASH.fullmatch(phrase.separator)
     if not is_word and dash is None:
         return frozenset()
-    before = [phrase.end for phrase in phrases[:index] if phrase.meaning != SAYS_NOTHING]
-    after = [phrase.end for phrase in phrases[index:] if phrase.meaning != SAYS_NOTHING]
-    if not before and not after:
+    ends_before = [phrase.end for phrase in phrases[:index] if phrase.meaning != SAYS_NOTHING]
+    ends_after = [phrase.end for phrase in phrases[index:] if phrase.meaning != SAYS_NOTHING]
+    if not ends_before and not ends_after:
         return frozenset()
-    first, last = (before or [frozenset()])[-1], (after or [frozenset()])[0]
+    first_end = ends_before[-1] if ends_before else frozenset()
+    last_end = ends_after[0] if ends_after else frozenset()
     chain = frozenset(vocabulary.chain)
-    if not first or not last or bool(first & chain) != bool(last & chain):
+    if not first_end or not last_end or bool(first_end & chain) != bool(last_end & chain):
         return None if is_word else frozenset()
-    ends = first | last
+    ends = first_end | last_end
     rungs = [rung for rung, name in enumerate(vocabulary.chain) if name in ends]
     extent = ends.union(*(vocabulary.chain[rung : rungs[-1] + 1] for rung in rungs))
     if is_word or (dash is not None and dash["spaced"]):
@@ -192,31 +197,35 @@ def _meaning(phrase: list[str], vocabulary: Vocabulary) -> Meaning | None:
     region = region_named(" ".join(phrase), vocabulary)
     if region is not None:
         return frozenset({region} - {NONE})
-    return _known_words(vocabulary).get("".join(phrase))
+    return _meaning_by_word(vocabulary).get("".join(phrase))
 
 
-def _parted(word: str, vocabulary: Vocabulary) -> Meaning | None:
-    """The meaning of a word of several written together, such as ABDPELVIS; None if a part is unknown.
+def _meaning_of_compound(word: str, vocabulary: Vocabulary) -> Meaning | None:
+    """The meaning of a word of several written together, such as ABDPELVIS; None if a part is
+    unknown.
 
-    A part of three letters counts only beside one of other regions, or one that says nothing: HIPPEL and
-    CAPPEL are surnames.
+    A part of three letters counts only beside one of other regions, or one that says nothing:
+    HIPPEL and CAPPEL are surnames.
     """
     for stop in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
-        first = _meaning([word[:stop]], vocabulary)
-        if first is None:
+        meaning = _meaning([word[:stop]], vocabulary)
+        if meaning is None:
             continue
-        rest = _meaning([word[stop:]], vocabulary) or _parted(word[stop:], vocabulary)
-        if rest is None:
+        rest_meaning = _meaning([word[stop:]], vocabulary) or _meaning_of_compound(
+            word[stop:], vocabulary
+        )
+        if rest_meaning is None:
             continue
         is_long = SHORTEST_PART < stop < len(word) - SHORTEST_PART
-        if is_long or (first and rest and not (first & rest) - SAYS_NOTHING):
-            return (first | rest) - SAYS_NOTHING or SAYS_NOTHING
+        if is_long or (meaning and rest_meaning and not (meaning & rest_meaning) - SAYS_NOTHING):
+            return (meaning | rest_meaning) - SAYS_NOTHING or SAYS_NOTHING
     return None
 
 
-def _completed(beginning: str, vocabulary: Vocabulary) -> Meaning | None:
-    """What all words with this beginning that name a region have in common; None if that is nothing."""
-    words = _known_words(vocabulary)
+def _meaning_of_beginning(beginning: str, vocabulary: Vocabulary) -> Meaning | None:
+    """What all words with this beginning that name a region have in common; None if that is
+    nothing."""
+    words = _meaning_by_word(vocabulary)
     meanings = [
         words[word] for word in words if word.startswith(beginning) and words[word] != SAYS_NOTHING
     ]
@@ -224,10 +233,10 @@ def _completed(beginning: str, vocabulary: Vocabulary) -> Meaning | None:
 
 
 @cache
-def _known_words(vocabulary: Vocabulary) -> dict[str, Meaning]:
-    """The meaning of every word without blanks: of `header_words.tsv`, as far as the vocabulary has regions
-    of the same codes, of DICOM's terms, and of the vocabulary's own words, which win."""
-    words = dict(_words_of(WORDS, vocabulary))
+def _meaning_by_word(vocabulary: Vocabulary) -> dict[str, Meaning]:
+    """The meaning of every word without blanks: of `header_words.tsv`, as far as the vocabulary has
+    regions of the same codes, of DICOM's terms, and of the vocabulary's own words, which win."""
+    words = dict(_read_words(WORDS, vocabulary))
     words |= dict.fromkeys(ELSEWHERE, frozenset())
     words |= {term.body_part: vocabulary.named_by(term) for term in TOGETHER.values()}
     for region in vocabulary.regions:
@@ -236,8 +245,9 @@ def _known_words(vocabulary: Vocabulary) -> dict[str, Meaning]:
 
 
 @cache
-def _words_of(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
-    """The meaning of every word of a table, as far as the vocabulary has regions of the same codes."""
+def _read_words(table: Path, vocabulary: Vocabulary) -> dict[str, Meaning]:
+    """The meaning of every word of a table, as far as the vocabulary has regions of the same
+    codes."""
     name_by_code = {region.sct: region.name for region in vocabulary.regions if region.sct}
     code_by_name = {region.name: region.sct for region in DEFAULT.regions}
     words: dict[str, Meaning] = {}

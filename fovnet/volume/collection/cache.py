@@ -1,9 +1,10 @@
-"""A cache of slices between runs: one sealed file per volume, identified by the volume's content and the
-settings.
+"""A cache of slices between runs: one sealed file per volume, identified by the volume's content
+and the settings.
 
-An entry is an npz followed by 32 bytes: the SHA-256 of the entry's own name and of the npz.  This detects a
-flipped byte even if the archive still unpacks, and an entry copied to another name.  Entries no longer in use
-(changed settings or volumes) remain until `prune`.  The folder may be deleted at any time.
+An entry is an npz followed by 32 bytes: the SHA-256 of the entry's own name and of the npz.  This
+detects a flipped byte even if the archive still unpacks, and an entry copied to another name.
+Entries no longer in use (changed settings or volumes) remain until `prune`.  The folder may be
+deleted at any time.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from fovnet.records import Array, digest, replace_with
 SEAL_BYTES = 32
 ENTRY = re.compile(r"[0-9a-f]{64}\.npz")
 LEFT_OVER = re.compile(r"\.[0-9a-f]{64}\.npz\.\d+\.part")
-ABANDONED_SECONDS = (
-    3600.0  # a half-written entry of a killed run; writing one takes less than a second
-)
+# a half-written entry of a killed run; writing one takes less than a second
+ABANDONED_SECONDS = 3600.0
 
 
 def entry(folder: Path, facts: Mapping[str, Any]) -> Path:
-    """The path in `folder` for `facts` (checksum of the volume, settings); equal facts give the same path."""
+    """The path in `folder` for `facts` (checksum of the volume, settings); equal facts give the
+    same path."""
     return folder / f"{digest({**facts, 'sealed': 1})}.npz"
 
 
@@ -43,29 +44,31 @@ def write(path: Path, arrays: Mapping[str, ArrayLike]) -> Path:
 
 
 def read(path: Path) -> dict[str, Array]:
-    """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal does not
-    match."""
+    """The arrays of an entry.  Raises FileNotFoundError if there is none, ValueError if its seal
+    does not match."""
     sealed = path.read_bytes()
-    content, seal = sealed[:-SEAL_BYTES], sealed[-SEAL_BYTES:]
-    if seal != _seal(path, content):
+    content = sealed[:-SEAL_BYTES]
+    if sealed[-SEAL_BYTES:] != _seal(path, content):
         raise ValueError(f"{path}: its checksum differs from when it was written")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
 def prune(folder: Path, used: Iterable[Path]) -> tuple[int, int]:
-    """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed runs left
-    over an hour ago.
+    """(files, bytes) removed from the cache: entries not in `used`, and partial files that killed
+    runs left over an hour ago.
 
     Files whose names do not match ENTRY or LEFT_OVER are kept.
     """
-    kept, removed, freed = {path.name for path in used}, 0, 0
+    kept_names = {path.name for path in used}
+    removed = 0
+    freed = 0
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        old = (
+        is_abandoned = (
             bool(LEFT_OVER.fullmatch(path.name))
             and time.time() - path.stat().st_mtime > ABANDONED_SECONDS
         )
-        if old or (ENTRY.fullmatch(path.name) and path.name not in kept):
+        if is_abandoned or (ENTRY.fullmatch(path.name) and path.name not in kept_names):
             freed += path.stat().st_size
             path.unlink(missing_ok=True)
             removed += 1

@@ -1,8 +1,8 @@
-"""A stamp of a collection that shows whether it has changed: its tables by content, the files they name by
-size and modification time.
+"""A stamp of a collection that shows whether it has changed: its tables by content, the files they
+name by size and modification time.
 
-A workflow compares the tables' modification times alone, and misses a table replaced by one with an older
-date, as unpacking, moving and copying with dates do.
+A workflow compares the tables' modification times alone, and misses a table replaced by one with an
+older date, as unpacking, moving and copying with dates do.
 """
 
 from __future__ import annotations
@@ -15,35 +15,37 @@ from fovnet.records import checksum, digest, read_tsv
 from fovnet.volume.dicom.address import split_address
 
 HEADERS = (".hdr", ".hdr.gz", ".img", ".img.gz", ".nhdr", ".mhd")
-BESIDE = (".hdr", ".hdr.gz", ".img", ".img.gz", ".mat", ".raw", ".raw.gz", ".zraw")
+PAIR_SUFFIXES = (".hdr", ".hdr.gz", ".img", ".img.gz", ".mat", ".raw", ".raw.gz", ".zraw")
 SPELLINGS = (
-    *BESIDE,
-    *(suffix.upper() for suffix in BESIDE),
+    *PAIR_SUFFIXES,
+    *(suffix.upper() for suffix in PAIR_SUFFIXES),
     ".HDR.gz",
     ".IMG.gz",
     ".hdr.GZ",
     ".img.GZ",
 )
-"""Suffixes tried for the other file of a pair: SCAN.IMG beside SCAN.HDR, SCAN.IMG.gz beside SCAN.HDR.gz."""
+"""Suffixes tried for the other file of a pair: SCAN.IMG beside SCAN.HDR, SCAN.IMG.gz beside
+SCAN.HDR.gz."""
 
 
 def stamp_of_volumes(tables: Iterable[Path]) -> str:
-    """SHA-256 hex over the content of volumes.tsv tables and of the regions.tsv beside each, and over name,
-    size and modification time of every file or folder that they name, missing ones included.
+    """SHA-256 hex over the content of volumes.tsv tables and of the regions.tsv beside each, and
+    over name, size and modification time of every file or folder that they name, missing ones
+    included.
 
-    For a folder (DICOM): the modification times of it and its subfolders, which change when a file is added,
-    removed or replaced by renaming, and in each the number, total bytes and latest modification time of its
-    files, which change when one is overwritten.  For a header file also the files beside it with the same
-    stem.  Volumes are not opened, so 100,000 files take a second.  A table that cannot be read names no
-    files; slicing reports it.
+    For a folder (DICOM): the modification times of it and its subfolders, which change when a file
+    is added, removed or replaced by renaming, and in each the number, total bytes and latest
+    modification time of its files, which change when one is overwritten.  For a header file also
+    the files beside it with the same stem.  Volumes are not opened, so 100,000 files take a second.
+    A table that cannot be read names no files; slicing reports it.
     """
     tables = list(tables)
     contents = [
         _content(path) for table in tables for path in (table, table.parent / "regions.tsv")
     ]
-    named = dict.fromkeys(place for table in tables for place in _named_in(table))
+    paths = dict.fromkeys(path for table in tables for path in _paths_in(table))
     return digest(
-        [contents, [[str(part), *_stamp(part)] for place in named for part in _parts_of(place)]]
+        [contents, [[str(file), *_stamp(file)] for path in paths for file in _parts_of(path)]]
     )
 
 
@@ -54,7 +56,7 @@ def _content(path: Path) -> str:
         return ""
 
 
-def _named_in(table: Path) -> list[Path]:
+def _paths_in(table: Path) -> list[Path]:
     try:
         return [
             split_address(table.parent / row["path"])[0]
@@ -65,40 +67,38 @@ def _named_in(table: Path) -> list[Path]:
         return []
 
 
-def _parts_of(place: Path) -> Iterator[Path]:
-    """The file or folder itself, all subfolders, and for a header the files of the same stem; a data file of
-    another name is not found."""
-    yield place
-    if os.path.isdir(place):  # noqa: PTH112  (is_dir raises in a closed folder)
-        for parent, folders, _ in os.walk(place):
+def _parts_of(path: Path) -> Iterator[Path]:
+    """The file or folder itself, all subfolders, and for a header the files of the same stem; a
+    data file of another name is not found."""
+    yield path
+    if os.path.isdir(path):  # noqa: PTH112  (is_dir raises in a closed folder)
+        for parent, folders, _ in os.walk(path):
             folders.sort()
-            yield from (Path(parent, name) for name in folders)
-    elif name := next(
-        (str(place)[: -len(header)] for header in HEADERS if place.name.lower().endswith(header)),
+            yield from (Path(parent, stem) for stem in folders)
+    elif stem := next(
+        (str(path)[: -len(header)] for header in HEADERS if path.name.lower().endswith(header)),
         "",
     ):
         yield from (
-            Path(half)
+            Path(pair_file)
             for suffix in SPELLINGS
-            if (half := name + suffix) != str(place) and os.path.lexists(half)
+            if (pair_file := stem + suffix) != str(path) and os.path.lexists(pair_file)
         )
 
 
-def _stamp(place: Path) -> tuple[int, ...]:
+def _stamp(path: Path) -> tuple[int, ...]:
     try:
-        facts = place.stat()
-        return (
-            _of_files(place, facts.st_mtime_ns)
-            if place.is_dir()
-            else (facts.st_size, facts.st_mtime_ns)
-        )
+        facts = path.stat()
+        if path.is_dir():
+            return _stamp_of_files(path, facts.st_mtime_ns)
+        return facts.st_size, facts.st_mtime_ns
     except (OSError, ValueError):
         return -1, -1
 
 
-def _of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
-    """A folder's own modification time; number, total bytes and latest modification time of the files in
-    it."""
+def _stamp_of_files(folder: Path, changed_ns: int) -> tuple[int, ...]:
+    """A folder's own modification time; number, total bytes and latest modification time of the
+    files in it."""
     with os.scandir(folder) as entries:
         files = [entry.stat() for entry in entries if entry.is_file()]
     return (

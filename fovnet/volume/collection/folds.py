@@ -12,8 +12,8 @@ FOLDS = 5
 def folds_of(shows: Mapping[str, str], seed: int, folds: int = FOLDS) -> list[frozenset[str]]:
     """The subjects dealt into so many folds, or as many as there are subjects.
 
-    shows  what each subject's volumes show, in any words: subjects alike are dealt one after the other, so
-           that what one fold leaves out the others have examples of, where there are any
+    shows  what each subject's volumes show, in any words: subjects alike are dealt one after the
+           other, so that what one fold leaves out the others have examples of, where there are any
     """
     order = np.random.default_rng([seed, len(shows)]).permutation(len(shows))
     mixed = [sorted(shows)[index] for index in order]

@@ -1,14 +1,14 @@
 """Identifiers in the output of fovnet: by default the first twelve hexadecimal digits of a hash.
 
-Subject ids are hashed in all output; volume ids and file names in reports (evaluation tables, page, figures).
-The working tables of slices and answers keep volume_id and path, so that the file can be found;
-`manifest.tsv` has both ids of a volume, and must therefore stay with the data.
+Subject ids are hashed in all output; volume ids and file names in reports (evaluation tables, page,
+figures). The working tables of slices and answers keep volume_id and path, so that the file can be
+found; `manifest.tsv` has both ids of a volume, and must therefore stay with the data.
 
-Without a key the hash is the SHA-256 of the id alone: a subject has the same hash in every results folder and
-on every machine, so that results can be joined and reproduced to the byte.  It does not protect against
-somebody who hashes a list of possible ids and compares. For reports that such a person may get, put a secret
-into `identifiers.key` in the results folder (for instance `openssl rand -hex 32`); the hash is then an HMAC
-with this key.
+Without a key the hash is the SHA-256 of the id alone: a subject has the same hash in every results
+folder and on every machine, so that results can be joined and reproduced to the byte.  It does not
+protect against somebody who hashes a list of possible ids and compares. For reports that such a
+person may get, put a secret into `identifiers.key` in the results folder (for instance `openssl
+rand -hex 32`); the hash is then an HMAC with this key.
 """
 
 from __future__ import annotations
@@ -33,24 +33,22 @@ class Identifiers:
     plain: bool = False
     key: bytes = b""
 
-    def shown(self, identifier: str) -> str:
+    def name_of(self, identifier: str) -> str:
         """The id as it is written."""
         if self.plain:
             return identifier
-        digest = (
-            hmac.new(self.key, identifier.encode(), hashlib.sha256)
-            if self.key
-            else hashlib.sha256(identifier.encode())
-        )
-        return digest.hexdigest()[:DIGITS]
+        content = identifier.encode()
+        if self.key:
+            return hmac.new(self.key, content, hashlib.sha256).hexdigest()[:DIGITS]
+        return hashlib.sha256(content).hexdigest()[:DIGITS]
 
 
 def read_identifiers(setting: str, results: Path) -> Identifiers:
-    """How the ids of a results folder are written, from the setting "hashed" or "plain" and the key in the
-    folder, if there is one.
+    """How the ids of a results folder are written, from the setting "hashed" or "plain" and the key
+    in the folder, if there is one.
 
-    Raises ConfigError "identifiers-key" if the key is empty: it would not give the protection that the file
-    suggests.
+    Raises ConfigError "identifiers-key" if the key is empty: it would not give the protection that
+    the file suggests.
     """
     try:
         key = (results / KEY_FILE).read_bytes().strip()
@@ -68,20 +66,20 @@ QUOTED = re.compile(r"(?<!\w)'[^'\n]*'(?!\w)")
 WORD = r"[^\s:;,()'\[\]]*"
 ENDINGS = "raw|zraw|img|hdr|mat|nii|gz|dcm|mhd|mha|nrrd|nhdr"
 OTHER_FILES = re.compile(rf"(?<![\w.(/-])(?!OUT\b)\w{WORD}(?:[/\\^]{WORD}|\.(?:{ENDINGS})\b)")
-"""Other names in a message about a file: the other file of a pair, an image in its folder, a header's word
-with / \\ or ^ (DOE^JANE)."""
+"""Other names in a message about a file: the other file of a pair, an image in its folder, a
+header's word with / \\ or ^ (DOE^JANE)."""
 
 
-def scrubbed(message: str, path: str, volume_id: str, shown: str) -> str:
-    """The message with the volume's path, file name and id replaced by `shown`, and other file names and
-    quotations from headers, which may identify the patient, by "…"; unchanged if the volume is shown under
-    its own id."""
-    if shown == volume_id:
+def scrub(message: str, path: str, volume_id: str, report_name: str) -> str:
+    """The message with the volume's path, file name and id replaced by `name_of`, and other file
+    names and quotations from headers, which may identify the patient, by "…"; unchanged if the
+    volume is shown under its own id."""
+    if report_name == volume_id:
         return message
-    place = split_address(Path(path))[0]
-    names = {path, str(place), place.name, place.name.split(".")[0], volume_id} - {"", "."}
+    file = split_address(Path(path))[0]
+    names = {path, str(file), file.name, file.name.split(".")[0], volume_id} - {"", "."}
     for name in sorted(names, key=len, reverse=True):
         # whole words: a volume may be called "a"
-        within = rf"(?<!\w){re.escape(name)}(?!\w)(?:[/#][^\s:;,]*)?"
-        message = re.sub(within, shown, message)
+        pattern = rf"(?<!\w){re.escape(name)}(?!\w)(?:[/#][^\s:;,]*)?"
+        message = re.sub(pattern, report_name, message)
     return QUOTED.sub("'…'", OTHER_FILES.sub("…", message))

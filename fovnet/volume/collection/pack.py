@@ -1,12 +1,12 @@
 """A sliced collection on disk: all slices of all volumes in one memory-mapped array.
 
 pixels.npy     (n, 128, 128) uint8, all volumes one after another, feet to head
-slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all False
-               where not labelled
+slices.npz     volume (n,) int64 row of `volumes`; z_mm (n,); covers (n, 2); truth (n, k) bool, all
+               False where not labelled
 volumes.json   a record for each volume, refused ones included; classes; settings
 manifest.tsv   the same records, for a spreadsheet
-cache/         the slices of each volume by the file's checksum and the settings, so that a killed run can
-               be resumed. May be deleted at any time.
+cache/         the slices of each volume by the file's checksum and the settings, so that a killed
+               run can be resumed. May be deleted at any time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,15 +39,11 @@ from fovnet.records import (
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.unforeseen import internal, is_disk_full
 from fovnet.volume.collection import cache
-from fovnet.volume.collection.identity import Identifiers, scrubbed
+from fovnet.volume.collection.identity import Identifiers, scrub
 from fovnet.volume.collection.split import FRACTIONS, split_subjects
-from fovnet.volume.collection.tables import (
-    RegionRow,
-    VolumeRow,
-    read_collection,
-    refuse_shared_names,
-    truth,
-)
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import read_collection, refuse_shared_names
+from fovnet.volume.collection.truth import truth
 from fovnet.volume.slices.placing import Placing
 from fovnet.volume.slices.resizing import SIDE
 from fovnet.volume.slices.stack import ALGORITHM, SliceStack, Slicing, slice_format, slice_volume
@@ -56,32 +52,26 @@ from fovnet.volume.sources.readers import short_of_memory
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
 
+# fmt: off
 COLUMNS = (
-    "volume_id",
-    "subject_id",
-    "collection",
-    "split",
-    "labelled",
-    "status",
-    "path",
-    "slices",
-    "code",
-    "message",
-    "shown_id",
+    "volume_id", "subject_id", "collection", "split", "labelled", "status", "path", "slices",
+    "code", "message", "shown_id",
 )
+# fmt: on
 
 
 @dataclass(frozen=True)
 class VolumeRecord:
     """The record of one volume after slicing.
 
-    subject_id  as written by `Identifiers`: a hash, unless plain ids are requested;  shown_id  the volume_id
-        in that form, for reports
-    split       train, validation, test; empty for an unlabelled volume, and for a refused one whose subject
-                has no split
+    subject_id  as written by `Identifiers`: a hash, unless plain ids are requested
+    shown_id    the volume_id in that form, for reports
+    split       train, validation, test; empty for an unlabelled volume, and for a refused one whose
+                subject has no split
     status      "ok", or "refused" with the stable `code` and the sentence `message`
-    first_row, slices   its rows in pixels.npy;  side_mm, vox_to_ras, checksum, notes, counted,
-                        counted_slices, images as in SliceStack
+    first_row   of its slices in pixels.npy
+    slices      how many it has there
+    The fields from side_mm on that are not named here are those of SliceStack.
     """
 
     volume_id: str
@@ -107,27 +97,32 @@ class VolumeRecord:
 
     @property
     def subject(self) -> str:
-        """The person: collection and subject_id; "01" of one collection and "01" of another are different
-        people."""
+        """The person: collection and subject_id; "01" of one collection and "01" of another are
+        different people."""
         return f"{self.collection}/{self.subject_id}"
 
     @property
     def name_in_reports(self) -> str:
-        """The volume's name in reports; the volume_id in packs of early versions, which have no shown_id."""
+        """The volume's name in reports; the volume_id in packs of early versions, which have no
+        shown_id."""
         return self.shown_id or self.volume_id
 
     @property
     def message_in_reports(self) -> str:
-        """The message for reports, without the file's path and name unless plain ids are requested."""
-        return scrubbed(self.message, self.path, self.volume_id, self.name_in_reports)
+        """The message for reports, without the file's path and name unless plain ids are
+        requested."""
+        return scrub(self.message, self.path, self.volume_id, self.name_in_reports)
 
 
 @dataclass(frozen=True)
 class Pack:
     """The slices of all volumes, n in all, and the records of these volumes.
 
-    pixels  (n, 128, 128) uint8, memory-mapped, read-only      volume  (n,) int64, index into `records`
-    z_mm    (n,)        covers  (n, 2) int64                   truth   (n, k) bool in the order of `classes`
+    pixels  (n, 128, 128) uint8, memory-mapped, read-only
+    volume  (n,) int64, index into `records`
+    z_mm    (n,)
+    covers  (n, 2) int64
+    truth   (n, k) bool in the order of `classes`
     slice_format  result of `stack.slice_format` when the slices were cut; called "looks" on disk
     """
 
@@ -143,8 +138,8 @@ class Pack:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """What must be stored with the weights of a network trained on these slices: the classes and the
-        slice format."""
+        """What must be stored with the weights of a network trained on these slices: the classes
+        and the slice format."""
         return {"classes": list(self.classes), "slices": dict(self.slice_format)}
 
     @property
@@ -155,14 +150,14 @@ class Pack:
 
     def rows(self, split: str) -> NDArray[np.int64]:
         """(m,) rows of `pixels` in a split, ascending."""
-        wanted = np.asarray([record.split == split for record in self.records], dtype=bool)
-        return (
-            np.flatnonzero(wanted[self.volume]) if len(self.volume) else np.zeros(0, dtype=np.int64)
-        )
+        if not len(self.volume):
+            return np.zeros(0, dtype=np.int64)
+        in_split = np.asarray([record.split == split for record in self.records], dtype=bool)
+        return np.flatnonzero(in_split[self.volume])
 
     def stack(self, index: int) -> SliceStack:
-        """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its VolumeError
-        if it was refused."""
+        """The slices of the volume `records[index]`, as returned by `slice_volume`.  Raises its
+        VolumeError if it was refused."""
         record = self.records[index]
         if record.status != "ok" or record.vox_to_ras is None or record.side_mm is None:
             raise VolumeError(record.code, record.message)
@@ -183,7 +178,7 @@ class Pack:
 
 
 @dataclass(frozen=True)
-class Job:
+class SlicingJob:
     """One volume to slice: the input of a worker process."""
 
     row: VolumeRow
@@ -194,19 +189,19 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Sliced:
-    """The result of a worker process; the pixels stay in the cache file, so that 100,000 volumes fit in
-    memory.
+class SlicedVolume:
+    """The result of a worker process; the pixels stay in the cache file, so that 100,000 volumes
+    fit in memory.
 
-    use    of the cache: "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
-    shows  a digest of the pixels, which identifies the same scan under two names
+    cache_use  "hit", "made" (no entry), "remade" (damaged entry), "" for a refused volume
+    digest     of the pixels, which identifies the same scan under two names
     """
 
-    cached: Path | None
+    cache_path: Path | None
     truth: NDArray[np.bool_] | None
     record: VolumeRecord
-    use: str = ""
-    shows: str = ""
+    cache_use: str = ""
+    digest: str = ""
 
 
 def slice_collections(
@@ -223,57 +218,66 @@ def slice_collections(
     progress: Callable[[int, int], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Pack:
-    """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers` processes.
+    """The pack in `out`, made from collections (name to folder or volumes.tsv) with `workers`
+    processes.
 
-    Its bytes depend neither on `workers` nor on the cache.  A volume that cannot be read is refused and
-    recorded, and does not stop the others.  Raises CollectionError for a fault in a table, before any volume
-    is read, and for the same scan under two subjects.
+    Its bytes depend neither on `workers` nor on the cache.  A volume that cannot be read is refused
+    and recorded, and does not stop the others.  Raises CollectionError for a fault in a table,
+    before any volume is read, and for the same scan under two subjects.
 
     identifiers  how ids are written; the splits are drawn from the original ids in the tables
     fractions    of the subjects of each collection for training, validation and test
     prune_cache  remove the cache entries that none of these volumes uses with these settings
-    log          receives a sentence for every damaged cache entry, then one with the counts of hits and
-                 misses
+    log          receives a sentence for every damaged cache entry, then one with the counts of hits
+                 and misses
     """
     slicing = slicing or Slicing()
     tables = {name: read_collection(Path(path), vocabulary) for name, path in collections.items()}
     refuse_shared_names(tables)
     # an unwritable folder fails now, not after the last volume
-    (out / "cache").mkdir(parents=True, exist_ok=True)
+    cache_folder = out / "cache"
+    cache_folder.mkdir(parents=True, exist_ok=True)
     jobs = [
-        (name, Job(row, table.regions.get(row.volume_id, ()), out / "cache", slicing, vocabulary))
+        (
+            name,
+            SlicingJob(
+                row, table.regions.get(row.volume_id, ()), cache_folder, slicing, vocabulary
+            ),
+        )
         for name, table in tables.items()
         for row in table.volumes
     ]
-    results = _cut(jobs, workers, progress, log)
+    results = _slice_all(jobs, workers, progress, log)
     _refuse_shared_scans(results)
-    used = {result.cached for result in results if result.cached}
-    pruned = cache.prune(out / "cache", used) if prune_cache else None
+    used_paths = {result.cache_path for result in results if result.cache_path}
+    pruned = cache.prune(cache_folder, used_paths) if prune_cache else None
     if log:
         log(_cache_use(results, pruned))
-    split = _splits(
-        results, {name: table.volumes for name, table in tables.items()}, seed, fractions
-    )
-    _write(out, _placed(results, split, identifiers), vocabulary, slicing, seed)
+    rows_by_collection = {name: table.volumes for name, table in tables.items()}
+    split_by_subject = _split_by_subject(results, rows_by_collection, seed, fractions)
+    placed = _place_results(results, split_by_subject, identifiers)
+    _write(out, placed, vocabulary, slicing, seed)
     return load_pack(out)
 
 
-def _cut(
-    jobs: Sequence[tuple[str, Job]],
+def _slice_all(
+    jobs: Sequence[tuple[str, SlicingJob]],
     workers: int,
     progress: Callable[[int, int], None] | None,
     log: Callable[[str], None] | None,
-) -> list[Sliced]:
+) -> list[SlicedVolume]:
     """The result of every (collection, job), in order."""
-    results: list[Sliced] = []
-    sliced = run_in_order(
-        _slice, (job for _, job in jobs), workers, _crashed, size=_size, budget=BUDGET_BYTES
+    results: list[SlicedVolume] = []
+    slicing_jobs = (job for _, job in jobs)
+    results_in_order = run_in_order(
+        _slice, slicing_jobs, workers, _refuse_crash, size=_size, budget=BUDGET_BYTES
     )
-    for (name, job), result in zip(jobs, sliced, strict=True):
+    for (name, job), result in zip(jobs, results_in_order, strict=True):
         results.append(replace(result, record=replace(result.record, collection=name)))
-        if log and result.use == "remade":
+        if log and result.cache_use == "remade":
             log(
-                f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from the volume"
+                f"{result.record.volume_id}: its entry in {job.cache} was damaged; cut again from "
+                "the volume"
             )
         if progress:
             progress(len(results), len(jobs))
@@ -285,27 +289,7 @@ def load_pack(folder: Path) -> Pack:
     "pack-damaged"."""
     folder = Path(folder)
     try:
-        facts = read_json(folder / "volumes.json")
-        arrays = read_npz(folder / "slices.npz")
-        rows = len(arrays["volume"])
-        pixels = np.load(folder / "pixels.npy", mmap_mode="r" if rows else None, allow_pickle=False)
-        known = {column.name for column in fields(VolumeRecord)}
-        volumes = tuple(
-            _record({name: value for name, value in row.items() if name in known})
-            for row in facts["volumes"]
-        )
-        classes = tuple(facts["classes"])
-        pack = Pack(
-            folder,
-            classes,
-            pixels,
-            arrays["volume"],
-            arrays["z_mm"],
-            arrays["covers"],
-            arrays["truth"],
-            volumes,
-            facts["looks"],
-        )
+        pack = _read_pack(folder)
     except FileNotFoundError as fault:
         raise CollectionError(
             "pack-missing", f"{fault.filename}: no such file. `fovnet slice --config` makes it."
@@ -314,135 +298,156 @@ def load_pack(folder: Path) -> Pack:
         raise CollectionError(
             "pack-damaged", f"{folder}: a file of the pack is damaged ({fault}). Slice it again."
         ) from fault
-    shapes = {
-        len(pack.pixels),
-        len(pack.z_mm),
-        len(pack.covers),
-        len(pack.truth),
-        sum(record.slices for record in volumes),
-        rows,
-    }
-    if (
-        len(shapes) != 1
-        or pack.pixels.shape[1:] != (SIDE, SIDE)
-        or pack.truth.shape[1] != len(pack.classes)
-    ):
+    arrays = (pack.pixels, pack.z_mm, pack.covers, pack.truth)
+    slice_count = sum(record.slices for record in pack.records)
+    counts = {*[len(array) for array in arrays], slice_count, len(pack.volume)}
+    is_square = pack.pixels.shape[1:] == (SIDE, SIDE)
+    if len(counts) != 1 or not is_square or pack.truth.shape[1] != len(pack.classes):
         raise CollectionError(
             "pack-damaged",
-            f"{folder}: its files belong to different runs ({shapes} slices). Slice it again.",
+            f"{folder}: its files belong to different runs ({counts} slices). Slice it again.",
         )
     return pack
 
 
-def _record(row: dict[str, Any]) -> VolumeRecord:
-    """The record from its JSON form, lists converted to tuples."""
-    affine = row.get("vox_to_ras")
-    counted = row.get("counted")
-    images = row.get("images")
-    plain = {
-        "notes": tuple(row.get("notes", ())),
-        "counted": None if counted is None else tuple(counted),
-        "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"])),
-    }
-    return VolumeRecord(**{**row, **plain, "vox_to_ras": affine and tuple(map(tuple, affine))})
-
-
-def _refuse_shared_scans(results: Iterable[Sliced]) -> None:
-    """Raises CollectionError "collection-same-scan" if two subjects have identical slices: one person could
-    be in two splits."""
-    first: dict[str, VolumeRecord] = {}
-    for result in results:
-        one = result.record
-        other = first.setdefault(result.shows, one) if result.shows else one
-        if (other.collection, other.subject_id) != (one.collection, one.subject_id):
-            raise CollectionError(
-                "collection-same-scan",
-                f"{one.path} and {other.path}: volumes {one.volume_id} and {other.volume_id} of "
-                "two subjects show exactly the same slices. Give both the same subject_id, or remove one.",
-            )
-
-
-def _slice(job: Job) -> Sliced:
-    """One volume sliced and cached, or refused; in a worker process."""
-    record = _began(job)
-    try:
-        stack, cached, use = _cached_stack(job)
-        shown = truth(stack, job.labels, job.vocabulary) if job.labels else None
-    except FovnetError as fault:
-        return _refused(record, fault)
-    except MemoryError:
-        return _refused(record, short_of_memory(job.row.path, "slice it"))
-    except Exception as fault:
-        if is_disk_full(fault):  # of the cache: no volume is to blame
-            raise
-        return _refused(record, internal(job.row.path, fault))
-    affine = tuple(tuple(map(float, line)) for line in stack.vox_to_ras)
-    return Sliced(
-        cached,
-        shown,
-        replace(
-            record,
-            slices=len(stack.pixels),
-            side_mm=stack.side_mm,
-            vox_to_ras=affine,
-            checksum=stack.checksum,
-            notes=stack.notes,
-            counted_slices=stack.counted_slices,
-            counted=None if stack.counted is None else tuple(stack.counted.tolist()),
-            images=stack.images,
+def _read_pack(folder: Path) -> Pack:
+    content = read_json(folder / "volumes.json")
+    arrays = read_npz(folder / "slices.npz")
+    has_slices = len(arrays["volume"]) > 0
+    return Pack(
+        folder=folder,
+        classes=tuple(content["classes"]),
+        pixels=np.load(
+            folder / "pixels.npy", mmap_mode="r" if has_slices else None, allow_pickle=False
         ),
-        use,
-        hashlib.sha256(stack.pixels.tobytes()).hexdigest(),
+        volume=arrays["volume"],
+        z_mm=arrays["z_mm"],
+        covers=arrays["covers"],
+        truth=arrays["truth"],
+        records=tuple(map(_record, content["volumes"])),
+        slice_format=content["looks"],
     )
 
 
-def _refused(record: VolumeRecord, fault: FovnetError) -> Sliced:
-    return Sliced(
+def _record(row: dict[str, Any]) -> VolumeRecord:
+    """The record from its JSON form, lists converted to tuples."""
+    affine = row["vox_to_ras"]
+    counted = row["counted"]
+    images = row["images"]
+    tuples = {
+        "notes": tuple(row["notes"]),
+        "vox_to_ras": affine and tuple(map(tuple, affine)),
+        "counted": None if counted is None else tuple(counted),
+        "images": images and Images(images["axis"], tuple(images["uids"]), tuple(images["frames"])),
+    }
+    return VolumeRecord(**row | tuples)
+
+
+def _refuse_shared_scans(results: Iterable[SlicedVolume]) -> None:
+    """Raises CollectionError "collection-same-scan" if two subjects have identical slices: one
+    person could be in two splits."""
+    first: dict[str, VolumeRecord] = {}
+    for result in results:
+        record = result.record
+        if not result.digest:
+            continue
+        earlier = first.setdefault(result.digest, record)
+        if (earlier.collection, earlier.subject_id) != (record.collection, record.subject_id):
+            raise CollectionError(
+                "collection-same-scan",
+                f"{record.path} and {earlier.path}: volumes {record.volume_id} and "
+                f"{earlier.volume_id} of two subjects show exactly the same slices. Give both the "
+                "same subject_id, or remove one.",
+            )
+
+
+def _slice(job: SlicingJob) -> SlicedVolume:
+    """One volume sliced and cached, or refused; in a worker process."""
+    record = _begin_record(job)
+    try:
+        stack, cache_path, cache_use = _read_or_cut(job)
+        slice_truth = truth(stack, job.labels, job.vocabulary) if job.labels else None
+    except FovnetError as fault:
+        return _refuse(record, fault)
+    except MemoryError:
+        return _refuse(record, short_of_memory(job.row.path, "slice it"))
+    except Exception as fault:
+        if is_disk_full(fault):  # of the cache: no volume is to blame
+            raise
+        return _refuse(record, internal(job.row.path, fault))
+    finished = replace(
+        record,
+        slices=len(stack.pixels),
+        side_mm=stack.side_mm,
+        vox_to_ras=tuple(tuple(map(float, line)) for line in stack.vox_to_ras),
+        checksum=stack.checksum,
+        notes=stack.notes,
+        counted_slices=stack.counted_slices,
+        counted=None if stack.counted is None else tuple(stack.counted.tolist()),
+        images=stack.images,
+    )
+    digest = hashlib.sha256(stack.pixels.tobytes()).hexdigest()
+    return SlicedVolume(cache_path, slice_truth, finished, cache_use, digest)
+
+
+def _refuse(record: VolumeRecord, fault: FovnetError) -> SlicedVolume:
+    return SlicedVolume(
         None, None, replace(record, status="refused", code=fault.code, message=fault.sentence)
     )
 
 
-def _crashed(job: Job) -> Sliced:
-    why = "slicing it crashed its process twice (memory?)"
+def _refuse_crash(job: SlicingJob) -> SlicedVolume:
+    cause = "slicing it crashed its process twice (memory?)"
     remedy = "Use fewer workers, or resample it to larger voxels"
-    return _refused(_began(job), VolumeError("volume-crash", f"{job.row.path}: {why}. {remedy}."))
+    fault = VolumeError("volume-crash", f"{job.row.path}: {cause}. {remedy}.")
+    return _refuse(_begin_record(job), fault)
 
 
-def _size(job: Job) -> int:
+def _size(job: SlicingJob) -> int:
     return bytes_to_read(source_of(job.row.path))
 
 
-def _began(job: Job) -> VolumeRecord:
-    row = job.row
-    path = row.path.as_posix()
+def _begin_record(job: SlicingJob) -> VolumeRecord:
     return VolumeRecord(
-        row.volume_id,
-        row.subject_id,
-        "",
-        path,
-        bool(job.labels),
-        "ok",
-        attributes=dict(row.attributes),
+        volume_id=job.row.volume_id,
+        subject_id=job.row.subject_id,
+        collection="",
+        path=job.row.path.as_posix(),
+        labelled=bool(job.labels),
+        status="ok",
+        attributes=dict(job.row.attributes),
     )
 
 
-def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
+def _read_or_cut(job: SlicingJob) -> tuple[SliceStack, Path, str]:
     """(slices, cache file, use) of a volume, cut now or in an earlier run; a damaged cache entry is
     replaced."""
     source = source_of(job.row.path)
     checksum = source.checksum
-    beside = (
+    place_notes = (
         source.neighbour_notes
     )  # affects the notes, but not the checksum of the series' own files
-    facts = {"file": checksum, "slicing": asdict(job.slicing), "algorithm": ALGORITHM}
-    cached = cache.entry(job.cache, facts | ({"beside": beside} if beside else {}))
+    facts: dict[str, Any] = {
+        "file": checksum,
+        "slicing": asdict(job.slicing),
+        "algorithm": ALGORITHM,
+    }
+    if place_notes:
+        facts["beside"] = place_notes
+    cache_path = cache.entry(job.cache, facts)
     try:
-        return _from_cache(cached, job.row.path, checksum), cached, "hit"
+        return _from_cache(cache_path, job.row.path, checksum), cache_path, "hit"
     except FileNotFoundError:
-        use = "made"
+        cache_use = "made"
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        use = "remade"
+        cache_use = "remade"
     stack = slice_volume(source, job.slicing)
+    cache.write(cache_path, _arrays_of(stack))
+    return stack, cache_path, cache_use
+
+
+def _arrays_of(stack: SliceStack) -> dict[str, Any]:
+    """What `_from_cache` needs to make the stack again."""
     arrays: dict[str, Any] = {
         "pixels": stack.pixels,
         "z_mm": stack.z_mm,
@@ -459,146 +464,169 @@ def _cached_stack(job: Job) -> tuple[SliceStack, Path, str]:
             "images_uids": np.asarray(stack.images.uids, dtype=np.str_),
             "images_frames": stack.images.frames,
         }
-    cache.write(cached, arrays)
-    return stack, cached, use
+    return arrays
 
 
-def _from_cache(cached: Path, path: Path, checksum: str) -> SliceStack:
-    arrays = cache.read(cached)
+def _from_cache(cache_path: Path, path: Path, checksum: str) -> SliceStack:
+    arrays = cache.read(cache_path)
     counted_slices = int(arrays["counted_slices"]) if "counted" in arrays else None
     images = None
     if "images_axis" in arrays:
-        uids, frames = map(str, arrays["images_uids"]), map(int, arrays["images_frames"])
-        images = Images(int(arrays["images_axis"]), tuple(uids), tuple(frames))
+        images = Images(
+            int(arrays["images_axis"]),
+            tuple(map(str, arrays["images_uids"])),
+            tuple(map(int, arrays["images_frames"])),
+        )
     return SliceStack(
-        arrays["pixels"],
-        arrays["z_mm"],
-        arrays["covers"],
-        float(arrays["side_mm"]),
-        arrays["vox_to_ras"],
-        str(path),
-        checksum,
-        tuple(map(str, arrays["notes"])),
-        arrays.get("counted"),
-        counted_slices,
-        images,
+        pixels=arrays["pixels"],
+        z_mm=arrays["z_mm"],
+        covers=arrays["covers"],
+        side_mm=float(arrays["side_mm"]),
+        vox_to_ras=arrays["vox_to_ras"],
+        source=str(path),
+        checksum=checksum,
+        notes=tuple(map(str, arrays["notes"])),
+        counted=arrays.get("counted"),
+        counted_slices=counted_slices,
+        images=images,
     )
 
 
-def _cache_use(results: Iterable[Sliced], pruned: tuple[int, int] | None) -> str:
+def _cache_use(results: Iterable[SlicedVolume], pruned: tuple[int, int] | None) -> str:
     """A sentence with the counts of cache hits and misses."""
-    count = Counter(result.use for result in results)
+    count_by_use = Counter(result.cache_use for result in results)
     sentence = (
-        f"cache: {count['hit']} volumes from an earlier run, {count['made']} cut now, {count['remade']} cut "
-        "again (damaged entries)"
+        f"cache: {count_by_use['hit']} volumes from an earlier run, {count_by_use['made']} cut "
+        f"now, {count_by_use['remade']} cut again (damaged entries)"
     )
-    return (
-        sentence
-        if pruned is None
-        else f"{sentence}; {pruned[0]} unused files removed ({pruned[1] / 1e6:.1f} MB)"
-    )
+    if pruned is None:
+        return sentence
+    files, size_bytes = pruned
+    return f"{sentence}; {files} unused files removed ({size_bytes / 1e6:.1f} MB)"
 
 
-def _sealed(cached: Path) -> dict[str, Array]:
-    """The arrays of an entry written or read earlier in this run.  Raises CollectionError "cache-changed" if
-    it has changed since."""
+def _read_sealed(cache_path: Path) -> dict[str, Array]:
+    """The arrays of an entry written or read earlier in this run.  Raises CollectionError
+    "cache-changed" if it has changed since."""
     try:
-        return cache.read(cached)
+        return cache.read(cache_path)
     except (OSError, ValueError) as fault:
         raise CollectionError(
             "cache-changed",
-            f"{cached}: changed while its slices were packed ({fault}). Slice the collection again, "
-            "one run at a time in one results folder.",
+            f"{cache_path}: changed while its slices were packed ({fault}). Slice the collection "
+            "again, one run at a time in one results folder.",
         ) from fault
 
 
-def _splits(
-    results: Sequence[Sliced],
+def _split_by_subject(
+    results: Sequence[SlicedVolume],
     tables: Mapping[str, Sequence[VolumeRow]],
     seed: int,
     fractions: Sequence[float],
 ) -> dict[tuple[str, str], str]:
-    """The split of each (collection, subject) with a labelled volume that was not refused, or a split in its
-    table."""
-    split: dict[tuple[str, str], str] = {}
-    for name, rows in tables.items():
-        given = {row.subject_id: row.split for row in rows if row.split}
-        mine = [result.record for result in results if result.record.collection == name]
-        taking_part = [one.subject_id for one in mine if one.labelled and one.status == "ok"]
-        found = given | split_subjects(taking_part, name, seed, given, fractions)
-        split.update({(name, subject): place for subject, place in found.items()})
-    return split
+    """The split of each (collection, subject) with a labelled volume that was not refused, or a
+    split in its table."""
+    split_by_subject: dict[tuple[str, str], str] = {}
+    for collection, rows in tables.items():
+        fixed_splits = {row.subject_id: row.split for row in rows if row.split}
+        taking_part = [
+            result.record.subject_id
+            for result in results
+            if result.record.collection == collection
+            and result.record.labelled
+            and result.record.status == "ok"
+        ]
+        splits = fixed_splits | split_subjects(
+            taking_part, collection, seed, fixed_splits, fractions
+        )
+        for subject, split in splits.items():
+            split_by_subject[collection, subject] = split
+    return split_by_subject
 
 
-def _placed(
-    results: Iterable[Sliced], split: Mapping[tuple[str, str], str], identifiers: Identifiers
-) -> list[Sliced]:
-    """The results with the first row of each volume in pixels.npy, its split if it is labelled, and its ids
-    as `identifiers` writes them."""
-    placed, row = [], 0
+def _place_results(
+    results: Iterable[SlicedVolume],
+    split_by_subject: Mapping[tuple[str, str], str],
+    identifiers: Identifiers,
+) -> list[SlicedVolume]:
+    """The results with the first row of each volume in pixels.npy, its split if it is labelled, and
+    its ids as `identifiers` writes them."""
+    placed = []
+    first_row = 0
     for result in results:
-        one = result.record
+        record = result.record
+        subject = record.collection, record.subject_id
         record = replace(
-            one,
-            first_row=row,
-            subject_id=identifiers.shown(one.subject_id),
-            split=split.get((one.collection, one.subject_id), "") if one.labelled else "",
-            shown_id=identifiers.shown(one.volume_id),
+            record,
+            first_row=first_row,
+            subject_id=identifiers.name_of(record.subject_id),
+            split=split_by_subject.get(subject, "") if record.labelled else "",
+            shown_id=identifiers.name_of(record.volume_id),
         )
         placed.append(replace(result, record=record))
-        row += one.slices
+        first_row += record.slices
     return placed
 
 
 def _write(
-    out: Path, results: Sequence[Sliced], vocabulary: Vocabulary, slicing: Slicing, seed: int
+    out: Path, results: Sequence[SlicedVolume], vocabulary: Vocabulary, slicing: Slicing, seed: int
 ) -> None:
     """Writes the four files of the pack; volumes.json last, so that an unfinished pack has none.
 
-    If the contents of all four are unchanged, their modification times are kept: otherwise a workflow would,
-    after `fovnet slice` by hand, repeat every job that depends on them.
+    If the contents of all four are unchanged, their modification times are kept: otherwise a
+    workflow would, after `fovnet slice` by hand, repeat every job that depends on them.
     """
-    files = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
-    before = [(checksum(path), path.stat()) for path in files if path.exists()]
+    paths = [out / name for name in ("pixels.npy", "slices.npz", "manifest.tsv", "volumes.json")]
+    earlier = {path: (checksum(path), path.stat()) for path in paths if path.exists()}
     (out / "volumes.json").unlink(missing_ok=True)
-    slices = sum(result.record.slices for result in results)
-    z_mm, covers = np.empty(slices), np.empty((slices, 2), dtype=np.int64)
-    shown = np.zeros((slices, len(vocabulary.classes)), dtype=bool)
+    clear_unfinished(out)
+    _write_arrays(out, results, len(vocabulary.classes))
+    rows = [asdict(result.record) for result in results]
+    _write_manifest(out / "manifest.tsv", rows)
+    content = {
+        "classes": vocabulary.classes,
+        "slicing": asdict(slicing),
+        "looks": slice_format(slicing),
+        "volumes": rows,
+    }
+    write_json(out / "volumes.json", content, settings=asdict(slicing), seed=seed)
+    if len(earlier) < len(paths):
+        return
+    if all(checksum(path) == content for path, (content, _) in earlier.items()):
+        for path, (_, facts) in earlier.items():
+            os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def _write_arrays(out: Path, results: Sequence[SlicedVolume], classes: int) -> None:
+    """Writes pixels.npy and slices.npz, volume by volume from the cache."""
+    counts = [result.record.slices for result in results]
+    slices = sum(counts)
+    z_mm = np.empty(slices)
+    covers = np.empty((slices, 2), dtype=np.int64)
+    slice_truth = np.zeros((slices, classes), dtype=bool)
 
     def write_pixels(file: BinaryIO) -> None:
         header = {"descr": "|u1", "fortran_order": False, "shape": (slices, SIDE, SIDE)}
         np.lib.format.write_array_header_1_0(file, header)
         for result in results:
-            if result.cached is None:
+            if result.cache_path is None:
                 continue
-            stack = _sealed(result.cached)
+            stack = _read_sealed(result.cache_path)
             rows = slice(result.record.first_row, result.record.first_row + result.record.slices)
-            z_mm[rows], covers[rows] = stack["z_mm"], stack["covers"]
-            shown[rows] = False if result.truth is None else result.truth
+            z_mm[rows] = stack["z_mm"]
+            covers[rows] = stack["covers"]
+            slice_truth[rows] = False if result.truth is None else result.truth
             file.write(np.ascontiguousarray(stack["pixels"]).tobytes())
 
-    clear_unfinished(out)
     replace_with(out / "pixels.npy", write_pixels)
-    volume = np.repeat(
-        np.arange(len(results)), [result.record.slices for result in results]
-    ).astype(np.int64)
-    write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=shown)
-    volumes = [asdict(result.record) for result in results]
-    attributes = sorted({name for row in volumes for name in row["attributes"]} - set(COLUMNS))
+    volume = np.repeat(np.arange(len(results)), counts).astype(np.int64)
+    write_npz(out / "slices.npz", volume=volume, z_mm=z_mm, covers=covers, truth=slice_truth)
+
+
+def _write_manifest(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Writes the records as a table, each attribute of the volumes in a column."""
+    attributes = sorted({name for row in rows for name in row["attributes"]} - set(COLUMNS))
     table = [
-        {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"}
-        for row in volumes
+        {**row["attributes"], **row, "labelled": "yes" if row["labelled"] else "no"} for row in rows
     ]
-    write_tsv(out / "manifest.tsv", (*COLUMNS, *attributes), table)
-    facts = {
-        "classes": vocabulary.classes,
-        "slicing": asdict(slicing),
-        "looks": slice_format(slicing),
-        "volumes": volumes,
-    }
-    write_json(out / "volumes.json", facts, settings=asdict(slicing), seed=seed)
-    if len(before) == len(files) and all(
-        checksum(path) == known for path, (known, _) in zip(files, before, strict=True)
-    ):
-        for path, (_, was) in zip(files, before, strict=True):
-            os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    write_tsv(path, (*COLUMNS, *attributes), table)

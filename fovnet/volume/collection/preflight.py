@@ -1,50 +1,54 @@
-"""Checks of the tables of labelled collections, before any volume is read, for faults that would stop or
-spoil a run hours later."""
+"""Checks of the tables of labelled collections, before any volume is read, for faults that would
+stop or spoil a run hours later."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
 
 from fovnet.regions import NONE, Vocabulary
 from fovnet.volume.collection.split import FRACTIONS, SPLITS, split_subjects
-from fovnet.volume.collection.tables import Collection, VolumeRow
+from fovnet.volume.collection.table_rows import VolumeRow
+from fovnet.volume.collection.tables import Collection
 from fovnet.volume.dicom.address import split_address
+from fovnet.words import near_spelling
 
 THICKEST_MM = 20.0
-"""Rows in millimetres may end at the middle of a slice: only a distance above this between two of them is a
-gap."""
+"""Rows in millimetres may end at the middle of a slice: only a distance above this between two of
+them is a gap."""
 
 
-def unlabelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """The regions that no volume is labelled with.  That is allowed: they are never learned, and predicted
-    only between two others (`is_inner`)."""
-    known = {
+def unlabelled_regions(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
+    """The regions that no volume is labelled with.  That is allowed: they are never learned, and
+    predicted only between two others (`is_inner`)."""
+    labelled = {
         row.region
         for table in collections.values()
         for rows in table.regions.values()
         for row in rows
     }
-    return [region for region in vocabulary.classes[:-1] if region not in known]
+    return [region for region in vocabulary.classes[:-1] if region not in labelled]
 
 
 def is_inner(collections: Mapping[str, Collection], vocabulary: Vocabulary, name: str) -> bool:
     """Whether a region of the chain lies between two labelled ones, perhaps of different volumes: a
     prediction of both includes it."""
-    away = unlabelled(collections, vocabulary)
-    known = [rung for rung, region in enumerate(vocabulary.chain) if region not in away]
+    unlabelled = unlabelled_regions(collections, vocabulary)
+    rungs = [rung for rung, region in enumerate(vocabulary.chain) if region not in unlabelled]
     return (
         name in vocabulary.chain
-        and bool(known)
-        and known[0] < vocabulary.chain.index(name) < known[-1]
+        and bool(rungs)
+        and rungs[0] < vocabulary.chain.index(name) < rungs[-1]
     )
 
 
-def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """The `unlabelled` regions that some volume's labels skip: since the chain has no gaps, they are
-    predicted although never learned."""
-    missing = unlabelled(collections, vocabulary)
+def skipped_regions(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
+    """The `unlabelled_regions` regions that some volume's labels skip: since the chain has no gaps,
+    they are predicted although never learned."""
+    missing = unlabelled_regions(collections, vocabulary)
     rung_of = {name: rung for rung, name in enumerate(vocabulary.chain)}
     skipped = set[str]()
     for table in collections.values():
@@ -52,66 +56,79 @@ def between(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> li
             rungs = sorted({rung_of[row.region] for row in rows if row.region in rung_of})
             skipped |= {
                 vocabulary.chain[rung]
-                for low, high in pairwise(rungs)
-                for rung in range(low + 1, high)
+                for below, above in pairwise(rungs)
+                for rung in range(below + 1, above)
             }
     return [name for name in missing if name in skipped]
 
 
-def between_labelled(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[str]:
-    """A sentence on the regions `between` others, if there are any, or if every row is `none`; else empty."""
-    names, rows = (
-        between(collections, vocabulary),
-        any(table.regions for table in collections.values()),
-    )
-    if rows and len(unlabelled(collections, vocabulary)) == len(vocabulary.classes) - 1:
+def notes_on_skipped_regions(
+    collections: Mapping[str, Collection], vocabulary: Vocabulary
+) -> list[str]:
+    """A sentence on the regions that lie between others and are never learned, if there are any, or
+    if every row is `none`; else empty."""
+    has_rows = any(table.regions for table in collections.values())
+    if has_rows and len(unlabelled_regions(collections, vocabulary)) == len(vocabulary.classes) - 1:
         return [f"every row of the labels says {NONE}: there is no region to learn; label some"]
-    return (
-        [
-            f"no volume is labelled with {', '.join(names)}, which is between regions that one volume "
-            "shows: it is never learned, but still predicted wherever these touch; label it, or set "
-            "`regions` to a file without it"
-        ]
-        if names
-        else []
-    )
+    names = skipped_regions(collections, vocabulary)
+    if not names:
+        return []
+    return [
+        f"no volume is labelled with {', '.join(names)}, which is between regions that one "
+        "volume shows: it is never learned, but still predicted wherever these touch; label "
+        "it, or set `regions` to a file without it"
+    ]
 
 
-def unlearned(
+def notes_on_unlearned_regions(
     collections: Mapping[str, Collection],
     vocabulary: Vocabulary,
     *,
     seed: int,
     fractions: Sequence[float] = FRACTIONS,
 ) -> list[str]:
-    """For each split a sentence on the regions that are labelled, but in none of its subjects: not learned,
-    tuned for, or evaluated."""
-    seen: dict[str, Counter[str]] = {region: Counter() for region in vocabulary.classes[:-1]}
+    """For each split a sentence on the regions that are labelled, but in none of its subjects: not
+    learned, tuned for, or evaluated."""
+    counts_by_region: dict[str, Counter[str]] = {
+        region: Counter() for region in vocabulary.classes[:-1]
+    }
     for name, table in collections.items():
-        places = _places(table, name, seed, fractions)
-        owners = {row.volume_id: row.subject_id for row in table.volumes}
+        split_by_subject = _split_by_subject(table, name, seed, fractions)
+        subject_by_volume = {row.volume_id: row.subject_id for row in table.volumes}
         for volume_id, rows in table.regions.items():
-            for region in {row.region for row in rows} & seen.keys():
-                seen[region][places[owners[volume_id]]] += 1
-    consequence = {
+            split = split_by_subject[subject_by_volume[volume_id]]
+            for region in {row.region for row in rows} & counts_by_region.keys():
+                counts_by_region[region][split] += 1
+    consequences = {
         "train": "never learned",
         "validation": "nothing is tuned for them",
         "test": "not evaluated",
     }
-    return [
-        f"no {split} subject is labelled with {', '.join(names)}: {why}"
-        for split, why in consequence.items()
-        if (names := [region for region, counts in seen.items() if counts and not counts[split]])
-    ]
+    sentences = []
+    for split, consequence in consequences.items():
+        names = [
+            region for region, counts in counts_by_region.items() if counts and not counts[split]
+        ]
+        if names:
+            regions = ", ".join(names)
+            sentences.append(f"no {split} subject is labelled with {regions}: {consequence}")
+    return sentences
 
 
-def gaps(
-    collections: Mapping[str, Collection], vocabulary: Vocabulary
-) -> list[tuple[str, str, str, float, float]]:
-    """(volume_id, region below, region above, from, to) of every gap between two regions of the chain: it
-    counts as none, which no decision can give there.  In slices, or in millimetres, then only gaps above
-    THICKEST_MM."""
-    found = []
+class LabelGap(NamedTuple):
+    """Slices or millimetres, from first to last, between two regions of a volume's labels."""
+
+    volume_id: str
+    region_below: str
+    region_above: str
+    first: float
+    last: float
+
+
+def find_gaps(collections: Mapping[str, Collection], vocabulary: Vocabulary) -> list[LabelGap]:
+    """Every gap between two regions of the chain: it counts as none, which no decision can give
+    there.  In slices, or in millimetres, then only gaps above THICKEST_MM."""
+    gaps = []
     for table in collections.values():
         for volume_id, rows in table.regions.items():
             ordered = sorted(
@@ -119,22 +136,41 @@ def gaps(
                 key=lambda row: row.first,
             )
             for below, above in pairwise(ordered):
-                step, most = (0, THICKEST_MM) if above.in_mm else (1, 0)
-                first, last = below.last + step, above.first - step
-                if NONE not in (below.region, above.region) and last - first + step > most:
-                    found.append((volume_id, below.region, above.region, first, last))
-    return found
+                step = 0 if above.in_mm else 1
+                widest = THICKEST_MM if above.in_mm else 0
+                first = below.last + step
+                last = above.first - step
+                if NONE not in (below.region, above.region) and last - first + step > widest:
+                    gaps.append(LabelGap(volume_id, below.region, above.region, first, last))
+    return gaps
 
 
-def missing_files(collections: Mapping[str, Collection]) -> list[str]:
-    """A sentence for each collection with missing files; none is opened, so volumes may still be refused when
-    they are read."""
-    return [
-        f"collection {name}: {len(paths):,} of its files {'is' if len(paths) == 1 else 'are'} missing, the "
-        f"first {paths[0]}; add them, or remove their lines from {table.path}"
-        for name, table in collections.items()
-        if (paths := [row.path for row in table.volumes if is_missing(row)])
-    ]
+def notes_on_missing_files(collections: Mapping[str, Collection]) -> list[str]:
+    """A sentence for each collection with missing files; none is opened, so volumes may still be
+    refused when they are read."""
+    sentences = []
+    for name, table in collections.items():
+        paths = [row.path for row in table.volumes if is_missing(row)]
+        if paths:
+            verb = "is" if len(paths) == 1 else "are"
+            sentences.append(
+                f"collection {name}: {len(paths):,} of its files {verb} missing, the first "
+                f"{paths[0]}; add them, or remove their lines from {table.path}"
+            )
+    return sentences
+
+
+def nearest_name(path: Path, *, folder: bool = False) -> str:
+    """ "did you mean 'data/mine'?" for a missing path whose parent folder contains a similar name
+    (with `folder`, that of a folder); else empty."""
+    try:
+        names = sorted(
+            entry.name for entry in path.parent.iterdir() if not folder or entry.is_dir()
+        )
+    except OSError:
+        return ""
+    spelling = near_spelling(path.name, names)
+    return f"did you mean '{path.with_name(spelling)}'?" if spelling else ""
 
 
 def is_missing(row: VolumeRow) -> bool:
@@ -142,43 +178,44 @@ def is_missing(row: VolumeRow) -> bool:
     return not split_address(row.path)[0].exists()
 
 
-def people(
+def count_people(
     collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS
 ) -> Counter[str]:
-    """How many labelled subjects each split will have; there may be fewer, as volumes may be refused when
-    they are read."""
+    """How many labelled subjects each split will have; there may be fewer, as volumes may be
+    refused when they are read."""
     return Counter(
         split
         for name, table in collections.items()
-        for split in _places(table, name, seed, fractions).values()
+        for split in _split_by_subject(table, name, seed, fractions).values()
     )
 
 
-def _places(
+def _split_by_subject(
     table: Collection, name: str, seed: int, fractions: Sequence[float]
 ) -> Mapping[str, str]:
-    """The split of every labelled subject, as `slice_collections` will draw it if no volume is refused."""
-    labelled = [row for row in table.volumes if table.regions.get(row.volume_id)]
-    given = {row.subject_id: row.split for row in table.volumes if row.split}
-    return split_subjects([row.subject_id for row in labelled], name, seed, given, fractions)
+    """The split of every labelled subject, as `slice_collections` will draw it if no volume is
+    refused."""
+    labelled_rows = [row for row in table.volumes if table.regions.get(row.volume_id)]
+    fixed_splits = {row.subject_id: row.split for row in table.volumes if row.split}
+    subjects = [row.subject_id for row in labelled_rows]
+    return split_subjects(subjects, name, seed, fixed_splits, fractions)
 
 
-def empty_splits(
+def notes_on_empty_splits(
     collections: Mapping[str, Collection], *, seed: int, fractions: Sequence[float] = FRACTIONS
 ) -> list[str]:
-    """A sentence on the splits without subjects, if there are any; volumes that are refused when they are
-    read may empty another.
+    """A sentence on the splits without subjects, if there are any; volumes that are refused when
+    they are read may empty another.
 
     A run without test subjects is trained, but not evaluated.
     """
-    places = people(collections, seed=seed, fractions=fractions)
-    empty = [split for split in SPLITS if not places[split]]
-    counted = ", ".join(f"{places[split]} {split}" for split in SPLITS)
-    return (
-        [
-            f"no labelled subject for {' and '.join(empty)}: the {places.total()} there are give {counted}; "
-            "label volumes of more people, change prepare.split, or fill a column split in volumes.tsv"
-        ]
-        if empty
-        else []
-    )
+    people_by_split = count_people(collections, seed=seed, fractions=fractions)
+    empty_splits = [split for split in SPLITS if not people_by_split[split]]
+    if not empty_splits:
+        return []
+    counts = ", ".join(f"{people_by_split[split]} {split}" for split in SPLITS)
+    return [
+        f"no labelled subject for {' and '.join(empty_splits)}: the {people_by_split.total()} "
+        f"there are give {counts}; label volumes of more people, change prepare.split, or fill a "
+        "column split in volumes.tsv"
+    ]

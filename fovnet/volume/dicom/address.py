@@ -1,11 +1,11 @@
-"""The address of one series in a place: `PLACE#0123456789ab`, the folder, file or archive that contains it
-and twelve hex digits.
+"""The address of one series in a place: `PLACE#0123456789ab`, the folder, file or archive that
+contains it and twelve hex digits.
 
-A folder, a zip archive or one multi-frame object may contain several volumes.  The digits are the start of a
-SHA-256 over the study and series UIDs and the attributes that distinguish the volume within the series, so
-they do not change when the files are copied, and do not identify the patient.  An address is valid wherever a
-path is: on the command line, in volumes.tsv, in spans.tsv.  If a file of exactly this name exists, the file
-is meant.
+A folder, a zip archive or one multi-frame object may contain several volumes.  The digits are the
+start of a SHA-256 over the study and series UIDs and the attributes that distinguish the volume
+within the series, so they do not change when the files are copied, and do not identify the patient.
+An address is valid wherever a path is: on the command line, in volumes.tsv, in spans.tsv.  If a
+file of exactly this name exists, the file is meant.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ADDRESS = re.compile(r"(.+)#([0-9a-f]{12})", re.DOTALL)
 
 def split_address(path: Path) -> tuple[Path, str]:
     """(place, series id) of a path; the id is empty if the path means a whole place."""
-    found = ADDRESS.fullmatch(str(path))
-    if found is None or "\0" in found[1] or os.path.lexists(path):
+    match = ADDRESS.fullmatch(str(path))
+    if match is None or "\0" in match[1] or os.path.lexists(path):
         return Path(path), ""
-    return Path(found[1]), found[2]
+    return Path(match[1]), match[2]
 
 
 def address(place: Path, series_id: str) -> Path:

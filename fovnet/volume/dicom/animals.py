@@ -1,10 +1,10 @@
 """Whether a patient is an animal, by the header.
 
-The regions are those of people, and in a quadruped's images the axes of the patient mean other directions.
-An animal is what the lists here name: the species of CID 7454 by their codes and names, and common words for
-the animals that are scanned.  What is on no list is no animal but a note: it may be a person in another
-language, an age or a phantom.  Source: DICOM PS3.3, C.7.1.1 (species, breed, strain), C.7.6.2.1.1 (axes of
-quadrupeds), PS3.16, CID 7454 (species codes).
+The regions are those of people, and in a quadruped's images the axes of the patient mean other
+directions. An animal is what the lists here name: the species of CID 7454 by their codes and names,
+and common words for the animals that are scanned.  What is on no list is no animal but a note: it
+may be a person in another language, an age or a phantom.  Source: DICOM PS3.3, C.7.1.1 (species,
+breed, strain), C.7.6.2.1.1 (axes of quadrupeds), PS3.16, CID 7454 (species codes).
 """
 
 from __future__ import annotations
@@ -23,32 +23,43 @@ PEOPLE_CODES = frozenset({"337915000", "L-85B00", "9606"})
 NO_CODES = frozenset({"261665006", "R-41198", "74964007", "385432009"})
 # what stands for people as a whole; ages and peoples that programs write into species and breed
 PEOPLE = re.compile(
-    r"((HUMANS?|HOMO( SAPIENS){0,2}|PERSON|PEOPLE|MENSCH(LICH)?|MAN|WOMAN|HUMAIN|HOMME|UMANO|HUMANO|HOMBRE"
+    r"((HUMANS?|HOMO( SAPIENS){0,2}|PERSON|PEOPLE|MENSCH(LICH)?|MAN|WOMAN|HUMAIN|HOMME|UMANO"
+    r"|HUMANO|HOMBRE"
     r"|MUJER|HOMEM|MENS|MÄNNISKA|MENNESKE|IHMINEN|CZŁOWIEK|ЧЕЛОВЕК|ヒト|人|人类|人類|사람|ADULT|CHILD|INFANT"
     r"|NEONATE|NEWBORN|PATIENT|MALE|FEMALE|CAUCASIAN|WHITE|BLACK|ASIAN|AFRICAN|HISPANIC|MIXED) ?)+"
 )
 # what stands where nothing is known, and what is no body
 UNKNOWN = re.compile(
-    r"|[\W_\d]+|NA|N A|UNKNOWN|NONE|NULL|ANON\w*|UNSPECIFIED|OTHER|NOT (APPLICABLE|KNOWN|SPECIFIED|GIVEN)"
+    r"|[\W_\d]+|NA|N A|UNKNOWN|NONE|NULL|ANON\w*|UNSPECIFIED|OTHER|NOT (APPLICABLE|KNOWN"
+    r"|SPECIFIED|GIVEN)"
     r"|(\w+ )*PHANTOM( \w+)*"
 )
 ANIMAL_WORDS = re.compile(
     r"\b(NON ?HUMANS?|NHP|NONHUMAN|HUMANI[SZ]ED|ANIMALS?|TIER|VETERINARY"
-    r"|CAN(INE|IS)|DOGS?|PUPPY|HUND|CHIEN|PERRO|CANE|CACHORRO|BEAGLE|LABRADOR|RETRIEVER|SHEPHERD|POODLE"
-    r"|TERRIER|BULLDOG|DACHSHUND|BOXER|ROTTWEILER|SPANIEL|HOUND|GREYHOUND|COLLIE|HUSKY|PUG|CHIHUAHUA|MONGREL"
+    r"|CAN(INE|IS)|DOGS?|PUPPY|HUND|CHIEN|PERRO|CANE|CACHORRO|BEAGLE|LABRADOR|RETRIEVER|SHEPHERD"
+    r"|POODLE"
+    r"|TERRIER|BULLDOG|DACHSHUND|BOXER|ROTTWEILER|SPANIEL|HOUND|GREYHOUND|COLLIE|HUSKY|PUG"
+    r"|CHIHUAHUA|MONGREL"
     r"|MASTIFF|SCHNAUZER|MALTESE|SHIH TZU"
-    r"|FEL(INE|IS)|CATS?|KITTEN|KATZE|GATO|GATTO|SIAMESE|DSH|DLH|DOMESTIC (SHORT|LONG) ?HAIR|MAINE COON"
-    r"|EQU(INE|US)|HORSES?|PONY|FOAL|DONKEY|MULE|PFERD|CHEVAL|CABALLO|CAVALLO|THOROUGHBRED|WARMBLOOD|QUARTER"
+    r"|FEL(INE|IS)|CATS?|KITTEN|KATZE|GATO|GATTO|SIAMESE|DSH|DLH|DOMESTIC (SHORT|LONG) ?HAIR"
+    r"|MAINE COON"
+    r"|EQU(INE|US)|HORSES?|PONY|FOAL|DONKEY|MULE|PFERD|CHEVAL|CABALLO|CAVALLO|THOROUGHBRED"
+    r"|WARMBLOOD|QUARTER"
     r"|ARABIAN|HANOVERIAN"
-    r"|BOV(INE|IS)|BOS|COWS?|CALF|CATTLE|RIND|OV(INE|IS)|SHEEP|LAMB|EWE|SCHAF|MOUTON|MERINO|CAPR(INE|A)"
-    r"|GOATS?|ZIEGE|LLAMA|ALPACA|CAMEL|DEER|SUS|PORCINE|SWINE|PIGS?|MINIPIGS?|PIGLETS?|SCHWEIN|YORKSHIRE PIG"
+    r"|BOV(INE|IS)|BOS|COWS?|CALF|CATTLE|RIND|OV(INE|IS)|SHEEP|LAMB|EWE|SCHAF|MOUTON|MERINO"
+    r"|CAPR(INE|A)"
+    r"|GOATS?|ZIEGE|LLAMA|ALPACA|CAMEL|DEER|SUS|PORCINE|SWINE|PIGS?|MINIPIGS?|PIGLETS?|SCHWEIN"
+    r"|YORKSHIRE PIG"
     r"|GOTTINGEN|GÖTTINGEN|YUCATAN"
-    r"|MUS|MOUSE|MICE|MAUS|SOURIS|RATON|MURINE|RATTUS|RATS?|RATTE|WISTAR|SPRAGUE|DAWLEY|LEWIS RAT|LONG EVANS"
+    r"|MUS|MOUSE|MICE|MAUS|SOURIS|RATON|MURINE|RATTUS|RATS?|RATTE|WISTAR|SPRAGUE|DAWLEY|LEWIS RAT"
+    r"|LONG EVANS"
     r"|C57BL\w*|BALB\w*|RODENTS?|HAMSTER|GERBIL|GUINEA|CAVIA|CHINCHILLA|MESOCRICETUS|RABBITS?"
     r"|ORYCTOLAGUS|LEPORINE|KANINCHEN|LAPIN|CONEJO|NEW ZEALAND WHITE|FERRETS?|MUSTELA"
-    r"|MACACA|MACAQUES?|MONKEYS?|RHESUS|CYNOMOLGUS|BABOONS?|PAPIO|MARMOSETS?|CALLITHRIX|CHIMPANZEES?|PAN"
+    r"|MACACA|MACAQUES?|MONKEYS?|RHESUS|CYNOMOLGUS|BABOONS?|PAPIO|MARMOSETS?|CALLITHRIX"
+    r"|CHIMPANZEES?|PAN"
     r"|GORILLAS?|PRIMATES?|SIMIAN|LEMUR|APES?|AFFE"
-    r"|AVIAN|AVES|BIRDS?|GALLUS|CHICKEN|PARROT|VOGEL|REPTIL\w+|SNAKE|TURTLE|TORTOISE|LIZARD|FISH|DANIO"
+    r"|AVIAN|AVES|BIRDS?|GALLUS|CHICKEN|PARROT|VOGEL|REPTIL\w+|SNAKE|TURTLE|TORTOISE|LIZARD|FISH"
+    r"|DANIO"
     r"|ZEBRAFISH|FROG|XENOPUS|AMPHIBIAN|BATS?|DOLPHIN|SEAL|ELEPHANT|TIGER|LION|WOLF|FOX|BEAR)\b"
 )
 # strains of laboratories
@@ -58,10 +69,12 @@ SEQUENCES = ("PatientSpeciesCodeSequence", "PatientBreedCodeSequence", "StrainCo
 
 
 def is_animal(get: Callable[[str], Any]) -> bool:
-    """Whether the species, breed or strain is one of an animal, or the axes are those of a quadruped.
+    """Whether the species, breed or strain is one of an animal, or the axes are those of a
+    quadruped.
 
-    A species that a code calls human is human, whatever the words beside it; a code of anything else is an
-    animal.  Only words of the lists are an animal; "Adult", "Phantom" or a word of no list are none.
+    A species that a code calls human is human, whatever the words beside it; a code of anything
+    else is an animal.  Only words of the lists are an animal; "Adult", "Phantom" or a word of no
+    list are none.
     """
     if text(get("AnatomicalOrientationType")).upper() == "QUADRUPED":
         return True
@@ -92,4 +105,4 @@ def _descriptions(get: Callable[[str], Any]) -> list[str]:
     values = [get(key) for key in DESCRIPTIONS]
     values += [getter(item)("CodeMeaning") for key in SEQUENCES for item in values_of(get(key))]
     words = (" ".join(re.sub(r"[\W_]+", " ", text(value)).upper().split()) for value in values)
-    return [own for own in words if not UNKNOWN.fullmatch(own)]
+    return [description for description in words if not UNKNOWN.fullmatch(description)]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.address import address, split_address
+from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.positions import LEAST_IMAGES
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import GUNZIP, Unread, files_under, is_packed, kind_of_document
@@ -35,12 +36,12 @@ CODE_BY_KIND = {
 class SeriesChoice:
     """The series that a path means.
 
-    unread  number of objects beside it that could not be used; 0 if the path is its address
+    unread_count   of objects beside it that could not be used; 0 if the path is its address
     """
 
     path: str
     series: Series
-    unread: int
+    unread_count: int
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -49,145 +50,163 @@ class SeriesChoice:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Notes that depend on other objects of its place: that it is one of several, that some could not
-        be used."""
-        return (*self.series.notes, *self.unused)
+        """Notes that depend on other objects of its place: that it is one of several, that some
+        could not be used."""
+        return (*self.series.notes, *self.unread_notes)
 
     @property
-    def unused(self) -> tuple[str, ...]:
+    def unread_notes(self) -> tuple[str, ...]:
         """A note on the unread objects, if there are any."""
-        return (
-            (f"{several(self.unread, 'object')} beside it could not be used",)
-            if self.unread
-            else ()
-        )
+        if not self.unread_count:
+            return ()
+        return (f"{several(self.unread_count, 'object')} beside it could not be used",)
 
 
 def choose_series(path: Path) -> SeriesChoice:
     """The series that a path means.  Raises VolumeError if it means none, or several."""
-    place, wanted = split_address(Path(path))
-    if wanted and not place.exists():
+    place, series_id = split_address(Path(path))
+    if series_id and not place.exists():
         raise VolumeError(
             "volume-missing",
             f"{path}: {place} does not exist. If it was moved, give its new path, "
-            f"with the same #{wanted}.",
+            f"with the same #{series_id}.",
         )
-    if wanted:
-        named = find_series(place, wanted)
-        if named is None:
+    if series_id:
+        series = find_series(place, series_id)
+        if series is None:
             listing = _listing(place, survey(place))
             raise VolumeError("volume-series", f"{path}: no such series in {place}. {listing}")
-        if named.kind and named.kind not in INCLUDABLE:
-            raise VolumeError(_code(named), f"{path}: {named.reason}. Give an MR series.")
-        return SeriesChoice(str(path), named, 0)
-    found = survey(place)
-    if len(found.readable) == 1:
-        return SeriesChoice(str(path), found.readable[0], len(found.unread))
-    if found.readable:
+        if series.kind and series.kind not in INCLUDABLE:
+            raise VolumeError(_code(series), f"{path}: {series.reason}. Give an MR series.")
+        return SeriesChoice(str(path), series, 0)
+    contents = survey(place)
+    if len(contents.readable) == 1:
+        return SeriesChoice(str(path), contents.readable[0], len(contents.unread))
+    if contents.readable:
         raise VolumeError(
             "volume-several",
-            f"{path}: {len(found.readable)} volumes. Name one of them. {_listing(place, found)}",
+            f"{path}: {len(contents.readable)} volumes. Name one of them. "
+            f"{_listing(place, contents)}",
         )
-    raise _refusal_of_place(place, found)
+    raise _refusal_of_place(place, contents)
 
 
-def _refusal_of_place(place: Path, found: DicomSurvey) -> VolumeError:
+def _refusal_of_place(place: Path, contents: DicomSurvey) -> VolumeError:
     """The refusal of a place without a readable volume."""
-    if not found.series:
-        if found.unread:
-            first, *others = found.unread
-            return (
-                VolumeError(
-                    first.fault.code,
-                    f"{place}: none of {len(found.unread)} objects can be used; the first: "
-                    f"{first.fault.sentence} Nor: {_names(others)}.",
-                )
-                if others
-                else first.fault
-            )
-        document = "" if place.is_dir() else kind_of_document(place)
-        what = "folder" if place.is_dir() else "archive"
-        packed = (
-            next((path for path in files_under(place) if is_packed(path)), None)
-            if place.is_dir()
-            else None
-        )
-        if packed:
-            return VolumeError(
-                "volume-format", f"{packed}: a DICOM file packed with gzip. {GUNZIP}"
-            )
-        seen = (
-            f"this is {document}, not an archive of images"
-            if document
-            else f"no DICOM image in this {what}"
-        )
-        return VolumeError(
-            "volume-no-dicom",
-            f"{place}: {seen}. Name a volume, or the folder that holds the series.",
-        )
-    codes = {_code(series) for series in found.series}
-    remedy = "Give an MR series of several images."
-    if codes <= {CODE_BY_KIND[kind] for kind in INCLUDABLE}:
-        remedy = (
-            "Name a series after # to read it anyway (with predict also --include "
-            f"{found.series[0].kind})."
-        )
-    firsts = [series.frames[0] for series in found.series]
-    series_uids = {first.facts.series_uid for first in firsts}
-    study_uids = {first.facts.study_uid for first in firsts}
-    if (
-        codes == {"volume-single"}
-        and len(firsts) >= LEAST_IMAGES
-        and len(firsts) in (len(series_uids), len(study_uids))
-    ):
-        level = "series" if len(series_uids) == len(firsts) else "study"
-        remedy = (
-            f"Each image has a {level} UID of its own, and {difference(firsts)}. If they are one stack, "
-            "give them one StudyInstanceUID and SeriesInstanceUID, and one value of what differs."
-        )
-    elif codes == {"volume-single"} and not place.is_dir():
-        remedy = "Name the folder that holds the whole series."
-        if len(found.series[0].items) == 1 and found.series[0].frames[0].number:
-            remedy = "None of its frames is a volume by itself; give a stack of slices."
-            if (
-                len(found.series) > 1
-                and len({series.frames[0].position for series in found.series} | {None}) == 2
-            ):
-                remedy = (
-                    "Frames of one position over time are not a volume; give a stack of slices."
-                )
-    code = codes.pop() if len(codes) == 1 else "volume-set-aside"
+    if contents.series:
+        codes = {_code(series) for series in contents.series}
+        code = codes.pop() if len(codes) == 1 else "volume-set-aside"
+        remedy = _remedy(place, contents.series)
+        listing = _listing(place, contents)
+        return VolumeError(code, f"{place}: nothing to read by default. {remedy} {listing}")
+    if contents.unread:
+        return _refusal_of_objects(place, contents.unread)
+    return _refusal_without_dicom(place)
+
+
+def _refusal_of_objects(place: Path, unread: Sequence[Unread]) -> VolumeError:
+    """The refusal of a place all of whose objects cannot be used."""
+    first, *others = unread
+    if not others:
+        return first.fault
     return VolumeError(
-        code, f"{place}: nothing to read by default. {remedy} {_listing(place, found)}"
+        first.fault.code,
+        f"{place}: none of {len(unread)} objects can be used; the first: "
+        f"{first.fault.sentence} Nor: {_names(others)}.",
     )
+
+
+def _refusal_without_dicom(place: Path) -> VolumeError:
+    """The refusal of a place in which nothing looks like DICOM."""
+    if place.is_dir():
+        for path in files_under(place):
+            if is_packed(path):
+                sentence = f"{path}: a DICOM file packed with gzip. {GUNZIP}"
+                return VolumeError("volume-format", sentence)
+        fault = "no DICOM image in this folder"
+    elif document := kind_of_document(place):
+        fault = f"this is {document}, not an archive of images"
+    else:
+        fault = "no DICOM image in this archive"
+    return VolumeError(
+        "volume-no-dicom",
+        f"{place}: {fault}. Name a volume, or the folder that holds the series.",
+    )
+
+
+def _remedy(place: Path, groups: Sequence[Series]) -> str:
+    """What to do where every group of images is set aside."""
+    codes = {_code(series) for series in groups}
+    if codes == {"volume-single"}:
+        firsts = [series.frames[0] for series in groups]
+        level = _level_of_own_uids(firsts)
+        if level:
+            return (
+                f"Each image has a {level} UID of its own, and {difference(firsts)}. If they are "
+                "one stack, give them one StudyInstanceUID and SeriesInstanceUID, and one value "
+                "of what differs."
+            )
+        if not place.is_dir():
+            return _remedy_of_single_file(groups)
+    if codes <= {CODE_BY_KIND[kind] for kind in INCLUDABLE}:
+        return (
+            "Name a series after # to read it anyway (with predict also --include "
+            f"{groups[0].kind})."
+        )
+    return "Give an MR series of several images."
+
+
+def _level_of_own_uids(firsts: Sequence[Frame]) -> str:
+    """ "series" or "study", if as many images as make a stack have a UID of that level each; else
+    empty."""
+    if len(firsts) < LEAST_IMAGES:
+        return ""
+    if len({first.facts.series_uid for first in firsts}) == len(firsts):
+        return "series"
+    if len({first.facts.study_uid for first in firsts}) == len(firsts):
+        return "study"
+    return ""
+
+
+def _remedy_of_single_file(groups: Sequence[Series]) -> str:
+    """What to do where a file or archive holds single images."""
+    if len(groups[0].items) != 1 or not groups[0].frames[0].number:
+        return "Name the folder that holds the whole series."
+    positions = {series.frames[0].position for series in groups} | {None}
+    if len(groups) > 1 and len(positions) == 2:
+        return "Frames of one position over time are not a volume; give a stack of slices."
+    return "None of its frames is a volume by itself; give a stack of slices."
 
 
 def _names(unread: Sequence[Unread]) -> str:
-    """The names of the members or files, at most LISTED."""
-    named = ", ".join(one.item.member or one.item.path.name for one in unread[:MOST_LISTED])
-    return named + (f" and {len(unread) - MOST_LISTED} more" if len(unread) > MOST_LISTED else "")
+    """The names of the members or files, at most MOST_LISTED."""
+    items = [entry.item for entry in unread]
+    names = ", ".join(item.member or item.path.name for item in items[:MOST_LISTED])
+    return names + _and_more(len(items))
+
+
+def _and_more(count: int) -> str:
+    return f" and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
 
 
 def _code(series: Series) -> str:
-    return (
-        "volume-ct"
-        if series.frames[0].facts.modality == "CT" and series.kind == "modality"
-        else CODE_BY_KIND[series.kind]
-    )
+    if series.kind == "modality" and series.frames[0].facts.modality == "CT":
+        return "volume-ct"
+    return CODE_BY_KIND[series.kind]
 
 
-def _listing(place: Path, found: DicomSurvey) -> str:
-    """The series of a place, listed for a message, and the number of objects that could not be used."""
+def _listing(place: Path, contents: DicomSurvey) -> str:
+    """The series of a place, listed for a message, and the number of objects that could not be
+    used."""
     lines = []
-    for series in found.series[:MOST_LISTED]:
-        size = f"{several(len(series.frames), 'image')} of {series.frames[0].columns} × {series.frames[0].rows}"
-        lines.append(f"{address(place, series.id)} ({size}{series.kind and ': ' + series.reason})")
-    more = len(found.series) - MOST_LISTED
-    listed = (
-        "There are: " + ", ".join(lines) + (f" and {more} more" if more > 0 else "") + "."
-        if lines
-        else "There is none."
-    )
-    return listed + (
-        f" {several(len(found.unread), 'object')} could not be used." if found.unread else ""
-    )
+    for series in contents.series[:MOST_LISTED]:
+        first = series.frames[0]
+        size = f"{several(len(series.frames), 'image')} of {first.columns} × {first.rows}"
+        reason = f": {series.reason}" if series.kind else ""
+        lines.append(f"{address(place, series.id)} ({size}{reason})")
+    listing = "There is none."
+    if lines:
+        listing = f"There are: {', '.join(lines)}{_and_more(len(contents.series))}."
+    if contents.unread:
+        listing += f" {several(len(contents.unread), 'object')} could not be used."
+    return listing

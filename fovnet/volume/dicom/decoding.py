@@ -1,15 +1,15 @@
 """JPEG, JPEG-LS and JPEG 2000 pixel data, decoded in a child process.
 
-GDCM 3.2 terminates the whole process for certain kinds of damaged JPEG data ("terminate called after throwing
-... gdcm::Exception", found with the 686th randomly changed file; tests/volume/dicom/test_fuzz.py keeps it),
-and libjpeg fills what it cannot decode with grey and reports it on stderr only.  Hence the child process: its
-death and messages of damage on its stderr both count as damaged data. One child serves a whole volume; it
-takes 0.6 s to start.
+GDCM 3.2 terminates the whole process for certain kinds of damaged JPEG data ("terminate called
+after throwing ... gdcm::Exception", found with the 686th randomly changed file;
+tests/volume/dicom/test_fuzz.py keeps it), and libjpeg fills what it cannot decode with grey and
+reports it on stderr only.  Hence the child process: its death and messages of damage on its stderr
+both count as damaged data. One child serves a whole volume; it takes 0.6 s to start.
 
-    requests   one line of JSON per object: path, member, indices of frames (null for an object of a single
-               frame)
-    responses  for each frame one line of JSON with shape, dtype and number of bytes, then the bytes; or one
-               with the reason of failure
+    requests   one line of JSON per object: path, member, indices of frames (null for an object of a
+               single frame)
+    responses  for each frame one line of JSON with shape, dtype and number of bytes, then the
+               bytes; or one with the reason of failure
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Decoder:
     def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
-        Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them, "volume-corrupt" if
-        they cannot be decoded, or the child crashes; MemoryError if the child ran out of memory, or was
-        killed by SIGKILL, as a system short of memory does.
+        Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them,
+        "volume-corrupt" if they cannot be decoded, or the child crashes; MemoryError if the child
+        ran out of memory, or was killed by SIGKILL, as a system short of memory does.
         """
         child = self._child or self._begin()
         assert child.stdin is not None and child.stdout is not None
@@ -83,11 +83,9 @@ class Decoder:
                 planes.append(stored.reshape(answer["shape"]))
         except (ValueError, OSError) as fault:
             ended = isinstance(fault, OSError) or str(fault) == ENDED_REASON
-            starved = (ended and _exit_status(child) == -signal.SIGKILL) or str(
-                fault
-            ) == MemoryError.__name__
+            is_killed = ended and _exit_status(child) == -signal.SIGKILL
             self.close()
-            if starved:
+            if is_killed or str(fault) == MemoryError.__name__:
                 raise MemoryError(str(fault)) from fault
             if str(fault) == UNSUPPORTED:
                 raise VolumeError(
@@ -95,11 +93,9 @@ class Decoder:
                     f"{item}: no decoder here reads this variant of its transfer syntax. "
                     f"{DECOMPRESS}",
                 ) from fault
-            why = (
-                str(fault)
-                if isinstance(fault, ValueError) and len(str(fault)) < 60
-                else type(fault).__name__
-            )
+            why = type(fault).__name__
+            if isinstance(fault, ValueError) and len(str(fault)) < 60:
+                why = str(fault)
             raise VolumeError(
                 "volume-corrupt",
                 f"{item}: the compressed pixel data cannot be decoded ({why}). Copy it again, or "
@@ -108,9 +104,9 @@ class Decoder:
         return planes
 
     def _begin(self) -> subprocess.Popen[bytes]:
-        # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be installed
-        # in PYTHONPATH
-        places = [
+        # -P: the current folder, with unknown contents, is not searched for modules; pydicom may be
+        # installed in PYTHONPATH
+        folders = [
             str(PACKAGES),
             *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
         ]
@@ -119,32 +115,34 @@ class Decoder:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
         )
         return self._child
 
     def close(self) -> None:
         """Ends the child, if there is one."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-            for stream in filter(None, (child.stdin, child.stdout)):
-                with suppress(OSError):  # unwritten data for a dead child
-                    stream.close()
-            child.wait()
+        child = self._child
+        if child is None:
+            return
+        self._child = None
+        child.kill()
+        for stream in filter(None, (child.stdin, child.stdout)):
+            with suppress(OSError):  # unwritten data for a dead child
+                stream.close()
+        child.wait()
 
 
 def _exit_status(child: subprocess.Popen[bytes]) -> int | None:
-    """The exit status of a child that no longer answers, negative for a signal; None if it has not ended
-    within 5 s."""
+    """The exit status of a child that no longer answers, negative for a signal; None if it has not
+    ended within 5 s."""
     with suppress(subprocess.TimeoutExpired):
         return child.wait(timeout=5.0)
     return None
 
 
 def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
-    """The child's loop: answers requests until the input ends; stderr goes to a file, which `_respond`
-    searches for messages of damage."""
+    """The child's loop: answers requests until the input ends; stderr goes to a file, which
+    `_respond` searches for messages of damage."""
     with tempfile.TemporaryFile() as stderr:
         os.dup2(stderr.fileno(), 2)
         for line in requests:
@@ -152,51 +150,49 @@ def serve(requests: IO[bytes], responses: IO[bytes]) -> None:
             responses.flush()
 
 
-def _respond(job: dict[str, Any], responses: IO[bytes]) -> None:
+def _respond(request: dict[str, Any], responses: IO[bytes]) -> None:
     """Writes each plane of one object, or the reason why it cannot be decoded."""
     from pydicom.pixels.utils import pixel_array
 
     add_plugins()
     dataset = None
-    for index in job["indices"]:
-        before = os.fstat(2).st_size
+    for index in request["indices"]:
+        stderr_bytes = os.fstat(2).st_size
         try:
             with without_warnings():
                 dataset = dataset or read_dataset(
-                    Item(Path(job["path"]), job["member"]), pixels=True
+                    Item(Path(request["path"]), request["member"]), with_pixels=True
                 )
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:  # decoders raise any exception for data they cannot decode
-            responses.write(
-                json.dumps(
-                    {"why": UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__}
-                ).encode()
-                + b"\n"
-            )
+            why = UNSUPPORTED if _is_unsupported(fault) else type(fault).__name__
+            responses.write(_json_line({"why": why}))
             return
-        if DAMAGE_WORDS.search(os.pread(2, 1 << 16, before)):
-            responses.write(
-                json.dumps({"why": "the decoder says they are damaged"}).encode() + b"\n"
-            )
+        if DAMAGE_WORDS.search(os.pread(2, 1 << 16, stderr_bytes)):
+            responses.write(_json_line({"why": "the decoder says they are damaged"}))
             return
         facts = {"shape": stored.shape, "dtype": stored.dtype.str, "bytes": stored.nbytes}
-        responses.write(json.dumps(facts).encode() + b"\n" + stored.tobytes())
+        responses.write(_json_line(facts) + stored.tobytes())
+
+
+def _json_line(answer: dict[str, Any]) -> bytes:
+    return json.dumps(answer).encode() + b"\n"
 
 
 def _is_unsupported(fault: Exception) -> bool:
-    """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises NotImplementedError
-    where it knows of none."""
+    """Whether every decoder declined to try: "no decoder" is no damage.  pydicom raises
+    NotImplementedError where it knows of none."""
     # pydicom: "Unable to decode as ...:", then a line for each plugin
-    said = str(fault).splitlines()[1:]
+    lines = str(fault).splitlines()[1:]
     return isinstance(fault, NotImplementedError) or (
-        bool(said) and all(UNSUPPORTED_WORDS.fullmatch(line.strip()) for line in said)
+        bool(lines) and all(UNSUPPORTED_WORDS.fullmatch(line.strip()) for line in lines)
     )
 
 
 @cache
 def add_plugins() -> None:
-    """Routes to GDCM what it decodes and pydicom 3.0 does not send there: 12-bit JPEG Extended (process 4),
-    and High-Throughput JPEG 2000.
+    """Routes to GDCM what it decodes and pydicom 3.0 does not send there: 12-bit JPEG Extended
+    (process 4), and High-Throughput JPEG 2000.
 
     GDCM's 12-bit pixels are those of DCMTK and dcm4che (github.com/tfmoraes/python-gdcm/issues/35).
     """
@@ -215,8 +211,9 @@ def add_plugins() -> None:
 def decodable_syntaxes() -> list[UID]:
     """The transfer syntaxes of images that are decoded here, the cheapest to read first.
 
-    It is asked of the decoders, so that what the node's door offers is what the reader reads.  Deflated data
-    sets are read from files, and left out here: their few bytes may unpack to any number.
+    It is asked of the decoders, so that what the node's door offers is what the reader reads.
+    Deflated data sets are read from files, and left out here: their few bytes may unpack to any
+    number.
     """
     from pydicom.pixels.decoders.base import get_decoder
     from pydicom.uid import AllTransferSyntaxes, ExplicitVRLittleEndian
@@ -246,13 +243,14 @@ def is_available(syntax: str) -> bool:
 def decode_by_gdcm(encoded: bytes, runner: Any) -> bytes:
     """One frame of grey; raises ValueError for data that GDCM does not decode.
 
-    JPEG Extended comes as 16-bit words.  JPEG 2000 comes in the container of the precision that its own
-    header states, which may be wider than the bits that the data set says are stored.
+    JPEG Extended comes as 16-bit words.  JPEG 2000 comes in the container of the precision that its
+    own header states, which may be wider than the bits that the data set says are stored.
     """
     import gdcm
     from pydicom.uid import JPEGExtended12Bit
 
-    stored, allocated = 12, 16
+    stored = 12
+    allocated = 16
     if runner.transfer_syntax != JPEGExtended12Bit:
         stored = runner.get_option("j2k_precision", runner.bits_stored)
         allocated = next(bits for bits in CONTAINERS if stored <= bits)

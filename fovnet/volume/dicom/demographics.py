@@ -1,7 +1,9 @@
-"""Whether headers may be of one person: PatientID, name, birth date, sex, and the year of birth by age.
+"""Whether headers may be of one person: PatientID, name, birth date, sex, and the year of birth by
+age.
 
-Careless anonymisation gives everybody one PatientID.  A split by it then leaks nothing, and is empty; what
-else the headers say of the person tells people apart.  Source: DICOM PS3.3, C.7.1.1 and C.7.2.2.
+Careless anonymisation gives everybody one PatientID.  A split by it then leaks nothing, and is
+empty; what else the headers say of the person tells people apart.  Source: DICOM PS3.3, C.7.1.1 and
+C.7.2.2.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ UNDATED_YEARS = 15.0  # between two ages of one person whose studies have no dat
 class Demographics:
     """What a header says of the person, for comparison only.
 
-    born  year of birth, with a fraction, by the age and the date of the study; None: not known
-    age   in years; None: missing
+    birth_year   with a fraction, by the age and the date of the study; None: not known
+    age          in years; None: missing
     on_new_year  whether the birth date is a 1 January
     """
 
@@ -33,22 +35,25 @@ class Demographics:
     name: frozenset[str]
     birthday: str
     sex: str
-    born: float | None
+    birth_year: float | None
     age: float | None
     on_new_year: bool = False
 
     @classmethod
     def of(cls, facts: ObjectFacts) -> Demographics:
         """What these facts say."""
-        age, year = age_years(facts.age), _year(facts.study_date)
-        born = year - age if age is not None and year is not None else None
+        age = age_years(facts.age)
+        study_year = _year(facts.study_date)
+        birth_year = None
+        if age is not None and study_year is not None:
+            birth_year = study_year - age
         sex = facts.sex if facts.sex in ("M", "F") else ""
         return cls(
             facts.patient_id,
             facts.name,
             facts.birthday,
             sex,
-            born,
+            birth_year,
             age,
             facts.born_on_new_year,
         )
@@ -60,46 +65,47 @@ class Demographics:
         return bool(PLACEHOLDER.fullmatch(words))
 
     @property
-    def told(self) -> int:
+    def attribute_count(self) -> int:
         """How many attributes are given besides the PatientID."""
         return bool(self.name) + bool(self.birthday) + bool(self.sex) + (self.age is not None)
 
     def contradictions(self, other: Demographics) -> list[str]:
         """The attributes, in words, by which both cannot be one person."""
-        found = []
+        differences = []
         same_birthday = bool(self.birthday) and self.birthday == other.birthday
         is_other_name = not (self.name <= other.name or other.name <= self.name)
-        # a name changes with a marriage; under a PatientID for all, the birth date may be one for all too
+        # a name changes with a marriage; under a PatientID for all, the birth date may be one for
+        # all too
         if (
             self.name
             and other.name
             and is_other_name
             and (not same_birthday or self.is_placeholder)
         ):
-            found.append("name")
+            differences.append("name")
         # a month and day that were removed are 1 January, and a date that was is 19000101
         is_rounded = not self.is_placeholder and (self.on_new_year or other.on_new_year)
         if self.birthday and other.birthday and not same_birthday and not is_rounded:
-            found.append("birth date")
+            differences.append("birth date")
         if self.sex and other.sex and self.sex != other.sex:
-            found.append("sex")
+            differences.append("sex")
         if self._ages_differ(other):
-            found.append("age")
+            differences.append("age")
         if self.patient_id != other.patient_id and not self._is_confirmed(other):
-            found.append("PatientID")
-        return found
+            differences.append("PatientID")
+        return differences
 
     def _ages_differ(self, other: Demographics) -> bool:
-        if self.born is not None and other.born is not None:
-            return abs(self.born - other.born) > SAME_BIRTH_YEARS
+        if self.birth_year is not None and other.birth_year is not None:
+            return abs(self.birth_year - other.birth_year) > SAME_BIRTH_YEARS
         if self.age is None or other.age is None:
             return False
         limit = SAME_BIRTH_YEARS if self.is_placeholder else UNDATED_YEARS
         return abs(self.age - other.age) > limit
 
     def _is_confirmed(self, other: Demographics) -> bool:
-        """Whether two spellings of one PatientID are of one person by birth date, or two words of the
-        name; by both, where punctuation or an issuer differs too."""
+        """Whether two spellings of one PatientID are of one person by birth date, or two words of
+        the name; by both, where punctuation or an issuer differs too."""
         same_birthday = bool(self.birthday) and self.birthday == other.birthday
         if spelling_of(self.patient_id) != spelling_of(other.patient_id):
             return same_birthday and bool(self.name & other.name)

@@ -6,6 +6,7 @@ Source: DICOM PS3.3, C.7.6.16 (multi-frame functional groups), C.8.13.5 (enhance
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,8 @@ from fovnet.volume.dicom.source import Item
 from fovnet.volume.dicom.value_types import restore_types
 
 GROUPS = (
-    # attributes that a conversion from a classic series could not assign to a group; later groups take
-    # precedence
+    # attributes that a conversion from a classic series could not assign to a group; later groups
+    # take precedence
     "UnassignedSharedConvertedAttributesSequence",
     "UnassignedPerFrameConvertedAttributesSequence",
     "PlanePositionSequence",
@@ -61,36 +62,42 @@ CLASSIC_KEYWORDS = {  # enhanced keyword to the classic keyword of the same attr
 
 
 def enhanced_frames(item: Item, dataset: Any, facts: ObjectFacts) -> list[Frame]:
-    """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number of
-    functional groups."""
-    each = dataset.PerFrameFunctionalGroupsSequence
+    """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number
+    of functional groups."""
+    groups_by_frame = dataset.PerFrameFunctionalGroupsSequence
     declared = whole_number(getter(dataset)("NumberOfFrames")) or 1
-    if len(each) != declared:
+    if len(groups_by_frame) != declared:
         raise VolumeError(
             "volume-corrupt",
-            f"{item}: {declared} frames, and functional groups for {len(each)}. Export it again.",
+            f"{item}: {declared} frames, and functional groups for {len(groups_by_frame)}. Export "
+            "it again.",
         )
-    shared = values_of(dataset.get("SharedFunctionalGroupsSequence"))
-    common = _flatten_groups(shared[0]) if shared else {}
-    top = {key: value for key in OBJECT_KEYWORDS if (value := getter(dataset)(key)) is not None}
+    shared_groups = values_of(dataset.get("SharedFunctionalGroupsSequence"))
+    shared_values = _flatten_groups(shared_groups[0]) if shared_groups else {}
+    get = getter(dataset)
+    object_values = {key: value for key in OBJECT_KEYWORDS if (value := get(key)) is not None}
     frames = []
-    for number, groups in enumerate(each, start=1):
-        frame = make_frame(item, facts, getter(_flatten_groups(groups), common, top), number)
+    for number, groups in enumerate(groups_by_frame, start=1):
+        get = getter(_flatten_groups(groups), shared_values, object_values)
+        frame = make_frame(item, facts, get, number)
         frames.append(replace(frame, instance=number))
     return frames
 
 
 def _flatten_groups(groups: Any) -> dict[str, Any]:
-    """The elements of the first item of each functional group, and of sequences nested in it, by keyword;
-    later groups take precedence."""
-    found: dict[str, Any] = {}
-    items = [sequence[0] for name in GROUPS if (sequence := groups.get(name))]
-    for item in items + [
-        sequence[0] for one in items for name in NESTED_GROUPS if (sequence := one.get(name))
-    ]:
+    """The elements of the first item of each functional group, and of sequences nested in it, by
+    keyword; later groups take precedence."""
+    value_by_keyword: dict[str, Any] = {}
+    items = _first_items(groups, GROUPS)
+    nested = [inner for item in items for inner in _first_items(item, NESTED_GROUPS)]
+    for item in items + nested:
         restore_types(item)
         get = getter(item)
         for key in (element.keyword for element in item):
             if key and (value := get(key)) is not None:
-                found[CLASSIC_KEYWORDS.get(key, key)] = value
-    return found
+                value_by_keyword[CLASSIC_KEYWORDS.get(key, key)] = value
+    return value_by_keyword
+
+
+def _first_items(groups: Any, names: Sequence[str]) -> list[Any]:
+    return [sequence[0] for name in names if (sequence := groups.get(name))]

@@ -1,7 +1,7 @@
 """The images of a DICOM object: itself, the frames of an enhanced object, or the tiles of a mosaic.
 
-Names and dates of birth are kept only as digests for comparison; descriptions only for classifying the
-series, never to be shown.
+Names and dates of birth are kept only as digests for comparison; descriptions only for classifying
+the series, never to be shown.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MANUFACTURERS = {
 def read_frames(item: Item) -> list[Frame]:
     """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises
     VolumeError."""
-    return frames_of_dataset(item, read_dataset(item, pixels=False))
+    return frames_of_dataset(item, read_dataset(item, with_pixels=False))
 
 
 def frames_of_dataset(item: Item, dataset: Any) -> list[Frame]:
@@ -67,7 +67,8 @@ def frames_of_dataset(item: Item, dataset: Any) -> list[Frame]:
         if not facts.has_pixels and facts.sop_class in MR_IMAGES:
             raise VolumeError(
                 "volume-truncated",
-                f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it again.",
+                f"{item}: an MR image without Rows and Columns; its header is cut short. Copy it "
+                "again.",
             )
         number = whole_number(get("NumberOfFrames"))
         if text(get("NumberOfFrames")) and not 1 <= number <= 1_000_000:
@@ -81,7 +82,7 @@ def frames_of_dataset(item: Item, dataset: Any) -> list[Frame]:
             return mosaic_frames(frame, dataset)
         if is_grid(frame, dataset):
             return grid_frames(frame, dataset)
-        if number > 1 and facts.modality == "MR" and not facts.captured:
+        if number > 1 and facts.modality == "MR" and not facts.is_captured:
             raise VolumeError(
                 "volume-geometry",
                 f"{item}: {number} frames without functional groups that place each of them. "
@@ -91,55 +92,54 @@ def frames_of_dataset(item: Item, dataset: Any) -> list[Frame]:
 
 
 def _facts(get: Callable[[str], Any]) -> ObjectFacts:
+    samples = whole_number(get("SamplesPerPixel"))
     photometric = text(get("PhotometricInterpretation")).upper()
-    grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and whole_number(
-        get("SamplesPerPixel")
-    ) in (
-        0,
-        1,
-    )
-    words = " ".join(
+    is_grey = photometric in ("MONOCHROME1", "MONOCHROME2", "") and samples in (0, 1)
+    description = " ".join(
         text(get(key)) for key in ("SeriesDescription", "ProtocolName", "SequenceName")
-    ).upper()
-    has_pixels = get("Rows") is not None or get("Columns") is not None
+    )
+    manufacturer = (text(get("Manufacturer")).upper().split() or [""])[0]
+    dates = [text(get(key)) for key in ("StudyDate", "SeriesDate", "AcquisitionDate")]
+    birth_date = text(get("PatientBirthDate"))
     return ObjectFacts(
-        text(get("PatientID")),
-        text(get("StudyInstanceUID")),
-        text(get("SeriesInstanceUID")),
-        text(get("SeriesNumber")),
-        text(get("Modality")).upper(),
-        text(get("SOPClassUID")),
-        has_pixels,
-        "" if grey else photometric or "several samples",
-        text(get("BurnedInAnnotation")).upper() == "YES",
-        _is_captured(get),
-        words,
-        MANUFACTURERS.get((text(get("Manufacturer")).upper().split() or [""])[0], ""),
-        real_number(get("MagneticFieldStrength")),
-        text(get("BodyPartExamined")),
-        birthday_of(text(get("PatientBirthDate"))),
-        name_of(text(get("PatientName"))),
-        tuple(" ".join(map(text, values_of(get(key)))) for key in PROTOCOL_KEYWORDS),
-        tuple(text(get(key)) for key in TIME_KEYWORDS),
-        is_animal(get),
-        text(get("PatientSex")).upper(),
-        text(get("PatientAge")),
-        text(get("StudyDate")) or text(get("SeriesDate")) or text(get("AcquisitionDate")),
-        has_unclear_species(get),
-        is_new_year(text(get("PatientBirthDate"))),
+        patient_id=text(get("PatientID")),
+        study_uid=text(get("StudyInstanceUID")),
+        series_uid=text(get("SeriesInstanceUID")),
+        series_number=text(get("SeriesNumber")),
+        modality=text(get("Modality")).upper(),
+        sop_class=text(get("SOPClassUID")),
+        has_pixels=get("Rows") is not None or get("Columns") is not None,
+        colour="" if is_grey else photometric or "several samples",
+        has_burned_in_text=text(get("BurnedInAnnotation")).upper() == "YES",
+        is_captured=_is_captured(get),
+        description=description.upper(),
+        manufacturer=MANUFACTURERS.get(manufacturer, ""),
+        field_strength=real_number(get("MagneticFieldStrength")),
+        body_part=text(get("BodyPartExamined")),
+        birthday=birthday_of(birth_date),
+        name=name_of(text(get("PatientName"))),
+        protocol=tuple(" ".join(map(text, values_of(get(key)))) for key in PROTOCOL_KEYWORDS),
+        acquisition_times=tuple(text(get(key)) for key in TIME_KEYWORDS),
+        is_animal=is_animal(get),
+        sex=text(get("PatientSex")).upper(),
+        age=text(get("PatientAge")),
+        study_date=next(filter(None, dates), ""),
+        has_unclear_species=has_unclear_species(get),
+        born_on_new_year=is_new_year(birth_date),
     )
 
 
 def _is_captured(get: Callable[[str], Any]) -> bool:
     """Whether it is a picture of a screen, paper or film by its Conversion Type.
 
-    Some archives leave that attribute in MR images, which have no such module: those have places in the
-    scanner, and no writing burned in.
+    Some archives leave that attribute in MR images, which have no such module: those have places in
+    the scanner, and no writing burned in.
     """
     if not text(get("ConversionType")):
         return False
-    placed = get("PerFrameFunctionalGroupsSequence") is not None or vector(
-        get("ImagePositionPatient"), 3
-    )
-    burned_in = text(get("BurnedInAnnotation")).upper() == "YES"
-    return text(get("SOPClassUID")) not in MR_IMAGES or not placed or burned_in
+    if text(get("SOPClassUID")) not in MR_IMAGES:
+        return True
+    has_position = bool(vector(get("ImagePositionPatient"), 3))
+    if not has_position and get("PerFrameFunctionalGroupsSequence") is None:
+        return True
+    return text(get("BurnedInAnnotation")).upper() == "YES"

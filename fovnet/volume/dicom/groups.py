@@ -10,7 +10,8 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def group_by_key(values: Iterable[Value], keys: Iterable[Key]) -> dict[Key, list[Value]]:
-    """The values by their keys, of which there are as many; both in the order in which they come first."""
+    """The values by their keys, of which there are as many; both in the order in which they come
+    first."""
     groups: dict[Key, list[Value]] = {}
     for value, key in zip(values, keys, strict=True):
         groups.setdefault(key, []).append(value)

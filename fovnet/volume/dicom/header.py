@@ -1,8 +1,8 @@
 """The header of a DICOM object, as one record per image, read without the pixels.
 
-Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes one Frame;
-later steps treat them alike. Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16 functional groups,
-C.8.13 enhanced MR.
+Every image, be it a file of its own, a frame of an enhanced object or a tile of a mosaic, becomes
+one Frame; later steps treat them alike. Source: DICOM PS3.3 (2024), C.7.6.2 image plane, C.7.6.16
+functional groups, C.8.13 enhanced MR.
 """
 
 from __future__ import annotations
@@ -24,68 +24,30 @@ from fovnet.volume.unpacking import has_preamble
 
 Vector = tuple[float, ...]
 
+# fmt: off
 OBJECT_KEYWORDS = (
-    "SOPClassUID",
-    "SOPInstanceUID",
-    "Modality",
-    "PatientID",
-    "StudyInstanceUID",
-    "SeriesInstanceUID",
-    "SeriesNumber",
-    "InstanceNumber",
-    "ImageType",
-    "SeriesDescription",
-    "ProtocolName",
-    "SequenceName",
-    "Rows",
-    "Columns",
-    "NumberOfFrames",
-    "SamplesPerPixel",
-    "PhotometricInterpretation",
-    "BitsAllocated",
-    "BurnedInAnnotation",
-    "ConversionType",
-    "ComplexImageComponent",
-    "SharedFunctionalGroupsSequence",
-    "PerFrameFunctionalGroupsSequence",
-    "PatientPosition",
-    "SpacingBetweenSlices",
-    "Manufacturer",
-    "MagneticFieldStrength",
-    "BodyPartExamined",
-    "PatientName",
-    "PatientBirthDate",
-    "PatientSex",
-    "PatientAge",
-    "StudyDate",
-    "SeriesDate",
-    "AnatomicalOrientationType",
-    "PatientSpeciesDescription",
-    "PatientSpeciesCodeSequence",
-    "PatientBreedDescription",
-    "PatientBreedCodeSequence",
+    "SOPClassUID", "SOPInstanceUID", "Modality", "PatientID", "StudyInstanceUID",
+    "SeriesInstanceUID", "SeriesNumber", "InstanceNumber", "ImageType", "SeriesDescription",
+    "ProtocolName", "SequenceName", "Rows", "Columns", "NumberOfFrames", "SamplesPerPixel",
+    "PhotometricInterpretation", "BitsAllocated", "BurnedInAnnotation", "ConversionType",
+    "ComplexImageComponent", "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence",
+    "PatientPosition", "SpacingBetweenSlices", "Manufacturer", "MagneticFieldStrength",
+    "BodyPartExamined", "PatientName", "PatientBirthDate", "PatientSex", "PatientAge", "StudyDate",
+    "SeriesDate", "AnatomicalOrientationType", "PatientSpeciesDescription",
+    "PatientSpeciesCodeSequence", "PatientBreedDescription", "PatientBreedCodeSequence",
 )
 PROTOCOL_KEYWORDS = (
-    "FrameOfReferenceUID",
-    "RepetitionTime",
-    "ScanningSequence",
-    "SequenceVariant",
+    "FrameOfReferenceUID", "RepetitionTime", "ScanningSequence", "SequenceVariant",
     "ContrastBolusAgent",
 )
 TIME_KEYWORDS = (
-    "AcquisitionDateTime",
-    "AcquisitionDate",
-    "AcquisitionTime",
-    "SeriesTime",
-    "ContentTime",
+    "AcquisitionDateTime", "AcquisitionDate", "AcquisitionTime", "SeriesTime", "ContentTime",
 )
 GEOMETRY_KEYWORDS = (
-    "ImagePositionPatient",
-    "ImageOrientationPatient",
-    "PixelSpacing",
-    "RescaleSlope",
+    "ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "RescaleSlope",
     "RescaleIntercept",
 )
+# fmt: on
 VOLUME_ATTRIBUTES = (  # images that differ in one of these are never in one volume
     ("image type", "ImageType"),
     ("component", "ComplexImageComponent"),
@@ -106,7 +68,8 @@ DOUBTFUL_ATTRIBUTES = (
     ("content time", "ContentTime"),
     ("coil", "ReceiveCoilName"),
 )
-# vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE), mosaics
+# vendors' tags from before the standard had them: b-value (Siemens, GE, Philips), component (GE),
+# mosaics
 PRIVATE_ELEMENTS = {
     "siemens_b": (0x0019, 0x0C, "SIEMENS MR HEADER"),
     "ge_b": (0x0043, 0x39, "GEMS_PARM_01"),
@@ -115,8 +78,8 @@ PRIVATE_ELEMENTS = {
     "csa": (0x0029, 0x10, "SIEMENS CSA HEADER"),
     "uih_slices": (0x0065, 0x51, "IMAGE PRIVATE HEADER"),
 }
-"""(group, element in its block, private creator of the block): each file assigns the block, of 0x10 to 0x1F
-(DICOM PS3.5, 7.8.1)."""
+"""(group, element in its block, private creator of the block): each file assigns the block, of 0x10
+to 0x1F (DICOM PS3.5, 7.8.1)."""
 BLOCKS = range(0x10, 0x20)  # the standard allows 240; scanners and archives use a few
 SHORT_BYTES = 64  # bytes of an attribute that names a volume
 # struct formats of binary elements that are stored as raw bytes (UN)
@@ -135,18 +98,23 @@ COMPONENTS = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
-    """Attributes of a DICOM object as a whole: ids, kind, `words` of its description in upper case (never
-    shown).
+    """Attributes of a DICOM object as a whole: ids and kind.
 
-    manufacturer  one of MANUFACTURERS, since free text may contain anything; empty for others
-        field_strength  tesla; None: missing
-    body_part     as written; `fovnet.volume.collection.body_part` makes it a known term before it is shown
-    protocol, times  values of PROTOCOL and of TIMES, for comparison only
-    birthday, name  digests of the patient's birthday and of each word of the name; empty: missing
-    animal        whether the patient is one, by its header
-    sex, age, study_date  as written, for comparison only
-    born_on_new_year  whether the birthday is a 1 January
-    unclear_species  whether the header names a species, breed or strain that is not known
+    description        words of the series and its protocol in upper case; never shown
+    manufacturer       one of MANUFACTURERS, since free text may contain anything; empty for others
+    field_strength     tesla; None: missing
+    body_part          as written; `fovnet.volume.collection.body_part` makes it a known term before
+                       it is shown
+    protocol           values of PROTOCOL_KEYWORDS, for comparison only
+    acquisition_times  values of TIME_KEYWORDS, for comparison only
+    birthday           a digest of the patient's birthday; empty: missing
+    name               a digest of each word of the patient's name; empty: missing
+    is_animal          whether the patient is one, by its header
+    sex                as written, for comparison only
+    age                as written, for comparison only
+    study_date         as written, for comparison only
+    born_on_new_year   whether the birthday is a 1 January
+    has_unclear_species   whether the header names a species, breed or strain that is not known
     """
 
     patient_id: str = ""
@@ -157,36 +125,39 @@ class ObjectFacts:
     sop_class: str = ""
     has_pixels: bool = True
     colour: str = ""
-    burned_in: bool = False
-    captured: bool = False
-    words: str = ""
+    has_burned_in_text: bool = False
+    is_captured: bool = False
+    description: str = ""
     manufacturer: str = ""
     field_strength: float | None = None
     body_part: str = ""
     birthday: str = ""
     name: frozenset[str] = frozenset()
     protocol: tuple[str, ...] = ()
-    times: tuple[str, ...] = ()
-    animal: bool = False
+    acquisition_times: tuple[str, ...] = ()
+    is_animal: bool = False
     sex: str = ""
     age: str = ""
     study_date: str = ""
-    unclear_species: bool = False
+    has_unclear_species: bool = False
     born_on_new_year: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left, y back, z
-    head; mm).
+    """One image of `rows` × `columns` pixels and its position, in DICOM's coordinates (x left,
+    y back, z head; mm).
 
     number       of the frame in its object, from 1; 0 if the object is a single image
     tile         row and column of its first pixel in a mosaic; else None
-    orientation  (6,) direction of increasing column, then of increasing row;  position (3,) centre of the
-                 first pixel;
-    spacing_mm   (2,) between rows, between columns.  None if the header gives no valid numbers
-    apart        (name, value) of the attributes APART, which always distinguish volumes of a series
-    perhaps      (name, value) of the attributes PERHAPS, used if several images lie at one position
+    orientation  (6,) direction of increasing column, then of increasing row
+    position     (3,) centre of the first pixel
+    spacing_mm   (2,) between rows, between columns
+    volume_attributes    (name, value) of VOLUME_ATTRIBUTES, which always distinguish volumes of a
+                         series
+    doubtful_attributes  (name, value) of DOUBTFUL_ATTRIBUTES, used if several images lie at one
+                         position
+    The three of the geometry are None where the header gives no valid numbers.
     """
 
     item: Item
@@ -199,8 +170,8 @@ class Frame:
     position: Vector | None
     spacing_mm: Vector | None
     image_type: tuple[str, ...]
-    apart: tuple[tuple[str, str], ...]
-    perhaps: tuple[tuple[str, str], ...]
+    volume_attributes: tuple[tuple[str, str], ...]
+    doubtful_attributes: tuple[tuple[str, str], ...]
     instance: int = 0
     slope: float = 1.0
     intercept: float = 0.0
@@ -210,12 +181,14 @@ class Frame:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Suppresses pydicom's warnings about invalid values: archives contain thousands, and those that matter
-    are checked here."""
+    """Suppresses pydicom's warnings about invalid values: archives contain thousands, and those
+    that matter are checked here."""
     import pydicom.config
 
-    settings, logger = pydicom.config.settings, logging.getLogger("pydicom")
-    before = settings.reading_validation_mode, logger.level
+    settings = pydicom.config.settings
+    logger = logging.getLogger("pydicom")
+    earlier_mode = settings.reading_validation_mode
+    earlier_level = logger.level
     settings.reading_validation_mode = pydicom.config.IGNORE
     logger.setLevel(logging.CRITICAL)
     try:
@@ -223,22 +196,22 @@ def without_warnings() -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        settings.reading_validation_mode = before[0]
-        logger.setLevel(before[1])
+        settings.reading_validation_mode = earlier_mode
+        logger.setLevel(earlier_level)
 
 
 def read_whole_header(item: Item) -> Any:
-    """All attributes of an object except its pixels, including names and dates: for DICOM output that stays
-    in the object's own archive.
+    """All attributes of an object except its pixels, including names and dates: for DICOM output
+    that stays in the object's own archive.
 
     Raises VolumeError as `read_dataset`.
     """
-    return read_dataset(item, pixels=False, every=True)
+    return read_dataset(item, with_pixels=False, whole_header=True)
 
 
 def read_short_values(item: Item) -> dict[int, bytes]:
-    """The bytes of every element of an object, by tag, private ones included and long ones not; none if it
-    cannot be read any more."""
+    """The bytes of every element of an object, by tag, private ones included and long ones not;
+    none if it cannot be read any more."""
     try:
         values = [(element.tag, element.value) for element in read_whole_header(item).values()]
     except (VolumeError, OSError):
@@ -250,56 +223,61 @@ def read_short_values(item: Item) -> dict[int, bytes]:
     }
 
 
-def read_dataset(item: Item, *, pixels: bool, every: bool = False) -> Any:
-    """The pydicom dataset of an object, with the attributes that fovnet uses, or with `pixels` or `every` all
-    of them.  Raises VolumeError if it is not a DICOM image, or is damaged."""
-    import pydicom
-    from pydicom.errors import InvalidDicomError
+def read_dataset(item: Item, *, with_pixels: bool, whole_header: bool = False) -> Any:
+    """The pydicom dataset of an object, with the attributes that fovnet uses, or with `with_pixels`
+    or `whole_header` all of them.
 
-    with without_warnings(), opened(item, whole=pixels) as file:
+    Raises VolumeError if it is not a DICOM image, or is damaged.
+    """
+    import pydicom
+
+    with without_warnings(), opened(item, whole=with_pixels) as file:
         refuse_directory(item, file)
         refuse_deflate_bomb(item, file)
         force = not has_preamble(file.read(132))
         file.seek(0)
         try:
-            tags = None if pixels or every else _tags_to_read()
+            tags = None if with_pixels or whole_header else _tags_to_read()
             dataset = pydicom.dcmread(
-                file, stop_before_pixels=not pixels, specific_tags=tags, force=force
+                file, stop_before_pixels=not with_pixels, specific_tags=tags, force=force
             )
             restore_types(dataset)
-        except InvalidDicomError as fault:
-            raise VolumeError(
-                "volume-format", f"{item}: not a DICOM file. Name the image itself."
-            ) from fault
-        except EOFError as fault:
-            raise VolumeError(
-                "volume-truncated", f"{item}: the file ends too early. Copy it again."
-            ) from fault
-        except RecursionError as fault:  # pydicom descends by three calls a level, Python to 1,000
-            raise VolumeError(
-                "volume-nested",
-                f"{item}: sequences within sequences, some hundred levels deep; headers of scanners have "
-                "fewer than ten. Remove the sequence, a private one most likely (dcmodify -ea TAG).",
-            ) from fault
         except Exception as fault:  # damaged data: pydicom may raise any exception
             if isinstance(fault, OSError) and fault.errno is not None:
                 raise
-            raise VolumeError(
-                "volume-corrupt",
-                f"{item}: damaged DICOM ({type(fault).__name__}). Export it again.",
-            ) from fault
-    if "SOPClassUID" not in dataset and "Rows" not in dataset:
-        # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
-        if pixels:
-            raise VolumeError(
-                "volume-truncated", f"{item}: the file ends too early. Copy it again."
+            raise _refusal_of_damage(item, fault) from fault
+    if "SOPClassUID" in dataset or "Rows" in dataset:
+        return dataset
+    # its header was read before: pydicom returns an empty dataset if the pixel data are cut short
+    if with_pixels:
+        raise _refusal_of_damage(item, EOFError())
+    raise VolumeError(
+        "volume-format",
+        f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it "
+        "again, or name the image itself.",
+    )
+
+
+def _refusal_of_damage(item: Item, fault: Exception) -> VolumeError:
+    """Why pydicom could not read an object."""
+    from pydicom.errors import InvalidDicomError
+
+    match fault:
+        case InvalidDicomError():
+            sentence = f"{item}: not a DICOM file. Name the image itself."
+            return VolumeError("volume-format", sentence)
+        case EOFError():
+            sentence = f"{item}: the file ends too early. Copy it again."
+            return VolumeError("volume-truncated", sentence)
+        case RecursionError():  # pydicom descends by three calls a level, Python to 1,000
+            return VolumeError(
+                "volume-nested",
+                f"{item}: sequences within sequences, some hundred levels deep; headers of "
+                "scanners have fewer than ten. Remove the sequence, a private one most likely "
+                "(dcmodify -ea TAG).",
             )
-        raise VolumeError(
-            "volume-format",
-            f"{item}: not a DICOM image, or cut short; it has neither SOPClassUID nor Rows. Copy it again, "
-            "or name the image itself.",
-        )
-    return dataset
+    sentence = f"{item}: damaged DICOM ({type(fault).__name__}). Export it again."
+    return VolumeError("volume-corrupt", sentence)
 
 
 def make_frame(item: Item, facts: ObjectFacts, get: Callable[[str], Any], number: int) -> Frame:
@@ -307,77 +285,78 @@ def make_frame(item: Item, facts: ObjectFacts, get: Callable[[str], Any], number
     image_type = tuple(
         text(part).upper() for part in values_of(get("FrameType") or get("ImageType"))
     )
-    component = component_of(get, image_type)
-    values = {
-        "ComplexImageComponent": component,
+    value_by_keyword = {
+        "ComplexImageComponent": component_of(get, image_type),
         "DiffusionBValue": _b_value(get),
         "ImageType": "\\".join(image_type),
     }
+
+    def value_of(keyword: str) -> str:
+        if keyword in value_by_keyword:
+            return value_by_keyword[keyword]
+        return _comparable_value(get(keyword))
+
     return Frame(
-        item,
-        facts,
-        text(get("SOPInstanceUID")),
-        number,
-        whole_number(get("Rows")),
-        whole_number(get("Columns")),
-        vector(get("ImageOrientationPatient"), 6),
-        vector(get("ImagePositionPatient"), 3),
-        vector(get("PixelSpacing"), 2),
-        image_type,
-        tuple(
-            (name, values[key] if key in values else _comparable_value(get(key)))
-            for name, key in VOLUME_ATTRIBUTES
-        ),
-        tuple((name, _comparable_value(get(key))) for name, key in DOUBTFUL_ATTRIBUTES),
-        whole_number(get("InstanceNumber")),
-        _scale_number(get("RescaleSlope"), 1.0),
-        _scale_number(get("RescaleIntercept"), 0.0),
+        item=item,
+        facts=facts,
+        sop_uid=text(get("SOPInstanceUID")),
+        number=number,
+        rows=whole_number(get("Rows")),
+        columns=whole_number(get("Columns")),
+        orientation=vector(get("ImageOrientationPatient"), 6),
+        position=vector(get("ImagePositionPatient"), 3),
+        spacing_mm=vector(get("PixelSpacing"), 2),
+        image_type=image_type,
+        volume_attributes=tuple((name, value_of(key)) for name, key in VOLUME_ATTRIBUTES),
+        doubtful_attributes=tuple((name, value_of(key)) for name, key in DOUBTFUL_ATTRIBUTES),
+        instance=whole_number(get("InstanceNumber")),
+        slope=_scale_number(get("RescaleSlope"), 1.0),
+        intercept=_scale_number(get("RescaleIntercept"), 0.0),
     )
 
 
 def component_of(get: Callable[[str], Any], image_type: tuple[str, ...]) -> str:
-    """MAGNITUDE, PHASE, REAL or IMAGINARY, from the standard's attribute, GE's private one, or the image
-    type."""
-    named = text(get("ComplexImageComponent")).upper()
-    if named in GE_COMPONENTS:
-        return named
-    private = whole_number(get("ge_component"))
-    if text(get("ge_component")) and 0 < private < 4:
-        return GE_COMPONENTS[private]
+    """MAGNITUDE, PHASE, REAL or IMAGINARY, from the standard's attribute, GE's private one, or the
+    image type."""
+    component = text(get("ComplexImageComponent")).upper()
+    if component in GE_COMPONENTS:
+        return component
+    number = whole_number(get("ge_component"))
+    if text(get("ge_component")) and 0 < number < 4:
+        return GE_COMPONENTS[number]
     return next((COMPONENTS[part] for part in image_type[2:] if part in COMPONENTS), "MAGNITUDE")
 
 
 def getter(*layers: Any) -> Callable[[str], Any]:
-    """A look-up by keyword that returns the first value found in these datasets or mappings, None if there is
-    none."""
+    """A look-up by keyword that returns the first value found in these datasets or mappings, None
+    if there is none."""
 
     def get(keyword: str) -> Any:
         for layer in layers:
             try:
-                found = (
-                    _private(layer, keyword) if keyword in PRIVATE_ELEMENTS else layer.get(keyword)
-                )
+                is_private = keyword in PRIVATE_ELEMENTS
+                value = _private(layer, keyword) if is_private else layer.get(keyword)
             except Exception:  # an element whose value pydicom cannot convert counts as missing
                 continue
-            if found is not None and found != "":
-                return found
+            if value is not None and value != "":
+                return value
         return None
 
     return get
 
 
 def _private(layer: Any, keyword: str) -> Any:
-    """The value of a private element, in the block of its private creator, else in block 0x10 if that has no
-    creator; decoded if its VR was lost on the way (UN)."""
-    group, place, creator = PRIVATE_ELEMENTS[keyword]
+    """The value of a private element, in the block of its private creator, else in block 0x10 if
+    that has no creator; decoded if its VR was lost on the way (UN)."""
+    group, element_number, creator = PRIVATE_ELEMENTS[keyword]
     block = next(
         (block for block in BLOCKS if _private_creator(layer, group, block) == creator), None
     )
     if block is None and not _private_creator(layer, group, BLOCKS[0]):
         block = BLOCKS[0]
-    value = (
-        None if block is None else _value_of_element(layer.get(group << 16 | block << 8 | place))
-    )
+    if block is None:
+        return None
+    value = _value_of_element(layer.get(group << 16 | block << 8 | element_number))
     if not isinstance(value, bytes) or keyword == "csa":
         return value
     if keyword == "uih_slices":
@@ -409,8 +388,10 @@ def text(value: object) -> str:
 
 def values_of(value: Any) -> tuple[Any, ...]:
     """The values of an element as a tuple, empty for None."""
-    if value is None or isinstance(value, str | bytes | Mapping):
-        return () if value is None else (value,)
+    if value is None:
+        return ()
+    if isinstance(value, str | bytes | Mapping):
+        return (value,)
     try:
         return tuple(value)
     except TypeError:
@@ -427,11 +408,11 @@ def real_number(value: Any) -> float | None:
 
 
 def _scale_number(value: Any, absent: float) -> float:
-    """The first value as a number, `absent` if there is none, NaN if it is not a number: without it the
-    intensities are not known."""
-    given = text(next(iter(values_of(value)), None))
+    """The first value as a number, `absent` if there is none, NaN if it is not a number: without it
+    the intensities are not known."""
+    written = text(next(iter(values_of(value)), None))
     try:
-        return float(given) if given else absent
+        return float(written) if written else absent
     except ValueError:
         return math.nan
 
@@ -449,15 +430,13 @@ def vector(value: Any, length: int) -> Vector | None:
 
 
 def _comparable_value(value: Any) -> str:
-    """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one series."""
-    number = real_number(value) if len(values_of(value)) == 1 else None
-    return (
-        "\\".join(map(text, values_of(value)))
-        if number is None
-        else f"{number:.4g}"
-        if abs(number) < 1e4
-        else f"{number:.10g}"
-    )
+    """A value for comparison, numbers rounded, since one scanner writes 4.6 and 4.60001 in one
+    series."""
+    parts = values_of(value)
+    number = real_number(value) if len(parts) == 1 else None
+    if number is None:
+        return "\\".join(map(text, parts))
+    return f"{number:.4g}" if abs(number) < 1e4 else f"{number:.10g}"
 
 
 def _b_value(get: Callable[[str], Any]) -> str:
@@ -470,29 +449,19 @@ def _b_value(get: Callable[[str], Any]) -> str:
 
 @functools.cache
 def _tags_to_read() -> list[Any]:
-    """The tags of the elements to read; the rest of a header, up to megabytes of private data, is skipped."""
+    """The tags of the elements to read; the rest of a header, up to megabytes of private data, is
+    skipped."""
     from pydicom.datadict import tag_for_keyword
 
-    keywords = (
-        *OBJECT_KEYWORDS,
-        *PROTOCOL_KEYWORDS,
-        *TIME_KEYWORDS,
-        *GEOMETRY_KEYWORDS,
-        *(key for _, key in VOLUME_ATTRIBUTES + DOUBTFUL_ATTRIBUTES),
+    attributes = VOLUME_ATTRIBUTES + DOUBTFUL_ATTRIBUTES
+    keywords: tuple[str, ...] = (
+        OBJECT_KEYWORDS + PROTOCOL_KEYWORDS + TIME_KEYWORDS + GEOMETRY_KEYWORDS
     )
-    known = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
-    # pydicom finds VRs by them
-    claims = [
-        group << 16 | block
-        for group in {group for group, *_ in PRIVATE_ELEMENTS.values()}
-        for block in BLOCKS
-    ]
-    return (
-        known
-        + claims
-        + [
-            group << 16 | block << 8 | place
-            for group, place, _ in PRIVATE_ELEMENTS.values()
-            for block in BLOCKS
-        ]
-    )
+    keywords += tuple(keyword for _, keyword in attributes)
+    tags: list[Any] = [tag for key in keywords if (tag := tag_for_keyword(key)) is not None]
+    # pydicom finds VRs by the elements that name the creators of blocks
+    for group in {group for group, *_ in PRIVATE_ELEMENTS.values()}:
+        tags += [group << 16 | block for block in BLOCKS]
+    for group, element, _ in PRIVATE_ELEMENTS.values():
+        tags += [group << 16 | block << 8 | element for block in BLOCKS]
+    return tags

@@ -1,11 +1,11 @@
-"""Mosaics: the slices of a volume as tiles of one large image, as Siemens and United Imaging (UIH) write
-them.
+"""Mosaics: the slices of a volume as tiles of one large image, as Siemens and United Imaging (UIH)
+write them.
 
-Siemens: the position in the header is that of the mosaic's corner, as if the large image were one slice with
-the same centre; the corner of a slice lies half the difference of the two sizes further in.  Number and
-normal of the slices are in the private CSA header (nibabel reads it).
-UIH ("GRID"): a private sequence has an item for each tile, with the standard's own ImagePositionPatient of
-that slice.  Twenty slices lie in five columns and four rows, where Siemens leaves a fifth row empty.
+Siemens: the position in the header is that of the mosaic's corner, as if the large image were one
+slice with the same centre; the corner of a slice lies half the difference of the two sizes further
+in.  Number and normal of the slices are in the private CSA header (nibabel reads it). UIH ("GRID"):
+a private sequence has an item for each tile, with the standard's own ImagePositionPatient of that
+slice.  Twenty slices lie in five columns and four rows, where Siemens leaves a fifth row empty.
 Sources: nibabel, "Siemens format DICOM with CSA header" and "DICOM mosaic"
 (nipy.org/nibabel/dicom/dicom_mosaic.html); dcm2niix, "UIH".
 """
@@ -42,9 +42,9 @@ def is_mosaic(frame: Frame) -> bool:
 def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each tile that holds a slice, in the order of acquisition.
 
-    A mosaic has only one position, so here alone the distance of slices is taken from SpacingBetweenSlices,
-    with a note. Raises VolumeError "volume-mosaic" if geometry or CSA header is missing or damaged, or does
-    not fit the image.
+    A mosaic has only one position, so here alone the distance of slices is taken from
+    SpacingBetweenSlices, with a note. Raises VolumeError "volume-mosaic" if geometry or CSA header
+    is missing or damaged, or does not fit the image.
     """
     slices, normal = _csa(frame, dataset)
     step_mm = real_number(getter(dataset)("SpacingBetweenSlices")) or 0.0
@@ -56,14 +56,17 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
     ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing between "
-            "slices. Export it again with its geometry.",
+            f"{frame.item}: a mosaic without position, orientation, pixel spacing or spacing "
+            "between slices. Export it again with its geometry.",
         )
     tiles = math.ceil(math.sqrt(slices))
     rows, columns = _tile(frame, slices, tiles)
-    along_row, along_column = np.asarray(frame.orientation[:3]), np.asarray(frame.orientation[3:])
-    spare = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
-    first = np.asarray(frame.position) + along_row * spare[1] + along_column * spare[0]
+    along_row = np.asarray(frame.orientation[:3])
+    along_column = np.asarray(frame.orientation[3:])
+    margins_mm = np.asarray([frame.rows - rows, frame.columns - columns]) / 2 * frame.spacing_mm
+    first_position = (
+        np.asarray(frame.position) + along_row * margins_mm[1] + along_column * margins_mm[0]
+    )
     note = (
         f"mosaic of {slices} slices, {step_mm:g} mm apart as its header says: it holds one position"
     )
@@ -71,7 +74,7 @@ def mosaic_frames(frame: Frame, dataset: Any) -> list[Frame]:
         frame,
         rows,
         columns,
-        [tuple(map(float, first + index * step_mm * normal)) for index in range(slices)],
+        [tuple(map(float, first_position + index * step_mm * normal)) for index in range(slices)],
         note,
     )
 
@@ -86,26 +89,27 @@ def is_grid(frame: Frame, dataset: Any) -> bool:
 def grid_frames(frame: Frame, dataset: Any) -> list[Frame]:
     """A Frame for each item of the private sequence, in its order.
 
-    Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not fit the
-    image.
+    Raises VolumeError "volume-mosaic" if the sequence is missing or without positions, or does not
+    fit the image.
     """
-    places = [vector(getter(item)("ImagePositionPatient"), 3) for item in _items(dataset)]
-    known = [place for place in places if place is not None]
-    if not known or len(known) < len(places):
+    item_positions = [vector(getter(item)("ImagePositionPatient"), 3) for item in _items(dataset)]
+    positions = [position for position in item_positions if position is not None]
+    if not positions or len(positions) < len(item_positions):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) that places "
-            "its slices. Export it with its private attributes, or convert the original with dcm2niix.",
+            f"{frame.item}: a grid of United Imaging without the private sequence (0065,1051) "
+            "that places its slices. Export it with its private attributes, or convert the "
+            "original with dcm2niix.",
         )
     rows, columns = _tile(
-        frame, len(known), math.ceil(len(known) / math.ceil(math.sqrt(len(known))))
+        frame, len(positions), math.ceil(len(positions) / math.ceil(math.sqrt(len(positions))))
     )
     return _cut(
         frame,
         rows,
         columns,
-        known,
-        f"grid of {len(known)} slices, placed by private attributes of United Imaging",
+        positions,
+        f"grid of {len(positions)} slices, placed by private attributes of United Imaging",
     )
 
 
@@ -126,26 +130,28 @@ def _tile(frame: Frame, slices: int, down: int) -> tuple[int, int]:
     return frame.rows // down, frame.columns // across
 
 
-def _cut(frame: Frame, rows: int, columns: int, places: Sequence[Vector], note: str) -> list[Frame]:
+def _cut(
+    frame: Frame, rows: int, columns: int, positions: Sequence[Vector], note: str
+) -> list[Frame]:
     """A Frame for each tile, row by row."""
     # every mosaic is a volume of its own: a series of them is a time series
-    apart = tuple(
+    attributes = tuple(
         (name, frame.sop_uid if name == "temporal position" else value)
-        for name, value in frame.apart
+        for name, value in frame.volume_attributes
     )
     across = frame.columns // columns
     return [
         replace(
             frame,
-            apart=apart,
+            volume_attributes=attributes,
             rows=rows,
             columns=columns,
             number=0,
-            position=place,
+            position=position,
             notes=(note,),
             tile=(index // across * rows, index % across * columns),
         )
-        for index, place in enumerate(places)
+        for index, position in enumerate(positions)
     ]
 
 
@@ -164,8 +170,8 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
         # missing or arbitrary bytes: the reader may raise any exception
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so nothing says "
-            "how many slices it holds. Export it from the scanner again.",
+            f"{frame.item}: a mosaic whose CSA header (0029,1010) is missing or damaged, so "
+            "nothing says how many slices it holds. Export it from the scanner again.",
         ) from fault
     if (
         not 1 <= slices <= 4096
@@ -174,6 +180,7 @@ def _csa(frame: Frame, dataset: Any) -> tuple[int, Any]:
     ):
         raise VolumeError(
             "volume-mosaic",
-            f"{frame.item}: {slices} slices along {np.round(normal, 3)} are impossible. Export it again.",
+            f"{frame.item}: {slices} slices along {np.round(normal, 3)} are impossible. Export it "
+            "again.",
         )
     return slices, normal / np.linalg.norm(normal)

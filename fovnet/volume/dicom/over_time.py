@@ -1,8 +1,8 @@
-"""Time points of one acquisition that have a series UID each, as functional and dynamic series are exported
-by some scanners.
+"""Time points of one acquisition that have a series UID each, as functional and dynamic series are
+exported by some scanners.
 
-They agree in all that an acquisition is made with: study, person, series number, description, protocol, echo,
-b-value, grid and position.
+They agree in all that an acquisition is made with: study, person, series number, description,
+protocol, echo, b-value, grid and position.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from fovnet.volume.dicom.header import Frame, real_number
 from fovnet.volume.dicom.keys import series_number
@@ -28,25 +29,28 @@ CHANGING_ATTRIBUTES = (
 REASON = "the same slices once more, of another time point under a series UID of its own"
 
 
-def repeats_over_time(found: Sequence[Series]) -> list[Series]:
-    """The series; of time points with a series UID each, all but the first get the kind "repeat", and count
-    as of its family."""
-    kept: dict[tuple[Hashable, ...], list[Series]] = {}
-    first: dict[str, Series] = {}  # by the id of a later time point
-    for series in sorted((one for one in found if not one.kind), key=_moment):
-        alike = kept.setdefault(_acquisition(series.frames[0]), [])
-        earlier = next((other for other in alike if _is_repeat(series, other, same_slices)), None)
-        if earlier is None:
-            alike.append(series)
+def repeats_over_time(groups: Sequence[Series]) -> list[Series]:
+    """The series; of time points with a series UID each, all but the first get the kind "repeat",
+    and count as of its family."""
+    distinct_by_acquisition: dict[tuple[Hashable, ...], list[Series]] = {}
+    whole_by_id: dict[str, Series] = {}  # by the id of a later time point
+    for series in sorted((group for group in groups if not group.kind), key=_moment):
+        distinct = distinct_by_acquisition.setdefault(_acquisition(series.frames[0]), [])
+        earlier = [other for other in distinct if _is_repeat(series, other, same_slices)]
+        if earlier:
+            whole_by_id[series.id] = earlier[0]
         else:
-            first[series.id] = earlier
-    for alike in kept.values():  # a time point that was broken off may be the first
-        for series in alike:
-            wholes = [other for other in alike if _is_repeat(series, other, some_slices)]
-            if wholes:
-                first[series.id] = max(wholes, key=lambda whole: len(whole.frames))
-    others = Counter(one.id for one in first.values())
-    return [_describe(series, first.get(series.id), others[series.id]) for series in found]
+            distinct.append(series)
+    # a time point that was broken off may be the first
+    for distinct in distinct_by_acquisition.values():
+        for series in distinct:
+            longer = [other for other in distinct if _is_repeat(series, other, some_slices)]
+            if longer:
+                whole_by_id[series.id] = max(longer, key=lambda other: len(other.frames))
+    repeat_counts = Counter(group.id for group in whole_by_id.values())
+    return [
+        _describe(series, whole_by_id.get(series.id), repeat_counts[series.id]) for series in groups
+    ]
 
 
 def _is_repeat(
@@ -55,20 +59,22 @@ def _is_repeat(
     return _is_another_moment(series, other) and shows(series.frames, other.frames)
 
 
-def _describe(series: Series, earlier: Series | None, others: int) -> Series:
+def _describe(series: Series, earlier: Series | None, repeat_count: int) -> Series:
     if earlier is not None:
         return replace(
             series, kind="repeat", reason=REASON, family=earlier.family, whose=earlier.whose
         )
-    note = f"the first of {others + 1} time points, each with a series UID of its own"
-    return replace(series, notes=(*series.notes, note)) if others else series
+    note = f"the first of {repeat_count + 1} time points, each with a series UID of its own"
+    return replace(series, notes=(*series.notes, note)) if repeat_count else series
 
 
 def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
     """What all time points of an acquisition have in common, besides their grid."""
     facts = frame.facts
-    same = tuple(
-        pair for pair in (*frame.apart, *frame.perhaps) if pair[0] not in CHANGING_ATTRIBUTES
+    attributes = tuple(
+        pair
+        for pair in (*frame.volume_attributes, *frame.doubtful_attributes)
+        if pair[0] not in CHANGING_ATTRIBUTES
     )
     return (
         facts.study_uid,
@@ -77,29 +83,40 @@ def _acquisition(frame: Frame) -> tuple[Hashable, ...]:
         facts.name,
         series_number(frame),
         facts.sop_class,
-        facts.words,
+        facts.description,
         facts.protocol,
-        same,
+        attributes,
     )
 
 
-def _moment(series: Series) -> tuple[float, tuple[str, ...], tuple[str, ...], int]:
-    """(temporal position, times, other attributes that change over time, image number) of the first image."""
+class Moment(NamedTuple):
+    """When an image was taken; compared in the order of these fields."""
+
+    temporal_position: float
+    times: tuple[str, ...]
+    changing_values: tuple[str, ...]
+    instance: int
+
+
+def _moment(series: Series) -> Moment:
+    """That of the first image."""
     first = series.frames[0]
-    others = tuple(
-        value for name, value in (*first.apart, *first.perhaps) if name in CHANGING_ATTRIBUTES
-    )
-    return (
-        real_number(dict(first.apart)["temporal position"]) or 0.0,
-        first.facts.times,
-        others,
+    attributes = (*first.volume_attributes, *first.doubtful_attributes)
+    return Moment(
+        real_number(dict(first.volume_attributes)["temporal position"]) or 0.0,
+        first.facts.acquisition_times,
+        tuple(value for name, value in attributes if name in CHANGING_ATTRIBUTES),
         first.instance,
     )
 
 
 def _is_another_moment(series: Series, earlier: Series) -> bool:
-    """Whether another moment is stated; without a series number, the temporal position alone is evidence."""
+    """Whether another moment is stated; without a series number, the temporal position alone is
+    evidence."""
     if series.family == earlier.family:
         return False
-    mine, others = _moment(series), _moment(earlier)
-    return mine != others if series_number(series.frames[0]) else mine[0] != others[0]
+    moment = _moment(series)
+    earlier_moment = _moment(earlier)
+    if series_number(series.frames[0]):
+        return moment != earlier_moment
+    return moment.temporal_position != earlier_moment.temporal_position

@@ -1,8 +1,9 @@
-"""The intensities of DICOM images: decoded, rescaled, padding set to the lowest intensity, MONOCHROME1
-inverted.
+"""The intensities of DICOM images: decoded, rescaled, padding set to the lowest intensity,
+MONOCHROME1 inverted.
 
-Native, RLE and deflated data are decoded by pydicom; JPEG, JPEG-LS and JPEG 2000 by GDCM, in a child process.
-Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality transform).
+Native, RLE and deflated data are decoded by pydicom; JPEG, JPEG-LS and JPEG 2000 by GDCM, in a
+child process. Source: DICOM PS3.3, C.7.6.3 (pixel description, padding), C.11.1 (modality
+transform).
 """
 
 from __future__ import annotations
@@ -42,50 +43,50 @@ def planes_of(source: str, frames: Sequence[Frame]) -> NDArray[np.float32]:
     """
     planes = np.empty((len(frames), frames[0].rows, frames[0].columns), dtype=np.float32)
     by_item = group_by_key(range(len(frames)), (frame.item for frame in frames))
-    inverted, padding = np.zeros(len(frames), dtype=bool), np.zeros(planes.shape, dtype=bool)
+    is_inverted = np.zeros(len(frames), dtype=bool)
+    is_padding = np.zeros(planes.shape, dtype=bool)
     with closing(Decoder()) as decoder:
         for item, indices in by_item.items():
-            dataset = read_dataset(item, pixels=True)
+            dataset = read_dataset(item, with_pixels=True)
             _refuse_pixels(item, dataset)
-            inverted[indices] = (
-                text(getter(dataset)("PhotometricInterpretation")).upper() == "MONOCHROME1"
-            )
+            photometric = text(getter(dataset)("PhotometricInterpretation")).upper()
+            is_inverted[indices] = photometric == "MONOCHROME1"
             limits = _padding_limits(dataset)
-            for index, stored in zip(
-                indices,
-                _stored_planes(item, dataset, [frames[index] for index in indices], decoder),
-                strict=True,
-            ):
+            images = [frames[index] for index in indices]
+            stored_planes = _stored_planes(item, dataset, images, decoder)
+            for index, stored in zip(indices, stored_planes, strict=True):
                 planes[index] = _rescale(stored, frames[index])
                 if limits:
-                    padding[index] = (stored >= limits[0]) & (stored <= limits[1])
-    _refuse_mixed_photometric(source, int(inverted.sum()), len(frames))
-    if inverted.any():
+                    is_padding[index] = (stored >= limits[0]) & (stored <= limits[1])
+    _refuse_mixed_photometric(source, int(is_inverted.sum()), len(frames))
+    if is_inverted.any():
         planes = planes.max() + planes.min() - planes
-    if padding.any() and not padding.all():
-        planes[padding] = planes[~padding].min()
+    if is_padding.any() and not is_padding.all():
+        planes[is_padding] = planes[~is_padding].min()
     return planes
 
 
-def _refuse_mixed_photometric(source: str, inverted: int, images: int) -> None:
-    """Raises VolumeError "volume-photometric" if only some images are MONOCHROME1: their intensities have no
-    common scale."""
-    if 0 < inverted < images:
+def _refuse_mixed_photometric(source: str, inverted_count: int, image_count: int) -> None:
+    """Raises VolumeError "volume-photometric" if only some images are MONOCHROME1: their
+    intensities have no common scale."""
+    if 0 < inverted_count < image_count:
         raise VolumeError(
             "volume-photometric",
-            f"{source}: {inverted} of {images} images are MONOCHROME1, the others MONOCHROME2; those "
-            "of a volume must be alike. Export the series again, or name the images of one kind.",
+            f"{source}: {inverted_count} of {image_count} images are MONOCHROME1, the others "
+            "MONOCHROME2; those of a volume must be alike. Export the series again, or name the "
+            "images of one kind.",
         )
 
 
 def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
-    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope or
-    intercept is not a finite number."""
+    """The frame's intensities.  Raises VolumeError "volume-rescale" for a slope of 0, and if slope
+    or intercept is not a finite number."""
     if not (frame.slope and math.isfinite(frame.slope) and math.isfinite(frame.intercept)):
         raise VolumeError(
             "volume-rescale",
-            f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of {frame.intercept:g}; "
-            "finite numbers are wanted, and a slope other than 0. Export it again.",
+            f"{frame.item}: a rescale slope of {frame.slope:g} and an intercept of "
+            f"{frame.intercept:g}; finite numbers are wanted, and a slope other than 0. Export it "
+            "again.",
         )
     with np.errstate(over="ignore", invalid="ignore"):
         return stored.astype(np.float64) * frame.slope + frame.intercept
@@ -94,15 +95,11 @@ def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
 def _refuse_pixels(item: Item, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = getter(dataset)
-    bits, stored, high = (
-        whole_number(get("BitsAllocated")),
-        whole_number(get("BitsStored")),
-        whole_number(get("HighBit")),
-    )
-    photometric, samples = (
-        text(get("PhotometricInterpretation")).upper(),
-        whole_number(get("SamplesPerPixel")),
-    )
+    bits = whole_number(get("BitsAllocated"))
+    stored = whole_number(get("BitsStored"))
+    highest_bit = whole_number(get("HighBit"))
+    photometric = text(get("PhotometricInterpretation")).upper()
+    samples = whole_number(get("SamplesPerPixel"))
     if not any(key in dataset for key in ("PixelData", "FloatPixelData", "DoubleFloatPixelData")):
         raise VolumeError(
             "volume-truncated",
@@ -111,16 +108,16 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
     if photometric not in ("MONOCHROME1", "MONOCHROME2") or samples != 1:
         raise VolumeError(
             "volume-rgb",
-            f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). Give the "
-            "series the colours were made from.",
+            f"{item}: {samples} samples a pixel, not one of grey (MONOCHROME1 or MONOCHROME2). "
+            "Give the series the colours were made from.",
         )
     if "PixelData" in dataset and (
-        bits not in BITS or not 1 < stored <= bits or high != stored - 1
+        bits not in BITS or not 1 < stored <= bits or highest_bit != stored - 1
     ):
         raise VolumeError(
             "volume-bits",
-            f"{item}: {stored} bits stored of {bits} allocated, highest {high}; 8, 16 or 32 allocated with "
-            "the highest stored bit at the end are read. Export it again.",
+            f"{item}: {stored} bits stored of {bits} allocated, highest {highest_bit}; 8, 16 or 32 "
+            "allocated with the highest stored bit at the end are read. Export it again.",
         )
 
 
@@ -130,43 +127,45 @@ def _stored_planes(
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
     indices = [frame.number - 1 if frame.number else None for frame in frames]
-    if frames[0].tile is not None:  # all tiles are cut from one large image
+    is_mosaic = frames[0].tile is not None
+    if is_mosaic:  # all tiles are cut from one large image
         indices = [None]
     if "PixelData" in dataset:
         refuse = _refuse_unbelievable if syntax.is_compressed else _refuse_length
         refuse(item, dataset)
     if syntax.is_compressed and syntax.name != "RLE Lossless" and not syntax.is_deflated:
-        found = decoder.planes(item, indices)
+        planes = decoder.planes(item, indices)
     else:
-        found = [_decode_here(item, dataset, index) for index in indices]
-    if frames[0].tile is not None:
-        found = [
-            found[0][
-                frame.tile[0] : frame.tile[0] + frame.rows,
-                frame.tile[1] : frame.tile[1] + frame.columns,
-            ]
-            for frame in frames
-            if frame.tile is not None
-        ]
-    for plane, frame in zip(found, frames, strict=True):
+        planes = [_decode_here(item, dataset, index) for index in indices]
+    if is_mosaic:
+        planes = [_cut_tile(planes[0], frame) for frame in frames]
+    for plane, frame in zip(planes, frames, strict=True):
         if plane.shape != (frame.rows, frame.columns):
             raise VolumeError(
                 "volume-corrupt",
                 f"{item}: the pixel data decode to {times(plane.shape)}, the header says "
                 f"{frame.rows} × {frame.columns}. Export it again.",
             )
-    return found
+    return planes
+
+
+def _cut_tile(mosaic: NDArray[Any], frame: Frame) -> NDArray[Any]:
+    assert frame.tile is not None
+    row, column = frame.tile
+    return mosaic[row : row + frame.rows, column : column + frame.columns]
 
 
 def _refuse_unbelievable(item: Item, dataset: Any) -> None:
-    """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes cannot
-    hold, before it is allocated."""
-    wanted, most = _bytes_of_pixels(dataset), believable(len(dataset.PixelData))
-    if wanted > most:
+    """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes
+    cannot hold, before it is allocated."""
+    size_bytes = _bytes_of_pixels(dataset)
+    most_bytes = believable(len(dataset.PixelData))
+    if size_bytes > most_bytes:
         raise VolumeError(
             "volume-too-large",
-            f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for {wanted:,} bytes of "
-            f"pixels; at most {most:,} are believed. Check Rows and Columns, or export it uncompressed.",
+            f"{item}: {len(dataset.PixelData):,} bytes of compressed pixel data for "
+            f"{size_bytes:,} bytes of pixels; at most {most_bytes:,} are believed. Check Rows and "
+            "Columns, or export it uncompressed.",
         )
 
 
@@ -209,11 +208,9 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
         if not decoder.is_available:
             raise NotImplementedError("no decoder")
     except Exception as fault:
-        name = (
-            text(getattr(syntax, "name", syntax))
-            if re.fullmatch(r"[0-9.]{1,64}", str(syntax))
-            else "that is no UID"
-        )
+        name = "that is no UID"
+        if re.fullmatch(r"[0-9.]{1,64}", str(syntax)):
+            name = text(getattr(syntax, "name", syntax))
         raise VolumeError(
             "volume-transfer-syntax",
             f"{item}: the transfer syntax {name} has no decoder here. {DECOMPRESS}",
@@ -222,42 +219,35 @@ def _refuse_syntax(item: Item, dataset: Any) -> Any:
 
 
 def set_transfer_syntax(dataset: Any) -> None:
-    """Sets the transfer syntax of a dataset whose file does not state it to the encoding that pydicom
-    detected."""
+    """Sets the transfer syntax of a dataset whose file does not state it to the encoding that
+    pydicom detected."""
     from pydicom.dataset import FileMetaDataset
     from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
-    if not text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
-        implicit, little = dataset.original_encoding
-        dataset.file_meta = FileMetaDataset()
-        dataset.file_meta.TransferSyntaxUID = (
-            ImplicitVRLittleEndian
-            if implicit
-            else ExplicitVRLittleEndian
-            if little
-            else ExplicitVRBigEndian
-        )
+    if text(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID")):
+        return
+    is_implicit, is_little = dataset.original_encoding
+    syntax = ExplicitVRLittleEndian if is_little else ExplicitVRBigEndian
+    dataset.file_meta = FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian if is_implicit else syntax
 
 
 def _refuse_length(item: Item, dataset: Any) -> None:
-    wanted, seen = _bytes_of_pixels(dataset), len(dataset.PixelData or b"")
-    if seen < wanted:
-        raise VolumeError(
-            "volume-truncated",
-            f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Copy it again.",
-        )
-    if seen > wanted + 1 and seen > wanted * 1.01 + 4096:
-        raise VolumeError(
-            "volume-corrupt",
-            f"{item}: {seen:,} bytes of pixel data where its header needs {wanted:,}. Export it again.",
-        )
+    needed_bytes = _bytes_of_pixels(dataset)
+    stored_bytes = len(dataset.PixelData or b"")
+    fault = f"{item}: {stored_bytes:,} bytes of pixel data where its header needs {needed_bytes:,}"
+    if stored_bytes < needed_bytes:
+        raise VolumeError("volume-truncated", f"{fault}. Copy it again.")
+    if stored_bytes > needed_bytes + 1 and stored_bytes > needed_bytes * 1.01 + 4096:
+        raise VolumeError("volume-corrupt", f"{fault}. Export it again.")
 
 
 def _padding_limits(dataset: Any) -> tuple[float, float] | None:
     """(low, high) of the stored values that are padding; None if the header states none."""
     get = getter(dataset)
-    value, limit = real_number(get("PixelPaddingValue")), real_number(get("PixelPaddingRangeLimit"))
+    value = real_number(get("PixelPaddingValue"))
     if value is None:
         return None
+    limit = real_number(get("PixelPaddingRangeLimit"))
     other = value if limit is None else limit
     return min(value, other), max(value, other)

@@ -1,8 +1,8 @@
 """From a DICOM path to a Volume.
 
-A place (file, folder, zip archive) means its only readable volume; a path with a series id after `#` (see
-`address`) means that series, which is read even if triage sets it aside as one of the kinds
-`triage.INCLUDABLE`.
+A place (file, folder, zip archive) means its only readable volume; a path with a series id after
+`#` (see `address`) means that series, which is read even if triage sets it aside as one of the
+kinds `triage.INCLUDABLE`.
 """
 
 from __future__ import annotations
@@ -34,28 +34,29 @@ def images_of(path: Path) -> tuple[Frame, ...]:
 
 
 def read(path: Path) -> Volume:
-    """The only volume of a place, or that of an address, on the grid of its images (columns, rows, slices).
+    """The only volume of a place, or that of an address, on the grid of its images (columns, rows,
+    slices).
 
-    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the triage if none
-    can; and as `volume_of`.
+    Raises VolumeError: "volume-several" if several can be read, listing them; the code of the
+    triage if none can; and as `volume_of`.
     """
     return volume_of(choose_series(path))
 
 
-def volume_of(meant: SeriesChoice) -> Volume:
+def volume_of(choice: SeriesChoice) -> Volume:
     """The volume of a series.
 
-    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images that do
-    not form a regular grid; "volume-too-large"; those of `pixels`.
+    Raises VolumeError: "volume-geometry", "volume-gaps", "volume-doubled", "volume-tilt" for images
+    that do not form a regular grid; "volume-too-large"; those of `pixels`.
     """
     try:
-        volume = _stack_images(meant.path, meant.series)
-        return replace(volume, notes=(*volume.notes, *meant.unused))
+        volume = _stack_images(choice.path, choice.series)
+        return replace(volume, notes=(*volume.notes, *choice.unread_notes))
     except (VolumeError, MemoryError, OSError):
         raise
     except Exception as fault:
         # damaged data raise any; its message is left out, as it may quote the header
-        damaged = f"{meant.path}: damaged DICOM ({type(fault).__name__}). Export it again."
+        damaged = f"{choice.path}: damaged DICOM ({type(fault).__name__}). Export it again."
         raise VolumeError("volume-corrupt", damaged) from fault
 
 
@@ -69,23 +70,33 @@ def _stack_images(source: str, series: Series) -> Volume:
             f"{source}: images of {times(shape[:2])} pixels. Export the series again.",
         )
     refuse_size(source, shape)
-    stand = stack_positions(source, frames)
+    positions = stack_positions(source, frames)
     refuse_mixture(source, frames)
-    ordered = [frames[index] for index in stand.order]
+    ordered = [frames[index] for index in positions.order]
     planes = planes_of(source, ordered)
-    kept = distinct_images(source, planes, stand)
+    distinct = distinct_images(source, planes, positions)
     notes = list(series.notes)
-    identical = len(series.copies) - len(series.cut) + len(frames) - len(kept)
-    if identical:
-        notes.append(f"{several(identical, 'doubled image')} left out: identical")
+    identical_count = len(series.copies) - len(series.cut) + len(frames) - len(distinct)
+    if identical_count:
+        notes.append(f"{several(identical_count, 'doubled image')} left out: identical")
     if series.cut:
         notes.append(f"{several(len(series.cut), 'doubled image')} left out: cut short")
-    if len(kept) < len(frames):
-        planes, ordered = planes[kept], [ordered[index] for index in kept]
-        stand = replace(stand, order=kept, along=stand.along[kept], across=stand.across[kept])
-    grid = regular_grid(source, planes, stand)
+    if len(distinct) < len(frames):
+        planes = planes[distinct]
+        ordered = [ordered[index] for index in distinct]
+        positions = replace(
+            positions,
+            order=distinct,
+            along=positions.along[distinct],
+            across=positions.across[distinct],
+        )
+    grid = regular_grid(source, planes, positions)
     refuse_affine(source, grid.vox_to_ras)
-    voxels, more = usable_voxels(source, grid.voxels)
+    voxels, intensity_notes = usable_voxels(source, grid.voxels)
     nearest = [ordered[index] for index in grid.nearest]
-    images = Images(2, tuple(one.sop_uid for one in nearest), tuple(one.number for one in nearest))
-    return Volume(voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *more), images=images)
+    images = Images(
+        2, tuple(frame.sop_uid for frame in nearest), tuple(frame.number for frame in nearest)
+    )
+    return Volume(
+        voxels, grid.vox_to_ras, source, (*notes, *grid.notes, *intensity_notes), images=images
+    )

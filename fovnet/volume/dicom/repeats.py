@@ -17,45 +17,55 @@ LOOK_ATTRIBUTES = ("image type", "component")
 
 
 def same_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
-    """Whether two groups have the same size, image type, component and orientation, and nearly the same
-    positions."""
+    """Whether two groups have the same size, image type, component and orientation, and nearly the
+    same positions."""
     if len(group) != len(other) or not _look_alike(group[0], other[0]):
         return False
-    positions = positions_in_frame(group), positions_in_frame(other)
-    if positions[0] is None or positions[1] is None:
+    positions = positions_in_frame(group)
+    other_positions = positions_in_frame(other)
+    if positions is None or other_positions is None:
         return False
-    mine, others = (placed[placed[:, 2].argsort()] for placed in positions if placed is not None)
-    return _lie_together(mine, others, group[0])
+    positions = positions[positions[:, 2].argsort()]
+    other_positions = other_positions[other_positions[:, 2].argsort()]
+    return _lie_together(positions, other_positions, group[0])
 
 
 def some_slices(group: Sequence[Frame], other: Sequence[Frame]) -> bool:
-    """As `same_slices`, of a group with fewer images: each lies where one of the other's does, as in a time
-    point that was broken off."""
+    """As `same_slices`, of a group with fewer images: each lies where one of the other's does, as
+    in a time point that was broken off."""
     if len(group) >= len(other) or not _look_alike(group[0], other[0]):
         return False
-    mine, others = positions_in_frame(group), positions_in_frame(other)
-    if mine is None or others is None:
+    positions = positions_in_frame(group)
+    other_positions = positions_in_frame(other)
+    if positions is None or other_positions is None:
         return False
-    others = others[others[:, 2].argsort()]
-    after = np.clip(np.searchsorted(others[:, 2], mine[:, 2]), 1, len(others) - 1)
-    is_before = mine[:, 2] - others[after - 1, 2] < others[after, 2] - mine[:, 2]
-    nearest = after - is_before
+    other_positions = other_positions[other_positions[:, 2].argsort()]
+    index_after = np.clip(
+        np.searchsorted(other_positions[:, 2], positions[:, 2]), 1, len(other_positions) - 1
+    )
+    is_nearer_before = (
+        positions[:, 2] - other_positions[index_after - 1, 2]
+        < other_positions[index_after, 2] - positions[:, 2]
+    )
+    nearest = index_after - is_nearer_before
     return len(set(nearest.tolist())) == len(group) and _lie_together(
-        mine, others[nearest], group[0]
+        positions, other_positions[nearest], group[0]
     )
 
 
-def _look_alike(mine: Frame, other: Frame) -> bool:
+def _look_alike(frame: Frame, other: Frame) -> bool:
     looks = [
-        tuple(value for name, value in frame.apart if name in LOOK_ATTRIBUTES)
-        for frame in (mine, other)
+        tuple(value for name, value in image.volume_attributes if name in LOOK_ATTRIBUTES)
+        for image in (frame, other)
     ]
-    sizes = [(frame.rows, frame.columns, frame.spacing_mm) for frame in (mine, other)]
-    return looks[0] == looks[1] and sizes[0] == sizes[1] and same_direction(mine, other)
+    sizes = [(image.rows, image.columns, image.spacing_mm) for image in (frame, other)]
+    return looks[0] == looks[1] and sizes[0] == sizes[1] and same_direction(frame, other)
 
 
-def _lie_together(mine: NDArray[np.float64], others: NDArray[np.float64], first: Frame) -> bool:
+def _lie_together(
+    positions: NDArray[np.float64], other_positions: NDArray[np.float64], first: Frame
+) -> bool:
     """Whether images (n, 3), in mm along rows, columns and normal, are pairs of one place each."""
-    off = np.abs(mine - others).max(axis=0)
-    beside = any(off[:2] > SHIFT_SHARE * np.asarray(field_mm(first) or (np.inf, np.inf)))
-    return bool(off[2] < REPEATED_MM) and not beside
+    shift_mm = np.abs(positions - other_positions).max(axis=0)
+    is_beside = any(shift_mm[:2] > SHIFT_SHARE * np.asarray(field_mm(first) or (np.inf, np.inf)))
+    return bool(shift_mm[2] < REPEATED_MM) and not is_beside

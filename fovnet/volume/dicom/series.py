@@ -1,8 +1,8 @@
 """Images grouped into volumes.
 
-A DICOM series may contain several volumes: echoes, cardiac or contrast phases, b-values, magnitude and phase,
-the three planes of a localiser.  Images are separated by attributes that are constant within a volume
-(`keys`), then by position (`parting`).
+A DICOM series may contain several volumes: echoes, cardiac or contrast phases, b-values, magnitude
+and phase, the three planes of a localiser.  Images are separated by attributes that are constant
+within a volume (`keys`), then by position (`parting`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from fovnet.volume.dicom.animals import NOTE as ANIMAL
 from fovnet.volume.dicom.animals import UNCLEAR
@@ -37,13 +38,14 @@ from fovnet.volume.dicom.uids import by_series, note_on_joining
 class Series:
     """The images of one volume, in the order of their numbers.
 
-    id      twelve hex digits, independent of file paths, but different if images of another patient with this
-            series UID lie beside them or another series under the same UID
+    id      twelve hex digits, independent of file paths, but different if images of another patient
+            with this series UID lie beside them or another series under the same UID
     beside  the ids in these cases; they are valid as addresses without the other images, too
     whose   a digest of the person, the same for all their volumes under one series UID
-    family  its series UID, else its folder, and its series number if there are several under one UID; of time
-            points that have a UID each, that of the first
-    kind, reason  why it is set aside; empty for one to read
+    family  its series UID, else its folder, and its series number if there are several under one
+            UID; of time points that have a UID each, that of the first
+    kind    why it is set aside, in a word; empty for one to read
+    reason  the same in a sentence
     notes   sentences on other volumes in the series
     copies  the object of each copy of an image that was left out
     cut     those of them that are cut short
@@ -73,13 +75,13 @@ class Series:
 def series_of(frames: Sequence[Frame]) -> list[Series]:
     """The groups of images, in the order of series number and image number.
 
-    Images of other modalities, colour images and secondary captures are grouped apart, whatever their series
-    UID; so are the images of each person if several share a series UID, or have none, as after careless
-    pseudonymisation.
+    Images of other modalities, colour images and secondary captures are grouped apart, whatever
+    their series UID; so are the images of each person if several share a series UID, or have none,
+    as after careless pseudonymisation.
     """
-    found = [series for one in by_series(frames) for series in _of_one_uid(one)]
+    groups = [series for images in by_series(frames) for series in _of_one_uid(images)]
     return sorted(
-        found,
+        groups,
         key=lambda series: (
             int(_digits(series.frames[0].facts.series_number)),
             series.frames[0].facts.series_uid,
@@ -91,109 +93,115 @@ def series_of(frames: Sequence[Frame]) -> list[Series]:
 
 SHARED_UID = "its series UID is that of another patient's images too"
 SPELLINGS_NOTE = "its PatientID is written in several ways (leading zeros, case, blanks)"
-UNIDENTIFIED = "its series UID is also that of images in another folder, numbered alike, and neither names its patient"
+UNIDENTIFIED = (
+    "its series UID is also that of images in another folder, numbered alike, and neither names "
+    "its patient"
+)
 
 
 def _of_one_uid(frames: list[Frame]) -> list[Series]:
     """The groups of one series UID, separately for each person."""
     shares = shares_of(frames)
-    note = UNIDENTIFIED
-    if any(is_identified(person) for person, _ in shares):
-        note = (
-            f"{SHARED_UID}, by {', '.join(differing_attributes(frames))}"
-            if len(shares) > 1
-            else SHARED_UID
-        )
-    joined = note_on_joining(frames)
-    notes = (
-        *((note,) if len(shares) > 1 and frames[0].facts.series_uid else ()),
-        *((joined,) if joined else ()),
-    )
-    taken: set[str] = set()
-    found: list[Series] = []
-    for whose, own in sorted(
-        ((digest_of(person, own), own) for person, own in shares), key=lambda one: one[0]
-    ):
-        spellings = {frame.facts.patient_id for frame in own} - {""}
-        spelt = (
-            (SPELLINGS_NOTE,)
-            if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1
-            else ()
-        )
-        found += _volumes(own, PersonShare(whose, len(shares) > 1, (*notes, *spelt)), taken)
-    return found
+    notes: list[str] = []
+    if len(shares) > 1 and frames[0].facts.series_uid:
+        note = UNIDENTIFIED
+        if any(is_identified(person) for person, _ in shares):
+            note = f"{SHARED_UID}, by {', '.join(differing_attributes(frames))}"
+        notes.append(note)
+    if joining := note_on_joining(frames):
+        notes.append(joining)
+    taken_ids: set[str] = set()
+    groups: list[Series] = []
+    by_digest = [(digest_of(person, images), images) for person, images in shares]
+    for digest, images in sorted(by_digest, key=lambda pair: pair[0]):
+        spellings = {frame.facts.patient_id for frame in images} - {""}
+        own_notes = list(notes)
+        if len(spellings) > 1 and len(set(map(spelling_of, spellings))) == 1:
+            own_notes.append(SPELLINGS_NOTE)
+        share = PersonShare(digest, len(shares) > 1, tuple(own_notes))
+        groups += _volumes(images, share, taken_ids)
+    return groups
 
 
 @dataclass(frozen=True)
 class PersonShare:
-    """The person of these images (a digest), whether other people's images have the same series UID, and
-    notes on the UIDs."""
+    """The person of these images (a digest), whether other people's images have the same series
+    UID, and notes on the UIDs."""
 
     whose: str
     of_several: bool
     notes: tuple[str, ...]
 
 
-def _volumes(frames: list[Frame], share: PersonShare, taken: set[str]) -> list[Series]:
-    """The groups of one person's images of a series.  If there are several people, the ids depend on the
-    person; new ids are added to `taken`."""
-    frames, copies, cut = _without_copies(
-        sorted(frames, key=lambda one: (one.instance, one.sop_uid, one.number, one.item))
+def _volumes(frames: list[Frame], share: PersonShare, taken_ids: set[str]) -> list[Series]:
+    """The groups of one person's images of a series.  If there are several people, the ids depend
+    on the person; new ids are added to `taken_ids`."""
+    frames, copies, cut_items = _without_copies(
+        sorted(frames, key=lambda frame: (frame.instance, frame.sop_uid, frame.number, frame.item))
     )
-    parts = group_by_key(frames, keys_of(frames))
-    differ = [name for index, name in enumerate(NAMES) if len({key[index] for key in parts}) > 1]
-    versions = {key: _versions(part) for key, part in parts.items()}
-    groups = [
-        (key, own, attributes, group)
-        for key, (first, *_) in versions.items()
-        for own, attributes, group in part_volumes(first)
+    images_by_key = group_by_key(frames, keys_of(frames))
+    differing_names = [
+        name for index, name in enumerate(NAMES) if len({key[index] for key in images_by_key}) > 1
     ]
-    differ += sorted({name for _, _, attributes, _ in groups for name in attributes})
-    apart = f"of {len(groups)} of its series, told apart by {', '.join(differ)}"
-    found: list[Series] = []
-    animal: tuple[str, ...] = ()
-    if frames[0].facts.animal:
-        animal = (ANIMAL,)
-    elif frames[0].facts.unclear_species:
-        animal = (UNCLEAR,)
-    for number, (key, own, _, group) in enumerate(groups, start=1):
-        lost = tuple(item for frame in group for item in copies.pop(_image_id(frame), ()))
-        kind, reason = kind_of(tuple(group))
-        notes = (*share.notes, f"volume {number} {apart}") if len(groups) > 1 else share.notes
-        digits, *beside = _ids(group[0], key, own, share, taken)
-        taken.add(digits)
-        shorter = tuple(item for item in lost if item in cut)
-        found.append(
+    versions = {key: _versions(images) for key, images in images_by_key.items()}
+    parts = [(key, part) for key, (first, *_) in versions.items() for part in part_volumes(first)]
+    differing_names += sorted({name for _, part in parts for name in part.names})
+    notes = [_species_note(frames[0]), *share.notes]
+    groups: list[Series] = []
+    for number, (key, part) in enumerate(parts, start=1):
+        images = tuple(part.frames)
+        note = ""
+        if len(parts) > 1:
+            count = f"volume {number} of {len(parts)} of its series"
+            note = f"{count}, told apart by {', '.join(differing_names)}"
+        left_out = [item for frame in images for item in copies.pop(_image_id(frame), ())]
+        kind, reason = kind_of(images)
+        digits, *other_digits = _ids(images[0], key, part.values, share, taken_ids)
+        taken_ids.add(digits)
+        groups.append(
             Series(
-                digits,
-                tuple(group),
-                kind,
-                reason,
-                lost,
-                shorter,
-                (*animal, *notes, *group[0].notes),
-                tuple(beside),
-                share.whose,
-                _family(frames[0], key),
+                id=digits,
+                frames=images,
+                kind=kind,
+                reason=reason,
+                copies=tuple(left_out),
+                cut=tuple(item for item in left_out if item in cut_items),
+                notes=tuple(filter(None, (*notes, note))) + images[0].notes,
+                beside=tuple(other_digits),
+                whose=share.whose,
+                family=_family(frames[0], key),
             )
         )
-    for key, (_, *others) in versions.items():
-        for group in others:
-            kind, reason = kind_of(tuple(group))
-            kind, reason = (kind, reason) if kind not in ("", "single") else ("repeat", VERSION)
-            digits, *_ = _ids(group[0], key, (VERSION,), replace(share, of_several=False), taken)
-            taken.add(digits)
-            found.append(
-                Series(
-                    digits,
-                    tuple(group),
-                    kind,
-                    reason,
-                    whose=share.whose,
-                    family=_family(frames[0], key),
-                )
-            )
-    return _set_repeats_aside(sorted(found, key=lambda series: series.frames[0].instance), differ)
+    for key, (_, *other_versions) in versions.items():
+        family = _family(frames[0], key)
+        for version in other_versions:
+            groups.append(_other_version(tuple(version), key, family, share, taken_ids))
+            taken_ids.add(groups[-1].id)
+    groups.sort(key=lambda series: series.frames[0].instance)
+    return _set_repeats_aside(groups, differing_names)
+
+
+def _species_note(frame: Frame) -> str:
+    if frame.facts.is_animal:
+        return ANIMAL
+    return UNCLEAR if frame.facts.has_unclear_species else ""
+
+
+def _other_version(
+    images: tuple[Frame, ...],
+    key: Key,
+    family: str,
+    share: PersonShare,
+    taken_ids: Collection[str],
+) -> Series:
+    """The group of images that are read from another folder."""
+    kind, reason = kind_of(images)
+    if kind in ("", "single"):
+        kind = "repeat"
+        reason = VERSION
+    alone = replace(share, of_several=False)
+    digits, *_ = _ids(images[0], key, (VERSION,), alone, taken_ids)
+    return Series(digits, images, kind, reason, whose=share.whose, family=family)
 
 
 def _family(first: Frame, key: Key) -> str:
@@ -206,49 +214,56 @@ VERSION = "another version of images that are read from another folder"
 def _versions(frames: list[Frame]) -> list[list[Frame]]:
     """[images with one version of each, then the other versions, grouped by folder].
 
-    Images with the same SOP Instance UID, number and position but different bytes are versions of one image,
-    edited or recompressed. The version in the folder with most of these images is used, of several such in
-    the first; two in one folder are both kept.
+    Images with the same SOP Instance UID, number and position but different bytes are versions of
+    one image, edited or recompressed. The version in the folder with most of these images is used,
+    of several such in the first; two in one folder are both kept.
     """
-    known = group_by_key(
+    versions_by_image = group_by_key(
         frames, ((_image_id(frame), frame.instance, frame.position) for frame in frames)
     )
-    held = Counter(map(folder_of, frames))
+    image_counts = Counter(map(folder_of, frames))
     chosen: list[Frame] = []
-    others: dict[tuple[str, str], list[Frame]] = {}
-    for versions in known.values():
-        first = min(map(folder_of, versions), key=lambda folder: (-held[folder], folder))
-        for frame in versions:
-            taken = not frame.sop_uid or folder_of(frame) == first
-            (chosen if taken else others.setdefault(folder_of(frame), [])).append(frame)
-    return [chosen, *others.values()]
+    others_by_folder: dict[tuple[str, str], list[Frame]] = {}
+    for versions in versions_by_image.values():
+        folders = [folder_of(frame) for frame in versions]
+        best_folder = min(folders, key=lambda folder: (-image_counts[folder], folder))
+        for frame, folder in zip(versions, folders, strict=True):
+            if not frame.sop_uid or folder == best_folder:
+                chosen.append(frame)
+            else:
+                others_by_folder.setdefault(folder, []).append(frame)
+    return [chosen, *others_by_folder.values()]
 
 
-def _set_repeats_aside(found: list[Series], differ: list[str]) -> list[Series]:
-    """The groups; of those that show the same slices at another time, echo or b-value, all but the first get
-    the kind "repeat", and those that show only some of them."""
-    kept: list[Series] = []
+def _set_repeats_aside(groups: list[Series], differing_names: list[str]) -> list[Series]:
+    """The groups; of those that show the same slices at another time, echo or b-value, all but the
+    first get the kind "repeat", and those that show only some of them."""
+    distinct: list[Series] = []
     result = []
-    readable = [series for series in found if not series.kind]
-    another = f"of another {' or '.join(name for name in differ if name not in LOOK_ATTRIBUTES)}"
-    for series in found:
+    readable = [series for series in groups if not series.kind]
+    names = " or ".join(name for name in differing_names if name not in LOOK_ATTRIBUTES)
+    for series in groups:
         reason = ""
         if not series.kind:
-            family = series.family
-            if any(
-                family == other.family and same_slices(series.frames, other.frames)
-                for other in kept
-            ):
-                reason = f"the same slices once more, {another}"
-            elif any(
-                family == other.family and some_slices(series.frames, other.frames)
-                for other in readable
-            ):
-                reason = f"some of the same slices once more, {another}: broken off"
+            if _repeats(series, distinct, same_slices):
+                reason = f"the same slices once more, of another {names}"
+            elif _repeats(series, readable, some_slices):
+                reason = f"some of the same slices once more, of another {names}: broken off"
             else:
-                kept.append(series)
+                distinct.append(series)
         result.append(replace(series, kind="repeat", reason=reason) if reason else series)
     return result
+
+
+def _repeats(
+    series: Series,
+    others: Iterable[Series],
+    shows: Callable[[Sequence[Frame], Sequence[Frame]], bool],
+) -> bool:
+    """Whether a series shows slices of another one of its family."""
+    return any(
+        series.family == other.family and shows(series.frames, other.frames) for other in others
+    )
 
 
 ImageId = tuple[str, int, tuple[int, int] | None]
@@ -261,43 +276,46 @@ def _image_id(frame: Frame) -> ImageId:
 def _without_copies(
     frames: list[Frame],
 ) -> tuple[list[Frame], dict[ImageId, list[Item]], set[Item]]:
-    """(images without copies, the objects with the copies of each, those that are shorter): files of one UID
-    are copies if the shorter is the beginning of the other.
+    """(images without copies, the objects with the copies of each, those that are shorter): files
+    of one UID are copies if the shorter is the beginning of the other.
 
     So a file truncated while it was copied is a copy; the longest is kept.
     """
-    # for each image: the objects with a different version of it, and its index in `kept`
-    seen: dict[ImageId, dict[Item, int]] = {}
-    kept: list[Frame] = []
+    # for each image: the objects with a different version of it, and its index in `originals`
+    items_by_image: dict[ImageId, dict[Item, int]] = {}
+    originals: list[Frame] = []
     copies: dict[ImageId, list[Item]] = {}
-    cut: set[Item] = set()
+    cut_items: set[Item] = set()
     agree = functools.cache(_is_one_beginning)  # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
-        before = seen.setdefault(_image_id(frame), {}) if frame.sop_uid else {}
-        same = next(
-            (item for item in before if item == frame.item or agree(item, frame.item)), None
+        index_by_item = items_by_image.setdefault(_image_id(frame), {}) if frame.sop_uid else {}
+        same_item = next(
+            (item for item in index_by_item if item == frame.item or agree(item, frame.item)), None
         )
-        if same is None:
-            before[frame.item] = len(kept)
-            kept.append(frame)
+        if same_item is None:
+            index_by_item[frame.item] = len(originals)
+            originals.append(frame)
             continue
-        left_out, whole = frame.item, same
-        if same != frame.item and size(frame.item) > size(same):
-            before[frame.item] = before.pop(same)
-            kept[before[frame.item]] = frame
-            left_out, whole = same, frame.item
-        if size(left_out) < size(whole):
-            cut.add(left_out)
-        copies.setdefault(_image_id(frame), []).append(left_out)
-    return kept, copies, cut
+        copy_item = frame.item
+        whole_item = same_item
+        if same_item != frame.item and size(frame.item) > size(same_item):
+            index_by_item[frame.item] = index_by_item.pop(same_item)
+            originals[index_by_item[frame.item]] = frame
+            copy_item = same_item
+            whole_item = frame.item
+        if size(copy_item) < size(whole_item):
+            cut_items.add(copy_item)
+        copies.setdefault(_image_id(frame), []).append(copy_item)
+    return originals, copies, cut_items
 
 
-def _is_one_beginning(one: Item, other: Item) -> bool:
+def _is_one_beginning(item: Item, other: Item) -> bool:
     """Whether one of two objects is the beginning of the other."""
-    with opened(one) as file, opened(other) as another:
-        mine, others = file.read(), another.read()
-    return mine.startswith(others) or others.startswith(mine)
+    with opened(item) as file, opened(other) as another:
+        content = file.read()
+        other_content = another.read()
+    return content.startswith(other_content) or other_content.startswith(content)
 
 
 def _size(item: Item) -> int:
@@ -305,24 +323,27 @@ def _size(item: Item) -> int:
         return int(file.seek(0, 2))
 
 
-def _ids(first: Frame, key: Key, own: Key, share: PersonShare, taken: Collection[str]) -> list[str]:
-    """The id, then those that it has where images of another person, or of another series, lie under the same
-    UID too."""
+def _ids(
+    first: Frame, key: Key, part_values: Key, share: PersonShare, taken_ids: Collection[str]
+) -> list[str]:
+    """The id, then those that it has where images of another person, or of another series, lie
+    under the same UID too."""
     *values, number = key
-    numbers = ([number],) if number else ([], [series_number(first)])
-    people = ([share.whose],) if share.of_several else ([], [share.whose])
+    numbers = [[number]] if number else [[], [series_number(first)]]
+    digests = [[share.whose]] if share.of_several else [[], [share.whose]]
     return [
-        _id(first, (*values, *own, *which, *whose), taken) for which in numbers for whose in people
+        _id(first, (*values, *part_values, *number_words, *digest_words), taken_ids)
+        for number_words, digest_words in product(numbers, digests)
     ]
 
 
-def _id(frame: Frame, key: tuple[str, ...], taken: Collection[str]) -> str:
-    """Twelve hex digits that are not in `taken`."""
+def _id(frame: Frame, key: tuple[str, ...], taken_ids: Collection[str]) -> str:
+    """Twelve hex digits that are not in `taken_ids`."""
     number = 0
     while True:
-        facts = [frame.facts.study_uid, frame.facts.series_uid, *key, str(number)]
-        digits = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
-        if digits not in taken:
+        words = [frame.facts.study_uid, frame.facts.series_uid, *key, str(number)]
+        digits = hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
+        if digits not in taken_ids:
             return digits
         number += 1
 

@@ -42,20 +42,21 @@ Advance = Callable[[int, int], None]
 def survey(
     place: Path, items: Sequence[Item] | None = None, progress: Advance | None = None
 ) -> DicomSurvey:
-    """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is listed in
-    `unread` instead.
+    """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is
+    listed in `unread` instead.
 
     items     its objects, where they are known already
     progress  told after each header (done, total)
-    Remembered for the last few places, as long as names, sizes and modification times of all files under
-    them stay the same: headers are read once for a batch of series of one folder.
+
+    Remembered for the last few places, as long as names, sizes and modification times of all files
+    under them stay the same: headers are read once for a batch of series of one folder.
     """
     place = Path(place)
     stamps = _stamps_under(place)
     remembered = _REMEMBERED.get(place)
     if remembered is None or remembered.stamps != stamps:
-        listed = tuple(items_of(place)) if items is None else items
-        remembered = _RememberedSurvey(stamps, survey_items(listed, progress))
+        found_items = tuple(items_of(place)) if items is None else items
+        remembered = _RememberedSurvey(stamps, survey_items(found_items, progress))
     with _LOCK:
         _REMEMBERED[place] = remembered
         _REMEMBERED.move_to_end(place)
@@ -73,28 +74,23 @@ def forget(place: Path) -> None:
 def find_series(place: Path, digits: str) -> Series | None:
     """The series of a place that an address means; None if there is none.  Raises as `survey`.
 
-    Of a place that is remembered only its folders and the files of this series are asked whether they have
-    changed: a thousand series of a folder would ask a thousand times for all files.
+    Of a place that is remembered only its folders and the files of this series are asked whether
+    they have changed: a thousand series of a folder would ask a thousand times for all files.
     """
     place = Path(place)
     remembered = _REMEMBERED.get(place)
     series = remembered.by_digits.get(digits) if remembered else None
-    if (
-        remembered
-        and series
-        and all(
-            _stamp(path) == remembered.stamps.get(path)
-            for path in (*remembered.folders, *(str(item.path) for item in series.items))
-        )
-    ):
-        return series
-    found = survey(place)
-    return next((series for series in found.series if series.is_called(digits)), None)
+    if remembered and series:
+        paths = [*remembered.folders, *(str(item.path) for item in series.items)]
+        if all(_stamp(path) == remembered.stamps.get(path) for path in paths):
+            return series
+    contents = survey(place)
+    return next((series for series in contents.series if series.is_called(digits)), None)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
-    """(size, modification time in ns) of a file, which show whether it has changed; (-1, -1) if they cannot
-    be read."""
+    """(size, modification time in ns) of a file, which show whether it has changed; (-1, -1) if
+    they cannot be read."""
     try:
         facts = path.stat()
     except (OSError, ValueError):
@@ -105,10 +101,10 @@ def file_stamp(path: Path) -> tuple[int, int]:
 def survey_items(items: Sequence[Item | Unread], progress: Advance | None = None) -> DicomSurvey:
     """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
-    unread = [one for one in items if isinstance(one, Unread)]
-    for done, item in enumerate(items, start=1):
+    unread = [entry for entry in items if isinstance(entry, Unread)]
+    for count, item in enumerate(items, start=1):
         if progress is not None:
-            progress(done, len(items))
+            progress(count, len(items))
         if isinstance(item, Item):
             try:
                 frames += read_frames(item)
@@ -117,9 +113,10 @@ def survey_items(items: Sequence[Item | Unread], progress: Advance | None = None
     # positions of 1e308 mm are refused when they are read
     with np.errstate(over="ignore", invalid="ignore"):
         series, refused = _group_series(frames)
-    # a DICOMDIR matters if it is alone
-    kept = [one for one in unread if not one.is_directory] or ([] if frames else unread)
-    return DicomSurvey(tuple(series), (*kept, *refused))
+    lost_objects = [entry for entry in unread if not entry.is_directory]
+    if not frames and not lost_objects:
+        lost_objects = unread  # a DICOMDIR matters if it is alone
+    return DicomSurvey(tuple(series), (*lost_objects, *refused))
 
 
 def _refusal(item: Item, fault: Exception) -> VolumeError:
@@ -130,31 +127,32 @@ def _refusal(item: Item, fault: Exception) -> VolumeError:
         case FileNotFoundError():
             return VolumeError("volume-missing", f"{item}: there is no such file. Check the path.")
         case PermissionError():
-            told = "may not be read by this user. Change its permissions (chmod u+r)."
-            return VolumeError("volume-permission", f"{item}: {told}")
+            sentence = "may not be read by this user. Change its permissions (chmod u+r)."
+            return VolumeError("volume-permission", f"{item}: {sentence}")
         case OSError():
-            told = f"cannot be read ({fault.strerror}). Check the disk."
-            return VolumeError("volume-unreadable", f"{item}: {told}")
+            sentence = f"cannot be read ({fault.strerror}). Check the disk."
+            return VolumeError("volume-unreadable", f"{item}: {sentence}")
     damaged = f"{item}: damaged DICOM header ({type(fault).__name__}). Export it again."
     return VolumeError("volume-corrupt", damaged)
 
 
 def _group_series(frames: Sequence[Frame]) -> tuple[list[Series], list[Unread]]:
-    """The series; if grouping raises an unexpected exception, only of those series UIDs that do not, and the
-    objects of the others."""
+    """The series; if grouping raises an unexpected exception, only of those series UIDs that do
+    not, and the objects of the others."""
     try:
         return repeats_over_time(series_of(frames)), []
     except Exception as fault:
-        together = group_by_key(frames, (frame.facts.series_uid for frame in frames))
-        if len(together) < 2:
-            return [], [
-                Unread(item, internal(item, fault))
-                for item in dict.fromkeys(frame.item for frame in frames)
-            ]
-    parts = [_group_series(own) for own in together.values()]
-    return [one for series, _ in parts for one in series], [
-        one for _, refused in parts for one in refused
-    ]
+        frames_by_uid = group_by_key(frames, (frame.facts.series_uid for frame in frames))
+        if len(frames_by_uid) < 2:
+            items = dict.fromkeys(frame.item for frame in frames)
+            return [], [Unread(item, internal(item, fault)) for item in items]
+    all_series: list[Series] = []
+    all_refused: list[Unread] = []
+    for images in frames_by_uid.values():
+        series, refused = _group_series(images)
+        all_series += series
+        all_refused += refused
+    return all_series, all_refused
 
 
 Stamp = tuple[int, int, int]
@@ -163,7 +161,8 @@ MOST_REMEMBERED = 4
 
 @dataclass(frozen=True)
 class _RememberedSurvey:
-    """The contents of a place, and by path the stamps of all folders and files under it when it was read."""
+    """The contents of a place, and by path the stamps of all folders and files under it when it was
+    read."""
 
     stamps: dict[str, Stamp]
     survey: DicomSurvey
@@ -174,13 +173,14 @@ class _RememberedSurvey:
 
     @cached_property
     def by_digits(self) -> dict[str, Series]:
-        """The series by the digits of their addresses; as in a search, the first that is called so."""
-        named = [
+        """The series by the digits of their addresses; as in a search, the first that is called
+        so."""
+        pairs = [
             (digits, series)
             for series in self.survey.series
             for digits in (series.id, *series.beside)
         ]
-        return dict(reversed(named))
+        return dict(reversed(pairs))
 
 
 _REMEMBERED: OrderedDict[Path, _RememberedSurvey] = OrderedDict()
@@ -199,7 +199,8 @@ def _stamps_under(place: Path) -> dict[str, Stamp]:
 
 
 def _stamp(path: str) -> Stamp:
-    """Mode, size and modification time in ns; of a file, folder or archive that cannot be asked, -1."""
+    """Mode, size and modification time in ns; of a file, folder or archive that cannot be asked,
+    -1."""
     try:
         facts = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
-"""The DICOM series found, as a table: a row per series, set aside or not, and per object that could not be
-used.
+"""The DICOM series found, as a table: a row per series, set aside or not, and per object that could
+not be used.
 
-Patient, study and series are given as twelve hex digits of a SHA-256 of their ids, equal for rows that belong
-together.  Whoever has a list of possible ids can still find a match by hashing them; keep the table where the
-images may be kept.
+Patient, study and series are given as twelve hex digits of a SHA-256 of their ids, equal for rows
+that belong together.  Whoever has a list of possible ids can still find a match by hashing them;
+keep the table where the images may be kept.
 """
 
 from __future__ import annotations
@@ -16,28 +16,21 @@ from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import Unread
 from fovnet.volume.dicom.triage import MODALITIES, NO_IMAGES
 
+# fmt: off
 COLUMNS = (
-    "patient",
-    "study",
-    "series_number",
-    "series",
-    "kind",
-    "images",
-    "copies",
-    "rows",
-    "columns",
-    "modality",
-    "reason",
-    "path",
+    "patient", "study", "series_number", "series", "kind", "images", "copies", "rows", "columns",
+    "modality", "reason", "path",
 )
+# fmt: on
 ID_COLUMNS = ("patient_id", "study_instance_uid", "series_instance_uid")
 """Columns of the original ids, written only on request (`show_ids`)."""
 
 
 def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[str, Any]:
-    """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the number of
-    copies left out."""
-    frame, facts = series.frames[0], series.frames[0].facts
+    """One row; `kind` is "volume" for a series to read, else the kind set aside; `copies`: the
+    number of copies left out."""
+    frame = series.frames[0]
+    facts = frame.facts
     row = {
         "patient": short_hash(facts.patient_id),
         "study": short_hash(facts.study_uid),
@@ -52,13 +45,15 @@ def series_row(series: Series, path: Path, *, show_ids: bool = False) -> dict[st
         "reason": series.reason or "; ".join(series.notes),
         "path": str(path),
     }
-    ids = (facts.patient_id, facts.study_uid, facts.series_uid)
-    return row | dict(zip(ID_COLUMNS, ids, strict=True)) if show_ids else row
+    if show_ids:
+        ids = (facts.patient_id, facts.study_uid, facts.series_uid)
+        row |= dict(zip(ID_COLUMNS, ids, strict=True))
+    return row
 
 
 def unread_row(unread: Unread) -> dict[str, Any]:
-    """The row of an object that could not be used; the code is also at the end of the reason, since COLUMNS
-    has none for it."""
+    """The row of an object that could not be used; the code is also at the end of the reason, since
+    COLUMNS has none for it."""
     return {
         "kind": "unreadable",
         "images": 0,

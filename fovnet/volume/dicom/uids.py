@@ -1,9 +1,9 @@
-"""The images of each series UID; where a scanner gives every slice a UID of its own, those of one stack are
-joined.
+"""The images of each series UID; where a scanner gives every slice a UID of its own, those of one
+stack are joined.
 
-Canon's software V6 does so in classic images, as do some anonymisers: each UID then has one position, with
-all its echoes and time points.  MATLAB's dicomanon also writes a study and a frame of reference for every
-file: such images are joined where their image numbers differ, too.
+Canon's software V6 does so in classic images, as do some anonymisers: each UID then has one
+position, with all its echoes and time points.  MATLAB's dicomanon also writes a study and a frame
+of reference for every file: such images are joined where their image numbers differ, too.
 """
 
 from __future__ import annotations
@@ -27,47 +27,50 @@ from fovnet.volume.dicom.triage import CAPTURES
 
 
 def by_series(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
-    """The images of one series UID after the other, or of several that have one position each of an evenly
-    spaced stack.
+    """The images of one series UID after the other, or of several that have one position each of an
+    evenly spaced stack.
 
-    Images of other modalities, colour images and secondary captures are kept apart, whatever their series
-    UID.
+    Images of other modalities, colour images and secondary captures are kept apart, whatever their
+    series UID.
     """
-    together = group_by_key(
+    images_by_uid = group_by_key(
         frames, ((*_study_and_kind(frame), frame.facts.series_uid) for frame in frames)
     )
-    slices: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
-    for own in together.values():
-        if own[0].facts.series_uid and _is_one_place(own):
-            slices.setdefault(_stack_identity(own[0]), []).append(own)
+    stacks: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
+    for images in images_by_uid.values():
+        if images[0].facts.series_uid and _is_one_place(images):
+            stacks.setdefault(_stack_identity(images[0]), []).append(images)
         else:
-            yield own
-    scattered: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
-    for uids in slices.values():
-        if _is_stack([own[0] for own in uids]):
-            yield [frame for own in uids for frame in own]
+            yield images
+    scattered_stacks: dict[tuple[Hashable, ...], list[list[Frame]]] = {}
+    for groups in stacks.values():
+        if _is_stack([images[0] for images in groups]):
+            yield [frame for images in groups for frame in images]
             continue
-        for own in uids:
-            scattered.setdefault(_identity_without_uids(own[0]), []).append(own)
-    for uids in scattered.values():
-        if _is_scattered_stack([own[0] for own in uids]):
-            yield [frame for own in uids for frame in own]
+        for images in groups:
+            scattered_stacks.setdefault(_identity_without_uids(images[0]), []).append(images)
+    for groups in scattered_stacks.values():
+        if _is_scattered_stack([images[0] for images in groups]):
+            yield [frame for images in groups for frame in images]
         else:
-            yield from uids
+            yield from groups
 
 
 def note_on_joining(frames: Sequence[Frame]) -> str:
-    """A note on images that were joined despite their UIDs; empty for images of one series UID and study."""
+    """A note on images that were joined despite their UIDs; empty for images of one series UID and
+    study."""
     counts = {name: len(uids) for name, uids in _uids(frames).items()}
     if counts["study"] == 1 and counts["frame of reference"] == 1:
         if counts["series"] == 1:
             return ""
-        uids = counts["series"]
-        return f"joined from {uids} series of one position each: every slice has a series UID of its own"
-    own = " and ".join(name for name, count in counts.items() if count > 1)
-    places = max(counts.values())
+        return (
+            f"joined from {counts['series']} series of one position each: every slice has a series "
+            "UID of its own"
+        )
+    levels = " and ".join(name for name, count in counts.items() if count > 1)
     return (
-        f"joined from {places} images of one position each: every slice has UIDs of its own ({own})"
+        f"joined from {max(counts.values())} images of one position each: every slice has UIDs of "
+        f"its own ({levels})"
     )
 
 
@@ -79,7 +82,7 @@ def difference(frames: Sequence[Frame]) -> str:
         "patient's birth date": {frame.facts.birthday for frame in frames},
         "modality": {frame.facts.modality for frame in frames},
         "series number": {series_number(frame) for frame in frames},
-        "description": {frame.facts.words for frame in frames},
+        "description": {frame.facts.description for frame in frames},
         "protocol": {frame.facts.protocol[1:] for frame in frames},
         "size": {(frame.rows, frame.columns) for frame in frames},
         "pixel spacing": {frame.spacing_mm for frame in frames},
@@ -112,7 +115,7 @@ def _study_and_kind(frame: Frame) -> tuple[Hashable, ...]:
 
 def _kind(frame: Frame) -> tuple[Hashable, ...]:
     facts = frame.facts
-    return facts.modality, facts.captured or facts.sop_class.startswith(CAPTURES), facts.colour
+    return facts.modality, facts.is_captured or facts.sop_class.startswith(CAPTURES), facts.colour
 
 
 def _stack_identity(frame: Frame) -> tuple[Hashable, ...]:
@@ -121,7 +124,8 @@ def _stack_identity(frame: Frame) -> tuple[Hashable, ...]:
 
 
 def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
-    """As `_stack_identity`, whatever the study and the frame of reference, the first of `header.PROTOCOL`."""
+    """As `_stack_identity`, whatever the study and the frame of reference, the first of
+    `header.PROTOCOL`."""
     facts = frame.facts
     return (
         *_kind(frame),
@@ -129,7 +133,7 @@ def _identity_without_uids(frame: Frame) -> tuple[Hashable, ...]:
         facts.birthday,
         facts.name,
         series_number(frame),
-        facts.words,
+        facts.description,
         facts.protocol[1:],
         frame.rows,
         frame.columns,
@@ -148,7 +152,7 @@ def _is_one_place(frames: list[Frame]) -> bool:
     placed = positions_in_frame(frames)
     if placed is None or np.ptp(placed, axis=0).max() >= REPEATED_MM:
         return False
-    return all(same_direction(frames[0], one) for one in frames)
+    return all(same_direction(frames[0], frame) for frame in frames)
 
 
 def _is_stack(slices: Sequence[Frame]) -> bool:
@@ -161,8 +165,8 @@ def _is_stack(slices: Sequence[Frame]) -> bool:
 
 
 def _is_scattered_stack(slices: list[Frame]) -> bool:
-    """As `_is_stack`, if each UID is the same in all images or another in each, and so are image numbers:
-    two studies, or two positions of a patient on the table, are not joined."""
+    """As `_is_stack`, if each UID is the same in all images or another in each, and so are image
+    numbers: two studies, or two positions of a patient on the table, are not joined."""
     counts = [len(uids) for uids in _uids(slices).values()]
     if not all(count in (1, len(slices)) for count in counts):
         return False

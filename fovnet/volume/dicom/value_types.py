@@ -1,4 +1,5 @@
-"""Elements whose type of value (VR) was changed on the way: PixelSpacing as unlimited text or unknown bytes.
+"""Elements whose type of value (VR) was changed on the way: PixelSpacing as unlimited text or
+unknown bytes.
 
 Some archives and converters write a VR of their own choice, and pydicom then gives one text for two
 numbers, or bytes.  The value is as it was: text for numbers that DICOM writes as text, else binary.
@@ -11,15 +12,16 @@ from typing import Any
 
 LONG_TEXT = ("UT", "LT", "ST", "UC", "UR")  # a backslash in them separates nothing
 WORDS = ("AE", "AS", "CS", "DA", "DT", "LO", "PN", "SH", "TM", "UI")
-DECIMAL, WHOLE = "DS", ("IS", "US", "SS", "UL", "SL")
+DECIMAL = "DS"
+WHOLE = ("IS", "US", "SS", "UL", "SL")
 BYTES = ("OB", "OW", "OD", "OF", "OL", "UN")
 BINARY = ("US", "SS", "UL", "SL", "FL", "FD")
 SIGNED_OR_NOT = "US or SS"
 
 
 def restore_types(dataset: Any) -> None:
-    """Gives the elements of a dataset, not those nested in it, the VR of the dictionary where they have
-    another one that hides their values.  Private elements stay as they are."""
+    """Gives the elements of a dataset, not those nested in it, the VR of the dictionary where they
+    have another one that hides their values.  Private elements stay as they are."""
     from pydicom.datadict import dictionary_has_tag, dictionary_VR
     from pydicom.dataelem import RawDataElement
 
@@ -29,32 +31,33 @@ def restore_types(dataset: Any) -> None:
             continue
         if element.VR is None or not dictionary_has_tag(tag):
             continue
-        wanted = dictionary_VR(tag)
-        if wanted == element.VR:
+        dictionary_type = dictionary_VR(tag)
+        if dictionary_type == element.VR:
             continue
-        _restore(dataset, element, "US" if wanted == SIGNED_OR_NOT else wanted)
+        _restore(dataset, element, "US" if dictionary_type == SIGNED_OR_NOT else dictionary_type)
 
 
-def _restore(dataset: Any, element: Any, wanted: str) -> None:
+def _restore(dataset: Any, element: Any, dictionary_type: str) -> None:
     is_text = element.VR in (*LONG_TEXT, *WORDS, DECIMAL, "IS")
     is_bytes = element.VR in BYTES
-    if wanted in (DECIMAL, "IS") and (is_text or is_bytes):
+    if dictionary_type in (DECIMAL, "IS") and (is_text or is_bytes):
         # a DS reads the whole numbers of an IS too
         dataset[element.tag] = element._replace(VR=DECIMAL)
-    elif (wanted in BINARY and is_bytes) or (
-        wanted in WORDS and (is_bytes or element.VR in LONG_TEXT)
+    elif (dictionary_type in BINARY and is_bytes) or (
+        dictionary_type in WORDS and (is_bytes or element.VR in LONG_TEXT)
     ):
-        dataset[element.tag] = element._replace(VR=wanted)
-    elif wanted in BINARY and is_text:
-        _set_numbers(dataset, element, wanted)
+        dataset[element.tag] = element._replace(VR=dictionary_type)
+    elif dictionary_type in BINARY and is_text:
+        _set_numbers(dataset, element, dictionary_type)
 
 
-def _set_numbers(dataset: Any, element: Any, wanted: str) -> None:
-    """The numbers of a text as binary numbers; what is no number stays as it is, and counts as missing."""
+def _set_numbers(dataset: Any, element: Any, dictionary_type: str) -> None:
+    """The numbers of a text as binary numbers; what is no number stays as it is, and counts as
+    missing."""
     words = element.value.decode("ascii", "replace").strip("\0 ").split("\\")
     try:
         numbers = [float(word) for word in words]
-        values = [int(number) for number in numbers] if wanted in WHOLE else numbers
-        dataset.add_new(element.tag, wanted, values[0] if len(values) == 1 else values)
+        values = [int(number) for number in numbers] if dictionary_type in WHOLE else numbers
+        dataset.add_new(element.tag, dictionary_type, values[0] if len(values) == 1 else values)
     except (ValueError, OverflowError):
         return

@@ -32,7 +32,8 @@ from fovnet.volume.adapters.masked import (
     organ_called,
 )
 from fovnet.volume.adapters.organs import extent, regions_of
-from fovnet.volume.collection.tables import RegionRow, VolumeRow, read_collection
+from fovnet.volume.collection.table_rows import RegionRow, VolumeRow
+from fovnet.volume.collection.tables import read_collection
 from fovnet.volume.orient import closest_canonical
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.grids import VolumeGrid

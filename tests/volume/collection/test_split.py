@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import dictionaries, integers, lists, sampled_from, text
 
-from fovnet.volume.collection.split import FRACTIONS, SPLITS, shares, split_subjects
+from fovnet.volume.collection.split import FRACTIONS, SPLITS, split_sizes, split_subjects
 
 SUBJECTS = lists(text("abcdef0123", min_size=1, max_size=6), max_size=60)
 
@@ -47,7 +47,7 @@ def test_the_fractions_are_met_to_within_one_subject(people, fractions):
     ],
 )
 def test_largest_remainders(people, expected):
-    assert shares(people) == expected
+    assert split_sizes(people) == expected
 
 
 @given(

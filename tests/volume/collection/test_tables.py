@@ -13,7 +13,9 @@ from hypothesis.strategies import data, integers, lists, permutations, sampled_f
 from fovnet.errors import CollectionError
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
-from fovnet.volume.collection.tables import RegionRow, read_collection, region_named, truth
+from fovnet.volume.collection.table_rows import RegionRow, region_named
+from fovnet.volume.collection.tables import read_collection
+from fovnet.volume.collection.truth import truth
 from fovnet.volume.slices.stack import SliceStack, groups
 
 

@@ -125,7 +125,7 @@ def facts_of(folder: Path) -> list[Any]:
             frame.position,
             frame.spacing_mm,
             frame.image_type,
-            frame.perhaps,
+            frame.doubtful_attributes,
             frame.instance,
             frame.slope,
             frame.intercept,

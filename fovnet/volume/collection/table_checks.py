@@ -1,0 +1,155 @@
+"""What lines of a collection's tables contradict: doubled names, people in two splits, labels that
+overlap."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from fovnet.regions import NONE, Vocabulary
+from fovnet.volume.collection.split import SPLITS
+from fovnet.volume.collection.table_lines import RANGES, Fault, Line
+from fovnet.volume.collection.table_rows import LabelledLine, RegionRow, VolumeRow
+
+
+def repeated_names(lines: Sequence[Line]) -> Iterator[Fault]:
+    """A fault for each repeated volume_id, ignoring case and the Unicode composition of accents,
+    which some file systems do not distinguish."""
+    line_by_name: dict[str, int] = {}
+    for line in lines:
+        name = unicodedata.normalize("NFC", line.cells.get("volume_id", "").casefold())
+        if name and line_by_name.setdefault(name, line.number) != line.number:
+            number = line_by_name[name]
+            yield line.fault(
+                "volume_id", f"is in line {number} already; give every volume its own name"
+            )
+
+
+def split_people(lines: Sequence[Line]) -> Iterator[Fault]:
+    """A fault for each line that puts a subject into a second split."""
+    line_by_subject: dict[str, Line] = {}
+    for line in lines:
+        split = line.cells.get("split", "")
+        subject = line.cells.get("subject_id")
+        earlier = line
+        if subject and split in SPLITS:
+            earlier = line_by_subject.setdefault(subject, line)
+        if split != earlier.cells.get("split", ""):
+            yield line.fault(
+                "split",
+                f"its subject is in {earlier.cells['split']!r} in line {earlier.number}; one "
+                "person must stay in one split",
+            )
+
+
+def shared_files(volumes: Sequence[VolumeRow], lines: Sequence[Line]) -> Iterator[Fault]:
+    """A fault for each line that gives a file to a second subject, who could be in another
+    split."""
+    line_by_id = {line.cells.get("volume_id"): line for line in reversed(lines)}
+    row_by_path: dict[Path, VolumeRow] = {}
+    for row in volumes:
+        earlier = row_by_path.setdefault(row.path, row)
+        if earlier.subject_id != row.subject_id:
+            yield line_by_id[row.volume_id].fault(
+                "path",
+                f"is the file of another subject in line {line_by_id[earlier.volume_id].number} "
+                "already; one file shows one person",
+            )
+
+
+def doubled_labels(
+    labels: Sequence[LabelledLine], first_line: Mapping[RegionRow, Line]
+) -> Iterator[Fault]:
+    """A fault for each row that is not the first of its kind."""
+    for line, row in labels:
+        number = first_line[row].number
+        if first_line[row] is not line:
+            yield line.fault(
+                "region",
+                f"the same volume, region and range are in line {number} already; change one",
+            )
+
+
+def label_conflicts(labels: Sequence[LabelledLine], vocabulary: Vocabulary) -> Iterator[Fault]:
+    """A fault for every row that overlaps one of another region of the chain or of `none`,
+    contradicts the order of the chain, or uses another unit (slices, millimetres) than the volume's
+    first row, so that an overlap cannot be detected."""
+    rung_by_name = {name: rung for rung, name in enumerate(vocabulary.chain)}
+    labels_by_volume: dict[str, list[LabelledLine]] = {}
+    for label in labels:
+        if label.row.region in rung_by_name or label.row.region == NONE:
+            labels_by_volume.setdefault(label.row.volume_id, []).append(label)
+    yield from _overlaps_of_none(labels, rung_by_name)
+    for volume_labels in labels_by_volume.values():
+        yield from _other_units(volume_labels)
+        in_mm = volume_labels[0].row.in_mm
+        ordered = sorted(
+            (label for label in volume_labels if label.row.in_mm == in_mm),
+            key=lambda label: (label.row.first, label.row.last),
+        )
+        chain_labels = [label for label in ordered if label.row.region in rung_by_name]
+        yield from _overlaps(ordered)
+        yield from _upside_down(chain_labels, rung_by_name)
+
+
+def _other_units(labels: Sequence[LabelledLine]) -> Iterator[Fault]:
+    """A fault for each row of a volume in another unit than its first."""
+    first_line, first_row = labels[0]
+    for line, row in labels:
+        if row.in_mm != first_row.in_mm:
+            columns = " and ".join(RANGES[first_row.in_mm])
+            fault = f"line {first_line.number} gives {columns}; use one unit per volume"
+            yield line.fault(RANGES[row.in_mm][0], fault)
+
+
+def _overlaps_of_none(
+    labels: Sequence[LabelledLine], rung_by_name: Mapping[str, int]
+) -> Iterator[Fault]:
+    """A fault for every row of a region outside the chain that overlaps a row of `none`."""
+    none_rows: dict[tuple[str, bool], list[RegionRow]] = {}
+    for _, row in labels:
+        if row.region == NONE:
+            none_rows.setdefault((row.volume_id, row.in_mm), []).append(row)
+    for line, row in labels:
+        if row.region != NONE and row.region not in rung_by_name:
+            for none_row in none_rows.get((row.volume_id, row.in_mm), ()):
+                if _reaches(none_row, row) and _reaches(row, none_row):
+                    span = f"{none_row.first:g} to {none_row.last:g}"
+                    yield line.fault(
+                        "region", f"overlaps a `none` row ({span}); correct one of them"
+                    )
+
+
+def _reaches(lower: RegionRow, upper: RegionRow) -> bool:
+    """Whether a row ends above the beginning of another in the same unit; rows in millimetres may
+    touch."""
+    return upper.first < lower.last if upper.in_mm else upper.first <= lower.last
+
+
+def _overlaps(ordered: Sequence[LabelledLine]) -> Iterator[Fault]:
+    """A fault for each row that begins before a row of another region before it has ended;
+    `ordered` is sorted by first slice."""
+    highest_by_region: dict[str, RegionRow] = {}
+    for line, upper in ordered:
+        lower = max(
+            (row for name, row in highest_by_region.items() if name != upper.region),
+            key=lambda row: row.last,
+            default=None,
+        )
+        highest_by_region[upper.region] = max(
+            upper, highest_by_region.get(upper.region, upper), key=lambda row: row.last
+        )
+        if lower is not None and _reaches(lower, upper):
+            fault = f"overlaps {lower.region} ({lower.first:g} to {lower.last:g})"
+            yield line.fault("region", f"{fault}; correct one of them")
+
+
+def _upside_down(chain: Sequence[LabelledLine], rung_by_name: Mapping[str, int]) -> Iterator[Fault]:
+    """A fault for each row that lies above a region it must lie below."""
+    for (_, lower), (line, upper) in pairwise(chain):
+        if rung_by_name[upper.region] < rung_by_name[lower.region]:
+            yield line.fault(
+                "region", f"is above {lower.region}; slices are counted from the feet, in RAS order"
+            )

@@ -1,0 +1,163 @@
+"""The lines of a tab-separated table, and the faults found in them, each with its file, line,
+column and value."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fovnet.errors import CollectionError
+from fovnet.records import as_named
+from fovnet.words import near_spelling
+
+VOLUME_COLUMNS = ("volume_id", "subject_id", "path")
+REGION_COLUMNS = ("volume_id", "region")
+RANGES = (("first_slice", "last_slice"), ("from_mm", "to_mm"))
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """A fault in a line of a table, as a sentence; sorted by line, faults of the same line in the
+    order they were found."""
+
+    line: int
+    sentence: str = field(compare=False)
+
+    @classmethod
+    def of(cls, file: Path, line: int, what: str) -> Fault:
+        """A fault of a whole line of a file."""
+        return cls(line, f"{file}, line {line}: {what}")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: file, line number as an editor shows it, cells by column."""
+
+    file: Path
+    number: int
+    cells: Mapping[str, str]
+
+    def fault(self, column: str, what: str) -> Fault:
+        """A fault in `column` of this line, with the value seen."""
+        return Fault(
+            self.number,
+            f"{self.file}, line {self.number}, {column} {self.cells.get(column, '')!r}: {what}",
+        )
+
+
+def read_lines(
+    path: Path, columns: Sequence[str], faults: list[Fault]
+) -> tuple[list[Line], set[str]]:
+    """(lines of a tab-separated table, every cell of the lines that cannot be split into the
+    columns).
+
+    A fault is added for each of those lines, and one for missing required columns; the other
+    columns are still read.
+    """
+    numbered_lines = [
+        (number, line) for number, line in enumerate(_text_lines(path), start=1) if line.strip()
+    ]
+    heading_number, heading = numbered_lines[0] if numbered_lines else (1, "")
+    header = _cells(heading) or []
+    header_faults = [*_missing_columns(header, columns), *_doubled_columns(header)]
+    faults += [Fault.of(path, heading_number, fault) for fault in header_faults]
+    if _doubled_columns(header) or not set(columns) & set(header):
+        return [], set()
+    lines: list[Line] = []
+    stray_words: set[str] = set()
+    for number, text in numbered_lines[1:]:
+        cells = _cells(text)
+        fault = _fault_of_cells(cells, len(header))
+        if fault:
+            faults.append(Fault.of(path, number, fault))
+            stray_words.update(word.strip(' "') for word in text.split("\t"))
+        elif cells and any(cells):
+            padded = [*cells, *[""] * len(header)]
+            lines.append(Line(path, number, dict(zip(header, padded, strict=False))))
+    if len(numbered_lines) == 1 and columns == VOLUME_COLUMNS and set(columns) <= set(header):
+        fault = "no volume under the header. Write a line for each."
+        faults.append(Fault.of(path, heading_number, fault))
+    return lines, stray_words
+
+
+def _missing_columns(header: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """What is wrong if the header lacks required columns, or of a labels' table both ranges."""
+    missing = [column for column in columns if column not in header]
+    hint = "Are the columns separated by tabs?"
+    if not missing and columns == REGION_COLUMNS:
+        missing = lacking_range(header)
+        hint = "Rows need first_slice and last_slice, or from_mm and to_mm."
+    if not missing:
+        return []
+    hint = _meant(missing, set(header) - set(columns)) or hint
+    return [f"no column {', '.join(missing)} among {', '.join(header) or 'nothing'}. {hint}"]
+
+
+def _doubled_columns(header: Sequence[str]) -> list[str]:
+    """What is wrong if columns appear twice."""
+    doubled = sorted({column for column in header if column and header.count(column) > 1})
+    return [f"column {', '.join(doubled)} appears twice. Rename one."] if doubled else []
+
+
+def _fault_of_cells(cells: Sequence[str] | None, columns: int) -> str:
+    """What is wrong with the cells of a line; "" if nothing is."""
+    if cells is None:
+        return (
+            "a quotation mark that opens a cell is not closed in that line. Remove it, or close it."
+        )
+    if any(cells[columns:]):
+        return f"{len(cells)} cells under {columns} columns. Is there an extra tab?"
+    return ""
+
+
+def lacking_range(header: Sequence[str]) -> list[str]:
+    """The columns missing from the header, for the pair of RANGES of which fewest are missing;
+    empty if it has a complete pair."""
+    return min(([column for column in pair if column not in header] for pair in RANGES), key=len)
+
+
+def _meant(missing: Sequence[str], other_columns: set[str]) -> str:
+    """ "Is 'subjectid' meant?" for the first missing column to which another column's name is
+    similar; else empty."""
+    for column in missing:
+        if similar := near_spelling(column, sorted(other_columns)):
+            return f"Is {similar!r} meant?"
+    return ""
+
+
+def _cells(line: str) -> list[str] | None:
+    """The cells of one line, stripped, as `as_named`; None if a quoted cell does not end in it."""
+    try:
+        (cells,) = csv.reader([line], delimiter="\t", strict=True)
+    except csv.Error as fault:
+        if "unexpected end of data" in str(fault):
+            return None  # csv would otherwise append the following lines to the cell
+        (cells,) = csv.reader([line], delimiter="\t")
+    return [as_named(cell.strip()) for cell in cells]
+
+
+def _text_lines(path: Path) -> list[str]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as fault:
+        raise CollectionError(
+            "collection-missing",
+            f"{path}: no such file or folder. A collection is a folder with a volumes.tsv that "
+            f"has the columns {', '.join(VOLUME_COLUMNS)}: `fovnet collect` writes it for data "
+            "sets, `fovnet label` for volumes that you label.",
+        ) from fault
+    except UnicodeDecodeError as fault:
+        number = fault.object[: fault.start].count(b"\n") + 1
+        raise CollectionError(
+            "collection-unreadable",
+            f"{path}, line {number}: not a UTF-8 table ({fault}). Save it as UTF-8.",
+        ) from fault
+    except OSError as fault:
+        raise CollectionError(
+            "collection-unreadable",
+            f"{path}: cannot be read ({fault.strerror}). Check it and its folder.",
+        ) from fault
+    return [line.rstrip("\n") for line in io.StringIO(text, newline=None)]

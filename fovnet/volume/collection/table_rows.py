@@ -1,0 +1,198 @@
+"""The rows of a collection's tables, each made of one line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fovnet.regions import NONE, Vocabulary, as_word
+from fovnet.volume.collection.split import SPLITS
+from fovnet.volume.collection.table_lines import (
+    RANGES,
+    VOLUME_COLUMNS,
+    Fault,
+    Line,
+    lacking_range,
+)
+from fovnet.volume.sources.discovery import LONGEST
+from fovnet.words import did_you_mean, near_spelling
+
+NAME = re.compile(r"[^\s./\\\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f\u2028\u2029]*")
+# most names an unknown one is compared with, 20 ms; with more, a table with many faults would take
+# hours
+GUESSABLE = 2000
+NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+WHOLE = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class VolumeRow:
+    """One row of volumes.tsv: ids, the path relative to the table's folder joined with it, a split
+    if the user gave one, attributes."""
+
+    volume_id: str
+    subject_id: str
+    path: Path
+    split: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RegionRow:
+    """One row of regions.tsv: a class of the vocabulary, `first` to `last` inclusive, in slices or,
+    if `in_mm`, millimetres."""
+
+    volume_id: str
+    region: str
+    first: float
+    last: float
+    in_mm: bool = False
+
+
+class LabelledLine(NamedTuple):
+    """A label and the line it stands in."""
+
+    line: Line
+    row: RegionRow
+
+
+def region_named(text: str, vocabulary: Vocabulary) -> str | None:
+    """The class that a text names, in any case, by name or by a synonym such as THORAX or LEG; None
+    if it names none."""
+    word = as_word(text)
+    if word == as_word(NONE):
+        return NONE
+    return next((region.name for region in vocabulary.regions if word in region.words), None)
+
+
+def names_a_file(volume_id: str) -> bool:
+    """Whether a volume_id is valid as a file name, since output files are named after it."""
+    return NAME.fullmatch(volume_id) is not None and len(os.fsencode(volume_id)) <= LONGEST
+
+
+def read_volume_row(line: Line, faults: list[Fault]) -> VolumeRow | None:
+    """The volume of one line, or None after adding its faults."""
+    row_faults = [
+        line.fault(column, "must be given")
+        for column in VOLUME_COLUMNS
+        if line.cells.get(column) == ""
+    ]
+    if line.cells.get("volume_id") and not names_a_file(line.cells["volume_id"]):
+        valid = f"at most {LONGEST} bytes, no slash, no dot at the start"
+        row_faults.append(line.fault("volume_id", f"becomes a file name: {valid}"))
+    if "\0" in line.cells.get("path", ""):
+        row_faults.append(
+            line.fault("path", "contains a null character, which no file name can have")
+        )
+    split = line.cells.get("split", "")
+    if split and split not in SPLITS:
+        row_faults.append(
+            line.fault("split", f"write one of {', '.join(SPLITS)}, or leave it empty")
+        )
+    faults += row_faults
+    if row_faults or not line.cells.keys() >= set(VOLUME_COLUMNS):
+        return None
+    attributes = {
+        name: cell
+        for name, cell in line.cells.items()
+        if name not in (*VOLUME_COLUMNS, "split") and name
+    }
+    return VolumeRow(
+        line.cells["volume_id"],
+        line.cells["subject_id"],
+        line.file.parent / line.cells["path"],
+        split,
+        attributes,
+    )
+
+
+def read_region_row(
+    line: Line, possible_ids: set[str] | None, vocabulary: Vocabulary, faults: list[Fault]
+) -> RegionRow | None:
+    """The label of one line, or None after adding its faults; `possible_ids` are the volume_ids
+    that may stand there, None if volumes.tsv gives none."""
+    row_faults: list[Fault] = []
+    volume_id = line.cells.get("volume_id")
+    if volume_id == "":
+        row_faults.append(line.fault("volume_id", "must be given"))
+    elif volume_id is not None and possible_ids is not None and volume_id not in possible_ids:
+        hint = _did_you_mean(volume_id, possible_ids)
+        row_faults.append(line.fault("volume_id", f"is not in volumes.tsv{hint}"))
+    region = _region(line, vocabulary, row_faults)
+    # missing columns are reported once, with the header
+    bounds = None if lacking_range([*line.cells]) else _range(line, row_faults)
+    faults += row_faults
+    if row_faults or volume_id is None or region is None or bounds is None:
+        return None
+    return RegionRow(volume_id, region, *bounds)
+
+
+def _region(line: Line, vocabulary: Vocabulary, faults: list[Fault]) -> str | None:
+    """The class of one line, or None after adding a fault; None too without such a column."""
+    text = line.cells.get("region")
+    if text is None:
+        return None
+    if not text:
+        faults.append(line.fault("region", "must be given"))
+        return None
+    region = region_named(text, vocabulary)
+    if region is None:
+        name_by_spelling = {
+            spelling.lower(): kind.name
+            for kind in vocabulary.regions
+            for spelling in (kind.name, *kind.synonyms)
+        }
+        hint = f"write one of {', '.join(vocabulary.classes)}"
+        if similar := near_spelling(text, name_by_spelling):
+            hint = f"did you mean {name_by_spelling[similar]!r}?"
+        faults.append(line.fault("region", hint))
+    return region
+
+
+def _range(line: Line, faults: list[Fault]) -> tuple[float, float, bool] | None:
+    """(first, last, whether in millimetres) of a line, or None after adding its faults."""
+    pairs = [columns for columns in RANGES if any(line.cells.get(column) for column in columns)]
+    if len(pairs) != 1:
+        columns = [column for pair in pairs for column in pair if line.cells.get(column)]
+        values = ", ".join(f"{column} {line.cells[column]!r}" for column in columns)
+        fault = "give first_slice and last_slice, or from_mm and to_mm"
+        if pairs:
+            fault = f"give slices or millimetres, not both ({values})"
+        faults.append(Fault.of(line.file, line.number, fault))
+        return None
+    low, high = pairs[0]
+    in_mm = pairs[0] == RANGES[1]
+    first, last = (_number(line, column, in_mm, faults) for column in (low, high))
+    if first is None or last is None:
+        return None
+    if first > last:
+        swapped = f"is below {low} {first:g}; ranges run from feet to head. Are the two swapped?"
+        faults.append(line.fault(high, swapped))
+    return first, last, in_mm
+
+
+def _number(line: Line, column: str, in_mm: bool, faults: list[Fault]) -> float | None:
+    """The number in a cell: any finite one for millimetres, a whole one from 0 for slices; None
+    after adding a fault."""
+    cell = line.cells.get(column, "")
+    pattern = NUMBER if in_mm else WHOLE  # float() and int() also read 1_000, ٣ and nan
+    value = float(cell) if pattern.fullmatch(cell) else float("nan")
+    if np.isfinite(value):
+        return value
+    quantity = "number of millimetres" if in_mm else "whole slice number from 0"
+    sentence = f"a {quantity} is wanted"
+    if "," in cell and NUMBER.fullmatch(cell.replace(",", ".")):
+        sentence += "; write a point, not a comma"
+    faults.append(line.fault(column, sentence))
+    return None
+
+
+def _did_you_mean(name: str, names: set[str]) -> str:
+    hint = did_you_mean(name, sorted(names)) if len(names) <= GUESSABLE else ""
+    return f"; {hint}" if hint else ""

@@ -1,0 +1,75 @@
+"""Which classes the cuts of a volume show, by the rows of its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.errors import CollectionError
+from fovnet.regions import DEFAULT, NONE, Vocabulary
+from fovnet.volume.collection.table_rows import RegionRow
+from fovnet.volume.slices.stack import SliceStack
+
+BEYOND_MM = 20.0
+"""A row in millimetres that lies farther outside a volume than this belongs to another one, or
+another frame of reference."""
+
+
+def truth(
+    stack: SliceStack, rows: Iterable[RegionRow], vocabulary: Vocabulary = DEFAULT
+) -> NDArray[np.bool_]:
+    """(s, k) which classes each cut shows, in the order of vocabulary.classes; `none` exactly where
+    no other class is shown.
+
+    A cut of several slices gets the labels of its middle slice (of an even number, the lower of the
+    two in the middle); from rows in millimetres, those of its z.  If two regions of the chain meet
+    at exactly this z, the lower one applies. Raises CollectionError "collection-slices" for a slice
+    number the volume does not have, "collection-extent" for millimetres more than 20 mm outside it.
+    """
+    slices = stack.counted_slices or int(stack.covers[-1, 1]) + 1
+    return truth_at(stack.z_mm, stack.middle, slices, rows, vocabulary)
+
+
+def truth_at(
+    z_mm: NDArray[np.float64],
+    middle: NDArray[np.int64],
+    slices: int,
+    rows: Iterable[RegionRow],
+    vocabulary: Vocabulary = DEFAULT,
+) -> NDArray[np.bool_]:
+    """`truth` for cuts at heights z_mm (s,) with middle slices `middle` (s,), of a volume of
+    `slices` slices."""
+    classes = vocabulary.classes
+    shows = np.zeros((len(z_mm), len(classes)), dtype=bool)
+    for row in rows:
+        refuse_beyond(row, slices)
+        if row.in_mm and (row.last < z_mm[0] - BEYOND_MM or row.first > z_mm[-1] + BEYOND_MM):
+            label_range, extent = (
+                f"{row.first:g} to {row.last:g} mm",
+                f"{z_mm[0]:.0f} to {z_mm[-1]:.0f} mm",
+            )
+            raise CollectionError(
+                "collection-extent",
+                f"{row.volume_id}: {row.region} is labelled from {label_range}, but the volume "
+                f"extends from {extent}. Give scanner millimetres (RAS), or slice numbers.",
+            )
+        places = z_mm if row.in_mm else middle
+        if row.region != NONE:
+            shows[:, classes.index(row.region)] |= (places >= row.first) & (places <= row.last)
+    chain = shows[:, : len(vocabulary.chain)]
+    chain &= np.cumsum(chain, axis=1) == 1
+    shows[:, classes.index(NONE)] = ~shows.any(axis=1)
+    return shows
+
+
+def refuse_beyond(row: RegionRow, slices: int) -> None:
+    """Raise CollectionError "collection-slices" if a row in slices names one that a volume of so
+    many has not."""
+    if not row.in_mm and row.last >= slices:
+        raise CollectionError(
+            "collection-slices",
+            f"{row.volume_id}: {row.region} is labelled up to slice {row.last:g}, but the "
+            f"last slice is {slices - 1}. Count from 0 at the feet, in RAS order.",
+        )
