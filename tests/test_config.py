@@ -13,12 +13,12 @@ import yaml
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
 from snakemake.utils import update_config
 
-from fovnet.config.faults import shown
-from fovnet.config.files import load, parse, write_settings
+from fovnet.config.faults import show_value
+from fovnet.config.files import load_settings, parse, write_settings
 from fovnet.config.models import Phantom, Settings
 from fovnet.config.regions import vocabulary
 from fovnet.config.search import LATER, Mads, Ranking
-from fovnet.config.yaml_text import doubled_keys
+from fovnet.config.yaml_text import find_doubled_keys
 from fovnet.errors import ConfigError, SearchError
 from fovnet.net.family.architecture import INPUTS
 from fovnet.search.clock import LEAD
@@ -44,7 +44,7 @@ def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path
         encoding="utf-8",
     )
     with pytest.raises(ConfigError) as caught:
-        load(file)
+        load_settings(file)
     assert caught.value.code == "config-doubled"
     faulty_lines = [line.strip() for line in caught.value.sentence.splitlines()[1:]]
     assert faulty_lines == [
@@ -55,10 +55,11 @@ def test_a_key_that_stands_there_twice_is_refused_with_both_lines(tmp_path: Path
 
 def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
     assert (
-        doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n") == []
+        find_doubled_keys("a: {x: 1, y: &same [1, 2]}\nb: {x: 2, y: *same}\nc: [{x: 1}, {x: 2}]\n")
+        == []
     )
-    assert doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x is in line 1 already"]
-    assert doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == [
+    assert find_doubled_keys("a: [{x: 1,\n x: 2}]") == ["line 2: a.0.x is in line 1 already"]
+    assert find_doubled_keys("regions: [{name: calf, rung: 0, name: thigh}]") == [
         "line 1: regions.0.name is in line 1 already"
     ]
 
@@ -67,7 +68,7 @@ def test_the_same_key_in_two_sections_is_no_double(tmp_path: Path) -> None:
     "name", ["default", "demo", "smoke", "compact", "compact-gpu", "table-600"]
 )
 def test_the_configurations_that_come_with_it_can_be_meant(name: str) -> None:
-    assert load(CONFIGS / f"{name}.yaml").results == f"results/{name}"
+    assert load_settings(CONFIGS / f"{name}.yaml").results == f"results/{name}"
 
 
 def test_each_run_of_the_packages_networks_begins_with_those_of_the_one_before() -> None:
@@ -102,7 +103,7 @@ def test_inputs_are_some_of_those_known_each_once_and_their_order_is_no_choice()
 
 
 def test_default_yaml_says_every_key_with_its_true_default() -> None:
-    assert load(CONFIGS / "default.yaml") == Settings(collections={"mine": "data/mine"})
+    assert load_settings(CONFIGS / "default.yaml") == Settings(collections={"mine": "data/mine"})
 
 
 def test_the_default_start_is_the_papers_baseline() -> None:
@@ -172,7 +173,7 @@ def test_a_folder_a_volume_and_nothing_are_no_configuration_and_said_to_be_what_
         ("empty.yaml", "is empty"),
     ):
         with pytest.raises(ConfigError, match="is an example to start from") as caught:
-            load(tmp_path / name)
+            load_settings(tmp_path / name)
         assert caught.value.code == "config-unreadable" and seen in caught.value.sentence
     with pytest.raises(ConfigError, match="give default, or a YAML file with a list 'regions'"):
         vocabulary(str(tmp_path / "none.yaml"))
@@ -200,17 +201,17 @@ def test_what_is_no_configuration_file_is_refused_by_name(
     if text is not None:
         path.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        load(path)
+        load_settings(path)
     assert caught.value.code == code
     assert str(path) in caught.value.sentence
 
 
 def test_written_settings_read_back_the_same_and_are_written_once(tmp_path: Path) -> None:
-    settings = load(CONFIGS / "smoke.yaml")
+    settings = load_settings(CONFIGS / "smoke.yaml")
     path = write_settings(tmp_path / "config.yaml", settings)
     before = path.stat().st_mtime_ns
     write_settings(path, settings)
-    assert load(path) == settings
+    assert load_settings(path) == settings
     assert path.stat().st_mtime_ns == before
 
 
@@ -404,7 +405,7 @@ def test_a_key_that_came_later_leaves_what_was_found_before_as_it_was(
         Settings(phantom=Phantom(subjects=8), search={"method": method, **given})
         for given in ({}, later)
     )
-    assert not LATER.keys() & {*usual.model_dump(mode="json")["search"], *usual.deciding[0]}
+    assert not set(LATER) & {*usual.model_dump(mode="json")["search"], *usual.deciding[0]}
     assert other.deciding[0] == usual.deciding[0] | later and "trials" not in other.deciding[0]
     assert Settings(**other.model_dump()) == other and Settings(**usual.model_dump()) == usual
 
@@ -668,7 +669,7 @@ def test_no_message_about_a_kilobyte_of_aliases_is_longer_than_a_page(
     """12 levels stand for 282 billion entries; they are counted, and never made."""
     file = tmp_path / "mine.yaml"
     file.write_text(bomb(kind, depth), encoding="utf-8")
-    for read in (lambda: load(file), lambda: vocabulary(str(file))):
+    for read in (lambda: load_settings(file), lambda: vocabulary(str(file))):
         with pytest.raises(ConfigError) as caught:
             read()
         assert len(str(caught.value)) < 4000
@@ -698,7 +699,7 @@ def test_an_alias_of_itself_has_no_end(tmp_path: Path) -> None:
     ):
         file.write_text(held, encoding="utf-8")
         with pytest.raises(ConfigError, match="expand to inf characters"):
-            load(file)
+            load_settings(file)
 
 
 def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
@@ -707,7 +708,7 @@ def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
         "phantom: {subjects: &n 8}\nprepare: {split: &s [0.5, 0.25, 0.25]}\nseed: *n\n",
         encoding="utf-8",
     )
-    settings = load(file)
+    settings = load_settings(file)
     assert settings.seed == settings.phantom.subjects == 8 and settings.prepare.split == (
         0.5,
         0.25,
@@ -724,7 +725,7 @@ def test_aliases_of_settings_are_what_they_stand_for(tmp_path: Path) -> None:
     )
 )
 def test_a_value_in_a_message_is_shown_as_python_writes_it_or_shortened(value: object) -> None:
-    seen = shown(value)
+    seen = show_value(value)
     assert len(seen) <= 200
     if len(repr(value)) <= 100 and not isinstance(value, list | dict):
         assert seen == repr(value)

@@ -22,6 +22,7 @@ FLOORS = {
     "errors": 0,
     "records": 0,
     "results": 0,
+    "choices": 0,
     "levels": 0,
     "words": 0,
     "unforeseen": 0,

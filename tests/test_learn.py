@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from fovnet.acts.search_plan import search_prior
 from fovnet.acts.search_space import search_space
 from fovnet.cli import app
-from fovnet.config.files import load
+from fovnet.config.files import load_settings
 from fovnet.errors import ConfigError, FovnetError, SearchError
 from fovnet.own_files import is_our_prior
 from fovnet.search.prior import read_prior
@@ -54,7 +54,7 @@ def config(folder: Path, **search: object) -> Path:
 
 def journal(folder: Path, trials: int = 9, slope: float = 1.0) -> str:
     """A journal of a random search in which few filters and low rates do best, or all are alike."""
-    space = search_space(load(config(folder.parent)))
+    space = search_space(load_settings(config(folder.parent)))
     every = np.ones(len(space))
 
     def submit(proposal: object) -> Future[Outcome]:
@@ -90,7 +90,9 @@ def test_two_searches_are_learned_from_and_each_is_held_against_the_other(tmp_pa
     status, said, _ = learned(
         config(tmp_path), one, other, one, "--out", str(tmp_path / "p.safetensors")
     )
-    prior = read_prior(tmp_path / "p.safetensors", search_space(load(config(tmp_path))).axes)
+    prior = read_prior(
+        tmp_path / "p.safetensors", search_space(load_settings(config(tmp_path))).axes
+    )
     assert status == 0 and f"learned: {tmp_path / 'p.safetensors'}" in said
     assert [(source.name, source.scored) for source in prior.sources] == [(one, 9), (other, 12)]
     assert all(
@@ -106,10 +108,10 @@ def test_the_configuration_names_searches_and_the_file_is_that_of_its_results(
         SearchError,
         match=r"nothing learned yet from .*one; `fovnet search learn --config.*prior-missing",
     ):
-        search_prior(load(file), search_space(load(file)))
+        search_prior(load_settings(file), search_space(load_settings(file)))
     assert "will learn from" in CliRunner().invoke(app, ["check", "--config", str(file)]).output
     assert learned(file)[0] == 0 and is_our_prior(tmp_path / "mine" / "prior.safetensors")
-    assert search_prior(load(file), search_space(load(file))) is not None
+    assert search_prior(load_settings(file), search_space(load_settings(file))) is not None
     assert (
         "a prior from earlier searches"
         in CliRunner().invoke(app, ["check", "--config", str(file)]).output

@@ -16,7 +16,7 @@ from fovnet.acts.prepare import cut_slices, simulate_people
 from fovnet.acts.run import Bar, Run, silent
 from fovnet.acts.search import run_search
 from fovnet.acts.tune import Tuning, tune_rule
-from fovnet.config.files import load, refuse_file
+from fovnet.config.files import load_settings, refuse_file
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.phantom.features import features_left_out
 from fovnet.search.trial import Trial
@@ -67,7 +67,7 @@ def open_run(config: Path) -> OpenRun:
     Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file"
     if the results folder, or one above it, is a file.
     """
-    settings = load(config)
+    settings = load_settings(config)
     features_left_out(settings.phantom.without)
     refuse_file(settings, str(config))
     return OpenRun(config, settings)

@@ -10,7 +10,7 @@ import yaml
 
 from fovnet.acts.warm_start import warm_start_networks
 from fovnet.config.models import Settings
-from fovnet.config.numbers import number_in_words
+from fovnet.config.numbers import parse_number
 from fovnet.config.space import MEMBERS
 from fovnet.config.yaml_text import read_value
 from fovnet.errors import ConfigError
@@ -79,7 +79,7 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
                 "train-set", f"--set {change}: {name} is set twice; leave out one of them"
             )
         try:
-            levels[name] = number_in_words(read_value(level))
+            levels[name] = parse_number(read_value(level))
         except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(
                 "train-set",

@@ -9,35 +9,26 @@ from fovnet.words import did_you_mean
 
 LONGEST_SHOWN = 200  # characters of a value in a message
 _SHORT = reprlib.Repr()  # writes no more of a large value than is shown
-(
-    _SHORT.maxlevel,
-    _SHORT.maxlist,
-    _SHORT.maxtuple,
-    _SHORT.maxdict,
-    _SHORT.maxstring,
-    _SHORT.maxother,
-) = (
-    3,
-    12,
-    12,
-    12,
-    190,
-    190,
-)
+_SHORT.maxlevel = 3
+_SHORT.maxlist = 12
+_SHORT.maxtuple = 12
+_SHORT.maxdict = 12
+_SHORT.maxstring = 190
+_SHORT.maxother = 190
 
 
-def shown(value: Any) -> str:
+def show_value(value: Any) -> str:
     """A value as it is written in Python, for a message: at most LONGEST_SHOWN characters of it."""
     text = _SHORT.repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
-def place(fault: Any) -> str:
+def key_path(fault: Any) -> str:
     """ "search.space.blocks": the keys that lead to a fault."""
     return ".".join(str(step) for step in fault["loc"])
 
 
-def wanted(fault: Any) -> str:
+def wanted_instead(fault: Any) -> str:
     """What is wanted instead of the value, and how to write it if pydantic's message does not say
     so."""
     if fault["type"] in ("dict_type", "model_type") and isinstance(
@@ -49,6 +40,6 @@ def wanted(fault: Any) -> str:
     return f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 
-def nearest(word: str, known: tuple[str, ...]) -> str:
+def suggest_key(word: str, known: tuple[str, ...]) -> str:
     """ "did you mean 'trials'?", or all that is known where nothing is near."""
     return did_you_mean(word, known, f"known are {', '.join(known)}")

@@ -13,20 +13,20 @@ from typing import Any, TypeVar, get_args
 import yaml
 from pydantic import ValidationError
 
-from fovnet.config.faults import nearest, place, shown, wanted
+from fovnet.config.faults import key_path, show_value, suggest_key, wanted_instead
 from fovnet.config.models import Settings
 from fovnet.config.search import FORMS
 from fovnet.config.section import Section
 from fovnet.config.yaml_text import (
     MOST_BY_ALIASES,
-    doubled_keys,
-    expanded_characters,
-    misread_numbers,
+    count_expanded_characters,
+    find_doubled_keys,
+    find_misread_numbers,
 )
 from fovnet.errors import ConfigError
 from fovnet.records import write_text
 
-Whole = TypeVar("Whole", bound=Section)
+AnySection = TypeVar("AnySection", bound=Section)
 
 
 def parse(raw: Mapping[str, Any], source: str) -> Settings:
@@ -39,11 +39,11 @@ def parse(raw: Mapping[str, Any], source: str) -> Settings:
 
 
 def parse_as(
-    kind: type[Whole],
+    kind: type[AnySection],
     raw: Mapping[str, Any],
     source: str,
     overrides: Mapping[str, Any] | None = None,
-) -> Whole:
+) -> AnySection:
     """As `parse`, the settings of another kind of file; `overrides` are those of `raw` that
     `--config` gave, and faults in them are told of it."""
     try:
@@ -52,21 +52,21 @@ def parse_as(
         faults: dict[str, list[str]] = {}
         for fault in error.errors():
             keys = tuple(step for step in fault["loc"] if step not in FORMS)
-            whose = source_of(keys, raw, source, overrides or {})
-            faults.setdefault(whose, []).append(_fault({**fault, "loc": keys}, kind))
+            file = source_of(keys, raw, source, overrides or {})
+            faults.setdefault(file, []).append(_fault({**fault, "loc": keys}, kind))
         blocks = [
-            "\n  ".join([f"{whose}: not a valid configuration:", *sentences])
-            for whose, sentences in faults.items()
+            "\n  ".join([f"{file}: not a valid configuration:", *sentences])
+            for file, sentences in faults.items()
         ]
         raise ConfigError("config-invalid", "\n".join(blocks)) from None
 
 
 def parse_merged(
-    kind: type[Whole],
+    kind: type[AnySection],
     merged: Mapping[str, Any],
     files: Sequence[Path],
     overrides: Mapping[str, Any],
-) -> Whole:
+) -> AnySection:
     """The settings that Snakemake merged from files and, last, from its option `--config`.
 
     Snakemake itself takes the last of two equal keys, and 1:36 for 96: YAML files are read once
@@ -85,19 +85,19 @@ def source_of(
     of it each."""
     if not overrides or source == "--config":
         return source
-    given: Any = overrides
+    override: Any = overrides
     value: Any = merged
     for key in keys:
-        if not isinstance(given, Mapping):
+        if not isinstance(override, Mapping):
             return "--config"
-        if key not in given:
+        if key not in override:
             return source
-        given = given[key]
+        override = override[key]
         value = value[key]
-    return "--config" if given == value else f"{source} and --config"
+    return "--config" if override == value else f"{source} and --config"
 
 
-def load(path: Path) -> Settings:
+def load_settings(path: Path) -> Settings:
     """The settings in a YAML file.  Raises ConfigError if it is missing, not YAML, or not valid."""
     return parse(read_yaml(path), str(path))
 
@@ -105,14 +105,8 @@ def load(path: Path) -> Settings:
 def refuse_file(settings: Settings, source: str) -> None:
     """Raises ConfigError "results-file" if the results folder, or one above it, is a file; `source`
     names the settings."""
-    file = next(
-        (
-            place
-            for place in (Path(settings.results), *Path(settings.results).parents)
-            if place.is_file()
-        ),
-        None,
-    )
+    results = Path(settings.results)
+    file = next((path for path in (results, *results.parents) if path.is_file()), None)
     if file is not None:
         raise ConfigError(
             "results-file",
@@ -131,7 +125,7 @@ def write_settings(path: Path, settings: Settings) -> Path:
 
 def _fault(fault: Any, kind: type[Section]) -> str:
     """One pydantic fault as "search.trails: unknown key; did you mean 'trials'?"."""
-    where = place(fault)
+    path = key_path(fault)
     if fault["type"] == "extra_forbidden":
         section: Any = kind
         for step in fault["loc"][:-1]:
@@ -139,11 +133,12 @@ def _fault(fault: Any, kind: type[Section]) -> str:
             if step in section.model_fields:
                 section = _section(section.model_fields[step].annotation)
         return (
-            f"{where}: unknown key; {nearest(str(fault['loc'][-1]), tuple(section.model_fields))}"
+            f"{path}: unknown key; "
+            f"{suggest_key(str(fault['loc'][-1]), tuple(section.model_fields))}"
         )
     if fault["type"] == "value_error":
-        return f"{where}: {fault['ctx']['error']}" if where else str(fault["ctx"]["error"])
-    return f"{where}: {shown(fault['input'])}: {wanted(fault)}"
+        return f"{path}: {fault['ctx']['error']}" if path else str(fault["ctx"]["error"])
+    return f"{path}: {show_value(fault['input'])}: {wanted_instead(fault)}"
 
 
 def _section(annotation: Any) -> Any:
@@ -157,60 +152,67 @@ def _section(annotation: Any) -> Any:
 
 
 def read_yaml(
-    path: Path, like: str = "configs/demo.yaml of the repository is an example to start from"
+    path: Path, hint: str = "configs/demo.yaml of the repository is an example to start from"
 ) -> dict[str, Any]:
-    """The mapping in a YAML file; `like` is the hint in messages.
+    """The mapping in a YAML file; `hint` stands in messages.
 
     Raises ConfigError: "config-missing", "config-unreadable", "config-doubled" for a key given
     twice, or "config-misread" for a number that means another one in YAML 1.1.
     """
     try:
         text = path.read_text(encoding="utf-8")
-        doubled = doubled_keys(text)
-        misread = misread_numbers(text)
-        expanded = expanded_characters(text)
-        if expanded > len(text) + MOST_BY_ALIASES:
-            raise ConfigError(
-                "config-unreadable",
-                f"{path}: its aliases (*name) expand to {expanded:,.0f} characters (limit "
-                f"{MOST_BY_ALIASES:,}); write the values out",
-            )
-        raw = yaml.safe_load(text)
-    except FileNotFoundError:
-        raise ConfigError("config-missing", f"{path}: no such file; {like}") from None
-    except UnicodeDecodeError:
+        _refuse_expansion(path, text)
+        doubled = find_doubled_keys(text)
+        misread = find_misread_numbers(text)
+        content = yaml.safe_load(text)
+    except Exception as fault:
+        sentence = _fault_of_reading(fault, hint)
+        if not sentence:
+            raise
+        code = "config-missing" if isinstance(fault, FileNotFoundError) else "config-unreadable"
+        raise ConfigError(code, f"{path}: {sentence}") from None
+    if doubled:
+        _refuse_lines(path, "config-doubled", "duplicate keys; remove one of each", doubled)
+    if misread:
+        _refuse_lines(path, "config-misread", "YAML reads these otherwise than they look", misread)
+    if not isinstance(content, dict):
+        kind = "is empty" if content is None else f"holds a {type(content).__name__}"
         raise ConfigError(
-            "config-unreadable", f"{path}: is not text; give a YAML file; {like}"
-        ) from None
-    except OSError as error:
-        raise ConfigError(
-            "config-unreadable", f"{path}: {error.strerror or error}; give a YAML file; {like}"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        # a date such as 2024-02-31, a number of thousands of digits, endless nesting
-        message = " ".join(str(error).split())
+            "config-unreadable", f"{path}: {kind}; it must have 'key: value' lines; {hint}"
+        )
+    return content
+
+
+def _refuse_expansion(path: Path, text: str) -> None:
+    """Raises ConfigError "config-unreadable" if aliases stand for more than they should."""
+    expanded = count_expanded_characters(text)
+    if expanded > len(text) + MOST_BY_ALIASES:
         raise ConfigError(
             "config-unreadable",
-            f"{path}: has a value that is not valid YAML ({message}); put text in quotes",
-        ) from None
-    except yaml.YAMLError as error:
-        message = " ".join(str(error).split()).replace('in "<unicode string>", ', "")
-        raise ConfigError("config-unreadable", f"{path}: not readable as YAML: {message}") from None
-    if doubled:
-        raise ConfigError(
-            "config-doubled",
-            f"{path}: duplicate keys; remove one of each:\n"
-            + "\n".join(f"  {fault}" for fault in doubled),
+            f"{path}: its aliases (*name) expand to {expanded:,.0f} characters (limit "
+            f"{MOST_BY_ALIASES:,}); write the values out",
         )
-    if misread:
-        raise ConfigError(
-            "config-misread",
-            f"{path}: YAML reads these otherwise than they look:\n"
-            + "\n".join(f"  {fault}" for fault in misread),
-        )
-    if not isinstance(raw, dict):
-        held = "is empty" if raw is None else f"holds a {type(raw).__name__}"
-        raise ConfigError(
-            "config-unreadable", f"{path}: {held}; it must have 'key: value' lines; {like}"
-        )
-    return raw
+
+
+def _refuse_lines(path: Path, code: str, fault: str, lines: Sequence[str]) -> None:
+    listing = "\n".join(f"  {line}" for line in lines)
+    raise ConfigError(code, f"{path}: {fault}:\n{listing}")
+
+
+def _fault_of_reading(fault: Exception, hint: str) -> str:
+    """Why a YAML file could not be read; "" for a fault of another kind."""
+    message = " ".join(str(fault).split())
+    match fault:
+        case FileNotFoundError():
+            return f"no such file; {hint}"
+        case UnicodeDecodeError():
+            return f"is not text; give a YAML file; {hint}"
+        case OSError():
+            return f"{fault.strerror or fault}; give a YAML file; {hint}"
+        case ValueError() | RecursionError():
+            # a date such as 2024-02-31, a number of thousands of digits, endless nesting
+            return f"has a value that is not valid YAML ({message}); put text in quotes"
+        case yaml.YAMLError():
+            place_in_text = message.replace('in "<unicode string>", ', "")
+            return f"not readable as YAML: {place_in_text}"
+    return ""

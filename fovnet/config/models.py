@@ -56,9 +56,10 @@ class Prepare(Section):
 class Ensemble(Section):
     """How the members are chosen, weighted and stored.
 
-    members    number of best trials that become members      alone  how many of these, the last, are shown
-        slices alone
-    weights    of the members in the mean                     precision  of the stored network weights
+    members    number of best trials that become members
+    alone      how many of these, the last, are shown slices alone
+    weights    of the members in the mean
+    precision  of the stored network weights
     blend      share of the trained weights in the members; the rest is the weights that the
                trainings started from
     """
@@ -85,17 +86,16 @@ class Decision(Section):
     """Candidates among which the validation split chooses, the error rates above which an answer is
     withheld, and the accepted risk that new people show more than these (`at_risk`).
 
-    stated_error  of slices, in volumes of which nothing is doubted        statement_error  of what
-             is said of a region, yes or no
-    min_extent_mm  height of a region that has to be in the picture for it to be shown
-
-    heights  whether usual heights of regions enter the decision: wholly, if the validation split is
-             decided better that way; only for which regions are present ("presence"), so that the
-             slices alone determine the borders and cutting off a part of a volume does not move
-             those left; or never
-    height_widths  factors on the standard deviations of heights in the training split: people
-             elsewhere vary more, and the wider the distribution, the less the remaining borders
-             move when a part of the volume is cut off
+    stated_error     of slices, in volumes of which nothing is doubted
+    statement_error  of what is said of a region, yes or no
+    min_extent_mm    height of a region that has to be in the picture for it to be shown
+    heights          whether usual heights of regions enter the decision: wholly, if the validation
+                     split is decided better that way; only for which regions are present
+                     ("presence"), so that the slices alone determine the borders and cutting off a
+                     part of a volume does not move those left; or never
+    height_widths    factors on the standard deviations of heights in the training split: people
+                     elsewhere vary more, and the wider the distribution, the less the remaining
+                     borders move when a part of the volume is cut off
     """
 
     @model_validator(mode="before")
@@ -166,7 +166,7 @@ class Settings(Section):
         return [searched, self.training.model_dump(), self.seed]
 
     @model_validator(mode="after")
-    def _something_to_learn_from(self) -> Settings:
+    def _check_sources(self) -> Settings:
         if not self.collections and not self.phantom.subjects:
             raise ValueError(
                 "nothing to learn from: name a folder under 'collections', or give "
@@ -176,6 +176,10 @@ class Settings(Section):
             raise ValueError(
                 "collections.phantom: the name is taken by the simulated collection; choose another"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_begin(self) -> Settings:
         if (self.training.begin is None) == (self.search.space == MEMBERS):
             raise ValueError(
                 f"training.begin and search.space: {MEMBERS} go together (which networks are "
@@ -186,6 +190,10 @@ class Settings(Section):
                 "ensemble.blend: there is nothing to blend with; set training.begin, or leave it "
                 "out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_alone(self) -> Settings:
         if self.ensemble.alone >= self.ensemble.members:
             raise ValueError(
                 f"ensemble.alone: {self.ensemble.alone} of {self.ensemble.members} members; at "
@@ -197,15 +205,17 @@ class Settings(Section):
                 "set training.augmentation.alone as well, to 0.25 for instance, or leave it "
                 "out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_search(self) -> Settings:
         if self.search.spends != "full" and self.training.early_stopping.envelope is not None:
             raise ValueError(
                 f"training.early_stopping.envelope: search.spend {self.search.spends} stops "
                 "trainings by itself; leave it out, or set search.spend to full"
             )
-        if any(
-            Path(folder).resolve() == Path(self.results).resolve()
-            for folder in self.search.learn_from
-        ):
+        results = Path(self.results).resolve()
+        if any(Path(folder).resolve() == results for folder in self.search.learn_from):
             raise ValueError(
                 f"search.learn_from: {self.results} is the results folder of this search itself; "
                 "set another `results`"
@@ -215,6 +225,10 @@ class Settings(Section):
                 f"search.least_epochs: {self.search.least_epochs} is more than the "
                 f"{self.training.epochs} of training.epochs; set 1 to {self.training.epochs}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_collection_names(self) -> Settings:
         for name in self.collections:
             if not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError(

@@ -18,19 +18,19 @@ WHOLE = re.compile(r"[-+]?\d+")
 SWITCHES = {"true": True, "false": False}
 
 
-def number_in_words(level: Any) -> Any:
+def parse_number(level: Any) -> Any:
     """1e-4, 12 and 0.5 as numbers if they are words; anything else as it is."""
     if not isinstance(level, str) or not NUMBER.fullmatch(level):
         return level
     return int(level) if WHOLE.fullmatch(level) else float(level)
 
 
-def level_in_words(level: Any) -> Any:
-    """As `number_in_words`, and true and false as a switch."""
-    return SWITCHES.get(level.lower(), number_in_words(level)) if isinstance(level, str) else level
+def parse_level(level: Any) -> Any:
+    """As `parse_number`, and true and false as a switch."""
+    return SWITCHES.get(level.lower(), parse_number(level)) if isinstance(level, str) else level
 
 
-Level = Annotated[int | float | bool | str, BeforeValidator(level_in_words)]
+Level = Annotated[int | float | bool | str, BeforeValidator(parse_level)]
 
 
 def scalar_kinds(annotation: Any) -> frozenset[type]:
@@ -58,6 +58,6 @@ def read_numbers(value: Any, kinds: frozenset[type]) -> Any:
     if isinstance(value, bool) and bool not in kinds:
         word = str(value).lower()
         raise ValueError(f"{word} is no number; write {int(value)} if that is meant")
-    number = number_in_words(value)
-    is_part = isinstance(number, float) and not number.is_integer()
-    return value if is_part and float not in kinds else number
+    number = parse_number(value)
+    is_fraction = isinstance(number, float) and not number.is_integer()
+    return value if is_fraction and float not in kinds else number

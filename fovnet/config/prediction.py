@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt, StringConstraints
 
+from fovnet.choices import IncludableSeries
 from fovnet.config.section import Section
 
 Place = Annotated[str, StringConstraints(min_length=1)]
@@ -15,8 +16,9 @@ class Prediction(Section):
     """What `fovnet shard` is told, as its options: places, settings of the whole, and how a step
     works.
 
-    paths   files, folders, trees and zip archives           answers  the folder of answers
-    model   an ensemble folder; "shipped": the networks of the package
+    paths    files, folders, trees and zip archives
+    answers  the folder of answers
+    model    an ensemble folder; "shipped": the networks of the package
     volumes_per_shard  on average; of new volumes, as shards are never cut anew
     workers  processes that read ahead in a shard's job, which is given as many cores
     """
@@ -25,7 +27,7 @@ class Prediction(Section):
     answers: Place
     model: Place = "shipped"
     volumes_per_shard: PositiveInt = 200
-    include: list[Literal["localizer", "derived", "phase", "single", "repeat"]] = []
+    include: list[IncludableSeries] = []
     show_ids: bool = False
     pictures: bool = True
     pages: bool = True

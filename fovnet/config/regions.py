@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from fovnet.config.faults import nearest, shown, wanted
+from fovnet.config.faults import show_value, suggest_key, wanted_instead
 from fovnet.config.files import read_yaml
 from fovnet.config.section import Section
 from fovnet.errors import ConfigError
@@ -28,14 +28,13 @@ def vocabulary(name: str) -> Vocabulary:
     """
     if name == "default":
         return DEFAULT
-    raw = read_yaml(
-        Path(name), "give default, or a YAML file with a list 'regions' of name and rung"
-    )
+    hint = "give default, or a YAML file with a list 'regions' of name and rung"
+    raw = read_yaml(Path(name), hint)
     entries = raw.get("regions")
     for key in [key for key in raw if key != "regions"]:
         raise ConfigError(
             "regions-invalid",
-            f"{name}: {key}: unknown key; {nearest(str(key), ('regions',))} (only neighbouring "
+            f"{name}: {key}: unknown key; {suggest_key(str(key), ('regions',))} (only neighbouring "
             "rungs may touch; there are no other settings)",
         )
     if not isinstance(entries, list) or not entries:
@@ -43,7 +42,9 @@ def vocabulary(name: str) -> Vocabulary:
             "regions-invalid",
             f"{name}: wanted a list 'regions' with an entry (name, rung, colour) each",
         )
-    return Vocabulary(tuple(_coloured(_checked(name, [_region(name, entry) for entry in entries]))))
+    return Vocabulary(
+        tuple(_add_colours(_check(name, [_region(name, entry) for entry in entries])))
+    )
 
 
 def _readable(text: str) -> str:
@@ -72,7 +73,10 @@ class RegionEntry(Section):
 
 
 ENTRY_WANTED = {
-    "name": "give up to 64 characters, with at least one letter or digit and no tab, line break or backslash",
+    "name": (
+        "give up to 64 characters, with at least one letter or digit and no tab, line break or "
+        "backslash"
+    ),
     "colour": "give '#' and six hexadecimal digits, in quotes",
     "sct": "give a SNOMED CT concept of 6 to 16 digits",
     "body_part": "give a DICOM code string: up to 16 capitals, digits, blanks and _",
@@ -84,22 +88,23 @@ def _region(source: str, entry: Any) -> Region:
     if not isinstance(entry, dict) or not {"name", "rung"} <= entry.keys():
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {shown(entry)}: each entry needs name and rung (null beside the chain)",
+            f"{source}: {show_value(entry)}: each entry needs name and rung (null beside the "
+            "chain)",
         )
-    known = tuple(RegionEntry.model_fields)
-    for key in [key for key in entry if key not in known]:
+    keys = tuple(RegionEntry.model_fields)
+    for key in [key for key in entry if key not in keys]:
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {entry['name']}.{key}: unknown key; {nearest(str(key), known)}",
+            f"{source}: {entry['name']}.{key}: unknown key; {suggest_key(str(key), keys)}",
         )
     try:
         return Region(**RegionEntry(**entry).model_dump())
     except ValidationError as faults:
         fault = faults.errors()[0]
-        hint = ENTRY_WANTED.get(str(fault["loc"][0]), wanted(fault))
+        hint = ENTRY_WANTED.get(str(fault["loc"][0]), wanted_instead(fault))
         raise ConfigError(
             "regions-invalid",
-            f"{source}: {entry['name']}.{fault['loc'][0]}: {shown(fault['input'])}: {hint}",
+            f"{source}: {entry['name']}.{fault['loc'][0]}: {show_value(fault['input'])}: {hint}",
         ) from None
 
 
@@ -108,30 +113,33 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f
 and light in turn."""
 
 
-def _coloured(regions: Sequence[Region]) -> list[Region]:
+def _add_colours(regions: Sequence[Region]) -> list[Region]:
     """The regions; those without a colour are given one that no other has."""
-    taken = {region.colour.lower() for region in regions}
+    used_colours = {region.colour.lower() for region in regions}
     hues = (
         colorsys.hls_to_rgb(0.618034 * step % 1, 0.35 + 0.25 * (step % 2), 0.65) for step in count()
     )
-    more = ("#" + "".join(f"{round(255 * part):02x}" for part in hue) for hue in hues)
-    free = (colour for colour in chain(PALETTE, more) if colour not in taken)
-    return [region if region.colour else replace(region, colour=next(free)) for region in regions]
+    generated = ("#" + "".join(f"{round(255 * part):02x}" for part in hue) for hue in hues)
+    free_colours = (colour for colour in chain(PALETTE, generated) if colour not in used_colours)
+    return [
+        region if region.colour else replace(region, colour=next(free_colours))
+        for region in regions
+    ]
 
 
-def _checked(source: str, regions: list[Region]) -> list[Region]:
+def _check(source: str, regions: list[Region]) -> list[Region]:
     names = [region.name for region in regions]
     rungs = sorted(region.rung for region in regions if region.rung is not None)
     if len(set(names)) < len(names) or as_word(NONE) in map(as_word, names):
         raise ConfigError(
             "regions-invalid", f"{source}: the names {names} must differ, and none may be '{NONE}'"
         )
-    for one, other in combinations(regions, 2):
-        if shared := sorted(one.words & other.words):
+    for region, other in combinations(regions, 2):
+        if shared := sorted(region.words & other.words):
             raise ConfigError(
                 "regions-invalid",
-                f"{source}: {shared[0]!r} means {one.name!r} and {other.name!r} (name, body_part "
-                "or synonyms; case and _ are ignored); keep it in one of them",
+                f"{source}: {shared[0]!r} means {region.name!r} and {other.name!r} (name, "
+                "body_part or synonyms; case and _ are ignored); keep it in one of them",
             )
     if rungs != list(range(len(rungs))) or not rungs:
         raise ConfigError(

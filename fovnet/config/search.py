@@ -3,7 +3,6 @@ are for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -18,33 +17,42 @@ from pydantic import (
     model_validator,
 )
 
+from fovnet.choices import (
+    Candidates,
+    Choose,
+    Fidelity,
+    Hyperparameters,
+    Kernel,
+    NeighbourLevels,
+    PollCategories,
+    PollOrder,
+    RankingAcquisition,
+    RankingLoss,
+    RankingWeight,
+    Spending,
+    Targets,
+)
 from fovnet.config.numbers import Level
 from fovnet.config.section import Section
-from fovnet.config.space import checked_space
+from fovnet.config.space import check_space
 
 FORMS = ("numbers", "word")  # of `speed`
 IMPROVING = ("gp-ei", "gp-hyperband", "ensemble-ei", "gp-rgpe")
 POLLING = ("mads", "a-mads")
 TAUGHT = ("ranking", "gp-rgpe")
+WITHOUT_PROCESS = ("grid", "tpe", "hyperband", "ranking", "ensemble-ei", *POLLING)
+PROCESS_KEYS = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
 REGRETLESS = {
     "random": "method random has no model",
     "gp-rgpe": "method gp-rgpe gives no distances",
 }
-LATER: Mapping[str, Any] = {
-    "candidates": 24,
-    "spend": None,
-    "eta": 3,
-    "least_epochs": 1,
-    "reuse": True,
-    "fidelity": "latest",
-    "choose": "best",
-    "neighbours": {},
-    "mads": None,
-    "ranking": None,
-    "prior": None,
-    "learn_from": [],
-}
-"""Keys of `search` that came after the first release, and their defaults."""
+# fmt: off
+LATER = (
+    "candidates", "spend", "eta", "least_epochs", "reuse", "fidelity", "choose", "neighbours",
+    "mads", "ranking", "prior", "learn_from",
+)
+"""Keys of `search` that are left out of a record where they have their defaults."""
+# fmt: on
 LEAST_FALL = 40
 """By what a rate falls at least in the fits of "ranking"."""
 
@@ -65,16 +73,16 @@ class Speed(Section):
     validation_share: PositiveFloat = 1 / 3
 
 
-def _form(given: Any) -> str:
+def _form(speed: Any) -> str:
     """Which of its two forms `speed` has: "word" or "numbers"."""
-    return "word" if isinstance(given, str) else "numbers"
+    return "word" if isinstance(speed, str) else "numbers"
 
 
 class Neighbours(Section):
     """Which neighbours a configuration has along an axis, and the levels that other axes get in
     these."""
 
-    to: Literal["all", "next", "steps"] = "all"
+    to: NeighbourLevels = "all"
     reset: dict[str, Level] = {}
 
 
@@ -82,30 +90,30 @@ class Mads(Section):
     """How "mads" and "a-mads" poll, as in `fovnet.search.look.view.Polling`; the last three are of
     "a-mads" alone."""
 
-    order: Literal["shepard", "none"] = "shepard"
+    order: PollOrder = "shepard"
     speculative: bool = True
     extended: float = Field(0.25, ge=0, le=1)
     every: PositiveInt = 2
-    categories: Literal["free", "fixed"] = "free"
+    categories: PollCategories = "free"
     target_step: float = Field(0.1, gt=0, lt=1)
 
 
 class Ranking(Section):
     """How "ranking" learns the order of the scores, as in `fovnet.search.look.view.Ranking`."""
 
-    loss: Literal["list", "pair", "net", "point"] = "list"
-    weight: Literal["log", "inverse", "linear", "one"] = "log"
+    loss: RankingLoss = "list"
+    weight: RankingWeight = "log"
     members: PositiveInt = 10
     hidden: list[PositiveInt] = [32, 32]
     epochs: PositiveInt = 300
     rate: PositiveFloat = 0.02
     rate_end: PositiveFloat = 0.0005
-    acquisition: Literal["log-ei", "thompson", "mean-rank"] | None = None
+    acquisition: RankingAcquisition | None = None
     range: PositiveFloat | None = None
     guard: bool = True
 
     @model_validator(mode="after")
-    def _ends_low(self) -> Ranking:
+    def _check_rates(self) -> Ranking:
         """A rate that stays high makes of a last bit another row: `fovnet.maths.scorers.train`."""
         if self.rate_end > self.rate / LEAST_FALL:
             raise ValueError(
@@ -124,59 +132,51 @@ class Ranking(Section):
 class Search(Section):
     """Search method, space and budget.
 
-    spend  epochs: "full" trains every configuration to the end, "hyperband" and "asha" compare them
-           at rungs before; None: as the method does
-    eta, least_epochs, reuse  of the rungs, as in `fovnet.search.spend.schedule`
-    fidelity, choose          as in `fovnet.search.look.view`
-    neighbours, mads          of the methods "mads" and "a-mads";    ranking  of the method "ranking"
-    prior, learn_from         of "ranking" and "gp-rgpe": a file of `fovnet search learn`, or the
-                              journals and results folders that the prior of this run is learned
-                              from
-    space  with "members" each network that training.begin names is trained with its own
-           configuration; `start` is then the first of them
+    spend         epochs: "full" trains every configuration to the end, "hyperband" and "asha"
+                  compare them at rungs before; None: as the method does
+    eta           of the rungs, as in `fovnet.search.spend.schedule`
+    least_epochs  of the rungs, too
+    reuse         of the rungs, too
+    fidelity      as in `fovnet.search.look.view`
+    choose        as in `fovnet.search.look.view`
+    neighbours    of the methods "mads" and "a-mads"
+    mads          of the methods "mads" and "a-mads"
+    ranking       of the method "ranking"
+    prior         of "ranking" and "gp-rgpe": a file of `fovnet search learn`
+    learn_from    of the same, instead: the journals and results folders that the prior of this run
+                  is learned from
+    space         with "members" each network that training.begin names is trained with its own
+                  configuration; `start` is then the first of them
     """
 
+    # fmt: off
     method: Literal[
-        "grid",
-        "random",
-        "gp-ei",
-        "gp-pi",
-        "gp-lcb",
-        "gp-ts",
-        "gp-mes",
-        "gp-es",
-        "gp-esp",
-        "tpe",
-        "hyperband",
-        "gp-hyperband",
-        "mads",
-        "a-mads",
-        "ranking",
-        "ensemble-ei",
-        "gp-rgpe",
+        "grid", "random", "gp-ei", "gp-pi", "gp-lcb", "gp-ts", "gp-mes", "gp-es", "gp-esp", "tpe",
+        "hyperband", "gp-hyperband", "mads", "a-mads", "ranking", "ensemble-ei", "gp-rgpe",
     ] = "gp-ei"
-    targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
-    kernel: Literal["matern52", "squared-exponential"] = "matern52"
-    hyperparameters: Literal["map", "sampled"] = "map"
+    # fmt: on
+    targets: Targets = "half-ranked"
+    kernel: Kernel = "matern52"
+    hyperparameters: Hyperparameters = "map"
     per_second: bool = False
     stop_below_regret: PositiveFloat | None = None
     trials: PositiveInt = 300
     workers: PositiveInt = 1
     lead: float = Field(0.15, ge=0, le=1)
     initial: PositiveInt | None = None
-    candidates: Literal[24, "all"] = 24
-    spend: Literal["full", "hyperband", "asha"] | None = None
+    candidates: Candidates = 24
+    spend: Spending | None = None
     eta: int = 3
     least_epochs: PositiveInt = 1
     reuse: bool = True
-    fidelity: Literal["latest", "axis"] = "latest"
-    choose: Literal["best", "drawn"] = "best"
+    fidelity: Fidelity = "latest"
+    choose: Choose = "best"
     neighbours: dict[str, Neighbours] = {}
     mads: Mads | None = None
     ranking: Ranking | None = None
     prior: str | None = None
     learn_from: list[str] = []
-    space: Annotated[dict[str, Any] | str, BeforeValidator(checked_space)] = "paper"
+    space: Annotated[dict[str, Any] | str, BeforeValidator(check_space)] = "paper"
     start: dict[str, Level] = Field(
         default_factory=lambda: {  # type: ignore[arg-type]
             "blocks": 5,
@@ -197,46 +197,40 @@ class Search(Section):
     jobs: bool = False
 
     @model_serializer(mode="wrap")
-    def _as_of_old(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_later_defaults(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Keys that came later are left out where they have their default: what a finished search
         was made with is still the same."""
         return {
             key: value
             for key, value in whole(self).items()
-            if key not in LATER or value != LATER[key]
+            if key not in LATER or self._is_set(key)
         }
+
+    def _is_set(self, key: str) -> bool:
+        """Whether a setting has another value than its default."""
+        return bool(getattr(self, key) != type(self).model_fields[key].default)
 
     @property
     def spends(self) -> str:
         """The way to spend, named or the method's own."""
-        return self.spend or (
-            "hyperband" if self.method in ("hyperband", "gp-hyperband") else "full"
-        )
+        if self.spend:
+            return self.spend
+        return "hyperband" if self.method in ("hyperband", "gp-hyperband") else "full"
 
     @model_validator(mode="after")
-    def _nothing_of_a_process_that_is_not_there(self) -> Search:
+    def _refuse_keys_of_a_process(self) -> Search:
         """Random search took such keys without a word from the first, so that its configurations
         still do."""
-        of_a_process = ("targets", "kernel", "hyperparameters", "per_second", "stop_below_regret")
-        heeded = ("targets", "per_second") if self.method == "ensemble-ei" else ()
-        given = [
-            key
-            for key in of_a_process
-            if key not in heeded and getattr(self, key) != type(self).model_fields[key].default
-        ]
-        if given and self.method in (
-            "grid",
-            "tpe",
-            "hyperband",
-            "ranking",
-            "ensemble-ei",
-            *POLLING,
-        ):
-            which = "it" if len(given) == 1 else "them"
-            raise ValueError(
-                f"{', '.join(given)}: for a Gaussian process, but method {self.method} uses none; "
-                f"leave {which} out, or set method to gp-ei"
-            )
+        if self.method in WITHOUT_PROCESS:
+            keys = [key for key in PROCESS_KEYS if self._is_set(key)]
+            if self.method == "ensemble-ei":
+                keys = [key for key in keys if key not in ("targets", "per_second")]
+            if keys:
+                pronoun = "it" if len(keys) == 1 else "them"
+                raise ValueError(
+                    f"{', '.join(keys)}: for a Gaussian process, but method {self.method} uses "
+                    f"none; leave {pronoun} out, or set method to gp-ei"
+                )
         if self.candidates != 24 and self.method != "tpe":
             raise ValueError(
                 f"candidates: method {self.method} compares no candidates; leave it out, or set "
@@ -245,7 +239,7 @@ class Search(Section):
         return self
 
     @model_validator(mode="after")
-    def _what_the_method_can_do(self) -> Search:
+    def _check_method(self) -> Search:
         if self.per_second and self.method not in IMPROVING:
             raise ValueError(
                 f"per_second: {self.method} computes no expected improvement to divide by "
@@ -254,60 +248,61 @@ class Search(Section):
         if self.stop_below_regret is not None and (
             self.method in REGRETLESS or self.targets == "ranked"
         ):
-            what = REGRETLESS.get(self.method, "targets ranked give no distances")
+            cause = REGRETLESS.get(self.method, "targets ranked give no distances")
             raise ValueError(
-                f"stop_below_regret: {what}, so the remaining gain is unknown; leave it out, or "
+                f"stop_below_regret: {cause}, so the remaining gain is unknown; leave it out, or "
                 "set method to gp-ei and targets to half-ranked"
             )
         return self
 
     @model_validator(mode="after")
-    def _what_polls(self) -> Search:
-        of_polls = [key for key in ("neighbours", "mads") if getattr(self, key) != LATER[key]]
-        if of_polls and self.method not in POLLING:
+    def _check_polling(self) -> Search:
+        polling_keys = [key for key in ("neighbours", "mads") if self._is_set(key)]
+        if polling_keys and self.method not in POLLING:
             raise ValueError(
-                f"{', '.join(of_polls)}: method {self.method} does not poll; leave out, or set "
+                f"{', '.join(polling_keys)}: method {self.method} does not poll; leave out, or set "
                 "method to mads or a-mads"
             )
-        usual, given = Mads(), self.mads or Mads()
-        of_search = [
+        default = Mads()
+        mads = self.mads or default
+        global_keys = [
             key
             for key in ("every", "categories", "target_step")
-            if getattr(given, key) != getattr(usual, key)
+            if getattr(mads, key) != getattr(default, key)
         ]
-        if of_search and self.method == "mads":
+        if global_keys and self.method == "mads":
             raise ValueError(
-                f"mads.{', mads.'.join(of_search)}: for a global search, but mads has none; leave "
-                "out, or set method to a-mads"
+                f"mads.{', mads.'.join(global_keys)}: for a global search, but mads has none; "
+                "leave out, or set method to a-mads"
             )
         return self
 
     @model_validator(mode="after")
-    def _what_ranks(self) -> Search:
+    def _check_ranking(self) -> Search:
         if self.ranking and self.method != "ranking":
             raise ValueError(
                 f"ranking: method {self.method} learns no order; leave it out, or set method to "
                 "ranking"
             )
-        given = [key for key in ("prior", "learn_from") if getattr(self, key)]
-        if given and self.method not in TAUGHT:
+        prior_keys = [key for key in ("prior", "learn_from") if getattr(self, key)]
+        if prior_keys and self.method not in TAUGHT:
             raise ValueError(
-                f"{', '.join(given)}: method {self.method} learns nothing from other searches; "
-                f"leave out, or set method to {' or '.join(TAUGHT)}"
+                f"{', '.join(prior_keys)}: method {self.method} learns nothing from other "
+                f"searches; leave out, or set method to {' or '.join(TAUGHT)}"
             )
-        if not given and self.method == "gp-rgpe":
+        if not prior_keys and self.method == "gp-rgpe":
             raise ValueError(
                 "method: gp-rgpe uses what earlier searches taught; set search.prior or "
                 "search.learn_from, or set method to gp-ei"
             )
-        if len(given) > 1:
+        if len(prior_keys) > 1:
             raise ValueError(
                 "prior, learn_from: a prior is both given and to be learned; leave out one of them"
             )
         return self
 
     @model_validator(mode="after")
-    def _what_goes_with_the_spending(self) -> Search:
+    def _check_spending(self) -> Search:
         if self.eta < 2:
             raise ValueError(
                 f"eta: {self.eta}: one of eta trainings continues from a rung; set 2 or more, 3 "
@@ -323,14 +318,12 @@ class Search(Section):
                 f"fidelity: axis: method {self.method} has no model that could use rungs; leave "
                 "it out, or set method to gp-ei"
             )
-        of_rungs = [
-            key
-            for key in ("eta", "least_epochs", "reuse", "fidelity")
-            if getattr(self, key) != LATER[key]
+        rung_keys = [
+            key for key in ("eta", "least_epochs", "reuse", "fidelity") if self._is_set(key)
         ]
-        if self.spends == "full" and of_rungs:
+        if self.spends == "full" and rung_keys:
             raise ValueError(
-                f"{', '.join(of_rungs)}: for trainings that are compared before their end, but "
+                f"{', '.join(rung_keys)}: for trainings that are compared before their end, but "
                 "spend full trains each to its end; leave out, or set spend to asha"
             )
         if self.spends != "hyperband" and not self.reuse:

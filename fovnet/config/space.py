@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from fovnet.config.faults import place, shown, wanted
+from fovnet.config.faults import key_path, show_value, wanted_instead
 from fovnet.config.numbers import Level
 from fovnet.config.section import Section
 from fovnet.levels import even_ratios
@@ -36,11 +36,11 @@ class Range(Section):
                 f"from low {self.low:g} to high {self.high:g}; low must be smaller: swap them, or "
                 "give other ends"
             )
-        apart = len(set(even_ratios(self.low, self.high, self.levels)))
-        if apart < self.levels:
+        distinct = len(set(even_ratios(self.low, self.high, self.levels)))
+        if distinct < self.levels:
             raise ValueError(
-                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {apart} "
-                f"different ones when rounded to four digits; give at most {apart}, or ends "
+                f"levels {self.levels} from {self.low:g} to {self.high:g} are only {distinct} "
+                f"different ones when rounded to four digits; give at most {distinct}, or ends "
                 "farther apart"
             )
         return self
@@ -54,45 +54,48 @@ AXIS_KINDS: Mapping[str, Any] = {
 }
 
 
-def _axis(given: Any) -> Any:
+def _check_axis(axis: Any) -> Any:
     """An axis in JSON types: a list of levels, or a mapping of one of AXIS_KINDS.  Raises
     ValueError that says what is wrong."""
-    if isinstance(given, list):
-        return AXIS_KINDS["ordinal"].validate_python(given)
-    if not isinstance(given, dict) or len(given) != 1 or not given.keys() <= AXIS_KINDS.keys():
+    if isinstance(axis, list):
+        return AXIS_KINDS["ordinal"].validate_python(axis)
+    if not isinstance(axis, dict) or len(axis) != 1 or not axis.keys() <= AXIS_KINDS.keys():
         raise ValueError(
-            f"{shown(given)}; give a list of levels, or one of "
+            f"{show_value(axis)}; give a list of levels, or one of "
             f"{', '.join(f'{{{kind}: ...}}' for kind in AXIS_KINDS)}"
         )
-    ((kind, what),) = given.items()
-    checked = AXIS_KINDS[kind].validate_python(what)
-    return {kind: checked.model_dump() if isinstance(checked, Range) else checked}
+    ((kind, levels),) = axis.items()
+    checked_levels = AXIS_KINDS[kind].validate_python(levels)
+    return {
+        kind: checked_levels.model_dump() if isinstance(checked_levels, Range) else checked_levels
+    }
 
 
 def _axis_fault(name: str, fault: Any) -> str:
     if fault["type"] == "value_error":
         return f"{name}: {fault['ctx']['error']}"
-    return f"{name}.{place(fault)}: {shown(fault['input'])}: {wanted(fault)}"
+    return f"{name}.{key_path(fault)}: {show_value(fault['input'])}: {wanted_instead(fault)}"
 
 
-def checked_space(given: Any) -> Any:
+def check_space(space: Any) -> Any:
     """ "paper", "members", or {axis: levels} in JSON types.  Raises ValueError that names every
     fault."""
-    if given in ("paper", MEMBERS):
-        return given
-    if not isinstance(given, dict) or not given:
+    if space in ("paper", MEMBERS):
+        return space
+    if not isinstance(space, dict) or not space:
         raise ValueError(
-            f"{shown(given)}; give paper, 'axis: levels' lines, or {MEMBERS} where training.begin "
-            "names networks"
+            f"{show_value(space)}; give paper, 'axis: levels' lines, or {MEMBERS} where "
+            "training.begin names networks"
         )
-    checked, faults = {}, []
-    for name, levels in given.items():
+    axes = {}
+    faults = []
+    for name, levels in space.items():
         try:
-            checked[str(name)] = _axis(levels)
+            axes[str(name)] = _check_axis(levels)
         except ValidationError as error:
             faults += [_axis_fault(str(name), fault) for fault in error.errors()]
         except ValueError as error:
             faults.append(f"{name}: {error}")
     if faults:
         raise ValueError("; ".join(faults))
-    return checked
+    return axes

@@ -14,11 +14,11 @@ class Augmentation(Section):
     shear, share of the size, grey levels.
 
     Not part of the paper's recipe:
-    gamma    of the exponent about 1                             window   of each end of the range of grey
-        values kept
+    gamma    of the exponent about 1
+    window   of each end of the range of grey values kept
     crop     share of slices reduced to a rectangle, as if it were the field of view
-    bend     of the displacements of a smooth deformation        texture  largest standard deviation of the
-        taps of a filter per slice
+    bend     of the displacements of a smooth deformation
+    texture  largest standard deviation of the taps of a filter per slice
     tones    largest share of other grey values for the same tissues
     shading  largest logarithm of the gain of a smooth field, as of receive coils
     alone    share of slices of which no input but the slice is shown
@@ -73,9 +73,9 @@ class EarlyStopping(Section):
 Input = Literal["slice", "neighbours", "millimetres", "sections"]
 
 
-def _in_order(given: list[Input]) -> list[Input]:
+def _in_order(inputs: list[Input]) -> list[Input]:
     """The inputs without duplicates, in the order of the channels, which is fixed."""
-    return [kind for kind in get_args(Input) if kind in given]
+    return [kind for kind in get_args(Input) if kind in inputs]
 
 
 class Training(Section):
@@ -105,7 +105,7 @@ class Training(Section):
     augmentation: Augmentation = Augmentation()
 
     @model_validator(mode="after")
-    def _something_to_leave_out(self) -> Training:
+    def _check_alone(self) -> Training:
         if self.augmentation.alone and (self.inputs[0] != "slice" or len(self.inputs) == 1):
             raise ValueError(
                 f"augmentation.alone: networks with the inputs {', '.join(self.inputs)} have no "

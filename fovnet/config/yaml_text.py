@@ -19,7 +19,7 @@ PLAIN = re.compile(r"[-+]?(\d|[1-9]\d+)(\.\d*)?|0x[0-9a-fA-F]+|[-+]?\.(inf|nan)"
 """Numbers that everybody reads as YAML does."""
 
 
-def expanded_characters(text: str) -> float:
+def count_expanded_characters(text: str) -> float:
     """Characters of the values that a text stands for, aliases written out: a kilobyte of aliases
     of lists of aliases can stand for terabytes."""
     sizes: dict[int, float] = {}
@@ -41,10 +41,10 @@ def expanded_characters(text: str) -> float:
     return size(yaml.compose(text, Loader=yaml.SafeLoader))
 
 
-def doubled_keys(text: str) -> list[str]:
+def find_doubled_keys(text: str) -> list[str]:
     """ "line 7: search.trials is in line 3 already" for every key given twice in one mapping, of
     which YAML alone keeps the last."""
-    doubled: list[tuple[int, str]] = []
+    sentences_by_line: list[tuple[int, str]] = []
     for keys, node in _nodes(text):
         if not isinstance(node, yaml.MappingNode):
             continue
@@ -53,28 +53,28 @@ def doubled_keys(text: str) -> list[str]:
             line, identity = key.start_mark.line + 1, (key.tag, str(key.value))
             if isinstance(key, yaml.ScalarNode) and identity in first_line:
                 path = ".".join((*keys, key.value))
-                doubled.append(
+                sentences_by_line.append(
                     (line, f"line {line}: {path} is in line {first_line[identity]} already")
                 )
             first_line.setdefault(identity, line)
-    return [sentence for _, sentence in sorted(doubled)]
+    return [sentence for _, sentence in sorted(sentences_by_line)]
 
 
-def misread_numbers(text: str) -> list[str]:
+def find_misread_numbers(text: str) -> list[str]:
     """ "line 7: search.trials: 1:36 is 96 in YAML; write 96".
 
     One for every value or key without quotes that YAML 1.1 takes for another number than its digits
     say (sexagesimal, octal, binary), or for a date.
     """
-    misread: list[tuple[int, str]] = []
+    sentences_by_line: list[tuple[int, str]] = []
     for keys, node in _nodes(text):
         if not isinstance(node, yaml.ScalarNode) or node.style or node.tag not in MISREAD:
             continue
         if sentence := _misreading(node.value, node.tag):
             line = node.start_mark.line + 1
             where = f"line {line}: {'.'.join(keys)}: " if keys else ""
-            misread.append((line, where + sentence))
-    return [sentence for _, sentence in sorted(misread)]
+            sentences_by_line.append((line, where + sentence))
+    return [sentence for _, sentence in sorted(sentences_by_line)]
 
 
 def _misreading(text: str, tag: str) -> str:
@@ -89,18 +89,16 @@ def _misreading(text: str, tag: str) -> str:
         as_it_looks = float(text)
     except ValueError:
         return f"{text} is {value} in YAML; write {value}"
-    return (
-        ""
-        if as_it_looks == value
-        else f"{text} is {value} in YAML; write {value}, or {as_it_looks:.0f}"
-    )
+    if as_it_looks == value:
+        return ""
+    return f"{text} is {value} in YAML; write {value}, or {as_it_looks:.0f}"
 
 
 def read_value(text: str) -> Any:
     """The value that is written in YAML.  Raises yaml.YAMLError, RecursionError, and ValueError for
-    one that `misread_numbers` names."""
+    one that `find_misread_numbers` names."""
     value = yaml.safe_load(text)
-    for sentence in misread_numbers(text):
+    for sentence in find_misread_numbers(text):
         raise ValueError(sentence)
     return value
 
@@ -109,17 +107,17 @@ def _nodes(text: str) -> Iterator[tuple[tuple[str, ...], yaml.Node]]:
     """Every key and value of a YAML text with the keys that lead to it, each once: an alias refers
     to the same node, and may form a cycle."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
-    waiting: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
-    seen: set[int] = set()
-    while waiting:
-        keys, node = waiting.pop()
-        if id(node) in seen:
+    pending: list[tuple[tuple[str, ...], yaml.Node]] = [] if root is None else [((), root)]
+    seen_ids: set[int] = set()
+    while pending:
+        keys, node = pending.pop()
+        if id(node) in seen_ids:
             continue
-        seen.add(id(node))
+        seen_ids.add(id(node))
         yield keys, node
         if isinstance(node, yaml.SequenceNode):
-            waiting += [((*keys, str(number)), entry) for number, entry in enumerate(node.value)]
+            pending += [((*keys, str(number)), entry) for number, entry in enumerate(node.value)]
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
                 name = key.value if isinstance(key, yaml.ScalarNode) else "?"
-                waiting += [((*keys, name), key), ((*keys, name), value)]
+                pending += [((*keys, name), key), ((*keys, name), value)]

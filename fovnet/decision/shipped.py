@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fovnet.config.files import load as load_settings
-from fovnet.config.files import write_settings
+from fovnet.config.files import load_settings, write_settings
 from fovnet.decision import novelty, orientation
 from fovnet.decision.ensemble import load
 from fovnet.decision.folder import FACTS, RULE, ModelFolder

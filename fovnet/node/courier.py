@@ -101,7 +101,8 @@ class Courier:
         if unsent and not takes_reports:
             return f"{self._peer_name} {SR_WANTED}"
         if not association.is_established:
-            return f"{self._peer_name} ended the association, or did not answer for {self.timeout_s:g} s"
+            seconds = f"{self.timeout_s:g} s"
+            return f"{self._peer_name} ended the association, or did not answer for {seconds}"
         return ""
 
     def _note(self, trouble: str, unsent_count: int) -> None:

@@ -13,8 +13,7 @@ import fovnet
 from fovnet.acts.adapt import FEWEST, adapt_ensemble, settings_for
 from fovnet.acts.run import Run
 from fovnet.cli import app
-from fovnet.config.files import load as load_settings
-from fovnet.config.files import parse
+from fovnet.config.files import load_settings, parse
 from fovnet.errors import CollectionError, FovnetError
 from fovnet.evaluate.gains import COLUMNS
 from fovnet.records import checksum, header_of, read_json, read_tsv, write_tsv

@@ -13,10 +13,10 @@ from hypothesis.strategies import integers, sampled_from
 from snakemake.cli import parse_config
 from snakemake.utils import update_config
 
-from fovnet.config.files import load, parse, parse_merged
+from fovnet.config.files import load_settings, parse, parse_merged
 from fovnet.config.models import Settings
 from fovnet.config.prediction import Prediction
-from fovnet.config.yaml_text import misread_numbers, read_value
+from fovnet.config.yaml_text import find_misread_numbers, read_value
 from fovnet.errors import ConfigError
 
 WHOLE = (
@@ -41,7 +41,7 @@ REAL = (
 def settings_of(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "mine.yaml"
     path.write_text(f"phantom: {{subjects: 8}}\n{text}\n", encoding="utf-8")
-    return load(path)
+    return load_settings(path)
 
 
 def refusal(tmp_path: Path, text: str) -> str:
@@ -191,12 +191,12 @@ def test_a_number_that_yaml_reads_as_another_is_refused_by_line_key_and_text(
     ],
 )
 def test_what_everybody_reads_alike_or_is_in_quotes_is_not(written: str) -> None:
-    assert misread_numbers(f"a: [{written}]\n{written}: 1\n") == []
+    assert find_misread_numbers(f"a: [{written}]\n{written}: 1\n") == []
 
 
 @hypothesis.given(integers(-(10**9), 10**9))
 def test_no_number_that_python_writes_is_misread(number: int) -> None:
-    assert misread_numbers(f"a: {number}\nb: {number / 1000!r}\n") == []
+    assert find_misread_numbers(f"a: {number}\nb: {number / 1000!r}\n") == []
 
 
 @pytest.mark.parametrize(("written", "meaning"), MISREAD)

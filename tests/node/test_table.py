@@ -33,7 +33,8 @@ def answer(places: Places, key: str, version: int, *parts: str, recorded: bool =
         volumes = [{"volume_id": name} for name in names]
         uids = {"study_uid": f"1.{key}", "series_uid": f"2.{key}"}
         write_json(
-            places.answer_record_path(key), {"version": version, **uids, "volumes": volumes, "instances": {}}
+            places.answer_record_path(key),
+            {"version": version, **uids, "volumes": volumes, "instances": {}},
         )
 
 

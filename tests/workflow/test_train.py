@@ -16,7 +16,7 @@ import torch
 import yaml
 
 from fovnet.acts.finished_search import journal_of_same_training
-from fovnet.config.files import load
+from fovnet.config.files import load_settings
 from fovnet.net.family.weights import load_tensors
 from fovnet.records import read_json
 from fovnet.search.journal import lock_journal
@@ -113,7 +113,10 @@ def test_no_device_is_calibrated_by_trials_of_another_training(
     }
     (tmp_path / "cuda.yaml").write_text(yaml.safe_dump(elsewhere))
     # each trial tells its own device
-    assert journal_of_same_training(load(tmp_path / "cuda.yaml"), smoke).parent == smoke / "search"
+    assert (
+        journal_of_same_training(load_settings(tmp_path / "cuda.yaml"), smoke).parent
+        == smoke / "search"
+    )
 
 
 def test_what_does_not_complete_has_a_record_and_status_3(

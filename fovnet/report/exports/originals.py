@@ -22,7 +22,7 @@ from fovnet.report.exports.answers import StoredAnswer
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import read_whole_header, without_warnings
 from fovnet.volume.dicom.reading import images_of
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.sources.source import source_of
 from fovnet.volume.volume import Images
 
@@ -37,7 +37,7 @@ class Original:
     """One object: its location, its header without pixels, and the frames that were used (empty for a single
     image)."""
 
-    item: Item
+    item: DicomObject
     header: Any
     frames: tuple[int, ...]
 
@@ -80,11 +80,11 @@ def header_of(answer: StoredAnswer) -> Any:
     return read_whole_header(min(next(iter(_objects(answer).values()))))
 
 
-def _objects(answer: StoredAnswer) -> dict[str, set[Item]]:
+def _objects(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
     """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises ModelError if
     they are not as they were."""
     wanted = list(dict.fromkeys(images_answered(answer).uids))
-    objects: dict[str, set[Item]] = {}
+    objects: dict[str, set[DicomObject]] = {}
     try:
         for frame in images_of(answer.path):
             objects.setdefault(frame.sop_uid, set()).add(frame.item)

@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.choices import (
+    Candidates,
+    Choose,
+    Fidelity,
+    Hyperparameters,
+    Kernel,
+    NeighbourLevels,
+    PollCategories,
+    PollOrder,
+    RankingAcquisition,
+    RankingLoss,
+    RankingWeight,
+    Targets,
+)
 from fovnet.search.prior import Prior
 from fovnet.search.space import Level, Space
 from fovnet.search.trial import Forecast, Trial, configuration_is_to_blame, latest
 
 Floats = NDArray[np.float64]
-Candidates = Literal[24, "all"]
 
 
 @dataclass(frozen=True)
@@ -35,12 +48,12 @@ class Modelling:
                      "latest" score of a row only, or all, with their rung as an "axis" more
     """
 
-    targets: Literal["half-ranked", "ranked", "raw"] = "half-ranked"
-    kernel: Literal["matern52", "squared-exponential"] = "matern52"
-    hyperparameters: Literal["map", "sampled"] = "map"
+    targets: Targets = "half-ranked"
+    kernel: Kernel = "matern52"
+    hyperparameters: Hyperparameters = "map"
     per_second: bool = False
-    choose: Literal["best", "drawn"] = "best"
-    fidelity: Literal["latest", "axis"] = "latest"
+    choose: Choose = "best"
+    fidelity: Fidelity = "latest"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -58,7 +71,7 @@ class Neighbour(NamedTuple):
     up and one down; in these the axes of `reset` get the given levels."""
 
     axis: str
-    to: Literal["all", "next", "steps"] = "all"
+    to: NeighbourLevels = "all"
     reset: tuple[tuple[str, Level], ...] = ()
 
 
@@ -76,12 +89,12 @@ class Polling:
                  the median
     """
 
-    order: Literal["shepard", "none"] = "shepard"
+    order: PollOrder = "shepard"
     speculative: bool = True
     extended: float = 0.25
     neighbours: tuple[Neighbour, ...] = ()
     every: int = 2
-    categories: Literal["free", "fixed"] = "free"
+    categories: PollCategories = "free"
     target_step: float = 0.1
 
     @property
@@ -122,14 +135,14 @@ class Ranking:
     guard        against a prior that misleads
     """
 
-    loss: Literal["list", "pair", "net", "point"] = "list"
-    weight: Literal["log", "inverse", "linear", "one"] = "log"
+    loss: RankingLoss = "list"
+    weight: RankingWeight = "log"
     members: int = 10
     hidden: tuple[int, ...] = (32, 32)
     epochs: int = 300
     rate: float = 0.02
     rate_end: float = 0.0005
-    acquisition: Literal["log-ei", "thompson", "mean-rank"] | None = None
+    acquisition: RankingAcquisition | None = None
     range: float | None = None
     guard: bool = True
 

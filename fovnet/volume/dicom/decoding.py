@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.header import read_dataset, without_warnings
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 
 if TYPE_CHECKING:
     from pydicom.uid import UID
@@ -57,7 +57,7 @@ class Decoder:
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
 
-    def planes(self, item: Item, indices: Sequence[int | None]) -> list[NDArray[Any]]:
+    def planes(self, item: DicomObject, indices: Sequence[int | None]) -> list[NDArray[Any]]:
         """The stored values of these frames.
 
         Raises VolumeError "volume-transfer-syntax" if no decoder here is made for them,
@@ -161,7 +161,7 @@ def _respond(request: dict[str, Any], responses: IO[bytes]) -> None:
         try:
             with without_warnings():
                 dataset = dataset or read_dataset(
-                    Item(Path(request["path"]), request["member"]), with_pixels=True
+                    DicomObject(Path(request["path"]), request["member"]), with_pixels=True
                 )
                 stored = np.ascontiguousarray(pixel_array(dataset, index=index, raw=True))
         except Exception as fault:  # decoders raise any exception for data they cannot decode

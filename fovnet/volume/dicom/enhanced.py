@@ -19,7 +19,7 @@ from fovnet.volume.dicom.header import (
     values_of,
     whole_number,
 )
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.value_types import restore_types
 
 GROUPS = (
@@ -61,7 +61,7 @@ CLASSIC_KEYWORDS = {  # enhanced keyword to the classic keyword of the same attr
 }
 
 
-def enhanced_frames(item: Item, dataset: Any, facts: ObjectFacts) -> list[Frame]:
+def enhanced_frames(item: DicomObject, dataset: Any, facts: ObjectFacts) -> list[Frame]:
     """A Frame for each frame of the object.  Raises VolumeError if NumberOfFrames is not the number
     of functional groups."""
     groups_by_frame = dataset.PerFrameFunctionalGroupsSequence

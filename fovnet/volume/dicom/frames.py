@@ -29,7 +29,7 @@ from fovnet.volume.dicom.header import (
 )
 from fovnet.volume.dicom.mosaic import grid_frames, is_grid, is_mosaic, mosaic_frames
 from fovnet.volume.dicom.people import birthday_of, is_new_year, name_of
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 
 MR_IMAGES = (
     "1.2.840.10008.5.1.4.1.1.4",
@@ -53,13 +53,13 @@ MANUFACTURERS = {
 """The first word of a manufacturer's name, in capitals, to its name in tables."""
 
 
-def read_frames(item: Item) -> list[Frame]:
+def read_frames(item: DicomObject) -> list[Frame]:
     """The images of an object; a single one of 0 × 0 pixels for an object without pixels.  Raises
     VolumeError."""
     return frames_of_dataset(item, read_dataset(item, with_pixels=False))
 
 
-def frames_of_dataset(item: Item, dataset: Any) -> list[Frame]:
+def frames_of_dataset(item: DicomObject, dataset: Any) -> list[Frame]:
     """The images in the dataset of an object, as `read_frames`."""
     with without_warnings():
         get = getter(dataset)

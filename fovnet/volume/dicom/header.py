@@ -18,7 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from fovnet.errors import VolumeError
-from fovnet.volume.dicom.source import Item, opened, refuse_deflate_bomb, refuse_directory
+from fovnet.volume.dicom.source import (
+    DicomObject,
+    open_object,
+    refuse_deflate_bomb,
+    refuse_directory,
+)
 from fovnet.volume.dicom.value_types import restore_types
 from fovnet.volume.unpacking import has_preamble
 
@@ -160,7 +165,7 @@ class Frame:
     The three of the geometry are None where the header gives no valid numbers.
     """
 
-    item: Item
+    item: DicomObject
     facts: ObjectFacts
     sop_uid: str
     number: int
@@ -200,7 +205,7 @@ def without_warnings() -> Iterator[None]:
         logger.setLevel(earlier_level)
 
 
-def read_whole_header(item: Item) -> Any:
+def read_whole_header(item: DicomObject) -> Any:
     """All attributes of an object except its pixels, including names and dates: for DICOM output
     that stays in the object's own archive.
 
@@ -209,7 +214,7 @@ def read_whole_header(item: Item) -> Any:
     return read_dataset(item, with_pixels=False, whole_header=True)
 
 
-def read_short_values(item: Item) -> dict[int, bytes]:
+def read_short_values(item: DicomObject) -> dict[int, bytes]:
     """The bytes of every element of an object, by tag, private ones included and long ones not;
     none if it cannot be read any more."""
     try:
@@ -223,7 +228,7 @@ def read_short_values(item: Item) -> dict[int, bytes]:
     }
 
 
-def read_dataset(item: Item, *, with_pixels: bool, whole_header: bool = False) -> Any:
+def read_dataset(item: DicomObject, *, with_pixels: bool, whole_header: bool = False) -> Any:
     """The pydicom dataset of an object, with the attributes that fovnet uses, or with `with_pixels`
     or `whole_header` all of them.
 
@@ -231,7 +236,7 @@ def read_dataset(item: Item, *, with_pixels: bool, whole_header: bool = False) -
     """
     import pydicom
 
-    with without_warnings(), opened(item, whole=with_pixels) as file:
+    with without_warnings(), open_object(item, whole=with_pixels) as file:
         refuse_directory(item, file)
         refuse_deflate_bomb(item, file)
         force = not has_preamble(file.read(132))
@@ -258,7 +263,7 @@ def read_dataset(item: Item, *, with_pixels: bool, whole_header: bool = False) -
     )
 
 
-def _refusal_of_damage(item: Item, fault: Exception) -> VolumeError:
+def _refusal_of_damage(item: DicomObject, fault: Exception) -> VolumeError:
     """Why pydicom could not read an object."""
     from pydicom.errors import InvalidDicomError
 
@@ -280,7 +285,9 @@ def _refusal_of_damage(item: Item, fault: Exception) -> VolumeError:
     return VolumeError("volume-corrupt", sentence)
 
 
-def make_frame(item: Item, facts: ObjectFacts, get: Callable[[str], Any], number: int) -> Frame:
+def make_frame(
+    item: DicomObject, facts: ObjectFacts, get: Callable[[str], Any], number: int
+) -> Frame:
     """The Frame built from `get`, a look-up by keyword."""
     image_type = tuple(
         text(part).upper() for part in values_of(get("FrameType") or get("ImageType"))

@@ -30,7 +30,7 @@ from fovnet.volume.dicom.header import (
     whole_number,
     without_warnings,
 )
-from fovnet.volume.dicom.source import Item, believable
+from fovnet.volume.dicom.source import DicomObject, believable
 
 BITS = (8, 16, 32)
 
@@ -92,7 +92,7 @@ def _rescale(stored: NDArray[Any], frame: Frame) -> NDArray[np.float64]:
         return stored.astype(np.float64) * frame.slope + frame.intercept
 
 
-def _refuse_pixels(item: Item, dataset: Any) -> None:
+def _refuse_pixels(item: DicomObject, dataset: Any) -> None:
     """Raises VolumeError if the pixel description is not that of readable grey-scale images."""
     get = getter(dataset)
     bits = whole_number(get("BitsAllocated"))
@@ -122,7 +122,7 @@ def _refuse_pixels(item: Item, dataset: Any) -> None:
 
 
 def _stored_planes(
-    item: Item, dataset: Any, frames: Sequence[Frame], decoder: Decoder
+    item: DicomObject, dataset: Any, frames: Sequence[Frame], decoder: Decoder
 ) -> list[NDArray[Any]]:
     """The stored values (rows, columns) of each frame, without unused bits."""
     syntax = _refuse_syntax(item, dataset)
@@ -155,7 +155,7 @@ def _cut_tile(mosaic: NDArray[Any], frame: Frame) -> NDArray[Any]:
     return mosaic[row : row + frame.rows, column : column + frame.columns]
 
 
-def _refuse_unbelievable(item: Item, dataset: Any) -> None:
+def _refuse_unbelievable(item: DicomObject, dataset: Any) -> None:
     """Raises VolumeError "volume-too-large" for compressed pixel data of a size that so few bytes
     cannot hold, before it is allocated."""
     size_bytes = _bytes_of_pixels(dataset)
@@ -176,7 +176,7 @@ def _bytes_of_pixels(dataset: Any) -> int:
     return rows * columns * max(1, whole_number(get("NumberOfFrames"))) * bits // 8
 
 
-def _decode_here(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
+def _decode_here(item: DicomObject, dataset: Any, index: int | None) -> NDArray[Any]:
     """The stored values of one frame, decoded by pydicom in this process."""
     from pydicom.pixels.utils import pixel_array
 
@@ -193,7 +193,7 @@ def _decode_here(item: Item, dataset: Any, index: int | None) -> NDArray[Any]:
         ) from fault
 
 
-def _refuse_syntax(item: Item, dataset: Any) -> Any:
+def _refuse_syntax(item: DicomObject, dataset: Any) -> Any:
     """The transfer syntax; if the file does not state it, the one that pydicom detected.
 
     Raises VolumeError "volume-transfer-syntax" for one without a decoder.
@@ -232,7 +232,7 @@ def set_transfer_syntax(dataset: Any) -> None:
     dataset.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian if is_implicit else syntax
 
 
-def _refuse_length(item: Item, dataset: Any) -> None:
+def _refuse_length(item: DicomObject, dataset: Any) -> None:
     needed_bytes = _bytes_of_pixels(dataset)
     stored_bytes = len(dataset.PixelData or b"")
     fault = f"{item}: {stored_bytes:,} bytes of pixel data where its header needs {needed_bytes:,}"

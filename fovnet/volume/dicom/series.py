@@ -29,7 +29,7 @@ from fovnet.volume.dicom.people import (
     spelling_of,
 )
 from fovnet.volume.dicom.repeats import LOOK_ATTRIBUTES, same_slices, some_slices
-from fovnet.volume.dicom.source import Item, opened
+from fovnet.volume.dicom.source import DicomObject, open_object
 from fovnet.volume.dicom.triage import kind_of
 from fovnet.volume.dicom.uids import by_series, note_on_joining
 
@@ -55,8 +55,8 @@ class Series:
     frames: tuple[Frame, ...]
     kind: str = ""
     reason: str = ""
-    copies: tuple[Item, ...] = ()
-    cut: tuple[Item, ...] = ()
+    copies: tuple[DicomObject, ...] = ()
+    cut: tuple[DicomObject, ...] = ()
     notes: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     whose: str = ""
@@ -67,7 +67,7 @@ class Series:
         return digits in (self.id, *self.beside)
 
     @property
-    def items(self) -> list[Item]:
+    def items(self) -> list[DicomObject]:
         """The objects that contain the images, each once."""
         return list(dict.fromkeys(frame.item for frame in self.frames))
 
@@ -275,17 +275,17 @@ def _image_id(frame: Frame) -> ImageId:
 
 def _without_copies(
     frames: list[Frame],
-) -> tuple[list[Frame], dict[ImageId, list[Item]], set[Item]]:
+) -> tuple[list[Frame], dict[ImageId, list[DicomObject]], set[DicomObject]]:
     """(images without copies, the objects with the copies of each, those that are shorter): files
     of one UID are copies if the shorter is the beginning of the other.
 
     So a file truncated while it was copied is a copy; the longest is kept.
     """
     # for each image: the objects with a different version of it, and its index in `originals`
-    items_by_image: dict[ImageId, dict[Item, int]] = {}
+    items_by_image: dict[ImageId, dict[DicomObject, int]] = {}
     originals: list[Frame] = []
-    copies: dict[ImageId, list[Item]] = {}
-    cut_items: set[Item] = set()
+    copies: dict[ImageId, list[DicomObject]] = {}
+    cut_items: set[DicomObject] = set()
     agree = functools.cache(_is_one_beginning)  # an object with a thousand frames is read once
     size = functools.cache(_size)
     for frame in frames:
@@ -310,16 +310,16 @@ def _without_copies(
     return originals, copies, cut_items
 
 
-def _is_one_beginning(item: Item, other: Item) -> bool:
+def _is_one_beginning(item: DicomObject, other: DicomObject) -> bool:
     """Whether one of two objects is the beginning of the other."""
-    with opened(item) as file, opened(other) as another:
+    with open_object(item) as file, open_object(other) as another:
         content = file.read()
         other_content = another.read()
     return content.startswith(other_content) or other_content.startswith(content)
 
 
-def _size(item: Item) -> int:
-    with opened(item) as file:
+def _size(item: DicomObject) -> int:
+    with open_object(item) as file:
         return int(file.seek(0, 2))
 
 

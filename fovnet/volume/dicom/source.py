@@ -1,6 +1,7 @@
 """Sources of DICOM objects: a file, the files under a folder, the members of a zip archive.
 
-Archives are never unpacked to disk: members are read into memory one at a time, up to the limits below.
+Archives are never unpacked to disk: members are read into memory one at a time, up to the limits
+below.
 """
 
 from __future__ import annotations
@@ -26,39 +27,31 @@ MAX_UNPACKED = 16 * 2**30  # bytes of all members, as declared by the archive's 
 MAX_OBJECT = 2 * 2**30  # bytes of one member: the largest enhanced objects seen take 1 GB
 MAX_DEFLATED = 2**29  # bytes that a deflated object may unpack to: a thousand slices of 512 × 512
 # of unpacked to packed bytes, if they are more than 64 MiB: images seldom reach 20, zeros 1,000
-MAX_RATIO, ANY_RATIO = 100, 2**26
-AT_ONCE = 2**26  # bytes up to which a member is unpacked for its header, too
-PIECE = 2**20
-SUFFIXES = (".dcm", ".ima")
-HALVES = (".img", ".img.gz")  # of an .hdr
+MAX_RATIO = 100
+ANY_RATIO = 2**26
+AT_ONCE_BYTES = 2**26  # bytes up to which a member is unpacked for its header, too
+PIECE_BYTES = 2**20
+DICOM_SUFFIXES = (".dcm", ".ima")
+PAIR_SUFFIXES = (".img", ".img.gz")  # of an .hdr
+# fmt: off
 OTHER_VOLUMES = (
-    ".nii",
-    ".nii.gz",
-    ".hdr",
-    ".hdr.gz",
-    *HALVES,
-    ".mgh",
-    ".mgh.gz",
-    ".mgz",
-    ".nrrd",
-    ".nhdr",
-    ".mha",
-    ".mhd",
-    ".gipl",
-    ".gipl.gz",
+    ".nii", ".nii.gz", ".hdr", ".hdr.gz", *PAIR_SUFFIXES, ".mgh", ".mgh.gz", ".mgz", ".nrrd",
+    ".nhdr", ".mha", ".mhd", ".gipl", ".gipl.gz",
 )
+# fmt: on
 ZIP_MAGIC = b"PK"
-ENCRYPTED, LINK = 1, 0o120000
+ENCRYPTED = 1
+LINK = 0o120000
 DEFLATED = b"1.2.840.10008.1.2.1.99"
 DIRECTORY = b"1.2.840.10008.1.3.10"  # the SOP class of a DICOMDIR
 GUNZIP = "Unpack it with gunzip, a folder of such files with gunzip -r."
-OPENING = 1024  # bytes that hold the file meta information: about 350 are usual
+OPENING_BYTES = 1024  # bytes that hold the file meta information: about 350 are usual
 # VRs with two reserved bytes and a length of four
-WIDE = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
+LONG_LENGTH_VRS = (b"OB", b"OW", b"OF", b"OD", b"OL", b"SQ", b"UC", b"UR", b"UT", b"UN")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Item:
+class DicomObject:
     """One object: a file, or a member of the archive `path`."""
 
     path: Path
@@ -72,7 +65,7 @@ class Item:
 class Unread:
     """An object of a place that could not be used, and why."""
 
-    item: Item
+    item: DicomObject
     fault: VolumeError
 
     @property
@@ -82,8 +75,8 @@ class Unread:
 
 
 def begins_like_dicom(opening: bytes) -> bool:
-    """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble, group 0008
-    or (0002,0000) at byte 0."""
+    """Whether the first bytes are those of a DICOM file: "DICM" at byte 128, or, without preamble,
+    group 0008 or (0002,0000) at byte 0."""
     bare = opening[:2] == b"\x08\x00" and opening[2:4] in (b"\x00\x00", b"\x05\x00", b"\x08\x00")
     return has_preamble(opening) or bare or opening[:6] == b"\x02\x00\x00\x00UL"
 
@@ -98,28 +91,28 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() == ".gz" and packs_dicom(_opening(path))
 
 
-def items_of(place: Path) -> Iterator[Item | Unread]:
-    """The objects of a place that look like DICOM, sorted by name; a single file always, whatever it looks
-    like."""
+def items_of(place: Path) -> Iterator[DicomObject | Unread]:
+    """The objects of a place that look like DICOM, sorted by name; a single file always, whatever
+    it looks like."""
     if is_closed(place):
         raise PermissionError(13, "Permission denied", str(place))
     if place.is_dir():
-        yield from (Item(path) for path in files_under(place) if looks_like_dicom(path))
+        yield from (DicomObject(path) for path in files_under(place) if looks_like_dicom(path))
     elif is_archive(place):
         facts = place.stat()
         yield from _members(place, facts.st_size, facts.st_mtime_ns)
     else:
-        yield Item(place)
+        yield DicomObject(place)
 
 
 def files_under(
     folder: Path, links: list[Path] | None = None, hidden: list[Path] | None = None
 ) -> Iterator[Path]:
-    """The files under a folder, sorted, without hidden ones; with broken links, pipes, devices and folders
-    that this user may not read, so that they can be reported.
+    """The files under a folder, sorted, without hidden ones; with broken links, pipes, devices and
+    folders that this user may not read, so that they can be reported.
 
-    Links to folders are not followed, as they may form a loop, but added to `links`; hidden files and folders
-    are added to `hidden`.
+    Links to folders are not followed, as they may form a loop, but added to `links`; hidden files
+    and folders are added to `hidden`.
     """
     for parent, folders, names in os.walk(folder):
         if hidden is not None:
@@ -134,72 +127,80 @@ def files_under(
 
 
 def is_closed(folder: Path) -> bool:
-    """Whether the path is a folder that this user may not read."""
-    return os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK)  # noqa: PTH112  (Path.is_dir raises where it may not ask)
+    """Whether the path is a folder that this user may not read; Path.is_dir raises where it may not
+    ask."""
+    is_folder = os.path.isdir(folder)  # noqa: PTH112
+    return is_folder and not os.access(folder, os.R_OK | os.X_OK)
 
 
 def looks_like_dicom(path: Path) -> bool:
     """Whether a file's suffix or first bytes are those of DICOM."""
-    return path.name.lower().endswith(SUFFIXES) or begins_like_dicom(_opening(path))
+    return path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(_opening(path))
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM file."""
+    """Whether a regular file begins with the magic of a zip archive, not as the preamble of a DICOM
+    file."""
     opening = _opening(path)
     return opening.startswith(ZIP_MAGIC) and not has_preamble(opening)
 
 
 def _opening(path: Path) -> bytes:
-    """The first bytes of a regular file; none if it is no such file, or cannot be read.  A pipe is never
-    opened: that could block for ever."""
+    """The first bytes of a regular file; none if it is no such file, or cannot be read.  A pipe is
+    never opened: that could block for ever."""
     if not os.path.isfile(path):  # noqa: PTH113  (is_file raises in a closed folder)
         return b""
     try:
         with path.open("rb") as file:
-            return file.read(OPENING)
+            return file.read(OPENING_BYTES)
     except OSError:
         return b""
 
 
-def opened(item: Item, *, whole: bool = True) -> BinaryIO:
-    """The bytes of an object as a stream: the file itself, or the member unpacked into memory; unless `whole`
-    a large member is unpacked while it is read.  Raises VolumeError, OSError."""
+def open_object(item: DicomObject, *, whole: bool = True) -> BinaryIO:
+    """The bytes of an object as a stream: the file itself, or the member unpacked into memory;
+    unless `whole` a large member is unpacked while it is read.  Raises VolumeError, OSError."""
     if item.member:
-        return _unpacked(item, whole)
+        return _open_member(item, whole)
     if not stat.S_ISREG(item.path.stat().st_mode):
         raise VolumeError(
             "volume-format", f"{item.path}: neither a file nor a folder. Name a file."
         )
     file = item.path.open("rb")
-    opening = file.read(OPENING)
+    opening = file.read(OPENING_BYTES)
     file.seek(0)
-    if not opening or packs_dicom(opening):
+    if not opening:
         file.close()
-        raise (
-            VolumeError("volume-format", f"{item}: a DICOM file packed with gzip. {GUNZIP}")
-            if opening
-            else VolumeError(
-                "volume-empty", f"{item.path}: the file is empty. Copy it again from its origin."
-            )
-        )
+        sentence = f"{item.path}: the file is empty. Copy it again from its origin."
+        raise VolumeError("volume-empty", sentence)
+    if packs_dicom(opening):
+        file.close()
+        sentence = f"{item}: a DICOM file packed with gzip. {GUNZIP}"
+        raise VolumeError("volume-format", sentence)
     return file
 
 
 def _end_of_meta(opening: bytes) -> int:
-    """The end of the file meta information, found element by element, as pydicom does: its stated length may
-    be wrong or missing. Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little endian)."""
-    at = 132 if has_preamble(opening) else 0
-    while opening[at : at + 2] == b"\x02\x00":
-        wide = opening[at + 4 : at + 6] in WIDE
-        first, size = (at + 8, 4) if wide else (at + 6, 2)
-        at = first + size + int.from_bytes(opening[first : first + size], "little")
-    return at
+    """The end of the file meta information, found element by element, as pydicom does: its stated
+    length may be wrong or missing. Source: DICOM PS3.10, 7.1, and PS3.5, 7.1.2 (explicit little
+    endian)."""
+    position = 132 if has_preamble(opening) else 0
+    while opening[position : position + 2] == b"\x02\x00":
+        has_long_length = opening[position + 4 : position + 6] in LONG_LENGTH_VRS
+        length_start = position + (8 if has_long_length else 6)
+        length_size = 4 if has_long_length else 2
+        position = (
+            length_start
+            + length_size
+            + int.from_bytes(opening[length_start : length_start + length_size], "little")
+        )
+    return position
 
 
-def refuse_directory(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta information: its
-    dataset states none."""
-    opening = file.read(OPENING)
+def refuse_directory(item: DicomObject, file: BinaryIO) -> None:
+    """Raises VolumeError "volume-dicomdir" for a DICOMDIR, by the class in its file meta
+    information: its dataset states none."""
+    opening = file.read(OPENING_BYTES)
     file.seek(0)
     if (
         DIRECTORY in opening[: _end_of_meta(opening)]
@@ -207,27 +208,29 @@ def refuse_directory(item: Item, file: BinaryIO) -> None:
     ):
         raise VolumeError(
             "volume-dicomdir",
-            f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its folder.",
+            f"{item}: a DICOMDIR, the table of contents of a medium, without images. Name its "
+            "folder.",
         )
 
 
-def refuse_deflate_bomb(item: Item, file: BinaryIO) -> None:
-    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or out of all
-    proportion, before pydicom unpacks all of it."""
+def refuse_deflate_bomb(item: DicomObject, file: BinaryIO) -> None:
+    """Raises VolumeError "volume-too-large" if a deflated object unpacks to more than 512 MiB, or
+    out of all proportion, before pydicom unpacks all of it."""
     opening = file.read(1 << 16)
     file.seek(0)
     if DEFLATED not in opening or not has_preamble(opening):
         return
-    most = min(MAX_DEFLATED, believable(file.seek(0, os.SEEK_END)))
+    most_bytes = min(MAX_DEFLATED, believable(file.seek(0, os.SEEK_END)))
     file.seek(_end_of_meta(opening))
-    inflate, length = zlib.decompressobj(wbits=-15), 0
+    inflate = zlib.decompressobj(wbits=-15)
+    length_bytes = 0
     try:
         while (piece := inflate.unconsumed_tail or file.read(1 << 16)) and not inflate.eof:
-            length += len(inflate.decompress(piece, 1 << 20))
-            if length > most:
+            length_bytes += len(inflate.decompress(piece, 1 << 20))
+            if length_bytes > most_bytes:
                 raise VolumeError(
                     "volume-too-large",
-                    f"{item}: the deflated object unpacks to more than {most:,} bytes. "
+                    f"{item}: the deflated object unpacks to more than {most_bytes:,} bytes. "
                     "Inflate it (dcmconv +te) if it is what it seems.",
                 )
     except zlib.error as fault:
@@ -250,7 +253,8 @@ def _archive(path: Path) -> zipfile.ZipFile:
     except MemoryError as fault:  # a directory that claims gigabytes
         raise VolumeError(
             "volume-archive-size",
-            f"{path}: its table of contents does not fit into memory. Unpack it, and name the folder.",
+            f"{path}: its table of contents does not fit into memory. Unpack it, and name the "
+            "folder.",
         ) from fault
     except Exception as fault:
         # zipfile may raise any exception: IndexError for an empty name, for example
@@ -261,30 +265,34 @@ def _archive(path: Path) -> zipfile.ZipFile:
 
 
 @lru_cache(maxsize=2)
-def _kept_open(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
-    """An open archive, so that its directory is read once for all members: reading 5 000 entries 5 000 times
-    would take minutes."""
+def _open_archive_once(path: Path, size: int, changed_ns: int) -> zipfile.ZipFile:
+    """An open archive, so that its directory is read once for all members: reading 5,000 entries
+    5,000 times would take minutes."""
     return _archive(path)
 
 
 @lru_cache(maxsize=4)
-def _members(path: Path, size: int, changed_ns: int) -> tuple[Item | Unread, ...]:
-    """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot be read
-    from an archive.
+def _members(path: Path, size: int, changed_ns: int) -> tuple[DicomObject | Unread, ...]:
+    """The members that begin like DICOM, sorted by name, and those that may be volumes but cannot
+    be read from an archive.
 
-    None for a document with its own suffix, as the images of a program are not the study's, and for one
-    without DICOM in it.  Cached for a batch that reads one series after another: identifying the members
-    means opening each of them.
+    None for a document with its own suffix, as the images of a program are not the study's, and for
+    one without DICOM in it.  Cached for a batch that reads one series after another: identifying
+    the members means opening each of them.
     """
-    kind, called_archive = kind_of_document(path), path.suffix.lower() in ("", ".zip")
-    found = () if kind and not called_archive else tuple(_looked_at(path))
-    document = kind or has_document_suffix(path.name)
-    return () if document and not any(isinstance(one, Item) for one in found) else found
+    kind = kind_of_document(path)
+    if kind and path.suffix.lower() not in ("", ".zip"):
+        return ()
+    members = tuple(_list_members(path))
+    may_be_document = kind or has_document_suffix(path.name)
+    if may_be_document and not any(isinstance(entry, DicomObject) for entry in members):
+        return ()
+    return members
 
 
 def kind_of_document(path: Path) -> str:
-    """What an archive is if not one of images, "an Office document" for example; "" also for one that cannot
-    be opened."""
+    """What an archive is if not one of images, "an Office document" for example; "" also for one
+    that cannot be opened."""
     try:
         with _archive(path) as archive:
             return document_kind(archive.namelist())
@@ -292,7 +300,7 @@ def kind_of_document(path: Path) -> str:
         return ""
 
 
-def _looked_at(path: Path) -> Iterator[Item | Unread]:
+def _list_members(path: Path) -> Iterator[DicomObject | Unread]:
     with _archive(path) as archive:
         members = [
             member
@@ -300,61 +308,73 @@ def _looked_at(path: Path) -> Iterator[Item | Unread]:
             if member.filename and not member.filename.endswith("/")
         ]
         _refuse_archive(path, members)
-        named = Counter(member.filename for member in members)
-        for name in sorted(name for name, count in named.items() if count > 1):
-            seen = f"{path}: {named[name]} members are called {name}, so the name does not tell which is"
-            told = f"{seen} meant. Unpack them under different names."
-            yield Unread(Item(path, name), VolumeError("volume-archive-names", told))
-        once = [member for member in members if named[member.filename] == 1]
-        for member in sorted(once, key=lambda one: one.filename):
-            if (looked := _member(archive, member, Item(path, member.filename))) is not None:
-                yield looked
+        count_by_name = Counter(member.filename for member in members)
+        for name in sorted(name for name, count in count_by_name.items() if count > 1):
+            sentence = (
+                f"{path}: {count_by_name[name]} members are called {name}, so the name does not "
+                "tell which is meant. Unpack them under different names."
+            )
+            yield Unread(DicomObject(path, name), VolumeError("volume-archive-names", sentence))
+        for member in sorted(members, key=lambda member: member.filename):
+            if count_by_name[member.filename] > 1:
+                continue
+            entry = _member(archive, member, DicomObject(path, member.filename))
+            if entry is not None:
+                yield entry
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: Item) -> Item | Unread | None:
-    """A member of an archive by its name and first bytes; None for what is neither DICOM nor another
-    volume."""
+def _member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, item: DicomObject
+) -> DicomObject | Unread | None:
+    """A member of an archive by its name and first bytes; None for what is neither DICOM nor
+    another volume."""
     name = PurePosixPath(member.filename).name
     if name.startswith(".") or member.filename.startswith("__MACOSX/"):
         return None
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        told = "not packed with deflate, and with its method 3 KB may unpack to gigabytes at once"
-        return _unread(item, "volume-archive-method", f"{told}. Unpack it, and name the folder.")
+        sentence = (
+            "not packed with deflate, and with its method 3 KB may unpack to gigabytes at once"
+        )
+        return _unread(
+            item, "volume-archive-method", f"{sentence}. Unpack it, and name the folder."
+        )
     try:
         with archive.open(member) as file:
-            opening = file.read(OPENING)
+            opening = file.read(OPENING_BYTES)
     except Exception as fault:  # zipfile may raise any exception
-        return Unread(item, _damaged(item, fault))
-    if begins_like_dicom(opening) or name.lower().endswith(SUFFIXES):
+        return Unread(item, _fault_of_unpacking(item, fault))
+    if begins_like_dicom(opening) or name.lower().endswith(DICOM_SUFFIXES):
         return item
     if opening.startswith(b"PK\x03\x04"):
-        told = "an archive in an archive. Unpack the outer one."
-        return None if is_document(name, opening) else _unread(item, "volume-archive-nested", told)
+        sentence = "an archive in an archive. Unpack the outer one."
+        if is_document(name, opening):
+            return None
+        return _unread(item, "volume-archive-nested", sentence)
     if packs_dicom(opening):
-        told = "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
-        return _unread(item, "volume-archive-format", told)
+        sentence = (
+            "a DICOM file packed with gzip. Unpack the archive, and its files with gunzip -r."
+        )
+        return _unread(item, "volume-archive-format", sentence)
     if name.lower().endswith(OTHER_VOLUMES):
-        told = "only DICOM is read from archives. Unpack it, and name the folder."
-        return _unread(item, "volume-archive-format", told)
+        sentence = "only DICOM is read from archives. Unpack it, and name the folder."
+        return _unread(item, "volume-archive-format", sentence)
     return None
 
 
-def _unread(item: Item, code: str, told: str) -> Unread:
-    return Unread(item, VolumeError(code, f"{item}: {told}"))
+def _unread(item: DicomObject, code: str, sentence: str) -> Unread:
+    return Unread(item, VolumeError(code, f"{item}: {sentence}"))
 
 
 def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
-    """Raises VolumeError for an archive that is too large, encrypted, or has links or member names that lead
-    out of it."""
-    unpacked, most = (
-        sum(member.file_size for member in members),
-        min(MAX_UNPACKED, believable(path.stat().st_size)),
-    )
-    if len(members) > MAX_MEMBERS or unpacked > most:
+    """Raises VolumeError for an archive that is too large, encrypted, or has links or member names
+    that lead out of it."""
+    unpacked_bytes = sum(member.file_size for member in members)
+    most_bytes = min(MAX_UNPACKED, believable(path.stat().st_size))
+    if len(members) > MAX_MEMBERS or unpacked_bytes > most_bytes:
         raise VolumeError(
             "volume-archive-size",
-            f"{path}: {len(members):,} members of {unpacked:,} bytes; the limits are "
-            f"{MAX_MEMBERS:,} and {most:,}. Unpack it, and name the folder.",
+            f"{path}: {len(members):,} members of {unpacked_bytes:,} bytes; the limits are "
+            f"{MAX_MEMBERS:,} and {most_bytes:,}. Unpack it, and name the folder.",
         )
     for member in members:
         if member.flag_bits & ENCRYPTED:
@@ -370,45 +390,45 @@ def _refuse_archive(path: Path, members: list[zipfile.ZipInfo]) -> None:
         ):
             raise VolumeError(
                 "volume-archive-path",
-                f"{path}: a member is a link, or its name {member.filename!r} leads outside the archive. "
-                "Unpack it in a safe place, and name the folder.",
+                f"{path}: a member is a link, or its name {member.filename!r} leads outside the "
+                "archive. Unpack it in a safe place, and name the folder.",
             )
 
 
-def _unpacked(item: Item, whole: bool) -> BinaryIO:
+def _open_member(item: DicomObject, whole: bool) -> BinaryIO:
     """A member's bytes, never more than the archive's directory states: a longer one is damaged or
     malicious."""
     try:
         facts = item.path.stat()
-        archive = _kept_open(item.path, facts.st_size, facts.st_mtime_ns)
+        archive = _open_archive_once(item.path, facts.st_size, facts.st_mtime_ns)
         member = archive.getinfo(item.member)
-        most = min(MAX_OBJECT, believable(member.compress_size))
-        if member.file_size > most:
+        most_bytes = min(MAX_OBJECT, believable(member.compress_size))
+        if member.file_size > most_bytes:
             raise VolumeError(
                 "volume-archive-size",
-                f"{item}: {member.file_size:,} bytes in one member; the limit is {most:,}, and "
-                f"{MAX_RATIO} times its packed size. Unpack the archive, and name the folder.",
+                f"{item}: {member.file_size:,} bytes in one member; the limit is {most_bytes:,}, "
+                f"and {MAX_RATIO} times its packed size. Unpack the archive, and name the folder.",
             )
-        if not whole and member.file_size > AT_ONCE:
+        if not whole and member.file_size > AT_ONCE_BYTES:
             return cast(BinaryIO, archive.open(member))
         with archive.open(member) as file:
-            return _kept(file)
+            return _read_into_memory(file)
     except (VolumeError, OSError):
         raise
     except Exception as fault:  # zipfile may raise any exception
-        raise _damaged(item, fault) from fault
+        raise _fault_of_unpacking(item, fault) from fault
 
 
-def _kept(file: IO[bytes]) -> BinaryIO:
+def _read_into_memory(file: IO[bytes]) -> BinaryIO:
     """The rest of a stream in memory, read piece by piece: at once, zipfile holds it twice."""
-    kept = io.BytesIO()
-    while piece := file.read(PIECE):
-        kept.write(piece)
-    kept.seek(0)
-    return kept
+    buffer = io.BytesIO()
+    while piece := file.read(PIECE_BYTES):
+        buffer.write(piece)
+    buffer.seek(0)
+    return buffer
 
 
-def _damaged(item: Item, fault: Exception) -> VolumeError:
+def _fault_of_unpacking(item: DicomObject, fault: Exception) -> VolumeError:
     return VolumeError(
         "volume-corrupt",
         f"{item}: cannot be unpacked ({fault}). Copy the archive again from its origin.",

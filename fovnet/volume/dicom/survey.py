@@ -20,7 +20,7 @@ from fovnet.volume.dicom.groups import group_by_key
 from fovnet.volume.dicom.header import Frame
 from fovnet.volume.dicom.over_time import repeats_over_time
 from fovnet.volume.dicom.series import Series, series_of
-from fovnet.volume.dicom.source import Item, Unread, items_of
+from fovnet.volume.dicom.source import DicomObject, Unread, items_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ Advance = Callable[[int, int], None]
 
 
 def survey(
-    place: Path, items: Sequence[Item] | None = None, progress: Advance | None = None
+    place: Path, items: Sequence[DicomObject] | None = None, progress: Advance | None = None
 ) -> DicomSurvey:
     """The contents of a place.  Raises VolumeError if it cannot be opened; a damaged object is
     listed in `unread` instead.
@@ -98,14 +98,16 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def survey_items(items: Sequence[Item | Unread], progress: Advance | None = None) -> DicomSurvey:
+def survey_items(
+    items: Sequence[DicomObject | Unread], progress: Advance | None = None
+) -> DicomSurvey:
     """The contents of these objects together; `progress` as in `survey`."""
     frames: list[Frame] = []
     unread = [entry for entry in items if isinstance(entry, Unread)]
     for count, item in enumerate(items, start=1):
         if progress is not None:
             progress(count, len(items))
-        if isinstance(item, Item):
+        if isinstance(item, DicomObject):
             try:
                 frames += read_frames(item)
             except Exception as fault:  # invalid header values may raise any exception
@@ -119,7 +121,7 @@ def survey_items(items: Sequence[Item | Unread], progress: Advance | None = None
     return DicomSurvey(tuple(series), (*lost_objects, *refused))
 
 
-def _refusal(item: Item, fault: Exception) -> VolumeError:
+def _refusal(item: DicomObject, fault: Exception) -> VolumeError:
     """Why an object could not be used."""
     match fault:
         case VolumeError():

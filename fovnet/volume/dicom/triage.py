@@ -8,10 +8,12 @@ free text of headers.
 from __future__ import annotations
 
 import re
+from typing import get_args
 
+from fovnet.choices import IncludableSeries
 from fovnet.volume.dicom.header import Frame, ObjectFacts
 
-INCLUDABLE = ("localizer", "derived", "phase", "single", "repeat", "animal")
+INCLUDABLE: tuple[str, ...] = get_args(IncludableSeries)
 """Kinds that are read on request.  "repeat" is assigned in `series`, since it takes a comparison of
 two groups."""
 

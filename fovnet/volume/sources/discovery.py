@@ -21,9 +21,9 @@ from fovnet.records import BLANKED, digest
 from fovnet.volume.dicom.address import address, split_address
 from fovnet.volume.dicom.series import Series
 from fovnet.volume.dicom.source import (
-    HALVES,
     OTHER_VOLUMES,
-    Item,
+    PAIR_SUFFIXES,
+    DicomObject,
     Unread,
     files_under,
     kind_of_document,
@@ -36,7 +36,12 @@ from fovnet.volume.sources.readers import DICOM, has_reader, reader_of, volume_n
 from fovnet.volume.sources.source import Source, source_of
 from fovnet.words import several
 
-SUFFIXES = (*(suffix for suffix in OTHER_VOLUMES if suffix not in HALVES), ".dcm", ".ima", ".zip")
+SUFFIXES = (
+    *(suffix for suffix in OTHER_VOLUMES if suffix not in PAIR_SUFFIXES),
+    ".dcm",
+    ".ima",
+    ".zip",
+)
 """Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of
 ignored."""
 
@@ -187,7 +192,7 @@ def _list(kind: FileKind, siblings: Sequence[Path], inquiry: _Inquiry) -> _Listi
     if len(siblings) > 1:
         return _list_dicom(path.parent, inquiry, only=frozenset(siblings))
     if siblings:
-        return _list_dicom(path, inquiry, [Item(path)])
+        return _list_dicom(path, inquiry, [DicomObject(path)])
     if kind.digits or kind.is_closed:
         return _Listing([path])
     if kind.is_folder:
@@ -316,7 +321,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     volumes: list[Path] = []
     rows: list[dict[str, Any]] = []
     extent_by_path: dict[Path, SeriesExtent] = {}
-    items: list[Item] = []
+    items: list[DicomObject] = []
     others: list[Path] = []
     archives_set_aside: list[Path] = []
     links: list[Path] = []
@@ -326,7 +331,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
         kind = file_kind(path)
         role = _role(kind)
         if role == "DICOM":
-            items.append(Item(path))
+            items.append(DicomObject(path))
             continue
         if role == "":
             others.append(path)
@@ -396,7 +401,7 @@ def _role(kind: FileKind) -> str:
 def _list_dicom(
     place: Path,
     inquiry: _Inquiry,
-    items: Sequence[Item] | None = None,
+    items: Sequence[DicomObject] | None = None,
     only: Collection[Path] = (),
 ) -> _Listing:
     """The series of an archive, a file, or the files `only` of a folder.  An archive that cannot be opened is

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fovnet.volume.dicom.address import split_address
-from fovnet.volume.dicom.source import SUFFIXES as DICOM_SUFFIXES
+from fovnet.volume.dicom.source import DICOM_SUFFIXES as DICOM_SUFFIXES
 from fovnet.volume.dicom.source import ZIP_MAGIC, begins_like_dicom
 from fovnet.volume.unpacking import GZIP, begins_like_gzip, decode_stream, has_preamble, refuse_pipe
 

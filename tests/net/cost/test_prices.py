@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fovnet.config.files import load
+from fovnet.config.files import load_settings
 from fovnet.net.cost.predicted import Device, Limits, Work
 from fovnet.net.cost.prices import prices, quantiles, search_seconds, table
 from fovnet.net.family.axes import in_order
@@ -62,7 +62,7 @@ def test_the_table_has_every_row_with_its_levels_as_they_are_written() -> None:
 @pytest.mark.parametrize("name", ["compact", "compact-gpu"])
 def test_ten_of_the_compact_networks_stay_below_15_mb_at_two_bytes_a_weight(name: str) -> None:
     """The largest that the configuration lets be trained; its start is one of them."""
-    settings = load(Path(__file__).parents[3] / "configs" / f"{name}.yaml")
+    settings = load_settings(Path(__file__).parents[3] / "configs" / f"{name}.yaml")
     training, search = settings.training, settings.search
     space = Space(
         in_order([Axis.of(axis, levels) for axis, levels in search.model_dump()["space"].items()])

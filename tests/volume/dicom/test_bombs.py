@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from fovnet.volume.dicom import source
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.slices.stack import slice_volume
 from fovnet.volume.sources.memory import BYTES_PER_VOXEL, bytes_to_read
@@ -194,13 +194,13 @@ def test_a_large_member_is_read_as_a_small_one(
     folder = write.save(tmp_path / "series", write.images(write.noise()))
     archive = write.zipped(tmp_path / "a.zip", folder)
     before = slice_volume(archive)
-    monkeypatch.setattr(source, "AT_ONCE", 100)
+    monkeypatch.setattr(source, "AT_ONCE_BYTES", 100)
     # nothing that is remembered counts any more
     os.utime(archive, (1, 1))
     after = slice_volume(archive)
     assert np.array_equal(before.pixels, after.pixels) and np.array_equal(before.z_mm, after.z_mm)
-    item = Item(archive, "im003.dcm")
-    with source.opened(item, whole=False) as parts, source.opened(item) as whole:
+    item = DicomObject(archive, "im003.dcm")
+    with source.open_object(item, whole=False) as parts, source.open_object(item) as whole:
         assert parts.read() == whole.read() == (folder / "im003.dcm").read_bytes()
 
 

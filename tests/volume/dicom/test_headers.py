@@ -16,7 +16,7 @@ from pydicom.sequence import Sequence
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.frames import frames_of_dataset, read_frames
 from fovnet.volume.dicom.series import series_of
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.source import read
@@ -50,7 +50,7 @@ def kind_and_notes(images: list[Any]) -> tuple[str, tuple[str, ...]]:
     frames = [
         frame
         for number, image in enumerate(images)
-        for frame in frames_of_dataset(Item(Path("in") / f"{number:03}"), image)
+        for frame in frames_of_dataset(DicomObject(Path("in") / f"{number:03}"), image)
     ]
     (series,) = series_of(frames)
     return series.kind, series.notes
@@ -116,7 +116,7 @@ def files(folder: Path, contents: list[bytes]) -> Path:
 
 
 def facts_of(folder: Path) -> list[Any]:
-    frames = [read_frames(Item(path))[0] for path in sorted(folder.iterdir())]
+    frames = [read_frames(DicomObject(path))[0] for path in sorted(folder.iterdir())]
     return [
         (
             frame.rows,

@@ -15,7 +15,7 @@ from hypothesis.strategies import floats, integers
 from fovnet.errors import VolumeError
 from fovnet.volume.dicom.frames import frames_of_dataset
 from fovnet.volume.dicom.series import series_of
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.source import read
 
@@ -43,7 +43,7 @@ def grouped(images: list[Any]) -> list[list[float]]:
     frames = [
         frame
         for number, image in enumerate(images)
-        for frame in frames_of_dataset(Item(Path("in") / f"{number:04}"), image)
+        for frame in frames_of_dataset(DicomObject(Path("in") / f"{number:04}"), image)
     ]
     return sorted(
         sorted(frame.position[2] for frame in series.frames) for series in series_of(frames)

@@ -18,7 +18,7 @@ from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.frames import frames_of_dataset
 from fovnet.volume.dicom.over_time import repeats_over_time
 from fovnet.volume.dicom.series import series_of
-from fovnet.volume.dicom.source import Item
+from fovnet.volume.dicom.source import DicomObject
 from fovnet.volume.dicom.survey import survey
 from fovnet.volume.sources.discovery import find
 from fovnet.volume.sources.source import read
@@ -63,7 +63,7 @@ def grouped(*stacks: list[Any]) -> Grouped:
     frames = [
         frame
         for number, one in enumerate(chain(*stacks))
-        for frame in frames_of_dataset(Item(Path("in") / str(number)), one)
+        for frame in frames_of_dataset(DicomObject(Path("in") / str(number)), one)
     ]
     return sorted(
         (series.kind, sorted(f"{frame.sop_uid}/{frame.number}" for frame in series.frames))
