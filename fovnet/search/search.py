@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fovnet.choices import Candidates
 from fovnet.errors import SearchError
 from fovnet.machine.threads import one_thread
 from fovnet.records import digest
@@ -21,7 +22,6 @@ from fovnet.search.look.view import (
     POLLING,
     RANKING,
     RECOMMENDED,
-    Candidates,
     Choice,
     Modelling,
     Polling,
