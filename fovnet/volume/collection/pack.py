@@ -237,16 +237,11 @@ def slice_collections(
     # an unwritable folder fails now, not after the last volume
     cache_folder = out / "cache"
     cache_folder.mkdir(parents=True, exist_ok=True)
-    jobs = [
-        (
-            name,
-            SlicingJob(
-                row, table.regions.get(row.volume_id, ()), cache_folder, slicing, vocabulary
-            ),
-        )
-        for name, table in tables.items()
-        for row in table.volumes
-    ]
+    jobs: list[tuple[str, SlicingJob]] = []
+    for name, table in tables.items():
+        for row in table.volumes:
+            labels = table.regions.get(row.volume_id, ())
+            jobs.append((name, SlicingJob(row, labels, cache_folder, slicing, vocabulary)))
     results = _slice_all(jobs, workers, progress, log)
     _refuse_shared_scans(results)
     used_paths = {result.cache_path for result in results if result.cache_path}
