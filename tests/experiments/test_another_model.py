@@ -20,7 +20,7 @@ from another_model import (
     f1_of,
     outcome_of,
     pictures,
-    run_search,
+    search_task,
 )
 from autoencoder import train_autoencoder
 from fovnet.errors import FovnetError
@@ -80,10 +80,10 @@ def test_a_training_without_a_finite_loss_has_diverged() -> None:
 
 def test_a_search_goes_on_from_its_journal_to_what_it_would_have_come_to(tmp_path: Path) -> None:
     task = Task(tmp_path / "whole", "a-mads", "bad", 1, 6)
-    whole = run_search(task)
+    whole = search_task(task)
     for slot in (3, 5):
         (tmp_path / "whole" / f"slot-{slot:04d}.json").unlink()
-    again = run_search(task)
+    again = search_task(task)
     assert again == whole and whole.score <= whole.first
     assert whole.low <= whole.mean <= whole.high and whole.mean == pytest.approx(
         (whole.complete + whole.interrupted) / 2
