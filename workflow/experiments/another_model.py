@@ -4,9 +4,11 @@ complete ones.
 Half of scikit-learn's digits are for training, all complete; of the other halves, one to choose by
 and one to test, a quarter have three rows of pixels blanked, as where a transmission was
 interrupted.  A picture counts as interrupted where its error exceeds a quantile α of the training
-pictures' errors.  What any search of one's own needs is here: a Space, a function that trains a
-Proposal, and `run_search`, which keeps the journal and goes on after a kill. Source: Lakhmiri (2021),
-thesis, chapter 5, where the pictures are transmissions of a rover on Mars.
+pictures' errors.
+
+What any search of one's own needs is here: a Space, a function that trains a Proposal, and
+`run_search`, which keeps the journal and goes on after a kill.
+Source: Lakhmiri (2021), thesis, chapter 5, where the pictures are transmissions of a rover on Mars.
 """
 
 from __future__ import annotations
@@ -175,7 +177,7 @@ def search_task(task: Task) -> Result:
             return pool.submit(outcome_of, proposal)
 
         trials = run_search(search, trials=task.trials, folder=task.folder, submit=submit)
-    return test_best(task, trials)
+    return judge_best(task, trials)
 
 
 def predicted_seconds() -> Floats:
@@ -254,7 +256,7 @@ def f1_of(counts: Floats) -> Floats:
     return np.stack([complete, interrupted, (complete + interrupted) / 2], axis=-1)
 
 
-def test_best(task: Task, trials: Sequence[Trial]) -> Result:
+def judge_best(task: Task, trials: Sequence[Trial]) -> Result:
     """The best trial, trained again as it was, on the test pictures."""
     training, _, test = pictures()
     failed = sum(trial.score is None for trial in trials)

@@ -155,7 +155,7 @@ def _factor(parts: list[Any], x: Any) -> Any:
 
 def _kernel(parts: list[Any], a: Any, b: Any) -> Any:
     """Matérn 5/2 of what the network makes of points."""
-    a, b = (_features(parts, one) * (-parts[-1][0]).exp() for one in (a, b))
+    a, b = (_features(parts, points) * (-parts[-1][0]).exp() for points in (a, b))
     r2 = ((a**2).sum(dim=1)[:, None] + (b**2).sum(dim=1) - 2.0 * a @ b.T).clamp(min=0.0)
     r = (5.0 * r2 + 1e-12).sqrt()
     return parts[-1][1].exp() * (1.0 + r + 5.0 / 3.0 * r2) * (-r).exp()
