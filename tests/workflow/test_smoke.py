@@ -600,7 +600,8 @@ def test_the_truth_of_the_phantoms_reaches_the_pack(smoke: Path) -> None:
             "No such option: --confg (Possible options: --config); `fovnet cost --help` lists the options "
             "[usage]",
         ),
-        (["bench", "bound", "--rows", "0"], "[usage]"),
+        (["bench", "propose", "--out", "o", "--trials", "1"], "[usage]"),
+        (["bench", "bound", "--rows", "600"], "workflow/experiments/bounds.py"),
         (
             ["phantom", str(ROOT / "README.md"), "--subjects", "1", "--volumes", "1"],
             "README.md: is a file",
