@@ -24,24 +24,11 @@ def predicting(ensemble: Path) -> str:
 
 def simulating(settings: Settings) -> str:
     """The `fovnet phantom` command that simulates the people of a configuration."""
-    made, without = (
-        settings.phantom,
-        [word for name in settings.phantom.without for word in ("--without", name)],
-    )
-    counts = [
-        "--subjects",
-        made.subjects,
-        "--volumes",
-        made.volumes_per_subject,
-        "--seed",
-        settings.seed,
-    ]
-    return shlex.join(
-        [
-            "fovnet",
-            "phantom",
-            str(Results(Path(settings.results)).phantom),
-            *map(str, counts),
-            *without,
-        ]
-    )
+    phantom = settings.phantom
+    words = ["fovnet", "phantom", str(Results(Path(settings.results)).phantom)]
+    words += ["--subjects", str(phantom.subjects)]
+    words += ["--volumes", str(phantom.volumes_per_subject)]
+    words += ["--seed", str(settings.seed)]
+    for name in phantom.without:
+        words += ["--without", name]
+    return shlex.join(words)

@@ -42,19 +42,20 @@ def rows_of_index(folder: Path) -> list[Path]:
     return sorted((folder / PAGES).glob("rows-[0-9][0-9][0-9][0-9].js"))
 
 
-def clear_rows(folder: Path, kept: int) -> None:
-    """Removes those beyond the first `kept`, as an earlier and larger index leaves them."""
-    for path in rows_of_index(folder)[kept:]:
+def remove_rows(folder: Path, kept_files: int) -> None:
+    """Removes those beyond the first `kept_files`, as an earlier and larger index leaves them."""
+    for path in rows_of_index(folder)[kept_files:]:
         path.unlink(missing_ok=True)
 
 
-def answered_before(folder: Path, volume_id: str) -> str:
+def path_answered_before(folder: Path, volume_id: str) -> str:
     """The path of the volume whose answer already has that name; "" if there is none, or it is damaged.
 
     Raises ConfigError "out-foreign" if a page, its thumbnail or a JSON of that name, or a picture without a
     JSON, is not fovnet's, such as the JSON sidecar that a converter writes beside a volume.
     """
-    path, picture = folder / f"{volume_id}.json", folder / f"{volume_id}.png"
+    path = folder / f"{volume_id}.json"
+    picture = folder / f"{volume_id}.png"
     refuse_foreign(folder / page_name(volume_id), is_our_page)
     refuse_foreign(folder / thumbnail_name(volume_id), is_our_thumbnail)
     if not path.exists():
@@ -71,9 +72,9 @@ def answered_before(folder: Path, volume_id: str) -> str:
     raise _foreign(path)
 
 
-def refuse_foreign(path: Path, ours: Callable[[Path], bool]) -> None:
+def refuse_foreign(path: Path, is_ours: Callable[[Path], bool]) -> None:
     """Raise ConfigError "out-foreign" unless `path` does not exist or is fovnet's."""
-    if path.exists() and not ours(path):
+    if path.exists() and not is_ours(path):
         raise _foreign(path)
 
 

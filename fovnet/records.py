@@ -52,7 +52,8 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
     except OSError as fault:
         # no file is named if the disk is full, otherwise the temporary one
         if fault.filename in (None, str(temporary)):
-            fault.filename, fault.filename2 = str(path), None
+            fault.filename = str(path)
+            fault.filename2 = None
         raise
     finally:
         with suppress(OSError):  # removing may fail as well, and must not hide the first error
@@ -63,9 +64,10 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
 def clear_unfinished(*folders: Path, name: str = "*") -> None:
     """Removes what a killed run was writing in these folders under this name (a pattern), which may show what
     must not be kept; to be called only while no other run writes there."""
-    for begun in (path for folder in folders for path in folder.glob(f".{name}.*.part")):
-        if UNFINISHED.fullmatch(begun.name) and not begun.is_dir():
-            begun.unlink(missing_ok=True)
+    for folder in folders:
+        for path in folder.glob(f".{name}.*.part"):
+            if UNFINISHED.fullmatch(path.name) and not path.is_dir():
+                path.unlink(missing_ok=True)
 
 
 def copy(source: Path, path: Path) -> Path:
@@ -202,7 +204,9 @@ def header_of(path: Path) -> list[str]:
             line = file.readline(LONGEST_LINE)
     except OSError:
         return []
-    return line.decode(errors="replace").rstrip("\r\n").split("\t") if line.endswith(b"\n") else []
+    if not line.endswith(b"\n"):
+        return []
+    return line.decode(errors="replace").rstrip("\r\n").split("\t")
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
@@ -267,9 +271,9 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
         # others unpack to gigabytes at one stroke
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{member.filename} is packed by another method than numpy's")
-    taken = sum(member.file_size for member in archive.infolist())
-    if most_bytes is not None and taken > most_bytes:
-        raise ValueError(f"its arrays take {taken:,} bytes, at most {most_bytes:,} are expected")
+    size = sum(member.file_size for member in archive.infolist())
+    if most_bytes is not None and size > most_bytes:
+        raise ValueError(f"its arrays take {size:,} bytes, at most {most_bytes:,} are expected")
     for member in archive.infolist():
         with archive.open(member) as file:
             version = np.lib.format.read_magic(file)

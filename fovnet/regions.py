@@ -25,7 +25,8 @@ class Region:
 
     rung        position in the chain, counted from the feet; None for a side region, outside the chain
     colour      "#rrggbb" for every figure
-    sct         SNOMED CT concept id;  body_part the DICOM Body Part Examined (0018,0015) we write
+    sct         SNOMED CT concept id
+    body_part   the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
     meaning     the concept's name, written beside its code
     level       of a chain region: the name of a side region at its height (of the spine at the chest's,
@@ -46,6 +47,11 @@ class Region:
         """All names and synonyms by which a table or a header may call it, normalised by `as_word`."""
         return frozenset(map(as_word, (self.name, self.body_part, *self.synonyms))) - {""}
 
+    @property
+    def term(self) -> Term | None:
+        """Its concept; None without a SNOMED CT code."""
+        return Term(self.sct, self.meaning or self.name, self.body_part) if self.sct else None
+
 
 def as_word(text: str) -> str:
     """A name normalised for comparison: upper case, underscores as blanks, single blanks, Unicode NFC (macOS
@@ -62,18 +68,20 @@ class Term:
     body_part: str
 
 
-LEGS, PELVIS, ABDOMEN, CHEST, HEAD = "61685007", "816092008", "818981001", "816094009", "69536005"
+LEGS = "61685007"
+PELVIS = "816092008"
+ABDOMEN = "818981001"
+CHEST = "816094009"
+HEAD = "69536005"
+# fmt: off
 TOGETHER = {
     frozenset({ABDOMEN, PELVIS}): Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS"),
     frozenset({CHEST, ABDOMEN}): Term("416550000", "Chest and Abdomen", "CHESTABDOMEN"),
-    frozenset({CHEST, ABDOMEN, PELVIS}): Term(
-        "416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"
-    ),
-    frozenset({LEGS, PELVIS}): Term(
-        "1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"
-    ),
+    frozenset({CHEST, ABDOMEN, PELVIS}): Term("416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"),
+    frozenset({LEGS, PELVIS}): Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"),
     frozenset({LEGS, PELVIS, ABDOMEN, CHEST, HEAD}): Term("38266002", "Entire body", "WHOLEBODY"),
 }
+# fmt: on
 """Concepts for several regions together, by the set of their SNOMED CT ids."""
 
 
@@ -87,8 +95,12 @@ class Vocabulary:
     @cached_property
     def chain(self) -> tuple[str, ...]:
         """Names of the ordered regions, feet to head."""
-        ordered = [region for region in self.regions if region.rung is not None]
-        return tuple(region.name for region in sorted(ordered, key=lambda region: region.rung or 0))
+        return tuple(region.name for region in self._chain_regions)
+
+    @cached_property
+    def _chain_regions(self) -> list[Region]:
+        regions = [region for region in self.regions if region.rung is not None]
+        return sorted(regions, key=lambda region: region.rung or 0)
 
     @cached_property
     def side_regions(self) -> tuple[str, ...]:
@@ -99,10 +111,7 @@ class Vocabulary:
     def levels(self) -> tuple[str, ...]:
         """The name of a side region at the height of each chain region, feet to head; "" if it has none
         there."""
-        ordered = [region for region in self.regions if region.rung is not None]
-        return tuple(
-            region.level for region in sorted(ordered, key=lambda region: region.rung or 0)
-        )
+        return tuple(region.level for region in self._chain_regions)
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -111,40 +120,28 @@ class Vocabulary:
 
     def term(self, names: Iterable[str]) -> Term | None:
         """The single concept for all these regions together; None if there is none, or it has no codes."""
-        wanted = frozenset(names)
-        if len(wanted) == 1:
-            region = next((region for region in self.regions if region.name in wanted), None)
-            coded = region is not None and region.sct and region.body_part
-            return (
-                Term(region.sct, region.meaning or region.name, region.body_part)
-                if region is not None and coded
-                else None
-            )
-        codes = frozenset(region.sct for region in self.regions if region.name in wanted)
-        return TOGETHER.get(codes) if len(codes) == len(wanted) else None
+        distinct_names = frozenset(names)
+        regions = [region for region in self.regions if region.name in distinct_names]
+        if len(distinct_names) == 1:
+            region = next(iter(regions), None)
+            return region.term if region is not None and region.body_part else None
+        codes = frozenset(region.sct for region in regions)
+        return TOGETHER.get(codes) if len(codes) == len(distinct_names) else None
 
     def concept(self, name: str) -> Term | None:
         """The concept of one region, for reports that need no Body Part Examined; None without a SNOMED CT
         code."""
-        region = next(region for region in self.regions if region.name == name)
-        return (
-            Term(region.sct, region.meaning or region.name, region.body_part)
-            if region.sct
-            else None
-        )
+        return next(region for region in self.regions if region.name == name).term
 
-    def coded(self, code: str) -> frozenset[str]:
+    def regions_of_code(self, code: str) -> frozenset[str]:
         """The regions of a SNOMED CT concept, of one region or of several together; empty for another."""
-        codes = next(
-            (codes for codes, term in TOGETHER.items() if term.sct == code), frozenset({code})
-        )
+        codes = frozenset({code})
+        for codes_together, term in TOGETHER.items():
+            if term.sct == code:
+                codes = codes_together
         return frozenset(
             region.name for region in self.regions if region.sct and region.sct in codes
         )
-
-    def named_by(self, term: Term) -> frozenset[str]:
-        """The regions that a concept for several regions covers."""
-        return self.coded(term.sct)
 
     @property
     def faces(self) -> tuple[str, ...]:
@@ -163,64 +160,23 @@ class Vocabulary:
         return next((region.colour for region in self.regions if region.name == name), "#585858")
 
 
-FACES = frozenset(
-    {
-        "HEAD",
-        "BRAIN",
-        "SKULL",
-        "NECK",
-        "HEADNECK",
-        "FACE",
-        "FACIAL",
-        "ORBIT",
-        "ORBITS",
-        "EYE",
-        "EYES",
-        "NOSE",
-        "SINUS",
-        "SINUSES",
-        "JAW",
-        "MANDIBLE",
-        "MAXILLA",
-        "MOUTH",
-        "TEETH",
-        "EAR",
-        "EARS",
-        "TMJ",
-        "CRANIUM",
-        "NASOPHARYNX",
-    }
-)
+# fmt: off
+FACES = frozenset({
+    "HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES",
+    "NOSE", "SINUS", "SINUSES", "JAW", "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ", "CRANIUM",
+    "NASOPHARYNX",
+})
+# fmt: on
 """Words in the name of a region whose images may show a face."""
 
 
-ELSEWHERE = frozenset(
-    {
-        "ACJOINT",
-        "ANKLE",
-        "ARM",
-        "AXILLA",
-        "CALCANEUS",
-        "CLAVICLE",
-        "ELBOW",
-        "EXTREMITY",
-        "FINGER",
-        "FOOT",
-        "FOREARM",
-        "HAND",
-        "HUMERUS",
-        "RADIUS",
-        "RADIUSULNA",
-        "SCAPULA",
-        "SHOULDER",
-        "THUMB",
-        "TOE",
-        "ULNA",
-        "UPPEREXTREMITY",
-        "UPPERLIMB",
-        "WRIST",
-    }
-)
+# fmt: off
+ELSEWHERE = frozenset({
+    "ACJOINT", "ANKLE", "ARM", "AXILLA", "CALCANEUS", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT",
+    "FOREARM", "HAND", "HUMERUS", "RADIUS", "RADIUSULNA", "SCAPULA", "SHOULDER", "THUMB", "TOE", "ULNA",
+    "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
+})
+# fmt: on
 """Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show
 one."""
 
@@ -230,79 +186,64 @@ DEFAULT = Vocabulary(
     (
         Region(
             "legs",
-            0,
-            "#0072b2",
-            "61685007",
-            "LOWERLIMB",
-            (
-                "LEG",
-                "LEGS",
-                "LOWER LIMB",
-                "LOWERLIMB",
-                "LOWER EXTREMITY",
-                "LOWEREXTREMITY",
-                "THIGH",
-                "CALF",
-                "KNEE",
-                "FEMUR",
-                "TIBIA",
+            rung=0,
+            colour="#0072b2",
+            sct=LEGS,
+            body_part="LOWERLIMB",
+            synonyms=(
+                *("LEG", "LEGS", "LOWER LIMB", "LOWERLIMB", "LOWER EXTREMITY", "LOWEREXTREMITY"),
+                *("THIGH", "CALF", "KNEE", "FEMUR", "TIBIA"),
             ),
             meaning="Lower limb",
         ),
         Region(
             "pelvis",
-            1,
-            "#009e73",
-            "816092008",
-            "PELVIS",
-            ("PELVIS", "HIP", "HIPS", "PROSTATE", "BLADDER", "RECTUM", "UTERUS"),
-            "lumbar",
-            "Pelvis",
+            rung=1,
+            colour="#009e73",
+            sct=PELVIS,
+            body_part="PELVIS",
+            synonyms=("PELVIS", "HIP", "HIPS", "PROSTATE", "BLADDER", "RECTUM", "UTERUS"),
+            level="lumbar",
+            meaning="Pelvis",
         ),
         Region(
             "abdomen",
-            2,
-            "#f0e442",
-            "818981001",
-            "ABDOMEN",
-            ("ABDOMEN", "ABD", "LIVER", "KIDNEY", "PANCREAS", "SPLEEN"),
-            "lumbar",
-            "Abdomen",
+            rung=2,
+            colour="#f0e442",
+            sct=ABDOMEN,
+            body_part="ABDOMEN",
+            synonyms=("ABDOMEN", "ABD", "LIVER", "KIDNEY", "PANCREAS", "SPLEEN"),
+            level="lumbar",
+            meaning="Abdomen",
         ),
         Region(
             "chest",
-            3,
-            "#e69f00",
-            "816094009",
-            "CHEST",
-            ("CHEST", "THORAX", "BREAST", "HEART", "CARDIAC", "LUNG"),
-            "thoracic",
-            "Chest",
+            rung=3,
+            colour="#e69f00",
+            sct=CHEST,
+            body_part="CHEST",
+            synonyms=("CHEST", "THORAX", "BREAST", "HEART", "CARDIAC", "LUNG"),
+            level="thoracic",
+            meaning="Chest",
         ),
         Region(
             "head",
-            4,
-            "#d55e00",
-            "69536005",
-            "HEAD",
-            ("HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK"),
-            "cervical",
-            "Head",
+            rung=4,
+            colour="#d55e00",
+            sct=HEAD,
+            body_part="HEAD",
+            synonyms=("HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK"),
+            level="cervical",
+            meaning="Head",
         ),
         Region(
             "spine",
-            None,
-            "#cc79a7",
-            "421060004",
-            "SPINE",
-            (
-                "SPINE",
-                "CSPINE",
-                "TSPINE",
-                "LSPINE",
-                "LSSPINE",
-                "CTSPINE",
-                "TLSPINE",
+            rung=None,
+            colour="#cc79a7",
+            sct="421060004",
+            body_part="SPINE",
+            synonyms=(
+                *("SPINE", "CSPINE", "TSPINE", "LSPINE", "LSSPINE", "CTSPINE", "TLSPINE"),
                 "LUMBAR SPINE",
             ),
             meaning="Spine",

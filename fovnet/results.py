@@ -22,7 +22,7 @@ class Results:
 
     folder: Path
 
-    def held(self) -> TextIO:
+    def hold(self) -> TextIO:
         """The folder's lock, held until the process ends or closes the file: two runs would overwrite each
         other's settings and files.
 

@@ -22,10 +22,10 @@ _LOGS: dict[str, Path] = {}
 
 def internal(path: object, fault: Exception) -> VolumeError:
     """The refusal "internal" of a volume that raised `fault`, whose traceback is then in a log file."""
-    seen = f"fovnet failed with an unexpected error ({type(fault).__name__})"
-    remedy = "please report it; meanwhile, try converting the volume another way (dcm2niix)"
     return VolumeError(
-        "internal", f"{path}: {seen}. The traceback is in {log_of(fault)}; {remedy}."
+        "internal",
+        f"{path}: fovnet failed with an unexpected error ({type(fault).__name__}). The traceback is in "
+        f"{log_of(fault)}; please report it; meanwhile, try converting the volume another way (dcm2niix).",
     )
 
 
@@ -33,15 +33,15 @@ def log_of(fault: Exception, words: str = "") -> Path:
     """A log file, readable by this user alone, with a traceback and the `words` before it; one for all
     exceptions that the same lines of code raise: 100,000 volumes that fail alike leave one file per
     process."""
-    place = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
-    if place not in _LOGS or not _LOGS[place].exists():
+    lines = "".join(traceback.format_tb(fault.__traceback__)) + type(fault).__name__
+    if lines not in _LOGS or not _LOGS[lines].exists():
         with tempfile.NamedTemporaryFile(
             "wb", prefix="fovnet-", suffix=".log", delete=False
         ) as log:
             trace = "".join(traceback.format_exception(fault))
             log.write(f"fovnet {__version__}: {words}\n{trace}".encode(errors="backslashreplace"))
-        _LOGS[place] = Path(log.name)
-    return _LOGS[place]
+        _LOGS[lines] = Path(log.name)
+    return _LOGS[lines]
 
 
 def is_disk_full(fault: Exception) -> TypeGuard[OSError]:

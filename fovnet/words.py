@@ -11,12 +11,13 @@ SHORT = 8
 """Letters below which words that share 3 of 4 letters are often other words: hand and head, ear and heart."""
 
 
-def several(count: int, one: str, many: str = "") -> str:
+def several(count: int, singular: str, plural: str = "") -> str:
     """ "1 volume", "1,204 volumes"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    noun = singular if count == 1 else plural or f"{singular}s"
+    return f"{count:,} {noun}"
 
 
-def listed(names: Iterable[str], join: str = "and") -> str:
+def join_names(names: Iterable[str], join: str = "and") -> str:
     """ "chest", "chest and head", "abdomen, chest and head": each name once; "" for none."""
     *first, last = dict.fromkeys(names) or [""]
     return f" {join} ".join(filter(None, (", ".join(first), last)))
@@ -25,10 +26,12 @@ def listed(names: Iterable[str], join: str = "and") -> str:
 def first_few(names: Iterable[object], most: int = 3) -> str:
     """ "t1, t2, t3, ...": the first of many."""
     words = [*map(str, names)]
-    return ", ".join(words[:most]) + (", ..." if words[most:] else "")
+    if len(words) > most:
+        words[most:] = ["..."]
+    return ", ".join(words)
 
 
-def near_spelling(word: str, known: Iterable[str]) -> str | None:
+def near_spelling(word: str, names: Iterable[str]) -> str | None:
     """The known word of which another may be a misspelling, in any case; None if there is none.
 
     Two words are alike by the share of letters in common (`difflib`): 0.75, of short ones 0.8 and as many
@@ -38,18 +41,19 @@ def near_spelling(word: str, known: Iterable[str]) -> str | None:
     is_short = len(word) < SHORT
     spellings = {
         name.casefold(): name
-        for name in known
+        for name in names
         if _numbers(name) == _numbers(word) and (not is_short or abs(len(name) - len(word)) <= 1)
     }
-    near = get_close_matches(word.casefold(), spellings, 1, 0.8 if is_short else 0.75)
-    return spellings[near[0]] if near else None
+    least_similarity = 0.8 if is_short else 0.75
+    matches = get_close_matches(word.casefold(), spellings, 1, least_similarity)
+    return spellings[matches[0]] if matches else None
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:
     """ "did you mean 'trials'?" for the known word of which another may be a misspelling; else `otherwise`,
     which should say what is wanted."""
-    near = near_spelling(word, known)
-    return f"did you mean {near!r}?" if near else otherwise
+    name = near_spelling(word, names)
+    return f"did you mean {name!r}?" if name else otherwise
 
 
 def _numbers(name: str) -> list[int]:

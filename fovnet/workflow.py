@@ -28,13 +28,15 @@ def sections(settings: Settings) -> dict[str, Any]:
     `fovnet.config.regions.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
-    whole = {
+    sections = {
         **settings.model_dump(mode="json"),
         "vocabulary": [asdict(region) for region in regions],
     }
     if settings.regions != "default":
-        whole["regions"] = [(region.name, region.rung, sorted(region.words)) for region in regions]
-    return whole
+        sections["regions"] = [
+            (region.name, region.rung, sorted(region.words)) for region in regions
+        ]
+    return sections
 
 
 def shell_prefix() -> str:
@@ -67,7 +69,9 @@ def gpus(settings: Settings) -> int:
 def calibration_files(settings: Settings) -> list[str]:
     """The calibration that gives the cost model its speeds; empty if the configuration gives them as
     numbers."""
-    return [f"{settings.results}/calibration.json"] if settings.search.speed == "measure" else []
+    if settings.search.speed != "measure":
+        return []
+    return [f"{settings.results}/calibration.json"]
 
 
 def jobs_journal(settings: Settings) -> Path:
@@ -80,43 +84,47 @@ def warm_start_files(settings: Settings) -> list[str]:
     if settings.training.begin is None:
         return []
     folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
-    return [path for path in [f"{folder}/ensemble.json"] if Path(path).exists()]
+    path = f"{folder}/ensemble.json"
+    return [path] if Path(path).exists() else []
 
 
 def prior_files(settings: Settings) -> list[str]:
     """The file of what earlier searches taught, named or to be learned; empty without one.  Raises
     ConfigError "prior-missing" for a named one that is not there."""
-    named, learned = settings.search.prior, Results(Path(settings.results)).prior
-    if named and not Path(named).exists():
-        made = f"`fovnet search learn JOURNAL... --config CONFIG --out {named}` makes it"
+    prior = settings.search.prior
+    if not prior:
+        learned_prior = Results(Path(settings.results)).prior
+        return [str(learned_prior)] if settings.search.learn_from else []
+    if not Path(prior).exists():
         raise ConfigError(
             "prior-missing",
-            f"search.prior: {named} does not exist; {made}, or leave out search.prior.",
+            f"search.prior: {prior} does not exist; `fovnet search learn JOURNAL... --config CONFIG --out "
+            f"{prior}` makes it, or leave out search.prior.",
         )
-    return [named] if named else [str(learned)] * bool(settings.search.learn_from)
+    return [prior]
 
 
 def lesson_files(settings: Settings) -> list[str]:
     """For each search to learn from, the file that identifies it.  Raises ConfigError "learn-sources" where
     there is none."""
-    found = []
+    files = []
     for folder in settings.search.learn_from:
-        heads = [
-            path
-            for path in (Path(folder, "search.json"), Results(Path(folder)).search / "current.json")
-            if path.exists()
-        ]
-        if not heads:
-            wanted = "give a journal, or a results folder whose search is done"
+        journal_file = Path(folder, "search.json")
+        results_file = Results(Path(folder)).search / "current.json"
+        if journal_file.exists():
+            files.append(str(journal_file))
+        elif results_file.exists():
+            files.append(str(results_file))
+        else:
             raise ConfigError(
                 "learn-sources",
-                f"search.learn_from: {folder} has neither search.json nor search/current.json; {wanted}",
+                f"search.learn_from: {folder} has neither search.json nor search/current.json; give a "
+                "journal, or a results folder whose search is done",
             )
-        found.append(str(heads[0]))
-    return found
+    return files
 
 
-def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:
+def sentence_on_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:
     """The sentence that stops a run whose settings differ from those that
     `fovnet.config.files.write_settings` left in a file, if Snakemake would not notice; None if it would,
     nothing has changed, or no readable settings were left.
@@ -125,27 +133,25 @@ def unnoticed_changes(settings_file: Path, settings: Settings, *, recorded: bool
     it has no record (not `recorded`).
     """
     try:
-        made = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
+        earlier = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return None
     if (
-        not isinstance(made, dict)
-        or "results" not in made
-        or (recorded and made["results"] == settings.results)
+        not isinstance(earlier, dict)
+        or "results" not in earlier
+        or (recorded and earlier["results"] == settings.results)
     ):
         return None
-    others = [
+    changed_keys = [
         key
         for key, value in settings.model_dump(mode="json").items()
-        if key != "results" and made.get(key, value) != value
+        if key != "results" and earlier.get(key, value) != value
     ]
+    if not changed_keys:
+        return None
     return (
-        None
-        if not others
-        else (
-            f"{settings.results}: was made elsewhere or under another name, so Snakemake would not notice "
-            f"that these settings have changed: {', '.join(others)}. Run it where it was made, or remove "
-            f"{settings_file} and say where to begin: --forcerun slice, search, ensemble, tune, evaluate or "
-            "report."
-        )
+        f"{settings.results}: was made elsewhere or under another name, so Snakemake would not notice "
+        f"that these settings have changed: {', '.join(changed_keys)}. Run it where it was made, or remove "
+        f"{settings_file} and say where to begin: --forcerun slice, search, ensemble, tune, evaluate or "
+        "report."
     )

@@ -24,8 +24,8 @@ from fovnet.workflow import (
     lesson_files,
     prior_files,
     sections,
+    sentence_on_changes,
     shell_prefix,
-    unnoticed_changes,
     warm_start_files,
 )
 
@@ -254,7 +254,8 @@ class TestUnnoticedChanges:
     def test_settings_that_snakemake_compares_itself_are_left_to_it(self, tmp_path: Path) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results=str(tmp_path)))
         assert (
-            unnoticed_changes(file, settings(results=str(tmp_path), seed=2), recorded=True) is None
+            sentence_on_changes(file, settings(results=str(tmp_path), seed=2), recorded=True)
+            is None
         )
 
     @pytest.mark.parametrize(
@@ -264,7 +265,7 @@ class TestUnnoticedChanges:
         self, tmp_path: Path, results: str, recorded: bool
     ) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results="here"))
-        message = unnoticed_changes(
+        message = sentence_on_changes(
             file, settings(results=results, seed=2, report={"title": "two"}), recorded=recorded
         )
         assert message is not None
@@ -277,7 +278,7 @@ class TestUnnoticedChanges:
         self, tmp_path: Path, recorded: bool
     ) -> None:
         file = write_settings(tmp_path / "config.yaml", settings(results="there"))
-        assert unnoticed_changes(file, settings(results="here"), recorded=recorded) is None
+        assert sentence_on_changes(file, settings(results="here"), recorded=recorded) is None
 
     @pytest.mark.parametrize("text", [None, "", "[1, 2]", "{seed: 1}", "{", "seed: \udcff"])
     def test_where_nothing_readable_was_left_there_is_nothing_to_compare(
@@ -285,7 +286,9 @@ class TestUnnoticedChanges:
     ) -> None:
         if text is not None:
             (tmp_path / "config.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
-        assert unnoticed_changes(tmp_path / "config.yaml", settings(seed=2), recorded=False) is None
+        assert (
+            sentence_on_changes(tmp_path / "config.yaml", settings(seed=2), recorded=False) is None
+        )
 
 
 def test_a_run_goes_on_behind_refused_volumes_and_where_nothing_may_be_refused_it_stops() -> None:

@@ -107,7 +107,7 @@ def adapt_ensemble(
     and as the act that prepares slices.
     """
     sentences = _refuse_unfit(run)  # before the lock, which is a file
-    with run.results.held() if hold else nullcontext():
+    with run.results.hold() if hold else nullcontext():
         if run.results.is_to_simulate(run.settings.phantom.subjects):
             simulate_people(run, workers, progress)
         cut_slices(run, workers=workers, progress=progress)

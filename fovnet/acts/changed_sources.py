@@ -15,34 +15,34 @@ from fovnet.records import read_json
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.sources.source import places_of, source_of
 
-Place = tuple[int, ...]
+FileStamp = tuple[int, ...]
+"""Size, times and inode of a file."""
 
 
-def changed_since_answered(folder: Path, path_of_volume: Mapping[str, str]) -> tuple[str, ...]:
+def find_changed_volumes(folder: Path, path_of_volume: Mapping[str, str]) -> tuple[str, ...]:
     """The volumes, of these volume_ids with their paths, whose files are others than their answers in
     `folder` were computed on, or are gone.
 
     An answer that does not say on which files it was computed is passed over.
     """
-    places_by_folder: dict[Path, set[Place]] = {}
-    changed = []
+    stamps_by_container: dict[Path, set[FileStamp]] = {}
+    changed_volumes = []
     for volume_id, path_text in path_of_volume.items():
         try:
             file_facts = read_json(folder / f"{volume_id}.json")["file"]
-            places = {tuple(place) for place in file_facts["places"]}
+            stamps = {tuple(stamp) for stamp in file_facts["places"]}
         except (OSError, ValueError, KeyError, TypeError):
             continue
         path = Path(path_text)
-        container = _container_of(path, len(places))
-        if container not in places_by_folder:
-            places_by_folder = {
-                container: _places_in(container)
-            }  # one at a time: volumes come by path
-        if places <= places_by_folder[container]:
+        container = _container_of(path, len(stamps))
+        if container not in stamps_by_container:
+            # one at a time: volumes come by path
+            stamps_by_container = {container: _stamps_in(container)}
+        if stamps <= stamps_by_container[container]:
             continue
         if not is_unchanged(source_of(path), file_facts):
-            changed.append(volume_id)
-    return tuple(changed)
+            changed_volumes.append(volume_id)
+    return tuple(changed_volumes)
 
 
 def _container_of(path: Path, files: int) -> Path:
@@ -54,9 +54,9 @@ def _container_of(path: Path, files: int) -> Path:
     return container
 
 
-def _places_in(container: Path) -> set[Place]:
-    """Size, times and inode of a file, or of all files in a folder and below."""
+def _stamps_in(container: Path) -> set[FileStamp]:
+    """The stamps of a file, or of all files in a folder and below."""
     if not os.path.isdir(container):  # noqa: PTH112
-        return {tuple(place) for place in places_of([container]) or ()}
-    files = (Path(home, name) for home, _, names in os.walk(container) for name in names)
-    return {tuple(place) for file in files for place in places_of([file]) or ()}
+        return {tuple(stamp) for stamp in places_of([container]) or ()}
+    files = (Path(folder, name) for folder, _, names in os.walk(container) for name in names)
+    return {tuple(stamp) for file in files for stamp in places_of([file]) or ()}

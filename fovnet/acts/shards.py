@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fovnet._version import __version__
-from fovnet.acts.changed_sources import changed_since_answered
+from fovnet.acts.changed_sources import find_changed_volumes
 from fovnet.decision.answer import COLUMNS, TABLE
 from fovnet.decision.answers_table import TableRows, write_answers
 from fovnet.errors import ConfigError
@@ -213,7 +213,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
             unread_objects=len(unread_objects),
             by_region=networks.rule.by_region,
             pages=bool(settings.pages),
-            changed_volumes=changed_since_answered(folder, path_of_volume),
+            changed_volumes=find_changed_volumes(folder, path_of_volume),
         )
 
 

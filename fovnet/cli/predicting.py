@@ -34,7 +34,7 @@ from fovnet.decision.checks.check import Check
 from fovnet.decision.earlier_answers import earlier_rows
 from fovnet.decision.ensemble import Ensemble, load
 from fovnet.machine.allocation import keep_freed_memory
-from fovnet.own_files import answered_before
+from fovnet.own_files import path_answered_before
 from fovnet.records import BLANKED, write_tsv
 from fovnet.report.content.doubt_words import CODES
 from fovnet.report.pages import covering, predictions
@@ -234,7 +234,7 @@ def _show_replaced(folder: Path, sources: Mapping[str, Source]) -> None:
     """Prints how many earlier answers in the folder are of other files and will be replaced."""
     replaced_ids = []
     for volume_id, source in sources.items():
-        answered_path = answered_before(folder, volume_id)
+        answered_path = path_answered_before(folder, volume_id)
         if answered_path not in ("", str(source.path)):
             replaced_ids.append(volume_id)
     if replaced_ids:

@@ -27,7 +27,7 @@ from fovnet.decision.folder import FACTS, RULE, ModelFolder
 from fovnet.decision.model import Model
 from fovnet.decision.parts import write_sums
 from fovnet.errors import ModelError
-from fovnet.own_files import answered_before, is_our_table, refuse_foreign
+from fovnet.own_files import is_our_table, path_answered_before, refuse_foreign
 from fovnet.records import copy, write_json, write_text, write_tsv
 from fovnet.volume.slices.resizing import SIDE
 
@@ -66,7 +66,7 @@ class Evaluator:
         (self._out / TABLE).unlink(missing_ok=True)
         rows: list[dict[str, Any]] = []
         for answer in self._model.predict_many([item["image"] for item in self._dataset]):
-            answered_before(self._out, answer.volume_id)
+            path_answered_before(self._out, answer.volume_id)
             facts = answer.to_dict()
             rows += facts["rows"]
             write_json(self._out / f"{answer.volume_id}.json", facts)

@@ -25,7 +25,7 @@ from fovnet.decision.checks.check import Code, StatedRegion
 from fovnet.decision.doubts import Signs, codes_by_region
 from fovnet.decision.rule import Rule
 from fovnet.regions import NONE, Vocabulary
-from fovnet.words import listed
+from fovnet.words import join_names
 
 Floats = NDArray[np.float64]
 YES = "yes"
@@ -111,7 +111,7 @@ def unsure_sentence(volume_statements: Sequence[Statement]) -> str:
         for statement in volume_statements
         if not (statement.is_sure or statement.doubts)
     ]
-    return f"unsure whether it shows {listed(unsure, 'or')}" if unsure else ""
+    return f"unsure whether it shows {join_names(unsure, 'or')}" if unsure else ""
 
 
 def best_guess(volume_statements: Sequence[Statement]) -> tuple[str, ...]:
@@ -141,11 +141,11 @@ def statement_sentences(volume_statements: Sequence[Statement]) -> str:
     sure_regions = [statement.region for statement in volume_statements if statement.answer == YES]
     guesses = [region for region in best_guess(volume_statements) if region not in sure_regions]
     if sure_regions:
-        perhaps = f" Perhaps also {listed(guesses)}." if guesses else ""
-        return f"Shows {listed(sure_regions)}.{perhaps}"
+        perhaps = f" Perhaps also {join_names(guesses)}." if guesses else ""
+        return f"Shows {join_names(sure_regions)}.{perhaps}"
     if status_of(volume_statements) == "ok":
         return "Shows none of the regions."
-    return f"Best guess: {listed(guesses) or NO_REGION}."
+    return f"Best guess: {join_names(guesses) or NO_REGION}."
 
 
 def probabilities(presence: Presence, rule: Rule, n: int) -> Floats:

@@ -39,7 +39,7 @@ from fovnet.node.lobby import Lobby
 from fovnet.node.peers import Caller
 from fovnet.node.refusals import Refusals
 from fovnet.volume.dicom.decoding import decodable_syntaxes
-from fovnet.words import listed
+from fovnet.words import join_names
 
 IMAGES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
 # who wrote the file meta information, in every version
@@ -353,7 +353,7 @@ def _offer_not_taken(association: Any) -> str:
     hint = "MR images are taken, in the transfer syntaxes that fovnet reads"
     if syntaxes or len(names) <= MOST_NAMED:
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return f"may not send {listed(names[:MOST_NAMED], 'or')}{more}: {hint}"
+        return f"may not send {join_names(names[:MOST_NAMED], 'or')}{more}: {hint}"
     return (
         f"sent nothing, and {len(names)} of the SOP classes that it offered are not taken: "
         f"{hint}; a sender that offers only what it has (storescu -R) is told here what of it is "

@@ -14,7 +14,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from fovnet.acts.changed_sources import changed_since_answered
+from fovnet.acts.changed_sources import find_changed_volumes
 from fovnet.decision.earlier_answers import file_record
 from fovnet.records import read_json, write_json
 from fovnet.volume.sources.discovery import find
@@ -153,7 +153,7 @@ def test_a_changed_file_is_seen_and_an_unchanged_one_is_not(
     assert len(paths) == 6
     act, count = CHANGES[change]
     act(archive)
-    assert len(changed_since_answered(out, paths)) == count
+    assert len(find_changed_volumes(out, paths)) == count
 
 
 @pytest.mark.parametrize("spoil", ["no JSON", "no file", "no places"])
@@ -171,4 +171,4 @@ def test_an_answer_that_does_not_say_what_it_is_of_is_passed_over(
     else:
         write_json(answer, facts | {"file": {"places": None, "sha256": None, "beside": None}})
     (archive / PLAIN).unlink()
-    assert changed_since_answered(out, paths) == ()
+    assert find_changed_volumes(out, paths) == ()

@@ -31,7 +31,9 @@ from fovnet.volume.collection.body_part import OTHER, body_part, regions_named
         *(
             (
                 term.body_part,
-                tuple(name for name in DEFAULT.classes if name in DEFAULT.named_by(term)),
+                tuple(
+                    name for name in DEFAULT.classes if name in DEFAULT.regions_of_code(term.sct)
+                ),
             )
             for term in TOGETHER.values()
         ),

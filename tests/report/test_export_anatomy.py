@@ -68,7 +68,7 @@ def test_a_copy_names_all_regions_that_are_shown_and_no_others(
         pydicom.dcmread(path) for path in write_copies(shown, DEFAULT, tmp_path, notes.append)
     ]
     copy = copies[0]
-    coded = [DEFAULT.coded(item.CodeValue) for item in copy.AnatomicRegionSequence]
+    coded = [DEFAULT.regions_of_code(item.CodeValue) for item in copy.AnatomicRegionSequence]
     assert frozenset().union(*coded) == set(regions)
     assert sum(map(len, coded)) == len(regions), "each region once"
     named = regions_named(copy.BodyPartExamined) or ()

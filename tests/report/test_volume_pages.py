@@ -23,7 +23,7 @@ from fovnet.decision.doubts import CHECKS
 from fovnet.drawing.raster import brightened, contact_sheet
 from fovnet.errors import ConfigError
 from fovnet.evaluate.cases import StoredSpan
-from fovnet.own_files import answered_before, is_our_thumbnail, page_name, thumbnail_name
+from fovnet.own_files import is_our_thumbnail, page_name, path_answered_before, thumbnail_name
 from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
@@ -835,10 +835,10 @@ class TestThumbnail:
         path.parent.mkdir()
         path.write_bytes(b"\xff\xd8\xff\xe0 somebody's holiday")
         with pytest.raises(ConfigError) as refused:
-            answered_before(tmp_path, "a")
+            path_answered_before(tmp_path, "a")
         assert refused.value.code == "out-foreign" and "a.jpg" in refused.value.sentence
         save_thumbnail(path, self.drawn())
-        assert answered_before(tmp_path, "a") == ""
+        assert path_answered_before(tmp_path, "a") == ""
 
 
 def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):

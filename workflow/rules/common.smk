@@ -13,7 +13,7 @@ from fovnet.config.models import Settings
 from fovnet.errors import ConfigError
 from fovnet.results import Results
 from fovnet.workflow import (
-    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, shell_prefix, unnoticed_changes, warm_start_files,
+    calibration_files, fingerprint, gpus, lesson_files, prior_files, sections, sentence_on_changes, shell_prefix, warm_start_files,
 )
 
 shell.prefix(shell_prefix())
@@ -40,10 +40,10 @@ def fingerprint_of(*names):
 
 
 if workflow.is_main_process and Path(RESULTS, "slices", "pixels.npy").exists():
-    if changed := unnoticed_changes(SETTINGS_FILE, SETTINGS, recorded=any(Path(".snakemake/metadata").glob("*"))):
+    if changed := sentence_on_changes(SETTINGS_FILE, SETTINGS, recorded=any(Path(".snakemake/metadata").glob("*"))):
         raise WorkflowError(changed)
 
 
 onstart:
-    HELD.append(Results(Path(RESULTS)).held())
+    HELD.append(Results(Path(RESULTS)).hold())
     fovnet.config.files.write_settings(SETTINGS_FILE, SETTINGS)

@@ -8,7 +8,7 @@ from fovnet.decision.chain.spans import Decision
 from fovnet.decision.checks.check import EXTENTS, Check, Reason
 from fovnet.decision.checks.percent import below
 from fovnet.decision.rule import EVEN, Rule
-from fovnet.words import listed
+from fovnet.words import join_names
 
 
 def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
@@ -16,7 +16,7 @@ def sentences(decision: Decision, rule: Rule) -> Iterator[Reason]:
     right."""
     if decision.spans and decision.set_probability < EVEN:
         chance, _ = below(decision.set_probability, EVEN)
-        regions = listed(span.region for span in decision.spans)
+        regions = join_names(span.region for span in decision.spans)
         yield Reason(
             "more likely than not, the regions shown are not exactly these",
             # it may be above the probability of one of its regions

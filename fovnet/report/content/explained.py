@@ -15,7 +15,7 @@ from fovnet.search.explain.explanation import Explanation, FailureGroup, Share
 from fovnet.search.explain.importance import AxisEffect, LevelEffect, Matter, PairEffect
 from fovnet.search.explain.spent import Spending
 from fovnet.search.explain.taught import Taught
-from fovnet.words import listed, several
+from fovnet.words import join_names, several
 
 STATED, RARE = 0.95, 0.025
 """Nominal coverage of the forecast band; the tail probability below which a deviation from it is reported."""
@@ -350,7 +350,7 @@ def _believed(one: Taught | None) -> Table:
 
 def spending(spent: Spending) -> str:
     """What the epochs went to, and whether the right trainings were stopped, as far as it can be known."""
-    epochs = listed(str(rung.epochs) for rung in spent.rungs)
+    epochs = join_names(str(rung.epochs) for rung in spent.rungs)
     words = [
         f"Trainings were compared after {epochs} epochs ({spent.kind}): of "
         f"{several(spent.begun, 'configuration')} begun {f'{spent.ended:,}' if spent.ended else 'none'} went "

@@ -14,7 +14,7 @@ from fovnet.regions import Vocabulary
 from fovnet.report.content.cells import Table
 from fovnet.report.content.checklists import Checklist, checklists
 from fovnet.report.content.statements import LIMITS, REFERENCES
-from fovnet.words import listed
+from fovnet.words import join_names
 
 SEEN = {
     "neighbours": "its neighbours",
@@ -95,7 +95,7 @@ def _origin(settings: Settings) -> str:
 
 def _beside(settings: Settings) -> str:
     shown = [SEEN[name] for name in settings.training.inputs if name in SEEN]
-    return f", from {listed(['it', *shown])}" if shown else ""
+    return f", from {join_names(['it', *shown])}" if shown else ""
 
 
 def _decoding(rule: Rule) -> str:

@@ -20,7 +20,7 @@ from fovnet.decision.statements import (
 )
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.words import listed
+from fovnet.words import join_names
 
 ANSWERS = {
     "uncertain": "uncertain",
@@ -90,7 +90,7 @@ def sentence(made: Sequence[Statement], regions: Sequence[str], status: str) -> 
         return statement_sentences(made)
     if status == "refused":
         return ""
-    shown = listed(regions) or NO_REGION
+    shown = join_names(regions) or NO_REGION
     return f"Shows {shown}." if status == "ok" else f"Best guess: {shown}."
 
 
@@ -150,4 +150,4 @@ def _made_unsure(code: str, made: Sequence[Statement]) -> str:
 
 
 def _named(regions: Sequence[str], made: Sequence[Statement]) -> str:
-    return "every region" if len(regions) == len(made) else listed(regions)
+    return "every region" if len(regions) == len(made) else join_names(regions)

@@ -49,7 +49,7 @@ from fovnet.volume.collection.body_part import regions_named
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.dicom.header import read_dataset, without_warnings
 from fovnet.volume.dicom.pixels import set_transfer_syntax
-from fovnet.words import listed
+from fovnet.words import join_names
 
 NUMBERED = "[0-9][0-9][0-9][0-9]*.dcm"
 ALL_LETTERS = (UTF_8, "GB18030")
@@ -125,7 +125,7 @@ def write_copies(
     if not anatomy.body_part:
         shown = [name for name in vocabulary.classes if name in answer.shows]
         tell(
-            f"with {listed(shown)}, which no Body Part Examined names together: it is empty in the copies, "
+            f"with {join_names(shown)}, which no Body Part Examined names together: it is empty in the copies, "
             "and their Anatomic Region Sequence has an item for each"
         )
     return paths

@@ -152,7 +152,7 @@ def _coded_regions(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
         for place in (header, *groups)
         for item in place.get("AnatomicRegionSequence") or []
     ]
-    regions = [vocabulary.coded(code) for code in codes]
+    regions = [vocabulary.regions_of_code(code) for code in codes]
     return frozenset().union(*regions) if all(regions) else frozenset()
 
 

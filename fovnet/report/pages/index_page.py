@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES, Statement, is_guess_sure
-from fovnet.own_files import PAGES, ROWS_OPENING, clear_rows, page_name, rows_name, thumbnail_name
+from fovnet.own_files import PAGES, ROWS_OPENING, page_name, remove_rows, rows_name, thumbnail_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
 from fovnet.report.content.cells import Table
@@ -144,7 +144,7 @@ def write_index(path: Path, page: IndexPage, held: int = HELD) -> Path:
     )
     html = rooms().get_template("index.html.jinja").render(page=page, data=shown, answers=ANSWERS)
     write_text(path, html, keep_same=True)
-    clear_rows(path.parent, len(further))
+    remove_rows(path.parent, len(further))
     return path
 
 

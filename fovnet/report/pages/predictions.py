@@ -16,12 +16,12 @@ from fovnet.own_files import (
     LABEL_LOG,
     PAGES,
     are_our_rows,
-    clear_rows,
     is_our_json,
     is_our_page,
     is_our_table,
     page_name,
     refuse_foreign,
+    remove_rows,
     rows_of_index,
     thumbnail_name,
 )
@@ -276,7 +276,7 @@ def withdraw(
     for name in ((TABLE, ANSWERS) if tables else ()) + ((INDEX,) if tables or not pages else ()):
         (folder / name).unlink(missing_ok=True)
     if not (folder / INDEX).exists():
-        clear_rows(folder, 0)
+        remove_rows(folder, 0)
     if faces:
         return 0
     unwanted = [name for one in kept for name in _not_asked(one, pictures, pages)]

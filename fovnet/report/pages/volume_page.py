@@ -36,7 +36,7 @@ from fovnet.report.content.said import (
 from fovnet.report.content.wording import run_of, whole_mm
 from fovnet.report.figures.body_drawing import Curve, Drawing, body_drawing
 from fovnet.report.pages.pour import rooms
-from fovnet.words import listed, several
+from fovnet.words import join_names, several
 
 MOST_SLICES = 64
 """Maximum number of slices on a page, evenly spaced from feet to head: a whole body at 3 mm has 500, which
@@ -232,7 +232,7 @@ def _end(end: RegionEnd | None) -> str:
 def _why(one: Statement) -> str:
     if one.is_sure:
         return "–"
-    return listed(map(doubt_in_words, one.doubts)) or "neither probable nor improbable enough"
+    return join_names(map(doubt_in_words, one.doubts)) or "neither probable nor improbable enough"
 
 
 def _sure(body: Mapping[str, Any], vocabulary: Vocabulary) -> str:

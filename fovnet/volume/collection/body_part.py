@@ -238,7 +238,7 @@ def _meaning_by_word(vocabulary: Vocabulary) -> dict[str, Meaning]:
     regions of the same codes, of DICOM's terms, and of the vocabulary's own words, which win."""
     words = dict(_read_words(WORDS, vocabulary))
     words |= dict.fromkeys(ELSEWHERE, frozenset())
-    words |= {term.body_part: vocabulary.named_by(term) for term in TOGETHER.values()}
+    words |= {term.body_part: vocabulary.regions_of_code(term.sct) for term in TOGETHER.values()}
     for region in vocabulary.regions:
         words |= {word.replace(" ", ""): frozenset({region.name}) for word in region.words}
     return words
