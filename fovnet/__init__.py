@@ -1,13 +1,13 @@
-"""fovnet: which part of the body does an MRI volume show, from which millimetre to which, and how sure is
-that.
+"""fovnet: which part of the body does an MRI volume show, from which millimetre to which, and how
+sure is that.
 
     import fovnet
     model = fovnet.load()                       # the networks that come with the package, or
                                                 fovnet.load("results/demo/ensemble")
     answer = model.predict("scan.nii.gz")       # a path, a nibabel image, or an array with affine=
     answer.status, answer.regions, answer.spans, answer.confidence, answer.message, answer.to_dict()
-    run = fovnet.open("mine.yaml")              # run.prepare(), .search(), .ensemble(), .tune(), .decide(),
-                                                .evaluate(), .report()
+    run = fovnet.open("mine.yaml")              # run.prepare(), .search(), .ensemble(), .tune(),
+                                                .decide(), .evaluate(), .report()
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["__version__", "load", "open"]
 def load(
     folder: str | PathLike[str] | None = None, device: str = "auto", engine: str = "auto"
 ) -> Model:
-    """The model in an ensemble folder, or without one the model that comes with the package; its `predict`
-    gives answers.
+    """The model in an ensemble folder, or without one the model that comes with the package; its
+    `predict` gives answers.
 
-    device  auto, cpu or cuda       engine  auto (the fastest that is installed), torch or onnx; the answers
-        are the same
-    Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without one, or the
-    engine is not installed.
+    device  auto, cpu or cuda
+    engine  auto (the fastest that is installed), torch or onnx; the answers are the same
+    Raises fovnet.errors.ModelError where the folder is no ensemble, or the package came without
+    one, or the engine is not installed.
     """
     from fovnet.decision.model import load_model  # scipy, nibabel
 
@@ -42,8 +42,8 @@ def load(
 
 
 def open(config: str | PathLike[str]) -> OpenRun:
-    """The run of a configuration file: its prepare, search, ensemble, tune, decide, evaluate and report are
-    the workflow's acts.
+    """The run of a configuration file: its prepare, search, ensemble, tune, decide, evaluate and
+    report are the workflow's acts.
 
     Raises fovnet.errors.ConfigError for settings that cannot be.
     """

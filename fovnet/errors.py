@@ -1,13 +1,15 @@
 """The kinds of error that fovnet raises.
 
-An error is a sentence for the person who has to act on it: the file, the value seen, the value wanted, and
-one thing to try. Its code is stable, so that a script may branch on it; the sentence may be improved from
-release to release. Only `fovnet.cli` prints errors, and only `fovnet.cli` turns them into an exit status.
+An error is a sentence for the person who has to act on it: the file, the value seen, the value
+wanted, and one thing to try. Its code is stable, so that a script may branch on it; the sentence
+may be improved from release to release. Only `fovnet.cli` prints errors, and only `fovnet.cli`
+turns them into an exit status.
 """
 
 
 class FovnetError(Exception):
-    """An expected failure: a stable `code` such as "volume-truncated", and a `sentence` for a person."""
+    """An expected failure: a stable `code` such as "volume-truncated", and a `sentence` for a
+    person."""
 
     def __init__(self, code: str, sentence: str) -> None:
         super().__init__(code, sentence)  # both in args, so that the error survives pickling

@@ -1,5 +1,5 @@
-"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever other
-files have their names."""
+"""Which files in a folder of answers are fovnet's: only these may be replaced or removed, whatever
+other files have their names."""
 
 from __future__ import annotations
 
@@ -49,10 +49,12 @@ def remove_rows(folder: Path, kept_files: int) -> None:
 
 
 def path_answered_before(folder: Path, volume_id: str) -> str:
-    """The path of the volume whose answer already has that name; "" if there is none, or it is damaged.
+    """The path of the volume whose answer already has that name; "" if there is none, or it is
+    damaged.
 
-    Raises ConfigError "out-foreign" if a page, its thumbnail or a JSON of that name, or a picture without a
-    JSON, is not fovnet's, such as the JSON sidecar that a converter writes beside a volume.
+    Raises ConfigError "out-foreign" if a page, its thumbnail or a JSON of that name, or a picture
+    without a JSON, is not fovnet's, such as the JSON sidecar that a converter writes beside a
+    volume.
     """
     path = folder / f"{volume_id}.json"
     picture = folder / f"{volume_id}.png"

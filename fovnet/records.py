@@ -1,8 +1,8 @@
 """File formats: JSON for facts, TSV for what people open in a spreadsheet, npy/npz for arrays.
 
-Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader or a killed
-run finds the old file or the new one and never half of one. Every JSON holds the fovnet version, the digest
-of the settings and the seed that made it.
+Every file is written to a temporary name in the same folder, flushed, and moved, so that a reader
+or a killed run finds the old file or the new one and never half of one. Every JSON holds the fovnet
+version, the digest of the settings and the seed that made it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ UNFINISHED = re.compile(r"\..+\.\d+\.part")  # the name of a file until it is co
 def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool = True) -> Path:
     """`path`, filled by `write(file)` and put in place in one step; missing folders are created.
 
-    lasting  wait until the data are on the disk; otherwise a loss of power, but not a kill, may leave a
-             damaged file
+    lasting  wait until the data are on the disk; otherwise a loss of power, but not a kill, may
+             leave a damaged file
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -62,8 +62,8 @@ def replace_with(path: Path, write: Callable[[BinaryIO], Any], *, lasting: bool 
 
 
 def clear_unfinished(*folders: Path, name: str = "*") -> None:
-    """Removes what a killed run was writing in these folders under this name (a pattern), which may show what
-    must not be kept; to be called only while no other run writes there."""
+    """Removes what a killed run was writing in these folders under this name (a pattern), which may
+    show what must not be kept; to be called only while no other run writes there."""
     for folder in folders:
         for path in folder.glob(f".{name}.*.part"):
             if UNFINISHED.fullmatch(path.name) and not path.is_dir():
@@ -81,8 +81,8 @@ def copy(source: Path, path: Path) -> Path:
 
 
 def unwritable(path: Path, *, folder: bool) -> str:
-    """Why nothing could be written to `path`, a folder or a file; empty if it could.  Tested with a temporary
-    file, which is removed."""
+    """Why nothing could be written to `path`, a folder or a file; empty if it could.  Tested with a
+    temporary file, which is removed."""
     try:
         if path.exists() and path.is_dir() != folder:
             return "is a folder" if path.is_dir() else "is a file"
@@ -97,10 +97,11 @@ def unwritable(path: Path, *, folder: bool) -> str:
 
 
 def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool = True) -> Path:
-    """`path`, holding `text` as UTF-8; with `keep_same`, a file that already holds it is not rewritten;
-    `lasting` as in `replace_with`.
+    """`path`, holding `text` as UTF-8; with `keep_same`, a file that already holds it is not
+    rewritten; `lasting` as in `replace_with`.
 
-    Bytes of a file name that are not UTF-8, which Python keeps as lone surrogates, are written as \\udcff.
+    Bytes of a file name that are not UTF-8, which Python keeps as lone surrogates, are written as
+    \\udcff.
     """
     encoded = text.encode(errors="backslashreplace")
     if keep_same and path.is_file() and path.read_bytes() == encoded:
@@ -109,8 +110,8 @@ def write_text(path: Path, text: str, *, keep_same: bool = False, lasting: bool 
 
 
 def write_together(texts: Mapping[Path, str]) -> None:
-    """Writes several files of one act: where one cannot be written, as on a full disk, none is, and those of
-    before stay.  Raises OSError that names the file."""
+    """Writes several files of one act: where one cannot be written, as on a full disk, none is, and
+    those of before stay.  Raises OSError that names the file."""
     staged = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}
     try:
         for path, text in texts.items():
@@ -135,8 +136,8 @@ def write_json(
     seed: int | None = None,
     keep_same: bool = False,
 ) -> Path:
-    """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that made them,
-    and seed."""
+    """`path`, holding `facts` and a first entry "fovnet" with version, hash of the settings that
+    made them, and seed."""
     stamp = {"version": __version__, "settings_sha256": digest(settings), "seed": seed}
     return write_text(
         path,
@@ -146,8 +147,8 @@ def write_json(
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The facts in a JSON file written by `write_json`, the "fovnet" entry included.  Raises OSError, and
-    ValueError for anything else."""
+    """The facts in a JSON file written by `write_json`, the "fovnet" entry included.  Raises
+    OSError, and ValueError for anything else."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
@@ -181,9 +182,9 @@ def write_tsv(
 def tsv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """A header and one tab-separated line per row; None becomes an empty cell.
 
-    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of 1e-5 is not
-    shown as 0.000.  Text that a spreadsheet would take for a formula, as a file may be called =1+1, has an
-    apostrophe before it, which `read_tsv` removes.
+    Floats have three decimals, or three significant digits below 0.1, so that a learning rate of
+    1e-5 is not shown as 0.000.  Text that a spreadsheet would take for a formula, as a file may be
+    called =1+1, has an apostrophe before it, which `read_tsv` removes.
     """
     return tsv_lines(columns, [{column: column for column in columns}, *rows])
 
@@ -197,8 +198,8 @@ def tsv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def header_of(path: Path) -> list[str]:
-    """The columns in the first line of a tab-separated table; empty if it cannot be read or has no line end
-    within LONGEST_LINE."""
+    """The columns in the first line of a tab-separated table; empty if it cannot be read or has no
+    line end within LONGEST_LINE."""
     try:
         with path.open("rb") as file:
             line = file.readline(LONGEST_LINE)
@@ -210,11 +211,11 @@ def header_of(path: Path) -> list[str]:
 
 
 def read_tsv(path: Path, *, strict: bool = False) -> list[dict[str, str]]:
-    """The rows of a tab-separated table with a header; cells are strings without surrounding blanks, as
-    `as_named`.
+    """The rows of a tab-separated table with a header; cells are strings without surrounding
+    blanks, as `as_named`.
 
-    strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the start of a
-            cell of many lines
+    strict  an opening quotation mark that is not closed at the end of its cell is a fault, not the
+            start of a cell of many lines
     Raises ValueError with the line of a fault.
     """
     with open(path, encoding="utf-8-sig", newline="") as file:
@@ -240,8 +241,8 @@ def write_npz(path: Path, **arrays: Array) -> Path:
 def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
     """The arrays of an npz file, read without pickle, of at most `most_bytes` together.
 
-    Raises ValueError for another kind of file, an empty or a damaged one, and one that would take more,
-    before memory is allocated.
+    Raises ValueError for another kind of file, an empty or a damaged one, and one that would take
+    more, before memory is allocated.
     """
     # np.load alone leaves a damaged file open
     with open(path, "rb") as file:
@@ -265,8 +266,8 @@ def read_npz(path: Path, most_bytes: int | None = None) -> dict[str, Array]:
 
 
 def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
-    """Raises ValueError for members that together have more bytes than allowed or than their arrays, whose
-    headers may claim any size."""
+    """Raises ValueError for members that together have more bytes than allowed or than their
+    arrays, whose headers may claim any size."""
     for member in archive.infolist():
         # others unpack to gigabytes at one stroke
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -289,7 +290,8 @@ def _refuse_inflated(archive: zipfile.ZipFile, most_bytes: int | None) -> None:
                 and math.prod(shape) * dtype.itemsize != member.file_size - file.tell()
             ):
                 raise ValueError(
-                    f"the array {member.filename} of {shape} has {member.file_size - file.tell():,} bytes"
+                    f"the array {member.filename} of {shape} has "
+                    f"{member.file_size - file.tell():,} bytes"
                 )
 
 
@@ -318,13 +320,13 @@ def plain(value: Any) -> Any:
 
 
 BLANKED = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029), " ")
-"""Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode, and
-control characters."""
+"""Characters that some readers take for the end of a cell or line: tabs, all line ends of Unicode,
+and control characters."""
 
 
 FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠].")
-"""The beginning of what a spreadsheet computes, or may run as a command, if it is no number; and of the same
-behind apostrophes."""
+"""The beginning of what a spreadsheet computes, or may run as a command, if it is no number; and of
+the same behind apostrophes."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|nan)", re.IGNORECASE)
 
 
@@ -340,6 +342,6 @@ def _cell(value: Any) -> str:
 
 
 def as_named(cell: str) -> str:
-    """The text that `write_tsv` wrote as this cell: without the apostrophe before what a spreadsheet would
-    take for a formula."""
+    """The text that `write_tsv` wrote as this cell: without the apostrophe before what a
+    spreadsheet would take for a formula."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell[1:].strip()) else cell

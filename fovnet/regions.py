@@ -1,11 +1,11 @@
 """The vocabulary of body regions, as data.
 
-Everything that fovnet knows about the order of regions is here: which of them form the chain from feet to
-head, which are outside the chain (a side region such as spine, seen at the same heights as chest or abdomen),
-and their codes. No other file names a region in a condition.
+Everything that fovnet knows about the order of regions is here: which of them form the chain from
+feet to head, which are outside the chain (a side region such as spine, seen at the same heights as
+chest or abdomen), and their codes. No other file names a region in a condition.
 
-Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined", and CID
-4031.
+Codes: DICOM PS3.16 (2024b), Annex L, Table L-1 "SNOMED Concept ID to legacy Body Part Examined",
+and CID 4031.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ NONE = "none"
 class Region:
     """One body region.
 
-    rung        position in the chain, counted from the feet; None for a side region, outside the chain
+    rung        position in the chain, counted from the feet; None for a side region, outside the
+                chain
     colour      "#rrggbb" for every figure
     sct         SNOMED CT concept id
     body_part   the DICOM Body Part Examined (0018,0015) we write
     synonyms    what we read as this region, upper case
     meaning     the concept's name, written beside its code
-    level       of a chain region: the name of a side region at its height (of the spine at the chest's,
-                "thoracic")
+    level       of a chain region: the name of a side region at its height (of the spine at the
+                chest's, "thoracic")
     """
 
     name: str
@@ -44,7 +45,8 @@ class Region:
 
     @property
     def words(self) -> frozenset[str]:
-        """All names and synonyms by which a table or a header may call it, normalised by `as_word`."""
+        """All names and synonyms by which a table or a header may call it, normalised by
+        `as_word`."""
         return frozenset(map(as_word, (self.name, self.body_part, *self.synonyms))) - {""}
 
     @property
@@ -54,14 +56,15 @@ class Region:
 
 
 def as_word(text: str) -> str:
-    """A name normalised for comparison: upper case, underscores as blanks, single blanks, Unicode NFC (macOS
-    writes ü as u and dots)."""
+    """A name normalised for comparison: upper case, underscores as blanks, single blanks, Unicode
+    NFC (macOS writes ü as u and dots)."""
     return " ".join(unicodedata.normalize("NFC", text).upper().replace("_", " ").split())
 
 
 @dataclass(frozen=True)
 class Term:
-    """One concept: SNOMED CT id, its name, and the Body Part Examined (0018,0015) that goes with it."""
+    """One concept: SNOMED CT id, its name, and the Body Part Examined (0018,0015) that goes with
+    it."""
 
     sct: str
     meaning: str
@@ -73,22 +76,24 @@ PELVIS = "816092008"
 ABDOMEN = "818981001"
 CHEST = "816094009"
 HEAD = "69536005"
-# fmt: off
 TOGETHER = {
     frozenset({ABDOMEN, PELVIS}): Term("818982008", "Abdomen and Pelvis", "ABDOMENPELVIS"),
     frozenset({CHEST, ABDOMEN}): Term("416550000", "Chest and Abdomen", "CHESTABDOMEN"),
-    frozenset({CHEST, ABDOMEN, PELVIS}): Term("416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"),
-    frozenset({LEGS, PELVIS}): Term("1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"),
+    frozenset({CHEST, ABDOMEN, PELVIS}): Term(
+        "416775004", "Chest, Abdomen and Pelvis", "CHESTABDPELVIS"
+    ),
+    frozenset({LEGS, PELVIS}): Term(
+        "1231522001", "Pelvis and lower extremities", "PELVISLOWEXTREMT"
+    ),
     frozenset({LEGS, PELVIS, ABDOMEN, CHEST, HEAD}): Term("38266002", "Entire body", "WHOLEBODY"),
 }
-# fmt: on
 """Concepts for several regions together, by the set of their SNOMED CT ids."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The regions a network distinguishes, and the class order of every probability array: chain, side
-    regions, none."""
+    """The regions a network distinguishes, and the class order of every probability array: chain,
+    side regions, none."""
 
     regions: tuple[Region, ...]
 
@@ -109,8 +114,8 @@ class Vocabulary:
 
     @cached_property
     def levels(self) -> tuple[str, ...]:
-        """The name of a side region at the height of each chain region, feet to head; "" if it has none
-        there."""
+        """The name of a side region at the height of each chain region, feet to head; "" if it has
+        none there."""
         return tuple(region.level for region in self._chain_regions)
 
     @cached_property
@@ -119,7 +124,8 @@ class Vocabulary:
         return (*self.chain, *self.side_regions, NONE)
 
     def term(self, names: Iterable[str]) -> Term | None:
-        """The single concept for all these regions together; None if there is none, or it has no codes."""
+        """The single concept for all these regions together; None if there is none, or it has no
+        codes."""
         distinct_names = frozenset(names)
         regions = [region for region in self.regions if region.name in distinct_names]
         if len(distinct_names) == 1:
@@ -129,12 +135,13 @@ class Vocabulary:
         return TOGETHER.get(codes) if len(codes) == len(distinct_names) else None
 
     def concept(self, name: str) -> Term | None:
-        """The concept of one region, for reports that need no Body Part Examined; None without a SNOMED CT
-        code."""
+        """The concept of one region, for reports that need no Body Part Examined; None without a
+        SNOMED CT code."""
         return next(region for region in self.regions if region.name == name).term
 
     def regions_of_code(self, code: str) -> frozenset[str]:
-        """The regions of a SNOMED CT concept, of one region or of several together; empty for another."""
+        """The regions of a SNOMED CT concept, of one region or of several together; empty for
+        another."""
         codes = frozenset({code})
         for codes_together, term in TOGETHER.items():
             if term.sct == code:
@@ -145,8 +152,8 @@ class Vocabulary:
 
     @property
     def faces(self) -> tuple[str, ...]:
-        """The classes whose slices may show a face: regions coded as head, or with a word of FACES in their
-        names or synonyms; if there are none, all classes, including none."""
+        """The classes whose slices may show a face: regions coded as head, or with a word of FACES
+        in their names or synonyms; if there are none, all classes, including none."""
         heads = tuple(
             region.name
             for region in self.regions
@@ -155,16 +162,16 @@ class Vocabulary:
         return heads or self.classes
 
     def colour(self, name: str) -> str:
-        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like spine to a
-        reader without green cones."""
+        """The figure colour of a class, "#rrggbb"; for none a dark grey: a light one looks like
+        spine to a reader without green cones."""
         return next((region.colour for region in self.regions if region.name == name), "#585858")
 
 
 # fmt: off
 FACES = frozenset({
-    "HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE", "EYES",
-    "NOSE", "SINUS", "SINUSES", "JAW", "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR", "EARS", "TMJ", "CRANIUM",
-    "NASOPHARYNX",
+    "HEAD", "BRAIN", "SKULL", "NECK", "HEADNECK", "FACE", "FACIAL", "ORBIT", "ORBITS", "EYE",
+    "EYES", "NOSE", "SINUS", "SINUSES", "JAW", "MANDIBLE", "MAXILLA", "MOUTH", "TEETH", "EAR",
+    "EARS", "TMJ", "CRANIUM", "NASOPHARYNX",
 })
 # fmt: on
 """Words in the name of a region whose images may show a face."""
@@ -172,16 +179,17 @@ FACES = frozenset({
 
 # fmt: off
 ELSEWHERE = frozenset({
-    "ACJOINT", "ANKLE", "ARM", "AXILLA", "CALCANEUS", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER", "FOOT",
-    "FOREARM", "HAND", "HUMERUS", "RADIUS", "RADIUSULNA", "SCAPULA", "SHOULDER", "THUMB", "TOE", "ULNA",
-    "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
+    "ACJOINT", "ANKLE", "ARM", "AXILLA", "CALCANEUS", "CLAVICLE", "ELBOW", "EXTREMITY", "FINGER",
+    "FOOT", "FOREARM", "HAND", "HUMERUS", "RADIUS", "RADIUSULNA", "SCAPULA", "SHOULDER", "THUMB",
+    "TOE", "ULNA", "UPPEREXTREMITY", "UPPERLIMB", "WRIST",
 })
 # fmt: on
-"""Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too peripheral to show
-one."""
+"""Terms of DICOM's Body Part Examined for parts that belong to no region here, or are too
+peripheral to show one."""
 
 
-# Okabe & Ito's palette (2008): distinguishable for readers with any common colour-vision deficiency.
+# Okabe & Ito's palette (2008): distinguishable for readers with any common colour-vision
+# deficiency.
 DEFAULT = Vocabulary(
     (
         Region(
@@ -257,10 +265,11 @@ LANDMARKS = {
     ("abdomen", "chest"): "the top of the liver dome",
     ("chest", "head"): "the lung apex, so that the neck counts as head",
 }
-"""Where one region of the default vocabulary ends and the next begins: labels must follow this to be
-comparable."""
+"""Where one region of the default vocabulary ends and the next begins: labels must follow this to
+be comparable."""
 
 MEANINGS = {
-    "spine": "narrow cut-outs of the spine, not every volume in which it is seen; may overlap the others",
+    "spine": "narrow cut-outs of the spine, not every volume in which it is seen; may overlap the "
+    "others",
 }
 """What is labelled as a side region of the default vocabulary."""

@@ -1,4 +1,5 @@
-"""The paths in a results folder, so that every verb of a workflow finds the files of the one before it."""
+"""The paths in a results folder, so that every verb of a workflow finds the files of the one before
+it."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class Results:
     folder: Path
 
     def hold(self) -> TextIO:
-        """The folder's lock, held until the process ends or closes the file: two runs would overwrite each
-        other's settings and files.
+        """The folder's lock, held until the process ends or closes the file: two runs would
+        overwrite each other's settings and files.
 
         Raises ConfigError "results-held" if another run holds it.
         """
@@ -47,8 +48,8 @@ class Results:
         return self.folder / "phantom"
 
     def is_to_simulate(self, subjects: int) -> bool:
-        """Whether simulated people are requested (`subjects` > 0) and the simulated collection does not exist
-        yet."""
+        """Whether simulated people are requested (`subjects` > 0) and the simulated collection does
+        not exist yet."""
         return bool(subjects) and not (self.phantom / "volumes.tsv").exists()
 
     @property
@@ -102,15 +103,16 @@ class Results:
         return self.folder / "report.html"
 
     def checksums(self, *files: Path) -> dict[str, str]:
-        """The SHA-256 of files in the folder, by their path relative to it.  Raises OSError if one is
-        missing."""
+        """The SHA-256 of files in the folder, by their path relative to it.  Raises OSError if one
+        is missing."""
         return {file.relative_to(self.folder).as_posix(): checksum(file) for file in files}
 
     def journal(self, digest: str) -> Path:
-        """The journal of the search with these settings on these slices; every other search has its own."""
+        """The journal of the search with these settings on these slices; every other search has its
+        own."""
         return self.search / digest[:12]
 
     def jobs(self, digest: str) -> Path:
-        """The journal of the search with these settings whose slots are separate jobs; its name is known
-        before there are slices."""
+        """The journal of the search with these settings whose slots are separate jobs; its name is
+        known before there are slices."""
         return self.search / f"{JOBS}{digest[:12]}"

@@ -1,5 +1,5 @@
-"""Counts with their nouns, lists, and what a misspelt word may mean, in one form for output, reports and
-errors."""
+"""Counts with their nouns, lists, and what a misspelt word may mean, in one form for output,
+reports and errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 SHORT = 8
-"""Letters below which words that share 3 of 4 letters are often other words: hand and head, ear and heart."""
+"""Letters below which words that share 3 of 4 letters are often other words: hand and head, ear and
+heart."""
 
 
 def several(count: int, singular: str, plural: str = "") -> str:
@@ -34,9 +35,10 @@ def first_few(names: Iterable[object], most: int = 3) -> str:
 def near_spelling(word: str, names: Iterable[str]) -> str | None:
     """The known word of which another may be a misspelling, in any case; None if there is none.
 
-    Two words are alike by the share of letters in common (`difflib`): 0.75, of short ones 0.8 and as many
-    letters but for one.  Of 260 words for parts of the body in twelve languages none is then taken for
-    another part (of difflib's own 0.6: 45).  Names with other numbers, as sub-01 and sub-02, are other names.
+    Two words are alike by the share of letters in common (`difflib`): 0.75, of short ones 0.8 and
+    as many letters but for one.  Of 260 words for parts of the body in twelve languages none is
+    then taken for another part (of difflib's own 0.6: 45).  Names with other numbers, as sub-01 and
+    sub-02, are other names.
     """
     is_short = len(word) < SHORT
     spellings = {
@@ -50,8 +52,8 @@ def near_spelling(word: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, names: Iterable[str], otherwise: str = "") -> str:
-    """ "did you mean 'trials'?" for the known word of which another may be a misspelling; else `otherwise`,
-    which should say what is wanted."""
+    """ "did you mean 'trials'?" for the known word of which another may be a misspelling; else
+    `otherwise`, which should say what is wanted."""
     name = near_spelling(word, names)
     return f"did you mean {name!r}?" if name else otherwise
 

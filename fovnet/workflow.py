@@ -1,5 +1,5 @@
-"""What the Snakefile needs of a configuration: the settings each rule depends on, optional input files, and
-changes Snakemake misses; and how its rules call fovnet."""
+"""What the Snakefile needs of a configuration: the settings each rule depends on, optional input
+files, and changes Snakemake misses; and how its rules call fovnet."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 
 
 def sections(settings: Settings) -> dict[str, Any]:
-    """What a rule may depend on, by name: the sections of the settings with defaults filled in, and the
-    vocabulary.
+    """What a rule may depend on, by name: the sections of the settings with defaults filled in, and
+    the vocabulary.
 
-    A regions file counts by its content, since its name stays the same when that changes; colours are in the
-    vocabulary only, so that a new colour does not repeat slicing.  Raises ConfigError as
+    A regions file counts by its content, since its name stays the same when that changes; colours
+    are in the vocabulary only, so that a new colour does not repeat slicing.  Raises ConfigError as
     `fovnet.config.regions.vocabulary`.
     """
     regions = vocabulary(settings.regions).regions
@@ -40,12 +40,13 @@ def sections(settings: Settings) -> dict[str, Any]:
 
 
 def shell_prefix() -> str:
-    """What precedes the shell command of every rule: Snakemake's own `set`, which a prefix replaces, and
-    `fovnet` as a function that calls the interpreter that runs the workflow.
+    """What precedes the shell command of every rule: Snakemake's own `set`, which a prefix
+    replaces, and `fovnet` as a function that calls the interpreter that runs the workflow.
 
-    `.venv/bin/snakemake` thus runs without the environment activated, and no rule runs another fovnet that is
-    earlier in PATH.  Not of the commands themselves, which Snakemake compares with those of earlier runs.  -P
-    keeps modules in the working folder from being imported.  Braces are doubled for `shell.prefix`.
+    `.venv/bin/snakemake` thus runs without the environment activated, and no rule runs another
+    fovnet that is earlier in PATH.  Not of the commands themselves, which Snakemake compares with
+    those of earlier runs.  -P keeps modules in the working folder from being imported.  Braces are
+    doubled for `shell.prefix`.
     """
     interpreter = shlex.quote(sys.executable).replace("{", "{{").replace("}", "}}")
     return f'set -euo pipefail; fovnet() {{{{ {interpreter} -P -m fovnet "$@"; }}}}; '
@@ -54,8 +55,9 @@ def shell_prefix() -> str:
 def fingerprint(sections: Mapping[str, Any], *names: str) -> str:
     """A hash of the sections of these names, independent of the order of the keys in the file.
 
-    A rule has one for all that its verb uses: Snakemake (9.27) compares the values of `params` as a set, in
-    which seed 1 becoming 8 is no change where 1 is also a number of volumes and 8 one of subjects.
+    A rule has one for all that its verb uses: Snakemake (9.27) compares the values of `params` as a
+    set, in which seed 1 becoming 8 is no change where 1 is also a number of volumes and 8 one of
+    subjects.
     """
     return digest({name: sections[name] for name in names})
 
@@ -67,8 +69,8 @@ def gpus(settings: Settings) -> int:
 
 
 def calibration_files(settings: Settings) -> list[str]:
-    """The calibration that gives the cost model its speeds; empty if the configuration gives them as
-    numbers."""
+    """The calibration that gives the cost model its speeds; empty if the configuration gives them
+    as numbers."""
     if settings.search.speed != "measure":
         return []
     return [f"{settings.results}/calibration.json"]
@@ -80,7 +82,8 @@ def jobs_journal(settings: Settings) -> Path:
 
 
 def warm_start_files(settings: Settings) -> list[str]:
-    """The ensemble whose networks are trained further, if it exists; the verbs report a missing one."""
+    """The ensemble whose networks are trained further, if it exists; the verbs report a missing
+    one."""
     if settings.training.begin is None:
         return []
     folder = SHIPPED_NETWORKS if settings.training.begin == "shipped" else settings.training.begin
@@ -98,15 +101,15 @@ def prior_files(settings: Settings) -> list[str]:
     if not Path(prior).exists():
         raise ConfigError(
             "prior-missing",
-            f"search.prior: {prior} does not exist; `fovnet search learn JOURNAL... --config CONFIG --out "
-            f"{prior}` makes it, or leave out search.prior.",
+            f"search.prior: {prior} does not exist; `fovnet search learn JOURNAL... --config "
+            f"CONFIG --out {prior}` makes it, or leave out search.prior.",
         )
     return [prior]
 
 
 def lesson_files(settings: Settings) -> list[str]:
-    """For each search to learn from, the file that identifies it.  Raises ConfigError "learn-sources" where
-    there is none."""
+    """For each search to learn from, the file that identifies it.  Raises ConfigError
+    "learn-sources" where there is none."""
     files = []
     for folder in settings.search.learn_from:
         journal_file = Path(folder, "search.json")
@@ -118,19 +121,19 @@ def lesson_files(settings: Settings) -> list[str]:
         else:
             raise ConfigError(
                 "learn-sources",
-                f"search.learn_from: {folder} has neither search.json nor search/current.json; give a "
-                "journal, or a results folder whose search is done",
+                f"search.learn_from: {folder} has neither search.json nor search/current.json; "
+                "give a journal, or a results folder whose search is done",
             )
     return files
 
 
 def sentence_on_changes(settings_file: Path, settings: Settings, *, recorded: bool) -> str | None:
     """The sentence that stops a run whose settings differ from those that
-    `fovnet.config.files.write_settings` left in a file, if Snakemake would not notice; None if it would,
-    nothing has changed, or no readable settings were left.
+    `fovnet.config.files.write_settings` left in a file, if Snakemake would not notice; None if it
+    would, nothing has changed, or no readable settings were left.
 
-    Snakemake compares its records by file name: it notices nothing if the files have another name now, or if
-    it has no record (not `recorded`).
+    Snakemake compares its records by file name: it notices nothing if the files have another name
+    now, or if it has no record (not `recorded`).
     """
     try:
         earlier = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
@@ -150,8 +153,8 @@ def sentence_on_changes(settings_file: Path, settings: Settings, *, recorded: bo
     if not changed_keys:
         return None
     return (
-        f"{settings.results}: was made elsewhere or under another name, so Snakemake would not notice "
-        f"that these settings have changed: {', '.join(changed_keys)}. Run it where it was made, or remove "
-        f"{settings_file} and say where to begin: --forcerun slice, search, ensemble, tune, evaluate or "
-        "report."
+        f"{settings.results}: was made elsewhere or under another name, so Snakemake would not "
+        f"notice that these settings have changed: {', '.join(changed_keys)}. Run it where it was "
+        f"made, or remove {settings_file} and say where to begin: --forcerun slice, search, "
+        "ensemble, tune, evaluate or report."
     )

@@ -1,4 +1,5 @@
-"""What a run does, act by act, from Python or from the command line, which only parses, calls and prints.
+"""What a run does, act by act, from Python or from the command line, which only parses, calls and
+prints.
 
 run              `Run`: the settings, and what follows from them, computed once
 opening          `OpenRun`: the same with its acts as methods; `fovnet.open` gives it

@@ -47,14 +47,17 @@ from fovnet.volume.collection.tables import read_collection
 from fovnet.words import several
 
 FEWEST = 5
-"""Labelled subjects: with fewer a fold would leave out a fourth of them, and no interval can be given."""
+"""Labelled subjects: with fewer a fold would leave out a fourth of them, and no interval can be
+given."""
 MARGIN = 0.005
-"""Most slices, as a share, that may be wrong beyond those before: of simulated people, in all and, where
-chance does not explain it, of a region or a kind of picture; and of the users' left out, in all."""
+"""Most slices, as a share, that may be wrong beyond those before: of simulated people, in all and,
+where chance does not explain it, of a region or a kind of picture; and of the users' left out, in
+all."""
 FOLDS = 20
 """Most folds: a subject each up to so many, as a fit takes seconds."""
 BARS = 5
-"""Bars are chosen anew for so many groups of folds: they take half a minute each, and hardly differ."""
+"""Bars are chosen anew for so many groups of folds: they take half a minute each, and hardly
+differ."""
 PEOPLE = {
     "subjects": 220,
     "volumes_per_subject": 2,
@@ -77,7 +80,8 @@ class AdaptationOutcome:
     reason           why they were kept, in a sentence; empty where they were not
     subjects         of the user, learned from
     volumes          of these subjects
-    user_gains       what changed on the users' volumes; where no share helped, what the least would have
+    user_gains       what changed on the users' volumes; where no share helped, what the least would
+                     have
     simulated_gains  what changed on the simulated people's
     certainty        which of these gains and losses are certain, in a sentence
     table            of the gains
@@ -100,11 +104,12 @@ class AdaptationOutcome:
 def adapt_ensemble(
     run: Run, *, workers: int = 1, progress: Bar = silent, hold: bool = True
 ) -> AdaptationOutcome:
-    """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside it.
+    """The ensemble of a run, adapted to its collections, with `gains.tsv` and `adapted.json` beside
+    it.
 
     hold  whether to hold the results folder meanwhile; False where a workflow holds it
-    Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError "adapt-few",
-    and as the act that prepares slices.
+    Raises ConfigError "adapt-begin", "adapt-other-regions" and "results-held", CollectionError
+    "adapt-few", and as the act that prepares slices.
     """
     sentences = _refuse_unfit(run)  # before the lock, which is a file
     with run.results.hold() if hold else nullcontext():
@@ -117,8 +122,8 @@ def adapt_ensemble(
 
 
 def settings_for(labels: Path, out: Path, ensemble: Path, seed: int) -> Settings:
-    """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they were for
-    these."""
+    """The settings of `configs/adapt.yaml` for these labels and networks: slices are cut as they
+    were for these."""
     facts = ModelFolder(ensemble).facts
     return parse(
         {
@@ -147,23 +152,24 @@ def refuse_few(subjects: int, condition: str, sentences: Sequence[str] = ()) -> 
     reasons = "".join(f"{sentence}. " for sentence in sentences)
     raise CollectionError(
         "adapt-few",
-        f"{reasons}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST} are wanted: with "
-        "fewer nobody could tell whether networks trained on them got better or worse at other people. "
-        f"Label volumes of {FEWEST - subjects} more; those there are can tell how right the networks are "
-        "(`fovnet examine ANSWERS --truth TABLES --out examined`).",
+        f"{reasons}{several(subjects, 'labelled subject')} {condition}, at least {FEWEST} are "
+        "wanted: with fewer nobody could tell whether networks trained on them got better or "
+        f"worse at other people. Label volumes of {FEWEST - subjects} more; those there are can "
+        "tell how right the networks are (`fovnet examine ANSWERS --truth TABLES --out "
+        "examined`).",
     )
 
 
 def _refuse_unfit(run: Run) -> list[str]:
-    """A sentence for each collection of which files are missing.  Raises as `adapt_ensemble`, before anything
-    is simulated, which takes minutes, or written."""
+    """A sentence for each collection of which files are missing.  Raises as `adapt_ensemble`,
+    before anything is simulated, which takes minutes, or written."""
     refuse_foreign(run.results.ensemble, lambda folder: (folder / "ensemble.json").exists())
     warm_start = warm_start_ensemble(run.settings)
     if warm_start is None:
         raise ConfigError(
             "adapt-begin",
-            f"{run.config}: training.begin is not set; name the networks to be adapted, such as shipped, and "
-            "set search.space: members (configs/adapt.yaml has both)",
+            f"{run.config}: training.begin is not set; name the networks to be adapted, such as "
+            "shipped, and set search.space: members (configs/adapt.yaml has both)",
         )
     folder, _ = warm_start
     ensemble_classes = ModelFolder(folder).vocabulary.classes
@@ -171,8 +177,8 @@ def _refuse_unfit(run: Run) -> list[str]:
         raise ConfigError(
             "adapt-other-regions",
             f"{folder}: its networks name {', '.join(ensemble_classes)}, and `regions` "
-            f"{', '.join(run.vocabulary.classes)}, where the same are wanted; the workflow learns new ones "
-            "(configs/README.md)",
+            f"{', '.join(run.vocabulary.classes)}, where the same are wanted; the workflow learns "
+            "new ones (configs/README.md)",
         )
     tables = {
         name: read_collection(Path(collection), run.vocabulary)
@@ -219,8 +225,8 @@ class _Folds:
         self.losses = self._losses()
 
     def _score_fold(self, number: int) -> list[ScoredSlices]:
-        """What the networks fitted without a fold say of its subjects, by share; the first are those
-        before."""
+        """What the networks fitted without a fold say of its subjects, by share; the first are
+        those before."""
         adaptation = self.adaptation
         fold = self.folds[number]
         title = f"fold {number + 1} of {len(self.folds)}"
@@ -249,8 +255,8 @@ class _Folds:
         return losses
 
     def _scored_of_fold(self, number: int, largest_share: int) -> ScoredSlices:
-        """What networks say of a fold that did not see it; their share, at most the one of this index, is
-        chosen on the subjects of the other folds."""
+        """What networks say of a fold that did not see it; their share, at most the one of this
+        index, is chosen on the subjects of the other folds."""
         in_fold = np.array([subject in self.folds[number] for subject in self.subjects])
         share_index = min(best_share(self.losses, in_fold), largest_share)
         return self.outputs[number][share_index]
@@ -258,8 +264,8 @@ class _Folds:
     def user_volumes(
         self, largest_share: int, folds_left_out: Sequence[int] = ()
     ) -> list[LabelledVolume]:
-        """The users' volumes with the outputs of the networks that did not see them, those of some folds left
-        out."""
+        """The users' volumes with the outputs of the networks that did not see them, those of some
+        folds left out."""
         volumes: list[LabelledVolume] = []
         for number, fold in enumerate(self.folds):
             if number not in folds_left_out:
@@ -268,7 +274,8 @@ class _Folds:
         return volumes
 
     def conclude(self) -> AdaptationOutcome:
-        """The outcome, the ensemble in its place: the networks before where the new ones are worse."""
+        """The outcome, the ensemble in its place: the networks before where the new ones are
+        worse."""
         best_index = best_share(self.losses)
         reasons = []
         gains_by_people: dict[str, Sequence[Gain]] = {USERS: (), SIMULATED_PEOPLE: ()}
@@ -446,19 +453,20 @@ def _volume_id(tally: Tally) -> str:
 
 
 def _picture_kind(tally: Tally) -> str:
-    """The kind of picture a volume is: its plane, and whether it shows a part of the body closely."""
+    """The kind of picture a volume is: its plane, and whether it shows a part of the body
+    closely."""
     plane = tally.case.attributes.get("plane") or "isotropic"
     return f"{plane}, close" if tally.case.side_mm < CLOSE_MM else plane
 
 
 def _losses_in_words(people_gains: Sequence[Gain], people: str) -> list[str]:
-    """A sentence on all that is lost: more than MARGIN of the slices are wrong that were right before, of all
-    or, beyond chance, of a region or of a kind of picture.
+    """A sentence on all that is lost: more than MARGIN of the slices are wrong that were right
+    before, of all or, beyond chance, of a region or of a kind of picture.
 
-    Of 15 regions and kinds one or two always look worse: one volume of one person in 158, answered otherwise,
-    was 1.7 points of the heads.  Fewer statements decided are no such loss, however certain: of 158 people a
-    point or two is, while of five or six users hardly any gain can be.  `certainty` tells it, and whoever
-    asked decides.
+    Of 15 regions and kinds one or two always look worse: one volume of one person in 158, answered
+    otherwise, was 1.7 points of the heads.  Fewer statements decided are no such loss, however
+    certain: of 158 people a point or two is, while of five or six users hardly any gain can be.
+    `certainty` tells it, and whoever asked decides.
     """
     sentences = []
     for gain in people_gains:

@@ -1,5 +1,5 @@
-"""The parts of an adaptation: who is learned from, the networks' last layers fitted anew, and what networks
-with them answer.
+"""The parts of an adaptation: who is learned from, the networks' last layers fitted anew, and what
+networks with them answer.
 
     before  of the ensemble that is adapted
     users   subjects whose volumes were labelled
@@ -10,13 +10,14 @@ with them answer.
     k       classes
     p       networks
 
-Only last layers change: on a simulated site (a scanner with contrasts and coils of its own) five labelled
-people took the slices that are wrong from 27.7 to 22.7 %, forty to 17.0 %, in seconds; all layers, trained
-further with a low rate for minutes, went from 26.3 to 25.2 % with twenty.  Three things keep the rest from
-falling apart: seven tenths of the weight lie on simulated slices, whose targets are what the network said of
-them before (Robins (1995), *Catastrophic forgetting, rehearsal and pseudorehearsal*); weights are drawn back
-to those before; and on a user's slices a class of which there is no example keeps the probability it had (Li
-& Hoiem (2016), *Learning without forgetting*, eq. 2): twenty abdomens say nothing about knees.
+Only last layers change: on a simulated site (a scanner with contrasts and coils of its own) five
+labelled people took the slices that are wrong from 27.7 to 22.7 %, forty to 17.0 %, in seconds; all
+layers, trained further with a low rate for minutes, went from 26.3 to 25.2 % with twenty.  Three
+things keep the rest from falling apart: seven tenths of the weight lie on simulated slices, whose
+targets are what the network said of them before (Robins (1995), *Catastrophic forgetting, rehearsal
+and pseudorehearsal*); weights are drawn back to those before; and on a user's slices a class of
+which there is no example keeps the probability it had (Li & Hoiem (2016), *Learning without
+forgetting*, eq. 2): twenty abdomens say nothing about knees.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ from fovnet.volume.collection.pack import Pack, VolumeRecord
 OWN = 0.3
 """Share of the weight that the users' slices have together, each volume's alike."""
 RIDGE = 1e-3
-"""Of the squared changes of weights, in the loss.  With forty labelled people of a site 17.0 % of the slices
-are wrong then, 18.5 % with ten times as much, 16.3 % with a tenth, where more is forgotten of others (9.9
-instead of 9.6 % wrong, 9.4 before)."""
+"""Of the squared changes of weights, in the loss.  With forty labelled people of a site 17.0 % of
+the slices are wrong then, 18.5 % with ten times as much, 16.3 % with a tenth, where more is
+forgotten of others (9.9 instead of 9.6 % wrong, 9.4 before)."""
 MOST_KEPT = 0.1
-"""Most that the classes without examples keep together on a slice: where they had more, the networks were
-wrong, as the slice shows another region, and that is what is to be learned."""
+"""Most that the classes without examples keep together on a slice: where they had more, the
+networks were wrong, as the slice shows another region, and that is what is to be learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,8 +179,8 @@ class Adaptation:
         )
 
     def fit_last_layers(self, users: Collection[str]) -> list[Layer]:
-        """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside simulated
-        people."""
+        """The networks' last layers, (k, f) and (k,) each, fitted anew on these users beside
+        simulated people."""
         user_rows = np.searchsorted(self.rows, self.view(train=users).rows("train"))
         replay_rows = np.searchsorted(
             self.rows, self.view(train=self.replay_subjects).rows("train")
@@ -230,15 +231,15 @@ class Adaptation:
 
     @property
     def judge_before(self) -> Judge:
-        """What makes answers of outputs, by the rule of the ensemble that is adapted; its novelty reference is
-        that of the new one too, as features are taken before last layers."""
+        """What makes answers of outputs, by the rule of the ensemble that is adapted; its novelty
+        reference is that of the new one too, as features are taken before last layers."""
         return self.model_folder.judge(vocabulary=self.run.vocabulary)
 
     def score_subjects(
         self, model: Ensemble, subjects: Collection[str], title: str
     ) -> ScoredSlices:
-        """What a model's networks say of the slices of these subjects, of their volumes turned over, and of
-        dark slices brightened; kept in a file, so that it is computed once."""
+        """What a model's networks say of the slices of these subjects, of their volumes turned
+        over, and of dark slices brightened; kept in a file, so that it is computed once."""
         view = self.view(test=subjects)
         key = digest([model.identity, training_fingerprint(self.view(train=subjects))])
         path = self.run.results.folder / "answers" / f"{key[:16]}.npz"
@@ -255,8 +256,9 @@ class Adaptation:
     def blend_ensemble(
         self, layers: Sequence[Layer], share: float, folder: Path, users: Collection[str]
     ) -> Ensemble:
-        """The ensemble, new in its folder, of the networks with this share of the fitted last layers, the
-        rest those of before; it has no rule yet, but the members' weights in the mean."""
+        """The ensemble, new in its folder, of the networks with this share of the fitted last
+        layers, the rest those of before; it has no rule yet, but the members' weights in the
+        mean."""
         facts = self.facts_before
         settings = self.run.settings
         learned_view = self.view(
@@ -295,7 +297,8 @@ class Adaptation:
     def tally_answers(
         self, scored: ScoredSlices, judge: Judge, subjects: Collection[str]
     ) -> list[Tally]:
-        """The answers on the volumes of these subjects, counted against their labels; by volume_id."""
+        """The answers on the volumes of these subjects, counted against their labels; by
+        volume_id."""
         view = self.view(test=subjects)
         vocabulary = self.run.vocabulary
         index_by_id = {record.volume_id: index for index, record in enumerate(view.records)}
@@ -313,7 +316,8 @@ def _is_usable(record: VolumeRecord) -> bool:
 
 
 def slice_weights(volume: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n,) weights of slices, given the volume (n,) of each; of each volume the same in all, together one."""
+    """(n,) weights of slices, given the volume (n,) of each; of each volume the same in all,
+    together one."""
     _, index, count = np.unique(volume, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / (count[index] * len(count)))
 
@@ -332,8 +336,8 @@ def soft_targets(
     probabilities_before: NDArray[np.float64],
     has_example: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Targets (n, k) of a user's slices: classes without any example keep their probability before, MOST_KEPT
-    together at most; the label has the rest.
+    """Targets (n, k) of a user's slices: classes without any example keep their probability before,
+    MOST_KEPT together at most; the label has the rest.
 
     labels                (n, k) rows of sum one
     probabilities_before  (n, k)

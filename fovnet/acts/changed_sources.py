@@ -1,7 +1,8 @@
 """Volumes whose files have changed since they were answered, in a folder of answers.
 
-Sizes, times and inodes come first, which cost a look at each file and no reading; what differs in them is
-read, and its content compared, so that a file that was only touched or copied counts as the same.
+Sizes, times and inodes come first, which cost a look at each file and no reading; what differs in
+them is read, and its content compared, so that a file that was only touched or copied counts as the
+same.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ FileStamp = tuple[int, ...]
 
 
 def find_changed_volumes(folder: Path, path_of_volume: Mapping[str, str]) -> tuple[str, ...]:
-    """The volumes, of these volume_ids with their paths, whose files are others than their answers in
-    `folder` were computed on, or are gone.
+    """The volumes, of these volume_ids with their paths, whose files are others than their answers
+    in `folder` were computed on, or are gone.
 
     An answer that does not say on which files it was computed is passed over.
     """
@@ -46,8 +47,8 @@ def find_changed_volumes(folder: Path, path_of_volume: Mapping[str, str]) -> tup
 
 
 def _container_of(path: Path, files: int) -> Path:
-    """Where the files of a volume lie: its file or folder, or the folder of a file that has others beside
-    it, as a header beside its data."""
+    """Where the files of a volume lie: its file or folder, or the folder of a file that has others
+    beside it, as a header beside its data."""
     container = split_address(path)[0]
     if files > 1 and os.path.isfile(container):  # noqa: PTH113  (is_file raises in a closed folder)
         return container.parent

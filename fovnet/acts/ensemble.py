@@ -1,4 +1,5 @@
-"""The ensemble: members made of the best trials, which score the validation and test slices once."""
+"""The ensemble: members made of the best trials, which score the validation and test slices
+once."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ from fovnet.search.trial import Trial
 
 
 def finished_search(results: Results) -> tuple[Path, list[Trial]]:
-    """The journal of the last finished search in a results folder, and its trials: the first ones if an
-    earlier run requested more.
+    """The journal of the last finished search in a results folder, and its trials: the first ones
+    if an earlier run requested more.
 
-    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its slots is
-    gone, and as `fovnet.search.journal.read_trials` does.
+    Raises SearchError ("search-missing") if no search has finished, ("slot-missing") if one of its
+    slots is gone, and as `fovnet.search.journal.read_trials` does.
     """
     try:
         facts = read_json(results.search / "current.json")
@@ -43,8 +43,8 @@ def finished_search(results: Results) -> tuple[Path, list[Trial]]:
 
 
 def journal_of_same_training(settings: Settings, folder: Path) -> Path:
-    """The journal of the finished search in a results folder, whose training settings must be the configured
-    ones; the device may differ, as each trial records its own.
+    """The journal of the finished search in a results folder, whose training settings must be the
+    configured ones; the device may differ, as each trial records its own.
 
     Raises SearchError ("calibration-training") if they are not, and as `finished_search`.
     """
@@ -55,8 +55,8 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
     if read_json(current).get("training_sha256") not in digests:
         raise SearchError(
             "calibration-training",
-            f"{current}: its training differs from the configured one, or was made by an earlier fovnet "
-            "(`fovnet search` records it now); calibrate without --from",
+            f"{current}: its training differs from the configured one, or was made by an earlier "
+            "fovnet (`fovnet search` records it now); calibrate without --from",
         )
     return journal
 
@@ -64,8 +64,8 @@ def journal_of_same_training(settings: Settings, folder: Path) -> Path:
 def explain_search(
     journal: Path, trials: Sequence[Trial] | None = None
 ) -> tuple[Search, Explanation]:
-    """The search in a journal, and its explanation from all its trials, or from `trials`, then taken as all
-    that were requested unless the search ended early."""
+    """The search in a journal, and its explanation from all its trials, or from `trials`, then
+    taken as all that were requested unless the search ended early."""
     search = read_search(journal)
     finished_trials = read_trials(journal) if trials is None else trials
     request = request_of(journal, len(finished_trials))

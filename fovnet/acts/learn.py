@@ -21,8 +21,8 @@ def learn_prior(
     progress: Bar = silent,
     log: Callable[[str], None] = lambda line: None,
 ) -> Prior:
-    """The prior learned from journals, each with its name, for the space of a run; `log` gets a sentence on
-    what is left out.  Raises SearchError as `read_journal` and `learn`."""
+    """The prior learned from journals, each with its name, for the space of a run; `log` gets a
+    sentence on what is left out.  Raises SearchError as `read_journal` and `learn`."""
     axes = search_space(run.settings).axes
     searches = [read_journal(journal, axes, name) for name, journal in journals]
     for search in searches:

@@ -24,8 +24,8 @@ from fovnet.volume.collection.pack import Pack
 
 
 class OpenRun(Run):
-    """A run with its acts.  Each writes its files to the results folder, resumes after a kill, and raises a
-    FovnetError that names what is missing and the command that makes it."""
+    """A run with its acts.  Each writes its files to the results folder, resumes after a kill, and
+    raises a FovnetError that names what is missing and the command that makes it."""
 
     def prepare(self, workers: int = 1, progress: Bar = silent) -> Pack:
         """The slices of all collections; people to be simulated are simulated first."""
@@ -64,8 +64,8 @@ class OpenRun(Run):
 def open_run(config: Path) -> OpenRun:
     """The run of a configuration file.
 
-    Raises ConfigError for invalid settings, including unknown features of the simulator, and "results-file"
-    if the results folder, or one above it, is a file.
+    Raises ConfigError for invalid settings, including unknown features of the simulator, and
+    "results-file" if the results folder, or one above it, is a file.
     """
     settings = load_settings(config)
     features_left_out(settings.phantom.without)

@@ -16,7 +16,8 @@ from fovnet.volume.slices.stack import Slicing
 
 
 def simulate_people(run: Run, workers: int, progress: Bar = silent) -> Path:
-    """The tables of the simulated people that the configuration asks for, as `fovnet phantom` makes them."""
+    """The tables of the simulated people that the configuration asks for, as `fovnet phantom` makes
+    them."""
     phantom = run.settings.phantom
     with progress("simulating") as advance:
         return simulate_collection(
@@ -38,8 +39,8 @@ def cut_slices(
     progress: Bar = silent,
     log: Callable[[str], None] = lambda line: None,
 ) -> Pack:
-    """The slices of all collections, subjects split.  Raises ConfigError "phantom-missing" where simulated
-    people are still to be made."""
+    """The slices of all collections, subjects split.  Raises ConfigError "phantom-missing" where
+    simulated people are still to be made."""
     settings = run.settings
     results = run.results
     collections = finished_run.collections_of(settings, results)

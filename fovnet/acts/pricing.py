@@ -1,4 +1,5 @@
-"""The costs of a configuration's networks on its device, and short trainings that measure the device."""
+"""The costs of a configuration's networks on its device, and short trainings that measure the
+device."""
 
 from __future__ import annotations
 
@@ -34,8 +35,8 @@ def cost_device(settings: Settings) -> Device:
 
 
 def search_prices(settings: Settings, device: Device | None = None) -> Prices:
-    """Every configuration priced.  The number of validation slices is that of the settings, at most that of
-    the pack; without the setting it is that of the pack, and without both 0."""
+    """Every configuration priced.  The number of validation slices is that of the settings, at most
+    that of the pack; without the setting it is that of the pack, and without both 0."""
     validation_slices = settings.training.validation_slices
     if (Path(settings.results) / "slices" / "slices.npz").exists():
         slices_in_pack = len(load_slices(settings).rows("validation"))
@@ -78,8 +79,8 @@ def price_space(
 
 
 def count_fitting(settings: Settings) -> int:
-    """The number of configurations within the limits; if the device is not measured yet, within that of
-    memory.  Raises SearchError if it is 0."""
+    """The number of configurations within the limits; if the device is not measured yet, within
+    that of memory.  Raises SearchError if it is 0."""
     device = None
     calibration = Results(Path(settings.results)).calibration
     if isinstance(settings.search.speed, str) and not calibration.exists():

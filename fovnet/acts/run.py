@@ -1,4 +1,5 @@
-"""A run: the settings of a configuration and all that follows from them, each computed on first use."""
+"""A run: the settings of a configuration and all that follows from them, each computed on first
+use."""
 
 from __future__ import annotations
 
@@ -65,8 +66,8 @@ class Run:
         return SearchPlan(self.settings, self.pack)
 
     def refuse_without_device(self) -> None:
-        """Raise ConfigError "device-missing" where a GPU is configured and there is none; auto and cpu need
-        no check, which costs seconds of importing torch."""
+        """Raise ConfigError "device-missing" where a GPU is configured and there is none; auto and
+        cpu need no check, which costs seconds of importing torch."""
         if self.settings.training.device == "cuda":
             choose_device("cuda")
 
@@ -77,8 +78,8 @@ class Run:
 
     @property
     def scored_arrays(self) -> dict[str, Any]:
-        """The ensemble's probabilities of the validation and test slices, by name.  Raises ModelError
-        "probabilities-missing"."""
+        """The ensemble's probabilities of the validation and test slices, by name.  Raises
+        ModelError "probabilities-missing"."""
         path = self.results.probabilities
         try:
             return read_npz(path)
@@ -94,8 +95,8 @@ class Run:
         return ScoredSlices.read(self.scored_arrays)
 
     def refuse_other_ensemble(self) -> None:
-        """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings than these:
-        a report would state the wrong ones."""
+        """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings
+        than these: a report would state the wrong ones."""
         folder = self.results.ensemble
         if _has_other_settings(ModelFolder(folder).facts, self.settings.ensemble):
             raise ModelError(
@@ -105,7 +106,8 @@ class Run:
             )
 
     def refuse_other_rule(self) -> None:
-        """As `refuse_other_ensemble`, and for its rule: raise ModelError "rule-other-settings" too."""
+        """As `refuse_other_ensemble`, and for its rule: raise ModelError "rule-other-settings"
+        too."""
         self.refuse_other_ensemble()
         folder = self.results.ensemble
         try:
@@ -116,14 +118,14 @@ class Run:
         if _has_other_settings(facts, self.settings.decision):
             raise ModelError(
                 "rule-other-settings",
-                f"{folder / RULE}: was tuned with other settings of `decision` than {self.config} has; "
-                f"tune it again: {with_config('tune', self.config)}",
+                f"{folder / RULE}: was tuned with other settings of `decision` than {self.config} "
+                f"has; tune it again: {with_config('tune', self.config)}",
             )
 
     def refuse_other_search(self) -> None:
-        """Raise SearchError "search-other-settings" if the last finished search had other settings or slices
-        than these, and ModelError "ensemble-other-search" if the ensemble is from another search: a report
-        would describe a search its networks did not come from."""
+        """Raise SearchError "search-other-settings" if the last finished search had other settings
+        or slices than these, and ModelError "ensemble-other-search" if the ensemble is from another
+        search: a report would describe a search its networks did not come from."""
         journal, _ = finished_search(self.results)
         try:
             own_journals = {self.results.journal(self.plan.fingerprint), self.jobs_journal}
@@ -141,14 +143,14 @@ class Run:
         if journal_of_ensemble not in (None, journal.name):
             raise ModelError(
                 "ensemble-other-search",
-                f"{self.results.ensemble}: its members are of the search {journal_of_ensemble}, but the "
-                f"last to finish was {journal.name}; make it again: "
+                f"{self.results.ensemble}: its members are of the search {journal_of_ensemble}, "
+                f"but the last to finish was {journal.name}; make it again: "
                 f"{with_config('ensemble', self.config)}",
             )
 
 
 def _has_other_settings(facts: Mapping[str, Any], section: BaseModel) -> bool:
-    """Whether the stamp of a JSON names other settings than those of this section; a file without one has
-    no other."""
+    """Whether the stamp of a JSON names other settings than those of this section; a file without
+    one has no other."""
     stamped_digest = facts.get("fovnet", {}).get("settings_sha256")
     return stamped_digest not in (None, digest(section.model_dump()))

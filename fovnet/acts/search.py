@@ -13,16 +13,18 @@ from fovnet.search.trial import Trial, latest
 
 
 def run_search(run: Run, progress: Bar = silent) -> list[Trial]:
-    """The trials of the search of a run, new or continued from its journal, recorded as the finished one.
+    """The trials of the search of a run, new or continued from its journal, recorded as the
+    finished one.
 
-    Raises ConfigError "search-jobs" where each slot is to be a job, and SearchError "search-without-score".
+    Raises ConfigError "search-jobs" where each slot is to be a job, and SearchError
+    "search-without-score".
     """
     settings = run.settings
     if settings.search.jobs:
         raise ConfigError(
             "search-jobs",
-            f"{run.config}: search.jobs: true, so that each slot is a job; run the `snakemake` command, or "
-            "set search.jobs: false to start a new search with its own journal",
+            f"{run.config}: search.jobs: true, so that each slot is a job; run the `snakemake` "
+            "command, or set search.jobs: false to start a new search with its own journal",
         )
     run.refuse_without_device()
     plan = run.plan
@@ -76,8 +78,8 @@ def write_trials(path: Path, trials: list[Trial]) -> Path:
 
 
 def _row(trial: Trial) -> dict[str, Any]:
-    """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot it
-    continues, its bracket and its rung."""
+    """A row of trials.tsv: the axes of the configuration as columns; under a schedule also the slot
+    it continues, its bracket and its rung."""
     proposal = trial.proposal
     outcome = trial.outcome
     schedule_columns = {

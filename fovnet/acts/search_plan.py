@@ -1,5 +1,5 @@
-"""The search that a configuration describes, over the slices of a pack: its space, its prices, its trainings
-and its journal."""
+"""The search that a configuration describes, over the slices of a pack: its space, its prices, its
+trainings and its journal."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
-    """The search of the settings over the slices of a pack, and what its acts share, worked out once, when
-    it is first asked for."""
+    """The search of the settings over the slices of a pack, and what its acts share, worked out
+    once, when it is first asked for."""
 
     settings: Settings
     pack: Pack
@@ -72,8 +72,8 @@ class SearchPlan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of what a journal depends on: settings of search and training except the number of trials,
-        labelled slices, warm-start networks, what earlier searches taught."""
+        """A hash of what a journal depends on: settings of search and training except the number of
+        trials, labelled slices, warm-start networks, what earlier searches taught."""
         checksums: list[Any] = []
         if self.warm_start:
             checksums.append([network.sha256 for network in self.warm_start])
@@ -82,8 +82,8 @@ class SearchPlan:
         return digest([*self.settings.deciding, *training_fingerprint(self.pack), *checksums])
 
     def prices(self, side: int = 128) -> Prices:
-        """Every configuration priced, for slices of this side.  Raises as `labelled_rows`, `cost_device` and
-        `Prices.refuse_where_nothing_fits`."""
+        """Every configuration priced, for slices of this side.  Raises as `labelled_rows`,
+        `cost_device` and `Prices.refuse_where_nothing_fits`."""
         validation_slices = len(self.data.validation)
         device = cost_device(self.settings)
         space_prices = price_space(
@@ -98,9 +98,11 @@ class SearchPlan:
         return space_prices
 
     def search(self) -> Search:
-        """The search, every configuration priced; one predicted to exceed a limit is never proposed.
+        """The search, every configuration priced; one predicted to exceed a limit is never
+        proposed.
 
-        Raises SearchError if a split has no slices ("search-no-slices") or nothing fits ("no-feasible-row").
+        Raises SearchError if a split has no slices ("search-no-slices") or nothing fits
+        ("no-feasible-row").
         """
         settings = self.settings
         options = settings.search
@@ -207,18 +209,19 @@ class SearchPlan:
         )
 
     def refuse_other_slices(self, journal: Path) -> None:
-        """Raise SearchError ("journal-of-other-slices") unless the journal was begun for these slices."""
+        """Raise SearchError ("journal-of-other-slices") unless the journal was begun for these
+        slices."""
         if source_of(journal) != self.fingerprint:
             raise SearchError(
                 "journal-of-other-slices",
-                f"{journal}: begun for slices other than those in {self.pack.folder}; `fovnet slot begin` "
-                "starts it again",
+                f"{journal}: begun for slices other than those in {self.pack.folder}; `fovnet "
+                "slot begin` starts it again",
             )
 
 
 def prior_path(settings: Settings) -> Path | None:
-    """The file of what earlier searches taught, as named, or to be learned from `learn_from`; None without
-    either."""
+    """The file of what earlier searches taught, as named, or to be learned from `learn_from`; None
+    without either."""
     if settings.search.learn_from:
         return Results(Path(settings.results)).prior
     return Path(settings.search.prior) if settings.search.prior else None
@@ -233,8 +236,8 @@ def search_prior(settings: Settings, space: Space) -> Prior | None:
     if settings.search.learn_from and not path.exists():
         raise SearchError(
             "prior-missing",
-            f"{path}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet search "
-            "learn --config CONFIG` does that, or leave search.learn_from out.",
+            f"{path}: nothing learned yet from {', '.join(settings.search.learn_from)}; `fovnet "
+            "search learn --config CONFIG` does that, or leave search.learn_from out.",
         )
     return read_prior(path, space.axes)
 
@@ -246,8 +249,8 @@ def _ranking(settings: Settings) -> Ranking:
 
 
 def _schedule(settings: Settings) -> Schedule:
-    """How the search spends epochs; each rung is a training of its own where a cooldown makes its rates
-    depend on its length."""
+    """How the search spends epochs; each rung is a training of its own where a cooldown makes its
+    rates depend on its length."""
     options = settings.search
     training = settings.training
     if options.spends == "full":

@@ -22,11 +22,12 @@ from fovnet.search.space import Axis, Space, paper_space
 
 
 def search_space(settings: Settings, networks: Sequence[Beginning] | None = None) -> Space:
-    """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or the axes
-    of the settings.
+    """The search space: the paper's 34,300 rows, the configurations of the warm-start networks, or
+    the axes of the settings.
 
     networks  those of the warm start, where they are known
-    Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`, and
+    Raises SearchError as `fovnet.net.family.axes.in_order`, ModelError as `warm_start_networks`,
+    and
     ConfigError as `refuse_neighbours`.
     """
     if settings.search.space == "paper":
@@ -56,16 +57,16 @@ def polling(settings: Settings) -> Polling:
 def start_configuration(
     settings: Settings, networks: Sequence[Beginning] | None = None
 ) -> dict[str, Any]:
-    """The configuration tried first: as configured, or that of the best warm-start network, of `networks`
-    where they are known.  Raises ModelError as `warm_start_networks`."""
+    """The configuration tried first: as configured, or that of the best warm-start network, of
+    `networks` where they are known.  Raises ModelError as `warm_start_networks`."""
     if networks is None:
         networks = warm_start_networks(settings)
     return dict(networks[0].configuration if networks else settings.search.start)
 
 
 def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
-    """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and SearchError
-    as `axes.with_changes`."""
+    """The start configuration with "axis=level" changes.  Raises ConfigError ("train-set"), and
+    SearchError as `axes.with_changes`."""
     levels: dict[str, Any] = {}
     for change in changes:
         name, equals, level = change.partition("=")
@@ -83,7 +84,7 @@ def changed_start(settings: Settings, changes: list[str]) -> dict[str, Any]:
         except (yaml.YAMLError, ValueError, RecursionError):
             raise ConfigError(
                 "train-set",
-                f"--set {change}: {level!r} is not a level of an axis; give a number or a word, for instance "
-                "--set log2_filters=4",
+                f"--set {change}: {level!r} is not a level of an axis; give a number or a word, "
+                "for instance --set log2_filters=4",
             ) from None
     return axes.with_changes(start_configuration(settings), levels)

@@ -1,8 +1,11 @@
-"""Prediction shard by shard, an act each, as a cluster does; tables and index are those of `fovnet predict`.
+"""Prediction shard by shard, an act each, as a cluster does; tables and index are those of `fovnet
+predict`.
 
-survey_archive    lists the archive once (`volume.sources.shards`), and keeps the settings of the whole
+survey_archive    lists the archive once (`volume.sources.shards`), and keeps the settings of the
+                  whole
 hold_shard        one shard, for the process that answers it; others may answer others meanwhile
-write_shard_rows  its rows, for the merge; the answers themselves lie in the folder already, a volume a JSON
+write_shard_rows  its rows, for the merge; the answers themselves lie in the folder already, a
+                  volume a JSON
 merge_shards      the tables and the index of all
 """
 
@@ -54,7 +57,8 @@ class MergeOutcome:
     volumes          in all
     refused          of these
     unread_objects   in archives, that could not be read
-    by_region        whether answers.tsv was written, which needs networks that answer region by region
+    by_region        whether answers.tsv was written, which needs networks that answer region by
+                     region
     pages            whether the index was written
     changed_volumes  whose files are others now than those answered, or are gone
     """
@@ -69,10 +73,11 @@ class MergeOutcome:
 
 @dataclass
 class ShardRows:
-    """The rows of all volumes in the order of their paths, read anew whenever they are gone through.
+    """The rows of all volumes in the order of their paths, read anew whenever they are gone
+    through.
 
-    In memory are the shards begun and not yet ended: one at a time after a first survey, later also those
-    that volumes found since are in.
+    In memory are the shards begun and not yet ended: one at a time after a first survey, later also
+    those that volumes found since are in.
     """
 
     folder: Path
@@ -94,8 +99,8 @@ class ShardRows:
 def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
     """The settings for a survey of `folder`: its options, else those of an earlier survey there.
 
-    Raises ConfigError as `read_survey` for a damaged one, which may have said that faces are to be covered,
-    and "out-foreign" for a file that is not fovnet's.
+    Raises ConfigError as `read_survey` for a damaged one, which may have said that faces are to be
+    covered, and "out-foreign" for a file that is not fovnet's.
     """
     _refuse_foreign_survey(folder)
     if not (folder / FOLDER / SURVEY).exists():
@@ -104,15 +109,15 @@ def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
 
 
 def _refuse_foreign_survey(folder: Path) -> None:
-    """Raises ConfigError "out-foreign" if another program's JSON has the survey's name; a damaged one beside
-    lists of shards is fovnet's, and `read_survey` says what to do."""
+    """Raises ConfigError "out-foreign" if another program's JSON has the survey's name; a damaged
+    one beside lists of shards is fovnet's, and `read_survey` says what to do."""
     if not any(shard_list(folder, 0).parent.glob("shard-*.jsonl")):
         refuse_foreign(folder / FOLDER / SURVEY, is_our_json)
 
 
 def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
-    """The settings for a shard: the survey's, else the options of this step, else defaults; `faces` is None
-    where nobody was told, as the folder decides then (`covering.shows_faces`).
+    """The settings for a shard: the survey's, else the options of this step, else defaults; `faces`
+    is None where nobody was told, as the folder decides then (`covering.shows_faces`).
 
     Raises ConfigError "shard-settings" where the step is told otherwise than the survey was, and as
     `read_survey`.
@@ -131,14 +136,15 @@ def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
 def survey_archive(
     archive: Discovery, folder: Path, volumes_per_shard: int, settings: ShardSettings
 ) -> tuple[ShardSurvey, int, int]:
-    """(survey of the volumes found, how many are new to it, how many are gone), with found.tsv and the lists
-    of the shards.
+    """(survey of the volumes found, how many are new to it, how many are gone), with found.tsv and
+    the lists of the shards.
 
     volumes_per_shard  in a new shard, on average
-    settings           of the whole; without `faces`, pictures and pages of earlier runs that show some are
-                       removed
-    Waits while shards are answered or merged in `folder`.  Raises ConfigError "out-foreign" where files of
-    its names are not fovnet's, and as `write_survey`.
+    settings           of the whole; without `faces`, pictures and pages of earlier runs that show
+                       some are removed
+    Waits while shards are answered or merged in `folder`.
+    Raises ConfigError "out-foreign" where files of its names are not fovnet's, and as
+    `write_survey`.
     """
     options = DEFAULTS.updated(settings)
     with predictions.claimed(folder, wait=True):
@@ -154,10 +160,11 @@ def survey_archive(
 
 @contextmanager
 def hold_shard(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
-    """The (volume_id, source) pairs of a shard, which no other process answers while the block runs.
+    """The (volume_id, source) pairs of a shard, which no other process answers while the block
+    runs.
 
-    Waits for one that does, such as a job whose workflow was killed and that goes on, and for a survey or a
-    merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claimed`.
+    Waits for one that does, such as a job whose workflow was killed and that goes on, and for a
+    survey or a merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claimed`.
     """
     read_list(folder, number)  # before a folder is made
     with share_folder(folder):
@@ -170,7 +177,8 @@ def hold_shard(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
 def write_shard_rows(
     folder: Path, number: int, volumes: Iterable[TableRows], identity: str, settings: ShardSettings
 ) -> Path:
-    """The file of a shard's rows, in the order of its list: that it is there, says that all is answered."""
+    """The file of a shard's rows, in the order of its list: that it is there, says that all is
+    answered."""
     head = {
         "fovnet": {"version": __version__},
         "shard": number,
@@ -186,9 +194,10 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
     """Tables and, with pages, the index of all shards, byte for byte those of one `fovnet predict`.
 
     options  of the merge, which may not contradict the settings of the whole
-    Waits while a shard is answered.  Raises ConfigError "shard-unanswered" where shards, as they are listed
-    now, are not answered by these networks and with the settings of the survey; "shard-mixed" where some
-    are answered with other settings than the rest; and as `settings_of_shard`.
+    Waits while a shard is answered.  Raises ConfigError "shard-unanswered" where shards, as they
+    are listed now, are not answered by these networks and with the settings of the survey;
+    "shard-mixed" where some are answered with other settings than the rest; and as
+    `settings_of_shard`.
     """
     settings_of_shard(folder, options)  # before a folder is made
     with predictions.claimed(folder, wait=True):
@@ -253,9 +262,10 @@ def _refuse_unanswered(
     command = ["fovnet", "shard", "answer", str(folder), "--shard", str(unanswered_shards[0])]
     raise ConfigError(
         "shard-unanswered",
-        f"{folder}: {several(len(unanswered_shards), 'shard')} of {len(survey.shards)} not answered by "
-        f"these networks as listed now{options} ({first_few(unanswered_shards, NAMED)}); run the "
-        f"workflow again, or give `{shlex.join(command)}` for each.",
+        f"{folder}: {several(len(unanswered_shards), 'shard')} of {len(survey.shards)} not "
+        f"answered by these networks as listed now{options} "
+        f"({first_few(unanswered_shards, NAMED)}); run the workflow again, or give "
+        f"`{shlex.join(command)}` for each.",
     )
 
 
@@ -272,9 +282,9 @@ def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Seque
     ]
     raise ConfigError(
         "shard-mixed",
-        f"{folder}: shards answered with different settings ({'; '.join(groups)}), where one answer for the "
-        "whole is wanted; give `fovnet shard survey` again with the option that holds for all, then answer "
-        "the shards that differ.",
+        f"{folder}: shards answered with different settings ({'; '.join(groups)}), where one "
+        "answer for the whole is wanted; give `fovnet shard survey` again with the option that "
+        "holds for all, then answer the shards that differ.",
     )
 
 
@@ -283,8 +293,8 @@ def _options_in_words(settings: ShardSettings, names: Collection[str]) -> str:
 
 
 def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings | None:
-    """What a shard was answered with; None unless it has rows of its list as it is now, by these networks and
-    this version."""
+    """What a shard was answered with; None unless it has rows of its list as it is now, by these
+    networks and this version."""
     try:
         with shard_rows(folder, number).open(encoding="utf-8") as file:
             head = json.loads(file.readline())

@@ -15,9 +15,9 @@ from fovnet.volume.collection.pack import Pack, load_pack
 def load_slices(settings: Settings) -> Pack:
     """The slices in the results folder of a configuration.
 
-    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were cut or
-    labelled with other settings: regions could be mixed up, and a report would state settings that were not
-    used.
+    Raises CollectionError as `load_pack`, and ConfigError ("slices-other-settings") if they were
+    cut or labelled with other settings: regions could be mixed up, and a report would state
+    settings that were not used.
     """
     results = Results(Path(settings.results))
     pack = load_pack(results.slices)
@@ -35,15 +35,15 @@ def _refuse_other_settings(settings: Settings, results: Results, pack: Pack) -> 
         if pack_values.get(name, value) != value:
             raise ConfigError(
                 "slices-other-settings",
-                f"{results.slices}: made with {name} = {pack_values[name]}, but the configuration says "
-                f"{value}; use the configuration that made them, set another `results`, or run "
-                "`fovnet slice` again",
+                f"{results.slices}: made with {name} = {pack_values[name]}, but the configuration "
+                f"says {value}; use the configuration that made them, set another `results`, or "
+                "run `fovnet slice` again",
             )
 
 
 def load_slices_to_train_on(settings: Settings, config: Path) -> Pack:
-    """The slices in the results folder.  Raises as `load_slices`; CollectionError "pack-missing" then says
-    what to run first."""
+    """The slices in the results folder.  Raises as `load_slices`; CollectionError "pack-missing"
+    then says what to run first."""
     try:
         return load_slices(settings)
     except CollectionError as fault:

@@ -1,4 +1,5 @@
-"""A search slot by slot, an act each, as a cluster does; the trials are those of `fovnet.acts.search`."""
+"""A search slot by slot, an act each, as a cluster does; the trials are those of
+`fovnet.acts.search`."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from fovnet.search.trial import Proposal, Trial
 
 
 def begin(run: Run) -> tuple[Search, Path]:
-    """The search, all that is decided before its first slot, and its journal, which is begun.  Raises as
-    `SearchPlan.search` and `fovnet.search.jobs.begin`."""
+    """The search, all that is decided before its first slot, and its journal, which is begun.
+    Raises as `SearchPlan.search` and `fovnet.search.jobs.begin`."""
     plan = run.plan
     journal = run.jobs_journal
     search = plan.search()
@@ -24,14 +25,14 @@ def begin(run: Run) -> tuple[Search, Path]:
 
 
 def propose(run: Run, slot: int) -> Proposal | str:
-    """What a slot trains, from the slots that it must have seen; or the sentence with which the search ends
-    before it."""
+    """What a slot trains, from the slots that it must have seen; or the sentence with which the
+    search ends before it."""
     return steps.propose(run.jobs_journal, slot, run.settings.search.stop_below_regret)
 
 
 def train(run: Run, slot: int) -> Trial:
-    """The trial of what was proposed for a slot, recorded even if the training fails.  Raises SearchError
-    "journal-of-other-slices"."""
+    """The trial of what was proposed for a slot, recorded even if the training fails.  Raises
+    SearchError "journal-of-other-slices"."""
     run.refuse_without_device()
     plan = run.plan
     journal = run.jobs_journal
@@ -43,7 +44,8 @@ def train(run: Run, slot: int) -> Trial:
 def gather(run: Run) -> list[Trial]:
     """The trials of a search whose slots are all finished, recorded for the acts after it.
 
-    Raises SearchError "journal-of-other-slices", and as `fovnet.search.jobs.gather` and `conclude_search`.
+    Raises SearchError "journal-of-other-slices", and as `fovnet.search.jobs.gather` and
+    `conclude_search`.
     """
     journal = run.jobs_journal
     run.plan.refuse_other_slices(journal)

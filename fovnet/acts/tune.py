@@ -18,8 +18,8 @@ from fovnet.evaluate.guards import training_marks
 
 @dataclass(frozen=True)
 class Tuning:
-    """The rule, how its bar of confidence was chosen, and those of statements on regions; its slice error on
-    the validation split, and its file."""
+    """The rule, how its bar of confidence was chosen, and those of statements on regions; its slice
+    error on the validation split, and its file."""
 
     rule: Rule
     abstention: Mapping[str, Any]
@@ -29,7 +29,8 @@ class Tuning:
 
 
 def tune_rule(run: Run) -> Tuning:
-    """The rule of a run's ensemble, written beside it.  Raises ModelError as `Run.refuse_other_ensemble`."""
+    """The rule of a run's ensemble, written beside it.  Raises ModelError as
+    `Run.refuse_other_ensemble`."""
     results = run.results
     pack = run.pack
     options = run.settings.decision

@@ -20,11 +20,11 @@ from fovnet.results import SHIPPED_NETWORKS, Results
 
 
 def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | None:
-    """The folder of the ensemble whose networks trainings begin with, and its facts; None if weights are
-    drawn.
+    """The folder of the ensemble whose networks trainings begin with, and its facts; None if
+    weights are drawn.
 
-    Raises ModelError as `read_ensemble_facts`, and ConfigError "begin-in-results" if it is the ensemble that
-    this configuration makes.
+    Raises ModelError as `read_ensemble_facts`, and ConfigError "begin-in-results" if it is the
+    ensemble that this configuration makes.
     """
     begin = settings.training.begin
     if begin is None:
@@ -33,7 +33,8 @@ def warm_start_ensemble(settings: Settings) -> tuple[Path, dict[str, Any]] | Non
     if folder.resolve() == Results(Path(settings.results)).ensemble.resolve():
         raise ConfigError(
             "begin-in-results",
-            f"training.begin: {begin}: is the ensemble that this run would replace; set another `results`",
+            f"training.begin: {begin}: is the ensemble that this run would replace; set another "
+            "`results`",
         )
     return folder, read_ensemble_facts(folder)
 
@@ -52,8 +53,8 @@ def warm_start_networks(settings: Settings) -> tuple[Beginning, ...]:
 def warm_start_blend(
     settings: Settings, members: Sequence[Mapping[str, Any]]
 ) -> tuple[float, dict[int, Path]] | None:
-    """The weight of the trained networks in an ensemble's members, and by slot the weights file that each was
-    trained from.
+    """The weight of the trained networks in an ensemble's members, and by slot the weights file
+    that each was trained from.
 
     members  facts of each: slot and configuration
     None if members are not blended.  Raises as `warm_start_networks` and `nearest`.

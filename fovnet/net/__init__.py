@@ -1,4 +1,5 @@
-"""The networks: their family, training, cost and inference; the only room that imports torch or monai.
+"""The networks: their family, training, cost and inference; the only room that imports torch or
+monai.
 
     family     shapes, layers, weights on disk, and the axes of the space
     images     what the networks see: channels of input, and their augmentation

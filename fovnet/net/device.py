@@ -1,4 +1,5 @@
-"""The device of a training, by the name in a configuration; torch is imported when it is asked for."""
+"""The device of a training, by the name in a configuration; torch is imported when it is asked
+for."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def choose_device(name: str) -> torch.device:
-    """The device a configuration names; "auto" is CUDA if available.  Raises ConfigError ("device-unknown",
-    "device-missing")."""
+    """The device a configuration names; "auto" is CUDA if available.  Raises ConfigError
+    ("device-unknown", "device-missing")."""
     import torch
 
     if name == "auto":
@@ -28,8 +29,8 @@ def choose_device(name: str) -> torch.device:
     if device.type not in ("cpu", "cuda") or lacks_cuda:
         raise ConfigError(
             "device-missing",
-            f"device {name!r} is not available; this torch {torch.__version__} can use auto or cpu; cuda "
-            "needs a GPU and a build of torch for it",
+            f"device {name!r} is not available; this torch {torch.__version__} can use auto or "
+            "cpu; cuda needs a GPU and a build of torch for it",
         )
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ConfigError(

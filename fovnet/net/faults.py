@@ -17,20 +17,21 @@ NO_MEMORY = (
     "could not create a primitive",
     "can't start new thread",
 )
-"""Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is short."""
+"""Texts of the plain RuntimeErrors by which CPU code, cuDNN, cuBLAS and C++ report that memory is
+short."""
 
 
 def end_of(fault: Exception) -> End:
     """`out_of_memory` if memory was short, else `error` with the exception in one line.
 
-    Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused by the
-    configuration.
+    Raises SearchError ("disk-full") if a disk is full: this fails every training and is not caused
+    by the configuration.
     """
     if is_disk_full(fault):
         raise SearchError(
             "disk-full",
-            f"{fault.filename or 'the results'}: no space left on the disk ({fault.strerror}); free some, "
-            "and run the same command again: it resumes from here",
+            f"{fault.filename or 'the results'}: no space left on the disk ({fault.strerror}); "
+            "free some, and run the same command again: it resumes from here",
         ) from fault
     message = (str(fault).strip().splitlines() or [""])[0]
     if is_starved(fault):

@@ -17,10 +17,12 @@ NUMBER_BYTES = {"cpu": 4, "cuda": 2}  # of float32, and of bfloat16
 
 
 def inference_batch_size(networks: Iterable[nn.Module], pixels: int, device: torch.device) -> int:
-    """The number of slices of so many pixels for which the output of the networks' widest first convolution
-    fills LARGEST_BYTES; at least AT_LEAST, and at most AT_MOST, beyond which nothing is gained.
+    """The number of slices of so many pixels for which the output of the networks' widest first
+    convolution fills LARGEST_BYTES; at least AT_LEAST, and at most AT_MOST, beyond which nothing is
+    gained.
 
-    A network of 128 filters, which trains on four slices in 0.13 GB, took 1.9 GB to validate 128 at once.
+    A network of 128 filters, which trains on four slices in 0.13 GB, took 1.9 GB to validate 128 at
+    once.
     """
     first_convolutions = [
         next(layer for layer in network.modules() if isinstance(layer, nn.Conv2d))

@@ -17,12 +17,12 @@ def checkpoint_of(keep: Path) -> Path:
 
 
 def inherit(earlier: Path, keep: Path) -> None:
-    """Give the training at `keep`, if it has no checkpoint, the weights and the checkpoint of an `earlier`
-    one to go on from.
+    """Give the training at `keep`, if it has no checkpoint, the weights and the checkpoint of an
+    `earlier` one to go on from.
 
-    The files are links, which the first epoch's new ones replace; copies where the file system knows no
-    links.  If either is gone, or the process is killed between the two, the training begins with its first
-    epoch, to the same result.
+    The files are links, which the first epoch's new ones replace; copies where the file system
+    knows no links.  If either is gone, or the process is killed between the two, the training
+    begins with its first epoch, to the same result.
     """
     if checkpoint_of(keep).exists():
         return

@@ -1,13 +1,15 @@
-"""When a training ends, as a function of its losses and seconds, without hidden state: a resumed training
-ends as an uninterrupted one.
+"""When a training ends, as a function of its losses and seconds, without hidden state: a resumed
+training ends as an uninterrupted one.
 
     training, validation  one loss per epoch so far
 
-A loss that is not finite and the last epoch always end a training; `Ends` sets the other rules.  Early
-    stopping is off unless configured:
-    plateau   the learning rate is reduced when the validation loss stops improving, and the training ends
-              after some reductions
+A loss that is not finite and the last epoch always end a training; `Ends` sets the other rules.
+Early stopping is off unless configured:
+
+    plateau   the learning rate is reduced when the validation loss stops improving, and the
+              training ends after some reductions
     envelope  at milestone epochs a trial too far above the best trial's curve is pruned
+
 Source of both: HyperNOMAD; Lakhmiri (2021), thesis, chapter 6.
 """
 
@@ -39,8 +41,8 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True)
 class Plateau:
-    """After `patience` epochs without a lower validation loss the rate is multiplied by `factor`; when that
-    is due for the `reductions` + 1st time, the training ends."""
+    """After `patience` epochs without a lower validation loss the rate is multiplied by `factor`;
+    when that is due for the `reductions` + 1st time, the training ends."""
 
     patience: int
     factor: float = 0.1
@@ -66,11 +68,12 @@ class Plateau:
 class Ends:
     """The rules that end a training before its last epoch.
 
-    guessing_epochs  number of consecutive epochs above guessing that count as divergence; None: only a loss
-                     that is not finite does
+    guessing_epochs  number of consecutive epochs above guessing that count as divergence; None:
+                     only a loss that is not finite does
     timeout_seconds  of training, including the time before a kill; checked after every epoch
     plateau          None: off
-    envelope         epoch to the highest validation loss that a trial may have as its best there; empty: off
+    envelope         epoch to the highest validation loss that a trial may have as its best there;
+                     empty: off
     """
 
     guessing_epochs: int | None = None
@@ -92,13 +95,14 @@ class Ends:
         if done and not (math.isfinite(training[-1]) and math.isfinite(validation[-1])):
             return End(
                 "diverged",
-                f"loss {training[-1]:g} in training, {validation[-1]:g} in validation after epoch {done}",
+                f"loss {training[-1]:g} in training, {validation[-1]:g} in validation after epoch "
+                f"{done}",
             )
         if is_above_guessing(training, validation, guess, self.guessing_epochs):
             return End(
                 "diverged",
-                f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: validation loss "
-                f"{validation[-1]:.3g}, that of guessing is {guess.validation:.3g}",
+                f"above guessing for {self.guessing_epochs} epochs, up to epoch {done}: "
+                f"validation loss {validation[-1]:.3g}, that of guessing is {guess.validation:.3g}",
             )
         if done >= epochs:
             return End("completed")
@@ -114,26 +118,27 @@ class Ends:
         if done and self.timeout_seconds is not None and seconds > self.timeout_seconds:
             return End(
                 "timeout",
-                f"{done} of {epochs} epochs in {seconds:.0f} s; best validation loss {min(validation):.4f}",
+                f"{done} of {epochs} epochs in {seconds:.0f} s; best validation loss "
+                f"{min(validation):.4f}",
             )
         return None
 
 
 GUESSING_MARGIN = 1.5
-"""Multiple of the guessing loss above which a training has diverged.  In 32 trainings of five epochs of 320
-slices of the demo, at rates from 10^-7 to 10, both losses of those that learned nothing were at most 1.27
-times guessing, once and in a first epoch; those of the one that diverged with finite losses were at least
-2.86 times."""
+"""Multiple of the guessing loss above which a training has diverged.  In 32 trainings of five
+epochs of 320 slices of the demo, at rates from 10^-7 to 10, both losses of those that learned
+nothing were at most 1.27 times guessing, once and in a first epoch; those of the one that diverged
+with finite losses were at least 2.86 times."""
 
 
 def is_above_guessing(
     training: Losses, validation: Losses, guess: Guess, epochs: int | None
 ) -> bool:
-    """Whether both losses of each of the last `epochs` epochs exceed GUESSING_MARGIN times those of guessing;
-    False if `epochs` is None.
+    """Whether both losses of each of the last `epochs` epochs exceed GUESSING_MARGIN times those of
+    guessing; False if `epochs` is None.
 
-    Both: an overfitted network may be worse than guessing on validation rows without having diverged.  A
-    network that has learned nothing is at guessing, and has not diverged either.
+    Both: an overfitted network may be worse than guessing on validation rows without having
+    diverged.  A network that has learned nothing is at guessing, and has not diverged either.
     """
     if not epochs or len(validation) < epochs:
         return False

@@ -1,10 +1,11 @@
-"""Calibration of a device's cost model by a short run: choosing and timing networks, and storing the result.
+"""Calibration of a device's cost model by a short run: choosing and timing networks, and storing
+the result.
 
-    calibration.json    the fitted numbers, the timed networks with their predictions by the fit, the device's
-                        name, the seed
+    calibration.json    the fitted numbers, the timed networks with their predictions by the fit,
+                        the device's name, the seed
 
-The virtual clock of a search depends on its predictions: an existing calibration is kept, and measured again
-only on request.
+The virtual clock of a search depends on its predictions: an existing calibration is kept, and
+measured again only on request.
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ class Calibration:
 
 
 def candidates(rows: Columns) -> Columns:
-    """The networks and batches of a space, each once; with those of the paper's space added if they are fewer
-    than PROBES."""
+    """The networks and batches of a space, each once; with those of the paper's space added if they
+    are fewer than PROBES."""
     own_rows = rows.distinct()
     if len(own_rows) >= PROBES:
         return own_rows
@@ -92,20 +93,21 @@ def calibrate(
     now: Callable[[], float] = time.monotonic,
     progress: Callable[[int, int], None] | None = None,
 ) -> Calibration:
-    """The calibration of the device on which `probe` times networks: up to 16 of `rows`, in about `seconds`
-    by the clock `now`.
+    """The calibration of the device on which `probe` times networks: up to 16 of `rows`, in about
+    `seconds` by the clock `now`.
 
-    The first network is the smallest.  Each next one is the farthest from those timed before, in the
-    logarithms of its step's amounts, among those that cannot exceed their share of the time: as all prices
-    are positive, the ratio of a step's seconds to a timed one's is at most the largest ratio of their
-    amounts.  Raises SearchError ("calibration-memory") if too few networks fit in `largest_bytes`.
+    The first network is the smallest.  Each next one is the farthest from those timed before, in
+    the logarithms of its step's amounts, among those that cannot exceed their share of the time: as
+    all prices are positive, the ratio of a step's seconds to a timed one's is at most the largest
+    ratio of their amounts.  Raises SearchError ("calibration-memory") if too few networks fit in
+    `largest_bytes`.
     """
     rows = rows.select(training_bytes(costs(rows), rows.batch) <= largest_bytes)
     if len(rows) < FEWEST:
         raise SearchError(
             "calibration-memory",
-            f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, {FEWEST} have to "
-            "be timed; give search.speed in numbers",
+            f"only {len(rows)} networks of the space fit into {largest_bytes / 1e9:g} GB, "
+            f"{FEWEST} have to be timed; give search.speed in numbers",
         )
     amounts = _amounts(rows)
     timed_rows: list[int] = []
@@ -131,11 +133,11 @@ def _next_row(
     timed_trainings: Sequence[Timed],
     most_seconds: float,
 ) -> int | None:
-    """The row to be timed next; None if no row left is certain to take at most `most_seconds`.  The first is
-    the smallest.
+    """The row to be timed next; None if no row left is certain to take at most `most_seconds`.  The
+    first is the smallest.
 
-    Until FEWEST are timed, rows within NEARLY_SHORTEST times the least are allowed too, however slow the
-    device.
+    Until FEWEST are timed, rows within NEARLY_SHORTEST times the least are allowed too, however
+    slow the device.
     """
     log_amounts = np.log(amounts)
     positions = log_amounts / np.maximum(np.ptp(log_amounts, axis=0), 1e-9)
@@ -158,8 +160,8 @@ def _next_row(
 
 
 def _amounts(rows: Columns) -> Floats:
-    """(M, 6) amounts of a step: the `terms` for a device of one filter at once, and the convolutions'
-    operations per filter."""
+    """(M, 6) amounts of a step: the `terms` for a device of one filter at once, and the
+    convolutions' operations per filter."""
     cost = costs(rows)
     device = Device(1.0, 1.0, 1.0)
     step_terms = terms(cost, rows.batch, _one_step(rows), device)
@@ -207,8 +209,8 @@ def _calibration(
 def with_trials(calibration: Calibration, trials: Timings) -> Calibration:
     """The calibration fitted again to its timed networks and to finished trials.
 
-    Raises SearchError ("calibration-other-inputs") if its networks have other inputs than the trials', or
-    another number of classes.
+    Raises SearchError ("calibration-other-inputs") if its networks have other inputs than the
+    trials', or another number of classes.
     """
     nets = [architecture_of(probe) for probe in calibration.probes]
     rows = Columns.of_architectures(nets, [probe["batch"] for probe in calibration.probes])
@@ -249,7 +251,8 @@ def write_calibration(path: Path, calibration: Calibration, *, settings: Any, se
 
 
 def read_calibration(path: Path) -> Calibration:
-    """The calibration at `path`.  Raises SearchError ("calibration-missing", "calibration-damaged")."""
+    """The calibration at `path`.  Raises SearchError ("calibration-missing",
+    "calibration-damaged")."""
     try:
         facts = read_json(path)
         return Calibration(

@@ -1,5 +1,5 @@
-"""Held-out check of a calibration: networks outside the fit are trained briefly, and compared with their
-predictions."""
+"""Held-out check of a calibration: networks outside the fit are trained briefly, and compared with
+their predictions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WITHIN = {"seconds": 0.25, "memory": 0.15}
 
 @dataclass(frozen=True)
 class HeldOutNetwork:
-    """One network: seconds of some steps and two validations of 32 slices, and peak memory, predicted and
-    measured; `mb` None: not measured."""
+    """One network: seconds of some steps and two validations of 32 slices, and peak memory,
+    predicted and measured; `mb` None: not measured."""
 
     blocks: int
     convolutions: int
@@ -48,7 +48,8 @@ class HeldOutNetwork:
     mb: float | None
 
     def is_within(self, quantity: str) -> bool | None:
-        """Whether the prediction of "seconds" or "memory" is within WITHIN; None if it was not measured."""
+        """Whether the prediction of "seconds" or "memory" is within WITHIN; None if it was not
+        measured."""
         predicted = self.predicted_seconds
         measured: float | None = self.seconds
         if quantity == "memory":
@@ -60,8 +61,8 @@ class HeldOutNetwork:
 
 
 def choose_held_out(rows: Columns, calibration: Calibration, count: int, seed: int) -> Columns:
-    """`count` of the distinct `rows`, drawn among those that were not timed and whose step is predicted to be
-    short, in rounds: one of each number of filters, then a second of each."""
+    """`count` of the distinct `rows`, drawn among those that were not timed and whose step is
+    predicted to be short, in rounds: one of each number of filters, then a second of each."""
     cost = costs(rows)
     step_seconds = training_seconds(cost, rows.batch, Work(rows.batch, 0, 1), calibration.device)
     timed_networks = {(architecture_of(probe), probe["batch"]) for probe in calibration.probes}

@@ -1,5 +1,5 @@
-"""The rows of a space as columns of numbers, one per property of the network and its training, so that all
-are priced at once.
+"""The rows of a space as columns of numbers, one per property of the network and its training, so
+that all are priced at once.
 
     M  rows
 """
@@ -23,8 +23,8 @@ Column = NDArray[Any]
 
 @dataclass(frozen=True)
 class Columns:
-    """M networks, each with its batch; all (M,), except the classes, the side of a slice and the inputs,
-    which all share.
+    """M networks, each with its batch; all (M,), except the classes, the side of a slice and the
+    inputs, which all share.
 
     filters     of the first block
     head        index in HEADS
@@ -72,8 +72,8 @@ class Columns:
         return replace(self, **{name: column[rows] for name, column in self.numbers.items()})
 
     def distinct(self) -> Columns:
-        """Every network with each of its batches once, sorted by the columns: the learning rate does not
-        change the cost."""
+        """Every network with each of its batches once, sorted by the columns: the learning rate
+        does not change the cost."""
         table = np.stack(list(self.numbers.values()), axis=1)
         _, first_rows = np.unique(table, axis=0, return_index=True)
         return self.select(first_rows)

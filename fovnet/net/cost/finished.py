@@ -24,9 +24,9 @@ def finished_trainings(
     slices_per_epoch: int,
     inputs: Sequence[str] = ("slice",),
 ) -> Timings:
-    """The completed trials of a journal that ran on a device of this name, each with the epochs and seconds
-    of its own slot, without those that it went on from.  Raises SearchError if there is none
-    ("calibration-trials"), or the journal's rows cannot be read ("journal-rows")."""
+    """The completed trials of a journal that ran on a device of this name, each with the epochs and
+    seconds of its own slot, without those that it went on from.  Raises SearchError if there is
+    none ("calibration-trials"), or the journal's rows cannot be read ("journal-rows")."""
     completed = [
         trial
         for trial in read_trials(journal)
@@ -45,7 +45,8 @@ def finished_trainings(
     except (OSError, ValueError) as fault:
         raise SearchError(
             "journal-rows",
-            f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it again",
+            f"{journal / 'rows.npz'}: missing or damaged ({fault}); `fovnet search` writes it "
+            "again",
         ) from fault
     configurations = [trial.proposal.configuration for trial in completed]
     columns = columns_of(configurations, classes=rows["targets"].shape[1], head=head, inputs=inputs)
@@ -59,5 +60,6 @@ def finished_trainings(
 
 
 def _own_epochs(trial: Trial) -> int:
-    """The epochs trained in a trial's slot; none where the training had already ended on a plateau."""
+    """The epochs trained in a trial's slot; none where the training had already ended on a
+    plateau."""
     return len(trial.outcome.validation_loss) - trial.proposal.begun

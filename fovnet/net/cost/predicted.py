@@ -1,12 +1,13 @@
-"""The predicted cost of a training: weights, operations, bytes, seconds; for all rows of a space at once.
+"""The predicted cost of a training: weights, operations, bytes, seconds; for all rows of a space at
+once.
 
     M        rows
     forward  one slice's pass through the network; a multiply-add counts as two operations
 
-Computed from the layers alone, without building a network.  Backward costs twice the forward pass: one
-product for the gradient of the weights and one for the gradient of the input, each as large as the forward
-product.  (The first convolution's input needs no gradient; counting it is a small error compared with that of
-the device's description.)
+Computed from the layers alone, without building a network.  Backward costs twice the forward pass:
+one product for the gradient of the weights and one for the gradient of the input, each as large as
+the forward product.  (The first convolution's input needs no gradient; counting it is a small error
+compared with that of the device's description.)
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Cost:
     """The cost of networks, each (M,) float64: weights, and of one slice's forward pass operations,
     activation bytes, layers.
 
-    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) their number of
-                   filters; B blocks at most
+    block_flop     (M, B) operations of the convolutions of each block, `block_filters` (M, B) their
+                   number of filters; B blocks at most
     largest_bytes  of the largest activation, the output of a convolution of the first block
     handled_bytes  of a slice during augmentation
     channels       of the input
@@ -75,16 +76,16 @@ class Cost:
         return np.asarray((self.block_flop / self.block_filters).sum(axis=-1))
 
     def busy_flop(self, at_once: int) -> Floats:
-        """(M,) effective operations on a device that computes so many filters at once: with fewer filters,
-        part of it is idle."""
+        """(M,) effective operations on a device that computes so many filters at once: with fewer
+        filters, part of it is idle."""
         idle_factor = np.maximum(1.0, at_once / self.block_filters)
         return np.asarray((self.block_flop * idle_factor).sum(axis=-1)) + self.dense_flop
 
 
 @dataclass(frozen=True)
 class Work:
-    """The amount of training: epochs, and the training and validation slices of each; numbers, or (M,)
-    each."""
+    """The amount of training: epochs, and the training and validation slices of each; numbers, or
+    (M,) each."""
 
     slices: Any
     validation_slices: Any
@@ -101,12 +102,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Device:
-    """A device in the cost model: arithmetic rate, memory rate, and the fixed cost of one layer's launch.
+    """A device in the cost model: arithmetic rate, memory rate, and the fixed cost of one layer's
+    launch.
 
     The others are known if measured; by default they have no effect, except validation_share:
-    weights_gigabyte_per_second  memory rate of the weights, which are read and written with every step; None:
-                                 that of the activations
-    microseconds_per_slice       cost of each channel of a slice before the network, mainly augmentation
+    weights_gigabyte_per_second  memory rate of the weights, which are read and written with every
+                                 step; None: that of the activations
+    microseconds_per_slice       cost of each channel of a slice before the network, mainly
+                                 augmentation
     filters_at_once              a convolution of fewer filters takes as long as one of so many
     validation_share             cost of a validated slice as a share of a trained one's
     """
@@ -220,7 +223,8 @@ def costs(nets: Columns) -> Cost:
 
 
 def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For every row's head: weights without biases, units in its layers (as many biases), launches."""
+    """For every row's head: weights without biases, units in its layers (as many biases),
+    launches."""
     filters = nets.widths(nets.blocks - 1)
     side = nets.side // nets.stride >> nets.blocks
     averaged_side = side // np.maximum(1, -(-side // SMALL_SIDE))
@@ -243,11 +247,11 @@ def _heads(nets: Columns) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
     """(M,) peak bytes of a training step.
 
-    Weights, gradients and momentum, and the weights' running mean if they are averaged; all activations of
-    the batch; when the gradient has reached the first block, nearly twice the largest activation: its
-    gradient, and the convolution's workspace.  And the memory of the batch's augmentation: the network cannot
-    reuse it, as its blocks have other sizes.  Validation has its own batch size and is not counted:
-    `fovnet.net.inference_batch` keeps it below 0.8 GB.
+    Weights, gradients and momentum, and the weights' running mean if they are averaged; all
+    activations of the batch; when the gradient has reached the first block, nearly twice the
+    largest activation: its gradient, and the convolution's workspace.  And the memory of the
+    batch's augmentation: the network cannot reuse it, as its blocks have other sizes.  Validation
+    has its own batch size and is not counted: `fovnet.net.inference_batch` keeps it below 0.8 GB.
     """
     of_slice = cost.activation_bytes + 1.9 * cost.largest_bytes + cost.handled_bytes
     return np.asarray((STATE + averaged) * FLOAT * cost.weights + batch * of_slice)
@@ -255,7 +259,8 @@ def training_bytes(cost: Cost, batch: Any, *, averaged: bool = False) -> Floats:
 
 def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, ...]:
     """The amounts that a device's prices multiply, (M,) each, for whole trials and in the order of
-    `Device.prices`: operations, bytes of activations and of weights, launches, channels of slices."""
+    `Device.prices`: operations, bytes of activations and of weights, launches, channels of
+    slices."""
     slices = work.epochs * (work.slices + device.validation_share * work.validation_slices)
     steps = work.epochs * np.ceil(work.slices / batch)  # the last one may be of fewer slices
     return (
@@ -270,8 +275,9 @@ def terms(cost: Cost, batch: Any, work: Work, device: Device) -> tuple[Floats, .
 
 
 def training_seconds(cost: Cost, batch: Any, work: Work, device: Device) -> Floats:
-    """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ between
-    machines in the last bit, and a search that is resumed elsewhere compares its predictions."""
+    """(M,) seconds of whole trials.  The terms are added one by one: a matrix product may differ
+    between machines in the last bit, and a search that is resumed elsewhere compares its
+    predictions."""
     amounts = terms(cost, batch, work, device)
     seconds = np.zeros(np.shape(amounts[0]))
     for amount, unit_seconds in zip(amounts, device.prices, strict=True):

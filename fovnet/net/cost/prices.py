@@ -1,5 +1,5 @@
-"""The costs of a whole space, for display: how many rows fit, what they cost, and how long the configured
-search will take."""
+"""The costs of a whole space, for display: how many rows fit, what they cost, and how long the
+configured search will take."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ HEADER = ("weights", "forward_mflop", "memory_mb", "seconds", "fits")
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole trial."""
+    """Every row of a space priced, each (M,): cost, peak bytes of training, seconds of a whole
+    trial."""
 
     space: Space
     cost: Cost
@@ -46,7 +47,8 @@ class Prices:
         return self.small & self.short
 
     def refuse_where_nothing_fits(self) -> None:
-        """Raise SearchError ("no-feasible-row") with the limits and the least cost unless some row fits."""
+        """Raise SearchError ("no-feasible-row") with the limits and the least cost unless some row
+        fits."""
         if self.fits.any():
             return
         gigabytes = self.limits.bytes / 1e9
@@ -56,7 +58,8 @@ class Prices:
         ]
         if not self.small.any():
             parts.append(
-                f"search.memory_limit_gb is {gigabytes:g}, the smallest needs {self.memory.min() / 1e9:.3g}"
+                f"search.memory_limit_gb is {gigabytes:g}, the smallest needs "
+                f"{self.memory.min() / 1e9:.3g}"
             )
         if not self.short.any():
             parts.append(
@@ -66,8 +69,9 @@ class Prices:
         if self.small.any() and self.short.any():
             parts.append(
                 f"{self.small.sum():,} need no more than search.memory_limit_gb {gigabytes:g} and "
-                f"{self.short.sum():,} take no longer than search.seconds_limit {longest:g}, but none does "
-                f"both; within the memory the fastest takes {self.seconds[self.small].min():.3g} s"
+                f"{self.short.sum():,} take no longer than search.seconds_limit {longest:g}, but "
+                "none does both; within the memory the fastest takes "
+                f"{self.seconds[self.small].min():.3g} s"
             )
         raise SearchError(
             "no-feasible-row", "; ".join(parts) + ".  Raise a limit, or search smaller networks."
@@ -125,8 +129,8 @@ def quantiles(priced: Prices) -> dict[str, Sequence[float]]:
 
 
 def search_seconds(priced: Prices, trials: int, workers: int) -> float:
-    """Seconds of a search whose trials are a random sample of the rows that fit; one that prefers large
-    networks takes longer."""
+    """Seconds of a search whose trials are a random sample of the rows that fit; one that prefers
+    large networks takes longer."""
     return float(priced.seconds[priced.fits].mean()) * min(trials, int(priced.fits.sum())) / workers
 
 
@@ -142,7 +146,8 @@ def _figures(priced: Prices, row: int) -> dict[str, Any]:
 
 
 def _level(level: Any) -> Any:
-    """A level as the configuration writes it, with all digits, so that it can be copied from the table."""
+    """A level as the configuration writes it, with all digits, so that it can be copied from the
+    table."""
     if isinstance(level, bool):
         return "yes" if level else "no"
     return str(level)

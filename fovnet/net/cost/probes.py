@@ -1,7 +1,8 @@
-"""Measuring the cost of training: timing single steps and validations, and the memory of a fresh process.
+"""Measuring the cost of training: timing single steps and validations, and the memory of a fresh
+process.
 
-The networks are trained by the code that trains trials, on slices of noise: the content of images does not
-change the time.
+The networks are trained by the code that trains trials, on slices of noise: the content of images
+does not change the time.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class Bench:
         return self._data.device
 
     def peak_bytes(self, net: Architecture, batch: int) -> int:
-        """Peak bytes of a training: allocated memory on a GPU, the growth of a fresh process on a CPU."""
+        """Peak bytes of a training: allocated memory on a GPU, the growth of a fresh process on a
+        CPU."""
         if self.device.type != "cpu":
             return self.probe(net, batch).peak_bytes
         return process_growth_bytes(net, batch, self._ranges, self._precision)
@@ -85,8 +87,8 @@ class Bench:
     def steps(
         self, net: Architecture, batch: int
     ) -> tuple[Callable[[int], float], Callable[[], float]]:
-        """Two functions for a fresh network: the seconds of a number of steps, and those of one validation of
-        32 slices."""
+        """Two functions for a fresh network: the seconds of a number of steps, and those of one
+        validation of 32 slices."""
         progress = training.begin_training(net, RATE, 0, self._data.device)
 
         def train(steps: int) -> None:
@@ -120,8 +122,8 @@ class Bench:
 
 
 def _clock(device: torch.device) -> Callable[[], float]:
-    """A clock in seconds: wall time after synchronising on a GPU; CPU time of this process on a CPU, which
-    other processes on the same core do not lengthen."""
+    """A clock in seconds: wall time after synchronising on a GPU; CPU time of this process on a
+    CPU, which other processes on the same core do not lengthen."""
     if device.type != "cuda":
         return time.process_time
 

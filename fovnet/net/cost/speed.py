@@ -2,8 +2,8 @@
 
     n  timed trainings, of whole trials or of single steps
     A  (n, 5) amounts of each, the `terms` that the device's prices multiply; seconds = A · prices
-The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts as much as
-one of an hour, and an outlier timed on a busy machine has little influence.
+The prices are positive and minimise the soft-L1 loss of log seconds: a training of a minute counts
+as much as one of an hour, and an outlier timed on a busy machine has little influence.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ AT_ONCE = (1, 2, 4, 8, 16, 32, 64)
 
 # scale of the soft-L1 loss of log seconds: beyond about 10 % it grows linearly, not quadratically
 OUTLIER = 0.1
-# smallest share of time of each term in some training, so that a rate that cannot be measured stays finite
+# smallest share of time of each term in some training, so that a rate that cannot be measured stays
+# finite
 LEAST = 1e-3
 FEWEST = 5  # as many as there are prices
 
 
 @dataclass(frozen=True)
 class Timings:
-    """n timed trainings: the networks, the amounts of training (each (n,)), and the measured seconds (n,)."""
+    """n timed trainings: the networks, the amounts of training (each (n,)), and the measured
+    seconds (n,)."""
 
     rows: Columns
     work: Work
@@ -53,14 +55,15 @@ class Timings:
 
 
 def fit_device(trained: Timings, validated: Timings | None = None) -> Device:
-    """The device that fits the measured seconds of these trainings, and of these validations (`work` without
-    training slices).
+    """The device that fits the measured seconds of these trainings, and of these validations
+    (`work` without training slices).
 
     Raises ValueError for fewer than five trainings.
     """
     if len(trained) < FEWEST:
         raise ValueError(
-            f"{len(trained)} timed trainings; {FEWEST} or more are needed, as many as a device has prices"
+            f"{len(trained)} timed trainings; {FEWEST} or more are needed, as many as a device "
+            "has prices"
         )
     share = Device(1.0, 1.0, 1.0).validation_share
     device = _fit_filters_at_once(trained, share)
@@ -97,7 +100,8 @@ def _matrix(device: Device, timed: Timings) -> Floats:
 
 
 def _predicted_seconds(device: Device, timed: Timings, with_steps: bool = True) -> Floats:
-    """(n,) predicted seconds; without the terms per step (weights, launches) if `with_steps` is False."""
+    """(n,) predicted seconds; without the terms per step (weights, launches) if `with_steps` is
+    False."""
     term_seconds = _matrix(device, timed) * np.array(device.prices)
     if not with_steps:
         term_seconds = term_seconds * np.array([1, 1, 0, 0, 1])

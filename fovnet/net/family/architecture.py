@@ -1,27 +1,29 @@
-"""One member of the network family, as numbers; without torch, so that all rows of the space can be priced at
-once.
+"""One member of the network family, as numbers; without torch, so that all rows of the space can be
+priced at once.
 
-    b blocks, each of c convolutions (s x s, or 1 x s then s x 1 where separable) of 2^r filters with bias,
-    "same" padding, ReLU, then 2 x 2 max-pooling; a head; one batch normalisation of each input channel.
+    b blocks, each of c convolutions (s x s, or 1 x s then s x 1 where separable) of 2^r filters
+    with bias, "same" padding, ReLU, then 2 x 2 max-pooling; a head; one batch normalisation of each
+    input channel.
 
-    head "fc"       4096, ReLU, 1024, ReLU, k classes
-         "gap"      global average pooling, k classes
-         "small"    average pooling to at most 4 x 4, 256, ReLU, k classes: 200 times fewer weights than "fc"
-    block "plain"   a sequence of convolutions
-          "residual"  the block's input is added to the output of its last convolution, through a 1 x 1
-                    convolution if their channels differ; the first block stays plain
-    widen w         each block has w times the filters of the one before, up to 128
-    stride t        of the first convolution, in both directions: with 2, all later layers have a quarter of
-                    the pixels
-    norm "none"     only the input is normalised
-         "pooled"   and the output of every pooling, before its ReLU: this costs 1/4 to 1/8 of a normalisation
-         after each convolution
+    head "fc"         4096, ReLU, 1024, ReLU, k classes
+         "gap"        global average pooling, k classes
+         "small"      average pooling to at most 4 x 4, 256, ReLU, k classes: 200 times fewer weights
+                      than "fc"
+    block "plain"     a sequence of convolutions
+          "residual"  the block's input is added to the output of its last convolution, through a
+                      1 x 1 convolution if their channels differ; the first block stays plain
+    widen w           each block has w times the filters of the one before, up to 128
+    stride t          of the first convolution, in both directions: with 2, all later layers have a
+                      quarter of the pixels
+    norm "none"       only the input is normalised
+         "pooled"     and the output of every pooling, before its ReLU: this costs 1/4 to 1/8 of a
+                      normalisation after each convolution
 
-With "plain", 1, 1 and "none" for the last four, and the one channel of "slice", the family is that of the
-paper. Sources: Bertrand et al., Classification of MRI data using deep learning and Gaussian process-based
-model selection (ISBI 2017); He et al., Deep residual learning for image recognition (2016), eqs 1 and 2; Lin
-et al., Network in network (2014), section 3.2 ("gap"); Ioffe and Szegedy, Batch normalization (2015),
-algorithms 1 and 2.
+With "plain", 1, 1 and "none" for the last four, and the one channel of "slice", the family is that
+of the paper. Sources: Bertrand et al., Classification of MRI data using deep learning and Gaussian
+process-based model selection (ISBI 2017); He et al., Deep residual learning for image recognition
+(2016), eqs 1 and 2; Lin et al., Network in network (2014), section 3.2 ("gap"); Ioffe and Szegedy,
+Batch normalization (2015), algorithms 1 and 2.
 """
 
 from __future__ import annotations
@@ -34,19 +36,23 @@ from typing import Any
 FC = (4096, 1024)
 """Widths of the two fully-connected layers of the paper."""
 
-SMALL, SMALL_SIDE = 256, 4
-"""Of the head "small": the width of its hidden layer, and the largest side in pixels of its pooled input."""
+SMALL = 256
+"""Width of the hidden layer of the head "small"."""
+
+SMALL_SIDE = 4
+"""Largest side in pixels of its pooled input."""
 
 WIDEST = 128
-"""Largest number of filters reached by widening; a network whose first block has more keeps that number."""
+"""Largest number of filters reached by widening; a network whose first block has more keeps that
+number."""
 
 HEADS = ("fc", "gap", "small")
 BLOCKS = ("plain", "residual")
 NORMS = ("none", "pooled")
 
 INPUTS: Mapping[str, int] = {"slice": 1, "neighbours": 2, "millimetres": 1, "sections": 2}
-"""The kinds of network inputs, in this order, and the channels of each; `fovnet.net.images.inputs` makes
-them."""
+"""The kinds of network inputs, in this order, and the channels of each; `fovnet.net.images.inputs`
+makes them."""
 
 OF_THE_VOLUME = ("neighbours", "sections")
 """The inputs that depend on the other slices of the volume."""
@@ -57,8 +63,8 @@ CHANNEL_NUMBERS = 4
 
 @dataclass(frozen=True)
 class Architecture:
-    """All that is needed to build a network, apart from its weights.  Raises ValueError for an unknown head,
-    block, norm or input, and for numbers out of range."""
+    """All that is needed to build a network, apart from its weights.  Raises ValueError for an
+    unknown head, block, norm or input, and for numbers out of range."""
 
     blocks: int
     convolutions: int
@@ -98,8 +104,8 @@ class Architecture:
                 )
         if self.inputs != in_order(self.inputs):
             raise ValueError(
-                f"inputs {', '.join(self.inputs) or 'none'}; give some of {', '.join(INPUTS)}, each once, "
-                "in this order"
+                f"inputs {', '.join(self.inputs) or 'none'}; give some of {', '.join(INPUTS)}, "
+                "each once, in this order"
             )
 
     @property
@@ -181,8 +187,8 @@ def from_configuration(
     side: int = 128,
     inputs: Sequence[str] = ("slice",),
 ) -> Architecture:
-    """The architecture of a row of the search space, with the row's head if it has one, else `head`; learning
-    rate and batch size are not part of it."""
+    """The architecture of a row of the search space, with the row's head if it has one, else
+    `head`; learning rate and batch size are not part of it."""
     return Architecture(
         blocks=int(configuration["blocks"]),
         convolutions=int(configuration["convolutions"]),

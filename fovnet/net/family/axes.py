@@ -3,13 +3,13 @@
     always      blocks, convolutions, log2_filters, kernel, separable
     the step    log10_learning_rate, or learning_rate
     the batch   log2_batch, or batch
-    optional    head: "fc", "gap" or "small", else the head of the training section
-                block: "plain" or "residual", else plain;  widen: filters of a block over those of the one
-                before, 1 or 2, else 1 stride: of the first convolution, 1 or 2, else 1;  norm: "none" or
+    optional    head: "fc", "gap" or "small", else the head of the training section block: "plain"
+                or "residual", else plain;  widen: filters of a block over those of the one before,
+                1 or 2, else 1 stride: of the first convolution, 1 or 2, else 1;  norm: "none" or
                 "pooled", else none
 
-An axis may have a single level.  A space without one of the required axes, or with an unknown one, is
-refused.
+An axis may have a single level.  A space without one of the required axes, or with an unknown one,
+is refused.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ ALTERNATIVES: Sequence[tuple[str, ...]] = (
 
 
 def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    """The axes in the order of this file, whatever order they are given in: the rows of a space, and so its
-    search, depend on it.
+    """The axes in the order of this file, whatever order they are given in: the rows of a space,
+    and so its search, depend on it.
 
-    Raises SearchError ("space-axes") if one is missing, unknown, or given twice under two names, and
-    ("space-level") for an invalid level.
+    Raises SearchError ("space-axes") if one is missing, unknown, or given twice under two names,
+    and ("space-level") for an invalid level.
     """
     axis_by_name = {axis.name: axis for axis in axes}
     ordered_axes = []
@@ -51,8 +51,8 @@ def in_order(axes: Sequence[Axis]) -> tuple[Axis, ...]:
         if len(space_names) > 1 or (not space_names and names not in OPTIONAL):
             raise SearchError(
                 "space-axes",
-                f"search.space: {' or '.join(names)}: {_fault_of(names, space_names)}; a network needs "
-                "exactly one.",
+                f"search.space: {' or '.join(names)}: {_fault_of(names, space_names)}; a network "
+                "needs exactly one.",
             )
         ordered_axes += [axis_by_name.pop(name) for name in space_names]
     if axis_by_name:
@@ -77,8 +77,8 @@ def _fault_of(names: Sequence[str], space_names: Sequence[str]) -> str:
 
 
 def with_changes(configuration: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with some levels changed; a learning rate or batch given by its other name replaces the
-    one there.
+    """A configuration with some levels changed; a learning rate or batch given by its other name
+    replaces the one there.
 
     Raises SearchError as `in_order` does.
     """
@@ -104,21 +104,21 @@ def batch(configuration: Mapping[str, Any]) -> int:
 
 
 def _refuse_vanishing(levels: Mapping[str, Sequence[Any]]) -> None:
-    """Raises SearchError ("space-level") if the halvings of the 2^7 pixels, one per block and one by a stride
-    of 2, leave less than one pixel, or one for norm "pooled": a single pixel of one slice has no deviation to
-    normalise by."""
+    """Raises SearchError ("space-level") if the halvings of the 2^7 pixels, one per block and one
+    by a stride of 2, leave less than one pixel, or one for norm "pooled": a single pixel of one
+    slice has no deviation to normalise by."""
     halvings = max(levels["blocks"]) + (max(levels.get("stride", [1])) > 1)
     if halvings > MOST_BLOCKS:
         raise SearchError(
             "space-level",
-            f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave one of them "
-            "out.",
+            f"search.space: blocks = {MOST_BLOCKS} with stride = 2 pools a single pixel; leave "
+            "one of them out.",
         )
     if halvings == MOST_BLOCKS and "pooled" in levels.get("norm", []):
         raise SearchError(
             "space-level",
-            f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = pooled "
-            "cannot normalise; leave one of them out.",
+            f"search.space: blocks = {max(levels['blocks'])} leaves a single pixel, which norm = "
+            "pooled cannot normalise; leave one of them out.",
         )
 
 

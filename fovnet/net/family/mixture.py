@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 
 class Mixture(nn.Module):
-    """Members and their weights: images (n, c, 128, 128) float in [0, 1] to class probabilities (n, k), the
-    members' weighted mean.
+    """Members and their weights: images (n, c, 128, 128) float in [0, 1] to class probabilities (n,
+    k), the members' weighted mean.
 
-    The decision on a volume needs more: calibration, smoothing along the body, and the order of the regions.
+    The decision on a volume needs more: calibration, smoothing along the body, and the order of the
+    regions.
     """
 
     weights: Tensor

@@ -19,11 +19,12 @@ NORM_MOMENTUM = 0.02
 class Network(nn.Sequential):
     """The layers in sequence, with the input normalisation folded into the first convolution.
 
-    With channels x of mean μ and deviation σ, scales γ and shifts β: w * (γ (x - μ) / σ + β) = (γw / σ) * x +
-    Σ (β - γμ / σ) w * 1, a convolution of the channels of x and one of ones, zero padding included.  The
-    gradients of γ and β then follow from the weights' gradient, and the gradient of the image, not needed
-    otherwise, is not computed: on a CPU a step takes 5.5 instead of 7.0 ms per slice (4 blocks, 16 filters of
-    5 x 5, batch 16).  The normalised image is never made: torch's takes 0.7 ms per slice of two channels.
+    With channels x of mean μ and deviation σ, scales γ and shifts β: w * (γ (x - μ) / σ + β) = (γw
+    / σ) * x + Σ (β - γμ / σ) w * 1, a convolution of the channels of x and one of ones, zero
+    padding included.  The gradients of γ and β then follow from the weights' gradient, and the
+    gradient of the image, not needed otherwise, is not computed: on a CPU a step takes 5.5 instead
+    of 7.0 ms per slice (4 blocks, 16 filters of 5 x 5, batch 16).  The normalised image is never
+    made: torch's takes 0.7 ms per slice of two channels.
 
     inputs  the kinds of its channels, as in `fovnet.net.images.inputs`
     """
@@ -31,8 +32,8 @@ class Network(nn.Sequential):
     inputs: tuple[str, ...] = ("slice",)
 
     def forward(self, slices: Tensor, watch: Callable[[Tensor], None] | None = None) -> Tensor:
-        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float; `watch` is
-        shown each block's pooling before what comes after changes it."""
+        """Class scores (n, k), unnormalised log-probabilities, of slices (n, c, side, side) float;
+        `watch` is shown each block's pooling before what comes after changes it."""
         normalise, opening, *layers = self.children()
         assert isinstance(normalise, nn.BatchNorm2d)
         mean, deviation = self._statistics(slices, normalise)
@@ -56,10 +57,11 @@ class Network(nn.Sequential):
         return x
 
     def _statistics(self, slices: Tensor, normalise: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation (c,): in training those of the batch, which also update the running
-        ones; else the running ones."""
+        """Mean and standard deviation (c,): in training those of the batch, which also update the
+        running ones; else the running ones."""
         assert normalise.running_mean is not None and normalise.running_var is not None
-        mean, variance = normalise.running_mean, normalise.running_var
+        mean = normalise.running_mean
+        variance = normalise.running_var
         if self.training:
             with torch.no_grad(), torch.autocast(slices.device.type, enabled=False):
                 mean, variance, count = moments(slices)
@@ -72,8 +74,8 @@ class Network(nn.Sequential):
 def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
     """Mean and variance (c,) of each channel of (n, c, h, w), and the number of pixels per channel.
 
-    Summed over the rows of all images first, which is vectorised along contiguous memory for any number of
-    channels.
+    Summed over the rows of all images first, which is vectorised along contiguous memory for any
+    number of channels.
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n * h, w * c)
@@ -86,17 +88,18 @@ def moments(images: Tensor) -> tuple[Tensor, Tensor, int]:
 
 
 class Residual(nn.Module):
-    """The convolutions of a block, with its input added to their output: He et al. (2016), eqs 1 and 2,
-    before the last ReLU.
+    """The convolutions of a block, with its input added to their output: He et al. (2016), eqs 1
+    and 2, before the last ReLU.
 
     branch    conv, ReLU, conv, ... as in a plain block, without its pooling
-    shortcut  a 1 x 1 convolution if the block's filters and its input channels differ in number, else the
-              identity
+    shortcut  a 1 x 1 convolution if the block's filters and its input channels differ in number,
+              else the identity
     """
 
     def __init__(self, branch: nn.Sequential, shortcut: nn.Module) -> None:
         super().__init__()
-        self.branch, self.shortcut = branch, shortcut
+        self.branch = branch
+        self.shortcut = shortcut
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, f, h, w), of x (n, channels, h, w)."""
@@ -104,14 +107,15 @@ class Residual(nn.Module):
 
 
 def build(net: Architecture, generator: torch.Generator | None = None) -> Network:
-    """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k) unnormalised
-    log-probabilities.
+    """The network of an architecture: (n, c, side, side) float images in [0, 1] to (n, k)
+    unnormalised log-probabilities.
 
-    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 / fan-in; biases
-    are zero.  Those of the last layer are divided by ten, so that training begins near uniform class
-    probabilities: at a learning rate of 10^-2.5 and batches of 8, undivided ones left the baseline with 16
-    filters at the loss of guessing.  The last convolution of a residual block begins at zero, so that the
-    block begins as its shortcut: Zhang et al. (2019), Fixup initialization, rule 1.
+    Weights are drawn from `generator` after He et al. (2015), eq. 10: normal with variance 2 /
+    fan-in; biases are zero.  Those of the last layer are divided by ten, so that training begins
+    near uniform class probabilities: at a learning rate of 10^-2.5 and batches of 8, undivided ones
+    left the baseline with 16 filters at the loss of guessing.  The last convolution of a residual
+    block begins at zero, so that the block begins as its shortcut: Zhang et al. (2019), Fixup
+    initialization, rule 1.
     """
     layers: OrderedDict[str, nn.Module] = OrderedDict(
         normalise=nn.BatchNorm2d(net.channels, eps=NORM_EPSILON)
@@ -124,8 +128,8 @@ def build(net: Architecture, generator: torch.Generator | None = None) -> Networ
             layers[f"block{block}_residual"] = Residual(nn.Sequential(convolutions), shortcut)
         else:
             layers.update({f"block{block}_{name}": layer for name, layer in convolutions.items()})
-        # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers; 1.2 to 1.5
-        # times faster on a CPU
+        # max(ReLU(x)) = ReLU(max(x)): pooling first leaves the last ReLU a quarter of the numbers;
+        # 1.2 to 1.5 times faster on a CPU
         layers[f"block{block}_pool"] = nn.MaxPool2d(2)
         if net.norm == "pooled":
             layers[f"block{block}_norm"] = nn.BatchNorm2d(filters, momentum=NORM_MOMENTUM)
@@ -191,12 +195,13 @@ def _head(net: Architecture) -> OrderedDict[str, nn.Module]:
 
 
 def _initialise(model: nn.Module, generator: torch.Generator | None) -> None:
-    """Weights of variance 2 / inputs before a ReLU, 1 / inputs in the first of a separable pair, which has
-    none after it.
+    """Weights of variance 2 / inputs before a ReLU, 1 / inputs in the first of a separable pair,
+    which has none after it.
 
-    He et al. (2015), eq. 10: signals then keep their size from layer to layer.  With 2 in both of a pair they
-    doubled at each: ten convolutions made them 1,000 times as strong.  Of 316 recorded separable networks 62
-    then diverged, now 23, and most of them learned best at a tenth of the learning rate that plain ones need.
+    He et al. (2015), eq. 10: signals then keep their size from layer to layer.  With 2 in both of a
+    pair they doubled at each: ten convolutions made them 1,000 times as strong.  Of 316 recorded
+    separable networks 62 then diverged, now 23, and most of them learned best at a tenth of the
+    learning rate that plain ones need.
     """
     for name, layer in model.named_modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):

@@ -1,8 +1,9 @@
-"""Networks that see only the slice, made from networks trained with their other inputs sometimes black.
+"""Networks that see only the slice, made from networks trained with their other inputs sometimes
+black.
 
-A network that sees a slice's place in the body relies on it, and errs if the body is cropped, crouched or
-unlike the training data.  One that sees the slice alone makes other errors: if only some members of an
-ensemble see the place, it does not mislead all of them.
+A network that sees a slice's place in the body relies on it, and errs if the body is cropped,
+crouched or unlike the training data.  One that sees the slice alone makes other errors: if only
+some members of an ensemble see the place, it does not mislead all of them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ NORMALISE = "normalise"
 
 
 def slice_only_weights(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of a network whose output, for any content of its other channels, is that of the given
-    network with these black.
+    """The weights of a network whose output, for any content of its other channels, is that of the
+    given network with these black.
 
     tensors  by their names in `fovnet.net.family.model.Network`
-    Channel x is normalised to γ (x - μ) / √(v + ε) + β; γ' = 0 and β' = β - γ μ / √(v + ε) give the value for
-    black, at no extra cost.
+    Channel x is normalised to γ (x - μ) / √(v + ε) + β; γ' = 0 and β' = β - γ μ / √(v + ε) give the
+    value for black, at no extra cost.
     """
     weights = dict(tensors)
     scale, shift, mean, variance = (

@@ -1,4 +1,5 @@
-"""Weights on disk: safetensors, with their architecture as metadata.  Loading never runs code from a file."""
+"""Weights on disk: safetensors, with their architecture as metadata.  Loading never runs code from
+a file."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ KINDS = {
     torch.float16: "F16",
     torch.uint8: "U8",
 }
-"""The types of stored tensors and their names in safetensors, in the order in which they are stored."""
+"""The types of stored tensors and their names in safetensors, in the order in which they are
+stored."""
 
 LEAST_BYTES = 2
 """Of a stored weight, as float16."""
@@ -40,18 +42,19 @@ MOST_HEADER = 2**24
 def save_tensors(
     path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any], *, lasting: bool = True
 ) -> Path:
-    """`path`, holding named tensors of any shape and JSON-able facts, replaced atomically; `lasting` as in
-    `replace_with`."""
+    """`path`, holding named tensors of any shape and JSON-able facts, replaced atomically;
+    `lasting` as in `replace_with`."""
     return replace_with(path, partial(_write, tensors=tensors, facts=facts), lasting=lasting)
 
 
 def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Write the bytes of safetensors' own `save`, but tensor by tensor: `save` holds two more copies of all
-    tensors in memory, for a large network's checkpoint twice the memory of weights and momentum.
+    """Write the bytes of safetensors' own `save`, but tensor by tensor: `save` holds two more
+    copies of all tensors in memory, for a large network's checkpoint twice the memory of weights
+    and momentum.
 
-    Source: the format's description, https://huggingface.co/docs/safetensors: the header's length in 8 bytes,
-    the header as JSON padded with blanks to a multiple of 8, the tensors.  Those of wider types come first,
-    so that all are aligned.
+    Source: the format's description, https://huggingface.co/docs/safetensors: the header's length
+    in 8 bytes, the header as JSON padded with blanks to a multiple of 8, the tensors.  Those of
+    wider types come first, so that all are aligned.
     """
     order = sorted(tensors, key=lambda name: (list(KINDS).index(tensors[name].dtype), name))
     # one entry: the order of several is undefined
@@ -76,11 +79,16 @@ def _write(file: BinaryIO, tensors: Mapping[str, Tensor], facts: Mapping[str, An
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and facts in a safetensors file.  Raises ModelError ("weights-missing",
     "weights-damaged")."""
-    return _read(path, lambda file: {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118  (not a mapping)
+
+    def read_tensors(file: Any) -> dict[str, Tensor]:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (no mapping)
+
+    return _read(path, read_tensors)
 
 
 def load_facts(path: Path) -> dict[str, Any]:
-    """The facts in a safetensors file, without its tensors.  Raises ModelError as `load_tensors`."""
+    """The facts in a safetensors file, without its tensors.  Raises ModelError as
+    `load_tensors`."""
     _, facts = _read(path, lambda _: {})
     return facts
 
@@ -93,10 +101,11 @@ def save_network(path: Path, model: nn.Module, net: Architecture, facts: Mapping
 def refuse_other_inputs(
     path: Path, facts: Mapping[str, Any], classes: Sequence[str], slices: Mapping[str, Any]
 ) -> None:
-    """Raise unless the network in `path` has these classes, in this order, and was trained on slices of this
-    format.
+    """Raise unless the network in `path` has these classes, in this order, and was trained on
+    slices of this format.
 
-    Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with what differs.
+    Raises ModelError ("weights-unmarked", "weights-other-classes", "weights-other-slices") with
+    what differs.
     """
     if not {"classes", "slices"} <= facts.keys():
         raise ModelError(
@@ -106,8 +115,8 @@ def refuse_other_inputs(
     if list(facts["classes"]) != list(classes):
         raise ModelError(
             "weights-other-classes",
-            f"{path}: its classes are {', '.join(facts['classes'])}, not {', '.join(classes)}; search again, "
-            "or give its regions",
+            f"{path}: its classes are {', '.join(facts['classes'])}, not {', '.join(classes)}; "
+            "search again, or give its regions",
         )
     training_slices = facts["slices"]
     for name in sorted(training_slices.keys() | slices.keys()):
@@ -115,13 +124,14 @@ def refuse_other_inputs(
             raise ModelError(
                 "weights-other-slices",
                 f"{path}: trained on slices with {name} = {training_slices.get(name)}, these have "
-                f"{slices.get(name)}; cut them in the same way, or search again on slices like these",
+                f"{slices.get(name)}; cut them in the same way, or search again on slices like "
+                "these",
             )
 
 
 def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, Any]]:
-    """The network in a file, ready for inference on `device`, and its facts; with `slice_only_weights` if the
-    facts say "alone".
+    """The network in a file, ready for inference on `device`, and its facts; with
+    `slice_only_weights` if the facts say "alone".
 
     Raises ModelError as `load_tensors`, for an unknown architecture, such as its head or inputs
     ("weights-unknown"), and for tensors that do not fit it or are not finite ("weights-misfit").
@@ -151,20 +161,21 @@ def load_network(path: Path, device: torch.device) -> tuple[Network, dict[str, A
 
 
 def _refuse_other_size(path: Path, net: Architecture) -> None:
-    """Raises ModelError "weights-misfit" for a file too large or too small for an architecture, before memory
-    for either is allocated."""
-    least, most = LEAST_BYTES * net.weights, MOST_BYTES * net.weights + MOST_HEADER
+    """Raises ModelError "weights-misfit" for a file too large or too small for an architecture,
+    before memory for either is allocated."""
+    least = LEAST_BYTES * net.weights
+    most = MOST_BYTES * net.weights + MOST_HEADER
     if not least <= path.stat().st_size <= most:
         raise ModelError(
             "weights-misfit",
-            f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of {net.weights:,} "
-            "weights; copy it again, or search again",
+            f"{path}: {path.stat().st_size:,} bytes do not fit the architecture in it, of "
+            f"{net.weights:,} weights; copy it again, or search again",
         )
 
 
 def _refuse_no_numbers(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Raises ModelError "weights-misfit" for weights that are not finite, or not floating-point, which torch
-    would convert."""
+    """Raises ModelError "weights-misfit" for weights that are not finite, or not floating-point,
+    which torch would convert."""
     for name, tensor in tensors.items():
         counts = name.endswith("num_batches_tracked")
         if not counts and not (tensor.is_floating_point() and bool(torch.isfinite(tensor).all())):
@@ -180,7 +191,8 @@ def _read(
     missing = ModelError(
         "weights-missing", f"{path}: no such file; run the search again to make it"
     )
-    if not os.path.exists(path):  # noqa: PTH110  (Path.exists raises in a closed folder); before the library: a training begins without
+    # before the library: a training begins without.  Path.exists raises in a closed folder
+    if not os.path.exists(path):  # noqa: PTH110
         raise missing
     import safetensors
 

@@ -1,17 +1,19 @@
 """Augmentation: one affine resampling, and changes of intensity, of a whole batch on its device.
 
     images  (n, c, h, w) float in [0, 1], the channels of a slice (fovnet.net.images.inputs)
-    theta   (n, 2, 3)    output to input coordinates in torch's [-1, 1] frame, affine_grid's convention
-    draws   (n, 94)      random numbers of each slice: theta, the noise's sd and place in the table, gamma,
-                         the window's two ends, the crop, the distortions of fovnet.net.images.distort, the
-                         shares of its volume shown in sections, and whether channels other than the slice are
-                         shown
-    crops   (n, 4)       a rectangle of the slice: half its width and height, and its centre, in the frame of
-                         theta; 1, 1, 0, 0 is all of it
+    theta   (n, 2, 3)  output to input coordinates in torch's [-1, 1] frame, affine_grid's
+                       convention
+    draws   (n, 94)    random numbers of each slice: theta, the noise's sd and place in the table,
+                       gamma, the window's two ends, the crop, the distortions of
+                       fovnet.net.images.distort, the shares of its volume shown in sections, and
+                       whether channels other than the slice are shown
+    crops   (n, 4)     a rectangle of the slice: half its width and height, and its centre, in the
+                       frame of theta; 1, 1, 0, 0 is all of it
 
-The transforms are those of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and RandGaussianNoise:
-the same distributions and, for the same draw, the same pixels.  All draws are made on the CPU, for a whole
-epoch at once: a seed gives the same draws on every device, and no step waits for them.
+The transforms are those of MONAI's RandAffine, RandAdjustContrast, ScaleIntensityRange and
+RandGaussianNoise: the same distributions and, for the same draw, the same pixels.  All draws are
+made on the CPU, for a whole epoch at once: a seed gives the same draws on every device, and no step
+waits for them.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ LEAST_CROP = 0.4
 LEAST_BRIGHT = 0.5
 
 NOISE_TABLE = 2**20
-# spacing of the places where a slice's noise may begin; it does not divide the side, so that rows never align
+# spacing of the places where a slice's noise may begin; it does not divide the side, so that rows
+# never align
 NOISE_STRIDE = 37
 
 
@@ -60,9 +63,9 @@ def draw(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
 
 
 def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at most 0.7
-    of the possible distance from the slice's, as the body is in the middle.  If `share` is 0 no number is
-    drawn."""
+    """(n, 4) rectangles of 0.4 to 1 of the slice's width and height, log-uniform, their centres at
+    most 0.7 of the possible distance from the slice's, as the body is in the middle.  If `share` is
+    0 no number is drawn."""
     whole_slice = torch.tensor([1.0, 1.0, 0.0, 0.0]).expand(n, 4)
     if not share:
         return whole_slice
@@ -73,8 +76,8 @@ def draw_crops(n: int, share: float, generator: torch.Generator) -> Tensor:
 
 
 def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share` uniform in
-    [0, 1)."""
+    """(n, 2) shares of its volume shown below and above each slice: 1, or with probability `share`
+    uniform in [0, 1)."""
     if not share:
         return torch.ones(n, ENDS)
     dice, share_shown = torch.rand((2, n, ENDS), generator=generator)
@@ -82,16 +85,16 @@ def draw_ends(n: int, share: float, generator: torch.Generator) -> Tensor:
 
 
 def draw_other_channels(n: int, share: float, generator: torch.Generator) -> Tensor:
-    """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no number is
-    drawn."""
+    """(n, 1) whether channels other than the slice are shown, 1, or black, 0.  If `share` is 0 no
+    number is drawn."""
     if not share:
         return torch.ones(n, OTHER_CHANNELS)
     return (torch.rand((n, OTHER_CHANNELS), generator=generator) >= share).float()
 
 
 def draw_affines(n: int, ranges: Ranges, generator: torch.Generator) -> Tensor:
-    """(n, 2, 3) maps from output to input coordinates x: rotation · shear · (zoom · x + shift), about the
-    centre.
+    """(n, 2, 3) maps from output to input coordinates x: rotation · shear · (zoom · x + shift),
+    about the centre.
 
     Each axis has its own zoom; the order and the distributions are those of MONAI's RandAffine.
     """
@@ -137,8 +140,9 @@ def other_channels_shown(draws: Tensor) -> Tensor:
 
 
 def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
-    """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is left whole
-    if the mean of its rectangle is below LEAST_BRIGHT times that of the slice, as for one of air."""
+    """The batch (n, c, h, w) black outside its rectangles, and the crops made (n, 4).  A slice is
+    left whole if the mean of its rectangle is below LEAST_BRIGHT times that of the slice, as for
+    one of air."""
     half_size = crops[:, :2]
     centre = crops[:, 2:]
     masks = []
@@ -159,16 +163,16 @@ def crop_images(images: Tensor, crops: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def theta_in_crops(theta: Tensor, crops: Tensor) -> Tensor:
-    """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and c the
-    crop's centre."""
+    """(n, 2, 3) theta in the square about each crop: c + s (A u + t), s the square's half-side and
+    c the crop's centre."""
     half_side = crops[:, :2].amax(dim=1)[:, None, None]
     shift = half_side * theta[:, :, 2:] + crops[:, 2:, None]
     return torch.cat([half_side * theta[:, :, :2], shift], dim=2)
 
 
 def change_greys(images: Tensor, draws: Tensor, ranges: Ranges) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1] with the grey values of each slice changed by its draw: the same
-    contrast and window in all channels, independent noise in each.
+    """The batch (n, c, h, w) in [0, 1] with the grey values of each slice changed by its draw: the
+    same contrast and window in all channels, independent noise in each.
 
     Changes with a range of 0 are skipped, and cost nothing.
     """
@@ -193,13 +197,13 @@ def blacken_other_channels(images: Tensor, is_shown: Tensor) -> Tensor:
 
 
 def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
-    """Each slice to the power gamma (n, 1, 1, 1), above 0, with the minimum and maximum of every channel
-    unchanged.
+    """Each slice to the power gamma (n, 1, 1, 1), above 0, with the minimum and maximum of every
+    channel unchanged.
 
-    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms per slice of two channels.
-    The logarithm of 0 takes six times as long as that of a positive number, and so does an exp that
-    underflows to 0: x is therefore at least 1e-24, which makes black 1e-6 of the range at γ = 0.25, 1e-12 at
-    0.5, and still a normal number at 1.5.
+    x^γ as exp(γ log x): a fourth of pow's time on a CPU, 0.03 instead of 0.13 ms per slice of two
+    channels. The logarithm of 0 takes six times as long as that of a positive number, and so does
+    an exp that underflows to 0: x is therefore at least 1e-24, which makes black 1e-6 of the range
+    at γ = 0.25, 1e-12 at 0.5, and still a normal number at 1.5.
     """
     low, high = _extremes(images)
     size = high - low
@@ -217,9 +221,9 @@ def adjust_contrast(images: Tensor, gamma: Tensor) -> Tensor:
 def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
     """(n, c, 1, 1) smallest and largest pixel of every channel.
 
-    Reduced over the rows first, which is vectorised along contiguous memory, pixels and channels alike: in
-    channels-last format, amin over both dimensions takes 0.13 ms per slice, longer than the rest of the
-    contrast change.
+    Reduced over the rows first, which is vectorised along contiguous memory, pixels and channels
+    alike: in channels-last format, amin over both dimensions takes 0.13 ms per slice, longer than
+    the rest of the contrast change.
     """
     n, c, h, w = images.shape
     rows = images.permute(0, 2, 3, 1).reshape(n, h, w * c)
@@ -229,12 +233,12 @@ def _extremes(images: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def noise_at(noise_place: Tensor, images: Tensor) -> Tensor:
-    """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place in [0, 1)
-    for each, (n, 1, 1, 1).
+    """Standard normal noise (n, c, h, w) for images of that shape, read from the table at a place
+    in [0, 1) for each, (n, 1, 1, 1).
 
-    A million numbers are drawn once: new ones for every pixel would take a CPU longer than all other changes,
-    and would differ between devices.  Two slices sometimes share part of their noise; in a large batch a pair
-    may share all of it.
+    A million numbers are drawn once: new ones for every pixel would take a CPU longer than all
+    other changes, and would differ between devices.  Two slices sometimes share part of their
+    noise; in a large batch a pair may share all of it.
     """
     # a view: nothing is copied
     windows = _noise_table(images.device).unfold(0, images[0].numel(), NOISE_STRIDE)

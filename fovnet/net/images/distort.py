@@ -1,5 +1,5 @@
-"""Distortions of slices before the affine warp, not in the paper: smooth deformation, random texture and tone
-curves, and a surface coil's shading.
+"""Distortions of slices before the affine warp, not in the paper: smooth deformation, random
+texture and tone curves, and a surface coil's shading.
 
     n         slices
     controls  (n, 2, 4, 4) displacements to the right and down, in half sides of the frame
@@ -8,15 +8,15 @@ curves, and a surface coil's shading.
     shares    (n, 4, 4) mixing share of the curve at each control point
     gains     (n, 4, 4) logarithm of the gain at each control point
 
-A network trained on a simulator overfits its shapes, textures and tissue contrasts.  They are changed here
-more than the simulator does, so that the relative positions of body parts remain to be learned.
-Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3 and 4, on a lattice
-of 4 x 4 control points; Xu et al., Robust and generalizable visual representation learning via random
-convolutions (2021), section 3.1, kernels mixed with the identity; Ouyang et al., Causality-inspired
-single-source domain generalization for medical image segmentation (2023), sections III-B and III-C:
-intensities changed by a curve, and two such images mixed by a smooth field; Van Leemput et al., Automated
-model-based bias field correction of MR images of the brain (1999): a bias field is the exponential of a
-smooth surface.
+A network trained on a simulator overfits its shapes, textures and tissue contrasts.  They are
+changed here more than the simulator does, so that the relative positions of body parts remain to be
+learned. Sources: Rueckert et al., Nonrigid registration using free-form deformations (1999), eqs 3
+and 4, on a lattice of 4 x 4 control points; Xu et al., Robust and generalizable visual
+representation learning via random convolutions (2021), section 3.1, kernels mixed with the
+identity; Ouyang et al., Causality-inspired single-source domain generalization for medical image
+segmentation (2023), sections III-B and III-C: intensities changed by a curve, and two such images
+mixed by a smooth field; Van Leemput et al., Automated model-based bias field correction of MR
+images of the brain (1999): a bias field is the exponential of a smooth surface.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ WIDTH = CONTROLS + TAPS + GREYS + SHARES + GAINS  # numbers a slice
 def draw_distortions(
     n: int, bend: float, texture: float, tones: float, shading: float, generator: torch.Generator
 ) -> Tensor:
-    """(n, 76) float32: displacements of the control points, as shares of the frame's half side; each slice's
-    kernel, greys, shares, gains.
+    """(n, 76) float32: displacements of the control points, as shares of the frame's half side;
+    each slice's kernel, greys, shares, gains.
 
     bend     largest displacement, as a share of the side
     texture  largest standard deviation of a kernel's taps
@@ -72,8 +72,8 @@ def draw_distortions(
 
 
 def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
-    """(n, 16) logarithms of gains, at most `shading` in absolute value: the mean of a linear slope, as of a
-    coil on one side, and of independent values at the points.
+    """(n, 16) logarithms of gains, at most `shading` in absolute value: the mean of a linear slope,
+    as of a coil on one side, and of independent values at the points.
 
     Their common amplitude is random, so that some slices stay nearly unchanged.
     """
@@ -89,8 +89,8 @@ def draw_gains(n: int, shading: float, generator: torch.Generator) -> Tensor:
 def distort(
     images: Tensor, distortions: Tensor, *, bend: bool, texture: bool, tones: bool, shading: bool
 ) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice's texture, greys, shading and shape changed by its row,
-    alike in all channels."""
+    """The batch (n, c, h, w) in [0, 1], each slice's texture, greys, shading and shape changed by
+    its row, alike in all channels."""
     n = len(images)
     controls, kernels, greys, shares, gains = torch.split(
         distortions, [CONTROLS, TAPS, GREYS, SHARES, GAINS], dim=1
@@ -107,11 +107,11 @@ def distort(
 
 
 def bend_shape(images: Tensor, controls: Tensor) -> Tensor:
-    """The batch (n, c, h, w), each pixel read at its place plus the cubic B-spline displacement of its slice;
-    outside is black.
+    """The batch (n, c, h, w), each pixel read at its place plus the cubic B-spline displacement of
+    its slice; outside is black.
 
-    controls  (n, 2, 4, 4) displacements to the right and down at points a third of the frame apart, in half
-              sides
+    controls  (n, 2, 4, 4) displacements to the right and down at points a third of the frame apart,
+              in half sides
     """
     n, _, h, w = images.shape
     down, across = (_splines(size, images.device) for size in (h, w))
@@ -121,7 +121,8 @@ def bend_shape(images: Tensor, controls: Tensor) -> Tensor:
 
 
 def filter_texture(images: Tensor, kernels: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each slice filtered by its own kernel (n, 3, 3), clipped to [0, 1].
+    """The batch (n, c, h, w) in [0, 1], each slice filtered by its own kernel (n, 3, 3), clipped to
+    [0, 1].
 
     Kernels of sum one leave uniform areas unchanged: edges become sharper, softer or one-sided.
     """
@@ -137,11 +138,11 @@ def filter_texture(images: Tensor, kernels: Tensor) -> Tensor:
 
 
 def change_tones(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1], each grey x mixed with f(x) by the cubic B-spline field of its
-    slice's shares.
+    """The batch (n, c, h, w) in [0, 1], each grey x mixed with f(x) by the cubic B-spline field of
+    its slice's shares.
 
-    f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, clipped to [0, 1]: it need
-    not be monotone; black stays black.
+    f is the cubic through 0 at 0 and the slice's greys (n, 3) at 1/3, 2/3 and 1, clipped to [0, 1]:
+    it need not be monotone; black stays black.
 
     shares  (n, 4, 4) at points a third of the frame apart, each in [0, 1]
     """
@@ -156,8 +157,8 @@ def change_tones(images: Tensor, greys: Tensor, shares: Tensor) -> Tensor:
 
 
 def shade(images: Tensor, gains: Tensor) -> Tensor:
-    """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-spline field of its slice's
-    gains, clipped at 1; black stays.
+    """The batch (n, c, h, w) in [0, 1] times the exponential of the cubic B-spline field of its
+    slice's gains, clipped at 1; black stays.
 
     gains  (n, 4, 4) logarithms, at points a third of the frame apart
     """
@@ -165,18 +166,19 @@ def shade(images: Tensor, gains: Tensor) -> Tensor:
 
 
 def _field(controls: Tensor, images: Tensor) -> Tensor:
-    """(n, 1, h, w) the cubic B-spline field of control points (n, 4, 4) at every pixel of the images."""
+    """(n, 1, h, w) the cubic B-spline field of control points (n, 4, 4) at every pixel of the
+    images."""
     down, across = (_splines(size, images.device) for size in images.shape[2:])
     return torch.einsum("hi,nij,wj->nhw", down, controls, across)[:, None]
 
 
 @cache
 def _splines(size: int, device: torch.device) -> Tensor:
-    """(size, 4) weight of every control point at every pixel: cubic B-splines on the lattice, the end points
-    repeated beyond the frame.
+    """(size, 4) weight of every control point at every pixel: cubic B-splines on the lattice, the
+    end points repeated beyond the frame.
 
-    Cached on the device: a copy from the host would synchronise, which a step recorded as a CUDA graph must
-    not.
+    Cached on the device: a copy from the host would synchronise, which a step recorded as a CUDA
+    graph must not.
     """
     pixel = (torch.arange(size, dtype=torch.float64) + 0.5) / size * (POINTS - 1)
     point = torch.arange(-1, POINTS + 1, dtype=torch.float64)

@@ -8,16 +8,17 @@
 
     slice         the slice as it was cut, whatever its field of view in millimetres
     neighbours    the slices below and above in the same volume; at its ends the slice itself
-    millimetres   the slice at 4 mm a pixel, 512 mm across, centred; black outside its field of view.  It
-                  shows the size of the body, which resizing to 128 pixels loses
-    sections      the volume's sagittal and coronal sections at 4 mm a pixel, head up, with the slice in row
-                  64: its place in the volume
+    millimetres   the slice at 4 mm a pixel, 512 mm across, centred; black outside its field of
+                  view.  It shows the size of the body, which resizing to 128 pixels loses
+    sections      the volume's sagittal and coronal sections at 4 mm a pixel, head up, with the
+                  slice in row 64: its place in the volume
 
-A warp transforms the body: it is the same in all channels of a slice, each resampled once.  In "millimetres"
-and "sections" it is combined with the change of scale, so that a body zoomed by 8 % is 8 % larger there too:
-a person of another size, not another field of view. Sections are rotated, sheared and zoomed by the same
-numbers, each along its own axes, but not moved up or down.  Those of a cropped slice are still cut through
-the middle of the whole volume, not of the cropped field of view.
+A warp transforms the body: it is the same in all channels of a slice, each resampled once.  In
+"millimetres" and "sections" it is combined with the change of scale, so that a body zoomed by 8 %
+is 8 % larger there too: a person of another size, not another field of view. Sections are rotated,
+sheared and zoomed by the same numbers, each along its own axes, but not moved up or down.  Those of
+a cropped slice are still cut through the middle of the whole volume, not of the cropped field of
+view.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from fovnet.volume.slices.sections import PIXEL_MM, Sections, sections_of
 
 ACROSS_MM = 512.0  # 4 mm a pixel
 THROUGH_MM = PIXEL_MM * SIDE
-# slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip pixels
+# slice pixels per 4 mm pixel above which means of 2 x 2 are read: bilinear sampling would skip
+# pixels
 HALVED = 2.0
 
 
@@ -60,8 +62,8 @@ class SectionsOnDevice:
         return cls(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def about(self, rows: Tensor, ends: Tensor | None = None) -> Tensor:
-        """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the slice in row
-        64; black beyond the volume.
+        """(m, 2, 128, 128) float in [0, 1]: both sections of each of the slices `rows` (m,), the
+        slice in row 64; black beyond the volume.
 
         ends  (m, 2) shares of the rows below and above the slice that are shown; None: all
         """
@@ -113,11 +115,12 @@ class Warp:
     """The augmentation of m training slices.
 
     theta    (m, 2, 3) affine map of each, as in fovnet.net.images.augment
-    crops    (m, 4), as there: the rectangle of each slice that is its field of view, and the frame of theta;
-             None: the whole slice
-    ends     (m, 2) the shares of its volume below and above it that its sections show; None: all of it
-    distort  applied first to images (m, c, h, w); its second argument is whether it may move their content,
-             which is False for sections: the slice would no longer be in its row
+    crops    (m, 4), as there: the rectangle of each slice that is its field of view, and the frame
+             of theta; None: the whole slice
+    ends     (m, 2) the shares of its volume below and above it that its sections show; None: all of
+             it
+    distort  applied first to images (m, c, h, w); its second argument is whether it may move their
+             content, which is False for sections: the slice would no longer be in its row
     as_cut   as in `fovnet.net.recipe.Ranges`
     """
 
@@ -135,11 +138,11 @@ def images(
     placed: Placed | None = None,
     warp: Warp | None = None,
 ) -> Tensor:
-    """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not augmented
-    without a warp.
+    """(m, c, h, w) float in [0, 1]: the input of these kinds for the slices `rows` (m,); not
+    augmented without a warp.
 
-    Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and `placed` does
-    not have it.
+    Raises ModelError ("inputs-unplaced") if a kind needs more than the pixels of the slices and
+    `placed` does not have it.
     """
     source, theta, crops = _distort_and_crop(_source_slices(pixels, rows, kinds, placed), warp)
     channels = []
@@ -166,14 +169,15 @@ def images(
 def _source_slices(
     pixels: Tensor, rows: Tensor, kinds: Sequence[str], placed: Placed | None
 ) -> Tensor:
-    """(m, 1, h, w) the slices themselves, or (m, 3, h, w) with their neighbours if those are inputs."""
+    """(m, 1, h, w) the slices themselves, or (m, 3, h, w) with their neighbours if those are
+    inputs."""
     if tuple(kinds) != ("slice",) and (
         placed is None or ("sections" in kinds and placed.through is None)
     ):
         raise ModelError(
             "inputs-unplaced",
-            f"networks with the inputs {', '.join(kinds)} need the sizes and the positions of the slices; "
-            "give both",
+            f"networks with the inputs {', '.join(kinds)} need the sizes and the positions of the "
+            "slices; give both",
         )
     slices = normalise(pixels.index_select(0, rows))
     if placed is None or "neighbours" not in kinds:
@@ -186,8 +190,8 @@ def _source_slices(
 def _distort_and_crop(
     source: Tensor, warp: Warp | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """The slices distorted and cropped but not yet resampled, theta in the frames of their crops, and the
-    crops made."""
+    """The slices distorted and cropped but not yet resampled, theta in the frames of their crops,
+    and the crops made."""
     if warp is None:
         return source, None, None
     if warp.distort is not None:
@@ -201,7 +205,8 @@ def _distort_and_crop(
 def _warp_sections(
     images: Tensor, half_sides: Tensor, warp: Warp, shift: Tensor, crops: Tensor | None
 ) -> Tensor:
-    """Sections (m, 2, h, w) warped consistently with their slices: cropped and shifted sideways with these.
+    """Sections (m, 2, h, w) warped consistently with their slices: cropped and shifted sideways
+    with these.
 
     half_sides  (m,) of the slices, in half sides of a section's frame
     shift       (m, 2) translation of the slices, to the right and down in their own frames
@@ -229,11 +234,11 @@ def _warp_sections(
 
 
 def zoom_along_second_axis(theta: Tensor) -> Tensor:
-    """(m, 2, 2) theta for a section whose width is the slice's second axis: the first column gets the zoom of
-    that axis.
+    """(m, 2, 2) theta for a section whose width is the slice's second axis: the first column gets
+    the zoom of that axis.
 
-    The zooms are those of `fovnet.net.images.augment.draw_affines`: the length of the first column, and the
-    determinant divided by it.
+    The zooms are those of `fovnet.net.images.augment.draw_affines`: the length of the first column,
+    and the determinant divided by it.
     """
     first_column = theta[:, :, 0]
     second_column = theta[:, :, 1]
@@ -246,8 +251,8 @@ def zoom_along_second_axis(theta: Tensor) -> Tensor:
 
 
 def normalise(slices: Tensor) -> Tensor:
-    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to 1.8 times
-    faster on a CPU."""
+    """Slices (n, 1, h, w) float in [0, 1] from (n, h, w) uint8, channels last: convolutions 1.3 to
+    1.8 times faster on a CPU."""
     return (
         slices.unsqueeze(1)
         .to(torch.float32)
@@ -262,7 +267,8 @@ def in_millimetres(
     """Slices (m, 1, h, w) that are `sides_mm` (m,) wide, on a square of ACROSS_MM, warped by theta.
 
     cut_mm  (m,) width of the whole slices, which gives the pixel size, if theta is of a crop
-    In frames of [-1, 1], u in the square is u * 512 / side in the slice, read at A (u * 512 / side) + t.
+    In frames of [-1, 1], u in the square is u * 512 / side in the slice, read at A (u * 512 / side)
+    + t.
     """
     scale = (ACROSS_MM / sides_mm)[:, None, None]
     if theta is None:
@@ -296,8 +302,9 @@ def move_to_device(
     placing: Placing | None,
     device: torch.device,
 ) -> tuple[Tensor, Tensor, Placed | None]:
-    """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made from:
-    pixels, row numbers (m,) among them, and their placing.  The device gets only what they need.
+    """What `images` of a few rows (m,) of slices (n, h, w) uint8, in memory or in a file, are made
+    from: pixels, row numbers (m,) among them, and their placing.  The device gets only what they
+    need.
 
     For sections, all slices of the rows' volumes are read, and no others.
     """
@@ -324,12 +331,14 @@ def move_to_device(
 
 
 def inputs_of(members: Sequence[nn.Module]) -> tuple[str, ...]:
-    """The kinds of inputs of all the networks.  Raises ModelError ("members-other-inputs") if they differ."""
+    """The kinds of inputs of all the networks.  Raises ModelError ("members-other-inputs") if they
+    differ."""
     kinds = {getattr(member, "inputs", ("slice",)) for member in members}
     if len(kinds) > 1:
         inputs = " and ".join(sorted(", ".join(member_kinds) for member_kinds in kinds))
         raise ModelError(
             "members-other-inputs",
-            f"the networks of the ensemble have different inputs, {inputs}; use the networks of one search",
+            f"the networks of the ensemble have different inputs, {inputs}; use the networks of "
+            "one search",
         )
     return kinds.pop() if kinds else ("slice",)

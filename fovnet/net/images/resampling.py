@@ -16,13 +16,14 @@ def resample(images: Tensor, theta: Tensor) -> Tensor:
 
 
 def read_at(images: Tensor, grid: Tensor) -> Tensor:
-    """The batch (n, c, h', w') interpolated bilinearly at the points (n, h, w, 2); outside is black."""
+    """The batch (n, c, h', w') interpolated bilinearly at the points (n, h, w, 2); outside is
+    black."""
     return F.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
 def grid_of(theta: Tensor, h: int, w: int) -> Tensor:
-    """(n, h, w, 2) sampling point of each pixel, as by F.affine_grid, but as the sum of a term per row and a
-    term per column.
+    """(n, h, w, 2) sampling point of each pixel, as by F.affine_grid, but as the sum of a term per
+    row and a term per column.
 
     affine_grid's matrix products take a CPU ten times as long: 2.6 ms for 16 slices against 0.25.
     """

@@ -1,15 +1,15 @@
-"""Engines that compute the members' outputs: torch, which is always available, or a runtime that is faster on
-a CPU.
+"""Engines that compute the members' outputs: torch, which is always available, or a runtime that is
+faster on a CPU.
 
     torch      the networks as they were trained; the only one on CUDA
     onnx       ONNX Runtime, all networks as one graph (fovnet.net.inference.graph)
     auto       onnx on a CPU, if it is installed and can express the networks, else torch
 
-Their probabilities differ by rounding, 1e-6; each engine is compared with torch on two images when it is
-made, and not used if it differs.  On a CPU each call computes with one thread, and several threads may call
-at once: see `fovnet.net.inference.member_outputs`.  Graphs are made in memory: nothing is written.  ONNX
-Runtime sends telemetry to its vendor from 1.29 on, with hashes of graph and weights, unless it is switched
-off: here it is.
+Their probabilities differ by rounding, 1e-6; each engine is compared with torch on two images when
+it is made, and not used if it differs.  On a CPU each call computes with one thread, and several
+threads may call at once: see `fovnet.net.inference.member_outputs`.  Graphs are made in memory:
+nothing is written.  ONNX Runtime sends telemetry to its vendor from 1.29 on, with hashes of graph
+and weights, unless it is switched off: here it is.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class Engine(Protocol):
     version: str
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
-        """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for images (n,
-        c, 128, 128) float in [0, 1].
+        """Probabilities (p, n, k) and features (n, f), float32 on the host, of all p members for
+        images (n, c, 128, 128) float in [0, 1].
 
-        Raises MemoryError or ModelError ("engine-failed") if it fails, for instance for lack of memory.
+        Raises MemoryError or ModelError ("engine-failed") if it fails, for instance for lack of
+        memory.
         """
 
 
@@ -60,7 +61,8 @@ class Torch:
         self._members = members
 
     def answers(self, images: Tensor) -> tuple[Floats32, Floats32]:
-        """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the members' device.
+        """Probabilities (p, n, k) and features (n, f) for images (n, c, 128, 128) on the members'
+        device.
 
         Raises MemoryError if memory is short, and RuntimeError as torch does.
         """
@@ -123,7 +125,8 @@ def installed_engines() -> list[str]:
 
 
 def refuse_unknown(name: str) -> None:
-    """Raise ConfigError "engine-unknown" unless there is an engine of that name, or it is "auto"."""
+    """Raise ConfigError "engine-unknown" unless there is an engine of that name, or it is
+    "auto"."""
     if name not in (AUTO, *ENGINES):
         raise ConfigError(
             "engine-unknown", f"engine {name!r} is unknown; use {AUTO}, {', '.join(ENGINES)}"
@@ -131,7 +134,8 @@ def refuse_unknown(name: str) -> None:
 
 
 def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> Engine:
-    """The engine of that name, or the fastest available ("auto"), for networks that are on `device`.
+    """The engine of that name, or the fastest available ("auto"), for networks that are on
+    `device`.
 
     Raises ConfigError for an unknown engine ("engine-unknown") or one that cannot use that device
     ("engine-device"); ModelError for one that cannot be made ("engine-missing", "engine-failed",
@@ -143,13 +147,15 @@ def engine_of(name: str, members: Sequence[nn.Module], device: torch.device) -> 
     if name != "torch" and device.type != "cpu":
         raise ConfigError(
             "engine-device",
-            f"engine {name} computes on the CPU, but the device is {device}; use --device cpu, or torch",
+            f"engine {name} computes on the CPU, but the device is {device}; use --device cpu, or "
+            "torch",
         )
     return _make_engine(name, members)
 
 
 def _make_fastest(members: Sequence[nn.Module]) -> Engine:
-    """onnx, several times as fast (`workflow/experiments/engines.py`); torch where it cannot be made."""
+    """onnx, several times as fast (`workflow/experiments/engines.py`); torch where it cannot be
+    made."""
     with suppress(FovnetError):
         return _make_engine("onnx", members)
     return Torch(members)
@@ -171,8 +177,8 @@ def _make_engine(name: str, members: Sequence[nn.Module]) -> Engine:
 
 
 def _compare(engine: Engine, members: Sequence[nn.Module]) -> None:
-    """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those of torch.
-    Raises ModelError "engine-differs"."""
+    """Raise unless the engine's outputs on two images of noise, one dark and one bright, are those
+    of torch. Raises ModelError "engine-differs"."""
     channels = int(next(members[0].parameters()).shape[0])
     noise = torch.rand(2, channels, 128, 128, generator=torch.Generator().manual_seed(0))
     images = noise * torch.tensor([0.2, 1.0])[:, None, None, None]
@@ -209,8 +215,8 @@ def _output(member: nn.Module, images: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _deviation(pooled: Tensor) -> Tensor:
-    """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times as long
-    on a CPU, a quarter of all."""
+    """(n, filters) the standard deviation over the image, in two passes: torch.std takes nine times
+    as long on a CPU, a quarter of all."""
     active = pooled.clamp_min(0).float()  # the block's ReLU comes after its pooling
     differences = active - active.mean(dim=(2, 3), keepdim=True)
     return differences.square_().mean(dim=(2, 3)).sqrt_()

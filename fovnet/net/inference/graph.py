@@ -6,10 +6,10 @@
     k  classes
     f  features of all networks together
 
-Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the graph has
-readable names, and no exporter is needed.  Each kind of layer has a function in the table DRAWINGS, from the
-name of the layer's input to the name of its output; for a container it calls those of its children.  Source:
-ONNX operators, opset 17 (onnx.ai).
+Built with the `onnx` package rather than traced: the networks have only a few kinds of layers, the
+graph has readable names, and no exporter is needed.  Each kind of layer has a function in the table
+DRAWINGS, from the name of the layer's input to the name of its output; for a container it calls
+those of its children.  Source: ONNX operators, opset 17 (onnx.ai).
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     """images (n, c, 128, 128) float32 in [0, 1] to probabilities (p, n, k) and features (n, f), as
     `inference.member_answers` defines them.
 
-    One graph for all: ten sessions would each have their own threads, and copy the images ten times.
-    Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if the networks have
-    different numbers of channels, "graph-too-large" if their weights exceed the size limit of the format.
+    One graph for all: ten sessions would each have their own threads, and copy the images ten
+    times. Raises ModelError: "graph-layer" for a layer that cannot be expressed, "graph-inputs" if
+    the networks have different numbers of channels, "graph-too-large" if their weights exceed the
+    size limit of the format.
     """
     from onnx import TensorProto, helper
 
@@ -94,14 +95,14 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
 
 
 def _channels(networks: Sequence[nn.Module]) -> int:
-    """The number of input channels of all the networks, from their first layer, a normalisation.  Raises
-    ModelError as `graph_of`."""
+    """The number of input channels of all the networks, from their first layer, a normalisation.
+    Raises ModelError as `graph_of`."""
     sizes = sum(weight.numel() * 4 for network in networks for weight in network.parameters())
     if sizes > MOST_BYTES:
         raise ModelError(
             "graph-too-large",
-            f"the networks' weights are {sizes / 1e9:.1f} GB, more than the {MOST_BYTES / 1e9:.1f} of an "
-            "ONNX graph; use the engine torch",
+            f"the networks' weights are {sizes / 1e9:.1f} GB, more than the "
+            f"{MOST_BYTES / 1e9:.1f} of an ONNX graph; use the engine torch",
         )
     first_layers = [next(network.children(), None) for network in networks]
     channel_counts = {getattr(layer, "num_features", None) for layer in first_layers}
@@ -109,7 +110,8 @@ def _channels(networks: Sequence[nn.Module]) -> int:
     if channels is None:
         raise ModelError(
             "graph-inputs",
-            "the networks do not all normalise the same number of channels first; use the engine torch",
+            "the networks do not all normalise the same number of channels first; use the engine "
+            "torch",
         )
     return int(channels)
 
@@ -187,8 +189,8 @@ def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, source: str) -> s
 
 
 def _deviation(drawing: Drawing, pooled: str) -> str:
-    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] - E[x]²
-    would cancel."""
+    """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] -
+    E[x]² would cancel."""
     active = drawing.add("Relu", pooled)
     mean = drawing.add("ReduceMean", active, axes=PICTURE, keepdims=1)
     differences = drawing.add("Sub", active, mean)
@@ -243,5 +245,5 @@ DRAWINGS: dict[type[nn.Module], Draw] = {
     Residual: _residual,
     nn.Identity: lambda _, __, ___, source: source,
 }
-"""The function of each kind of layer: (graph so far, layer, its name, name of its input) to the name of its
-output."""
+"""The function of each kind of layer: (graph so far, layer, its name, name of its input) to the
+name of its output."""

@@ -36,8 +36,8 @@ def last_layer(network: Path) -> Layer:
 
 
 def with_last_layer(network: Path, target: Path, layer: Layer) -> Path:
-    """`target`, holding the network of a file with another last layer, weights (k, f) and biases (k,), all in
-    float32; the network's facts as they were.
+    """`target`, holding the network of a file with another last layer, weights (k, f) and biases
+    (k,), all in float32; the network's facts as they were.
 
     Raises ModelError as `fovnet.net.family.weights.load_tensors`.
     """

@@ -5,12 +5,13 @@
     k  classes
     f  features of all members together
 
-A feature is the standard deviation over the image of one filter's output after its block's pooling and ReLU:
-an object of the right shape but without texture, like a bottle of water, still differs from a body.  Features
-exist with any head and cost a thousandth of the convolutions.  Source: Lee et al. (2018), *A simple unified
-framework for detecting out-of-distribution samples*, section 2.2 (all layers, averaged over the image); the
-second moment instead of the first after Sastry & Oore (2020), *Detecting out-of-distribution examples with
-Gram matrices*: with the first, bottles of water were distinguished from bodies less often.
+A feature is the standard deviation over the image of one filter's output after its block's pooling
+and ReLU: an object of the right shape but without texture, like a bottle of water, still differs
+from a body.  Features exist with any head and cost a thousandth of the convolutions.  Source: Lee
+et al. (2018), *A simple unified framework for detecting out-of-distribution samples*, section 2.2
+(all layers, averaged over the image); the second moment instead of the first after Sastry & Oore
+(2020), *Detecting out-of-distribution examples with Gram matrices*: with the first, bottles of
+water were distinguished from bodies less often.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ def member_answers(
     *,
     engine: Engine | None = None,
 ) -> tuple[Floats32, Floats32]:
-    """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128), or for some
-    `rows` of them.
+    """Class probabilities (p, s, k) and features (s, f) of every member for slices (s, 128, 128),
+    or for some `rows` of them.
 
     placing  of all the slices, if the members' inputs need it
     engine   what computes them, made from the same members; None: torch
-    Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU parts of a
-    batch side by side.
+    Computed batch by batch, so that only one batch of memory-mapped pixels is in memory; on a CPU
+    parts of a batch side by side.
     """
     kinds = inputs_of(members)
     engine = engine or Torch(members)
@@ -73,8 +74,9 @@ def member_answers(
 def answers_in_parts(
     engine: Engine, rows: Tensor, make_images: Callable[[Tensor], Tensor], most_images: int
 ) -> Outputs:
-    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `make_images` makes the images:
-    on a CPU by several threads, with at most `most_images` under way, on other devices all at once."""
+    """Probabilities (p, n, k) and features (n, f) of rows (n,), of whose parts `make_images` makes
+    the images: on a CPU by several threads, with at most `most_images` under way, on other devices
+    all at once."""
 
     def answers(part: Tensor) -> Outputs:
         with torch.inference_mode():  # of each thread its own

@@ -1,8 +1,8 @@
 """Several computations at once, each by one thread.
 
-Two threads within an operation wait for each other at every layer: on two cores with eight other busy
-processes a volume took 6.7 s, and 1.1 s with one thread.  Threads with computations of their own wait once,
-at the end.
+Two threads within an operation wait for each other at every layer: on two cores with eight other
+busy processes a volume took 6.7 s, and 1.1 s with one thread.  Threads with computations of their
+own wait once, at the end.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 FEWEST = 9
-"""Rows of a part: ONNX Runtime is as fast per image as with 32, torch loses a tenth; threads wait little for
-the last part."""
+"""Rows of a part: ONNX Runtime is as fast per image as with 32, torch loses a tenth; threads wait
+little for the last part."""
 
 
 def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) -> list[Result]:
-    """work(job) of each job, in their order, by as many threads as there are `cores`, at most `most`; in
-    each, torch uses one thread.
+    """work(job) of each job, in their order, by as many threads as there are `cores`, at most
+    `most`; in each, torch uses one thread.
 
-    The threads end with the call, so that a process forked between two calls is not left waiting for threads
-    that it does not have.
+    The threads end with the call, so that a process forked between two calls is not left waiting
+    for threads that it does not have.
     """
     threads_before = torch.get_num_threads()
     workers = max(1, min(cores(), len(jobs), most))
@@ -44,7 +44,7 @@ def side_by_side(work: Callable[[Job], Result], jobs: Sequence[Job], most: int) 
 
 
 def parts_of(rows: Tensor) -> Sequence[Tensor]:
-    """n rows in parts of FEWEST or a few more, an even number of them; all in one part where n < 2 FEWEST.
-    The parts depend on n alone, not on the number of threads, as the last bit of an output may depend on the
-    size of its part."""
+    """n rows in parts of FEWEST or a few more, an even number of them; all in one part where n < 2
+    FEWEST. The parts depend on n alone, not on the number of threads, as the last bit of an output
+    may depend on the size of its part."""
     return torch.tensor_split(rows, max(1, len(rows) // (2 * FEWEST) * 2))

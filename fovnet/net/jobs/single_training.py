@@ -1,5 +1,5 @@
-"""Training of a single configuration in this process, as in a search but without a journal: its network and
-its record."""
+"""Training of a single configuration in this process, as in a search but without a journal: its
+network and its record."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ NOT_DECIDING = (
 
 @dataclass(frozen=True)
 class SingleTraining:
-    """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and a
-    checkpoint during training.
+    """A configuration, its data, and the folder for its files: network.safetensors, trial.json, and
+    a checkpoint during training.
 
     source   a hash of the slices
     validation_slices  as in a search, drawn by `seed`
     job      as of a search; rows, folder of the weights and source are this training's own
     row_frequencies  (n,) with which each training row is drawn; None if uniform
-    training_seed  of the weights, the order and the augmentation; with that of a search's trial, the network
-                   is the same
+    training_seed  of the weights, the order and the augmentation; with that of a search's trial,
+                   the network is the same
     """
 
     configuration: Mapping[str, Any]
@@ -81,11 +81,11 @@ class SingleTraining:
         return self._data.guess(self.row_frequencies)
 
     def outcome(self, report: Callable[[Progress, int], None] | None = None) -> Outcome:
-        """The outcome of the training, written to trial.json; the recorded one if this very training was done
-        before.
+        """The outcome of the training, written to trial.json; the recorded one if this very
+        training was done before.
 
-        After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned") while
-        another process trains there.
+        After a kill it resumes after the last whole epoch.  Raises SearchError ("journal-owned")
+        while another process trains there.
         """
         with lock_journal(self.folder):
             return self._train(report)
@@ -119,8 +119,8 @@ class SingleTraining:
 
     @property
     def _decides(self) -> str:
-        """A hash of everything that the outcome depends on; the recipe's numbers beside the job's, as in
-        records of before."""
+        """A hash of everything that the outcome depends on; the recipe's numbers beside the job's,
+        as in records of before."""
         recipe = self.job.recipe
         numbers = {**vars(self.job), **vars(recipe), **vars(recipe.ranges)}
         numbers_in_words = {
@@ -138,8 +138,8 @@ class SingleTraining:
         )
 
     def read_record(self) -> Trial | None:
-        """The record of this very training, if it was done before without an error, and its network is there
-        if it has a score; else None."""
+        """The record of this very training, if it was done before without an error, and its network
+        is there if it has a score; else None."""
         trial, decides = self._record_in_folder()
         if trial is None or decides != self._decides or trial.outcome.status == "error":
             return None
@@ -148,16 +148,16 @@ class SingleTraining:
         return trial
 
     def replaces(self) -> Mapping[str, Any] | None:
-        """The configuration of another training whose network in the folder this one's will replace; None if
-        there is none."""
+        """The configuration of another training whose network in the folder this one's will
+        replace; None if there is none."""
         trial, decides = self._record_in_folder()
         if trial is None or decides == self._decides or not self.network.exists():
             return None
         return trial.proposal.configuration
 
     def _record_in_folder(self) -> tuple[Trial | None, str | None]:
-        """The record in the folder, and the hash of what it depends on; (None, None) if there is none that
-        can be read."""
+        """The record in the folder, and the hash of what it depends on; (None, None) if there is
+        none that can be read."""
         try:
             facts = read_json(self.folder / RECORD)
             return from_facts(facts), facts.get("decides")

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4096  # slices, 67 MB
 ROWS = "rows.npz"
-# second word of the seed of the draw of validation rows, so that it shares nothing with the trials' own seeds
+# second word of the seed of the draw of validation rows, so that it shares nothing with the trials'
+# own seeds
 VALIDATION = 1
 
 
@@ -40,13 +41,14 @@ class LabelledSlices:
     placing: Placing | None = None
 
     def with_validation_rows(self, count: int | None, seed: int) -> LabelledSlices:
-        """The same with `count` of the validation rows, ascending: those on which all trials of a seed are
-        scored; all if `count` is None or more than there are."""
+        """The same with `count` of the validation rows, ascending: those on which all trials of a
+        seed are scored; all if `count` is None or more than there are."""
         order = np.random.default_rng([seed, VALIDATION]).permutation(self.validation)
         return replace(self, validation=np.sort(order[:count]))
 
     def guess(self, row_frequencies: Tensor | None) -> float:
-        """The validation loss of guessing, in nats, which is that of a network that has learned nothing.
+        """The validation loss of guessing, in nats, which is that of a network that has learned
+        nothing.
 
         row_frequencies  (n,) of the draws of the training rows; None: uniform
         """
@@ -59,11 +61,11 @@ class LabelledSlices:
         return guessing_loss(validation_targets, class_weights(training_targets, row_frequencies))
 
     def write(self, folder: Path) -> Path:
-        """`folder/rows.npz`, the file `rows` of a `Job`: the data of a journal's trainings, or of a single
-        one, as rows of the pack.
+        """`folder/rows.npz`, the file `rows` of a `Job`: the data of a journal's trainings, or of a
+        single one, as rows of the pack.
 
-        To be called by the holder of the folder's lock, or by a training on these slices, which are those of
-        the journal's other trainings.
+        To be called by the holder of the folder's lock, or by a training on these slices, which are
+        those of the journal's other trainings.
         """
         arrays: dict[str, NDArray[Any]] = {
             "targets": self.targets,
@@ -81,17 +83,18 @@ def refuse_without_slices(data: LabelledSlices) -> None:
         if not len(rows):
             raise SearchError(
                 "search-no-slices",
-                f"the {name} split has no slices: label volumes of more subjects, or change the split",
+                f"the {name} split has no slices: label volumes of more subjects, or change the "
+                "split",
             )
 
 
 def training_fingerprint(pack: Pack) -> list[Any]:
-    """The training and validation data, to be hashed: pixels, labels, sizes, heights and volumes of the
-    slices of the train and validation splits, in their order, the names of the classes, and the slice format,
-    which is also stored with networks.
+    """The training and validation data, to be hashed: pixels, labels, sizes, heights and volumes of
+    the slices of the train and validation splits, in their order, the names of the classes, and the
+    slice format, which is also stored with networks.
 
-    It does not depend on their place in the pack, nor on other slices: correcting a label of a test volume
-    repeats no training.
+    It does not depend on their place in the pack, nor on other slices: correcting a label of a test
+    volume repeats no training.
     """
     return [
         *(_content(pack, pack.rows(split)) for split in ("train", "validation")),
@@ -101,7 +104,8 @@ def training_fingerprint(pack: Pack) -> list[Any]:
 
 
 def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
-    """SHA-256 hex of the labels, placing and pixels of some slices; volumes are renumbered from 0."""
+    """SHA-256 hex of the labels, placing and pixels of some slices; volumes are renumbered from
+    0."""
     placing = pack.placing
     _, volume_number = np.unique(placing.volume[rows], return_inverse=True)
     volume = volume_number.astype(np.int64)
@@ -114,8 +118,8 @@ def _content(pack: Pack, rows: NDArray[np.int64]) -> str:
 
 
 def labelled_rows(pack: Pack) -> LabelledSlices:
-    """The training data of a pack: the target of a slice of two regions is half of each.  Raises SearchError
-    "search-no-slices"."""
+    """The training data of a pack: the target of a slice of two regions is half of each.  Raises
+    SearchError "search-no-slices"."""
     targets = pack.truth / pack.truth.sum(axis=1, keepdims=True).clip(1)
     data = LabelledSlices(
         targets.astype("float32"), pack.rows("train"), pack.rows("validation"), pack.placing
@@ -125,8 +129,8 @@ def labelled_rows(pack: Pack) -> LabelledSlices:
 
 
 def row_frequencies(pack: Pack, sampling: str) -> Tensor | None:
-    """(n,) frequency with which a training draws each of its rows, also used for its class weights; None if
-    uniform.
+    """(n,) frequency with which a training draws each of its rows, also used for its class weights;
+    None if uniform.
 
     sampling  as in `fovnet.net.recipe.Recipe`
     """

@@ -27,8 +27,8 @@ def search_networks(
     stop_below_regret: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Trial]:
-    """The trials of a search, by slot, trained `search.workers` at a time in this call; their records are
-    written to `journal`."""
+    """The trials of a search, by slot, trained `search.workers` at a time in this call; their
+    records are written to `journal`."""
     with TrainingPool(job, search.workers) as pool:
         finished_trials = run_search(
             search,
@@ -55,15 +55,15 @@ def train_slot(job: Job, journal: Path, slot: int) -> Trial:
 def forget_recorded(journal: Path) -> None:
     """Remove the checkpoints of all recorded trials: each is three times as large as its network.
 
-    For a search that is over; if it is extended, trainings that continue start again from the first epoch,
-    to the same result.
+    For a search that is over; if it is extended, trainings that continue start again from the first
+    epoch, to the same result.
     """
     _forget(journal / "networks", journal, slots_needed=())
 
 
 def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Submit:
-    """The submit function for a search: a trial's envelope is made from the trials its slot has seen, which
-    are then in the journal."""
+    """The submit function for a search: a trial's envelope is made from the trials its slot has
+    seen, which are then in the journal."""
 
     def submit(proposal: Proposal) -> Future[Outcome]:
         _forget_done(job, journal, search)
@@ -76,8 +76,8 @@ def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Subm
 
 
 def _forget_done(job: Job, journal: Path, search: Search) -> None:
-    """Remove the checkpoints of recorded trials with which a search will not go on, and the networks of those
-    with which it has.
+    """Remove the checkpoints of recorded trials with which a search will not go on, and the
+    networks of those with which it has.
 
     While a record cannot be read, nothing that the search may need is removed.
     """

@@ -1,8 +1,8 @@
 """Training in worker processes: each proposal gets an outcome, even if its process dies.
 
-Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread each in
-parallel finish before two trials of two threads each in sequence).  The slices are a memory-mapped file, so
-that W workers share one copy of it.
+Each worker is one process with one thread for arithmetic (on two cores, two trials of one thread
+each in parallel finish before two trials of two threads each in sequence).  The slices are a
+memory-mapped file, so that W workers share one copy of it.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ class Job:
     rows     npz file: targets (n, k), row numbers train, validation; sides_mm, volume, z_mm (n,)
     weights  folder for the networks
     head, device  as configured
-    envelope makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
-    inputs   the format of the slices, as in `fovnet.volume.collection.pack`, and the names of the classes:
-             stored with the weights
+    envelope  makes each proposal's `recipe.ends.envelope`; None: nothing is pruned
+    inputs   the format of the slices, as in `fovnet.volume.collection.pack`, and the names of the
+             classes: stored with the weights
     kinds    the networks' inputs, as named in `fovnet.net.family.architecture.INPUTS`
     begin    networks of which each training begins with the nearest; empty: weights are drawn
     rate_factor  factor on the learning rates of the configurations
-    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint from other
-             data
-    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process alone, which
-                     others do not lengthen
+    source   a hash of the training and validation data, needed if `weights` may hold a checkpoint
+             from other data
+    process_seconds  whether each epoch's seconds are recorded, on a CPU those of this process
+                     alone, which others do not lengthen
     stamp    of the pixels' file when the search, or this slot's own job, began; None: not compared
     """
 
@@ -87,8 +87,8 @@ class Job:
 class TrainingPool:
     """W workers, each a separate process: one that dies ends only its own trial, and is replaced.
 
-    Use as a context manager; `submit(proposal)` is the function that a search needs.  Without a job of its
-    own, one is given with every proposal.
+    Use as a context manager; `submit(proposal)` is the function that a search needs.  Without a job
+    of its own, one is given with every proposal.
     """
 
     def __init__(self, job: Job | None, workers: int) -> None:
@@ -125,7 +125,8 @@ class TrainingPool:
 
         envelope  epoch to the highest validation loss that is not pruned there
         job       another than the pool's
-        The future raises SearchError where no training can continue ("disk-full", "slices-replaced").
+        The future raises SearchError where no training can continue ("disk-full",
+        "slices-replaced").
         """
         job = job or self._job
         assert job is not None, "a pool without a job of its own is given one"
@@ -168,8 +169,9 @@ def train(
     """The outcome of one trial, in this process; its best weights are at `keep`, else at
     `weights_of(job.weights, proposal.slot)`.
 
-    The traceback of an unexpected exception is appended to a file in `logs` beside the folder of the
-    networks.  Raises SearchError ("slices-replaced") if the slices are not those the search began with.
+    The traceback of an unexpected exception is appended to a file in `logs` beside the folder of
+    the networks.  Raises SearchError ("slices-replaced") if the slices are not those the search
+    began with.
     """
     import torch
 
@@ -207,7 +209,8 @@ def train(
 
 
 def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
-    """The record of a training's end; where epochs have seconds of their own, those of this slot's epochs."""
+    """The record of a training's end; where epochs have seconds of their own, those of this slot's
+    epochs."""
     import torch
 
     seconds = ending.seconds
@@ -234,16 +237,16 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
 
 
 def _data_of(job: Job, device: torch.device) -> Data:
-    """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the pixels was
-    replaced."""
+    """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the
+    pixels was replaced."""
     pixels_stamp = stamp_of(job.pixels)
     rows_stamp = stamp_of(job.rows)
     # `slice_collections` keeps the date of unchanged bytes
     if job.stamp is not None and pixels_stamp[:2] != job.stamp[:2]:
         raise SearchError(
             "slices-replaced",
-            f"{job.pixels}: was written again while the search ran, so the search would use other slices; "
-            "run the search's command again once they are cut",
+            f"{job.pixels}: was written again while the search ran, so the search would use other "
+            "slices; run the search's command again once they are cut",
         )
     return _load_data(job.pixels, job.rows, (pixels_stamp, rows_stamp), device, job.kinds)
 
@@ -256,8 +259,8 @@ def _load_data(
     device: torch.device,
     kinds: tuple[str, ...],
 ) -> Data:
-    """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps` distinguish
-    rewritten files from those they replaced."""
+    """The data set on the device, loaded once per worker: 80,000 slices are 1.3 GB.  `stamps`
+    distinguish rewritten files from those they replaced."""
     from fovnet.net.training.train import place_on_device  # torch
 
     with np.load(rows, allow_pickle=False) as arrays:
@@ -279,7 +282,8 @@ def stamp_of(path: Path) -> Stamp:
 
 
 def _outcome_of_death(job: Job, proposal: Proposal, worker: BaseProcess | None) -> Outcome:
-    """The outcome of a trial whose process has died, with the losses of the epochs in its checkpoint."""
+    """The outcome of a trial whose process has died, with the losses of the epochs in its
+    checkpoint."""
     from fovnet.net.training.checkpoint import curves_of  # torch
 
     training_loss, validation_loss = curves_of(weights_of(job.weights, proposal.slot))
@@ -305,8 +309,8 @@ def _cause_of_death(worker: BaseProcess | None) -> str:
 
 
 def _log_trace(job: Job, slot: int, trace: str) -> str:
-    """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if there is
-    none."""
+    """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if
+    there is none."""
     if not trace:
         return ""
     path = job.weights.parent / "logs" / f"slot-{slot:04d}.txt"
@@ -320,15 +324,16 @@ def _log_trace(job: Job, slot: int, trace: str) -> str:
 
 
 def _new_executor() -> ProcessPoolExecutor:
-    """One worker process; spawned, because a fork of a process that has used CUDA or threads may hang."""
+    """One worker process; spawned, because a fork of a process that has used CUDA or threads may
+    hang."""
     return ProcessPoolExecutor(
         1, mp_context=get_context("spawn"), initializer=_settle, initargs=(os.getpid(),)
     )
 
 
 def _worker_of(executor: ProcessPoolExecutor) -> BaseProcess:
-    """The process of an executor, which begins it where it has none yet.  Raises BrokenProcessPool if it is
-    dead."""
+    """The process of an executor, which begins it where it has none yet.  Raises BrokenProcessPool
+    if it is dead."""
     pid = executor.submit(os.getpid).result()
     for process in active_children():
         if process.pid == pid:

@@ -1,10 +1,10 @@
-"""Checkpoints: the state of a training between two epochs, from which it resumes as if it had not been
-interrupted.
+"""Checkpoints: the state of a training between two epochs, from which it resumes as if it had not
+been interrupted.
 
-A checkpoint is a safetensors file beside the weights, replaced atomically: if a write is interrupted, the one
-before stays.  It is kept after the training until `forget`, which is called once the record is written: a
-finished training whose record was lost is restored without further epochs, and one that was stopped after
-fewer epochs (a rung) continues.
+A checkpoint is a safetensors file beside the weights, replaced atomically: if a write is
+interrupted, the one before stays.  It is kept after the training until `forget`, which is called
+once the record is written: a finished training whose record was lost is restored without further
+epochs, and one that was stopped after fewer epochs (a rung) continues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class Checkpoint:
     """The checkpoint of the training whose weights are at `keep`.
 
-    deciding_facts  JSON-able, which determine the training; a checkpoint with other facts is not resumed
+    deciding_facts  JSON-able, which determine the training; a checkpoint with other facts is not
+                    resumed
     """
 
     keep: Path
@@ -44,12 +45,12 @@ class Checkpoint:
     def save(self, progress: Progress) -> None:
         """Write the state of the training after a whole epoch, replacing the one before.
 
-        tensors   of the model, of the momentum and the running mean of each parameter, and the state of the
-                  CPU's generator (bytes,)
-        facts     steps, the seconds and losses of each epoch, a hash of `decides`, and the CRC-32 of the
-                  tensors
-        At least one step must have been taken, as there is no momentum before.  Raises OSError if it cannot
-        be written.
+        tensors   of the model, of the momentum and the running mean of each parameter, and the
+                  state of the CPU's generator (bytes,)
+        facts     steps, the seconds and losses of each epoch, a hash of `decides`, and the CRC-32
+                  of the tensors
+        At least one step must have been taken, as there is no momentum before.  Raises OSError if
+        it cannot be written.
         """
         tensors = {f"model.{name}": tensor for name, tensor in progress.model.state_dict().items()}
         names = [name for name, _ in progress.model.named_parameters()]
@@ -75,8 +76,9 @@ class Checkpoint:
     def resume(self, fresh: Progress) -> None:
         """Restore this checkpoint into a training that has not begun.
 
-        If there is none of the same training, or it is damaged, or the weights of its best epoch are gone,
-        its remaining files are removed: the training starts again, and gives the same bits.
+        If there is none of the same training, or it is damaged, or the weights of its best epoch
+        are gone, its remaining files are removed: the training starts again, and gives the same
+        bits.
         """
         for unfinished in self.keep.parent.glob(f".{self.keep.stem}.*.part"):
             unfinished.unlink(missing_ok=True)  # left by a kill during writing
@@ -108,8 +110,8 @@ def _crc32(tensors: Mapping[str, torch.Tensor]) -> int:
 
 
 def curves_of(keep: Path) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is none that
-    can be read."""
+    """(training, validation) losses in the checkpoint of the training at `keep`; empty if there is
+    none that can be read."""
     try:
         facts = load_facts(checkpoint_of(keep))
     except ModelError:

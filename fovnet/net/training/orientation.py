@@ -1,14 +1,15 @@
-"""Training the orientation network: it classifies the view in a picture, and three pictures together give the
-body's orientation (turn).
+"""Training the orientation network: it classifies the view in a picture, and three pictures
+together give the body's orientation (turn).
 
     n         volumes
-    pictures  (n, 3, 3, 128, 128) uint8, as in fovnet.volume.slices.planes, of volumes with (mostly) correct
-              headers
+    pictures  (n, 3, 3, 128, 128) uint8, as in fovnet.volume.slices.planes, of volumes with (mostly)
+              correct headers
 
-A sample is one picture of each plane, at one of three places, all rearranged as under one of 24 turns
-(fovnet.maths.turns); the network scores 16 views for each picture.  A turn's score is the sum of the scores
-of the views it would show; the loss is the cross-entropy over turns.  Views that look alike, such as a thigh
-upside down, need not be separated: the probabilities stay as uncertain as the pictures.
+A sample is one picture of each plane, at one of three places, all rearranged as under one of 24
+turns (fovnet.maths.turns); the network scores 16 views for each picture.  A turn's score is the sum
+of the scores of the views it would show; the loss is the cross-entropy over turns.  Views that look
+alike, such as a thigh upside down, need not be separated: the probabilities stay as uncertain as
+the pictures.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ ProgressCallback = Callable[[int, int], Any]
 def learn(
     pictures: NDArray[np.uint8], *, seed: int, progress: ProgressCallback | None = None
 ) -> dict[str, Tensor]:
-    """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for outlines that
-    are not normalised.
+    """The layers' weights and biases, "layer0.weight" (256, 1024) to "layer2.bias" (16,), for
+    outlines that are not normalised.
 
-    The same seed gives the same bits on one kind of processor: everything is drawn from it, and computed by
-    one thread.
+    The same seed gives the same bits on one kind of processor: everything is drawn from it, and
+    computed by one thread.
     """
     with _one_thread_and_seed(seed):
         generator = torch.Generator().manual_seed(seed)
@@ -87,8 +88,8 @@ def _one_thread_and_seed(seed: int) -> Iterator[None]:
 def _augment_outlines(
     pictures: NDArray[np.uint8], generator: torch.Generator
 ) -> NDArray[np.float16]:
-    """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved, zoomed,
-    cropped, grey values changed."""
+    """(copies, n, 3, ...) outlines of the pictures, augmented differently in each copy: moved,
+    zoomed, cropped, grey values changed."""
     n = len(pictures)
     picture_count = n * 3
     copies = np.zeros((COPIES, picture_count, *SHAPE), np.float16)
@@ -111,7 +112,8 @@ def _augment_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _crop_pictures(pictures: Tensor, generator: torch.Generator) -> Tensor:
-    """The pictures, a share of them cropped to a rectangle of what they show, with that rectangle centred."""
+    """The pictures, a share of them cropped to a rectangle of what they show, with that rectangle
+    centred."""
     m, _, size, _ = pictures.shape
     dice, *crop_draws = torch.rand((5, m), generator=generator).unbind()
     pixel = torch.arange(size) - (size - 1) / 2
@@ -176,15 +178,16 @@ def _fit_network(
 
 
 def turn_scores(scores: Tensor) -> Tensor:
-    """(m, 24) scores of the turns, from the scores (m, 3, 16) of the views of each plane's picture."""
+    """(m, 24) scores of the turns, from the scores (m, 3, 16) of the views of each plane's
+    picture."""
     views_of_turn = torch.from_numpy(TURNS)
     plane_scores = [scores[:, plane].index_select(1, views_of_turn[:, plane]) for plane in range(3)]
     return torch.stack(plane_scores).sum(dim=0)
 
 
 def _outline_permutations() -> Tensor:
-    """(16, 1024) for each view, the permutation of its plane's outlines when the picture is rearranged to
-    show it."""
+    """(16, 1024) for each view, the permutation of its plane's outlines when the picture is
+    rearranged to show it."""
     numbers = np.arange(np.prod(SHAPE)).reshape(SHAPE)
     permutations = [move_histograms(numbers, MOVES[move]).reshape(-1) for _, move in SOURCES]
     return torch.from_numpy(np.stack(permutations))

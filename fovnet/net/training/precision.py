@@ -1,8 +1,8 @@
-"""Weights in the precision in which they are stored: float16 takes half the space, and weights that overflow
-it are refused by name.
+"""Weights in the precision in which they are stored: float16 takes half the space, and weights that
+overflow it are refused by name.
 
-Loading gives float32 networks in either case, so that half precision only rounds: a weight keeps 11 of its 24
-bits.
+Loading gives float32 networks in either case, so that half precision only rounds: a weight keeps 11
+of its 24 bits.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ def write_weights(
     alone: bool = False,
     mixed: tuple[float, Path] | None = None,
 ) -> Path:
-    """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as it is,
-    byte for byte.
+    """`target`, holding the network of a weights file in one of PRECISIONS; float32 is the file as
+    it is, byte for byte.
 
-    alone  the network is to see only the slice of its inputs: `load_network` applies it; the weights in the
-           file are unchanged
-    mixed  for blending: the weight of the network, and the file of the one it was trained from, which has the
-           rest; None: no blending
-    Counts stay integers.  Raises ModelError if the file is missing or damaged, or a weight is too large for
-    the precision.
+    alone  the network is to see only the slice of its inputs: `load_network` applies it; the
+           weights in the file are unchanged
+    mixed  for blending: the weight of the network, and the file of the one it was trained from,
+           which has the rest; None: no blending
+    Counts stay integers.  Raises ModelError if the file is missing or damaged, or a weight is too
+    large for the precision.
     """
     if PRECISIONS[precision] is torch.float32 and not alone and mixed is None:
         return copy(source, target)
@@ -59,6 +59,7 @@ def _round_tensor(source: Path, name: str, tensor: Tensor, precision: str) -> Te
         raise ModelError(
             "weights-overflow",
             f"{source}: {name} holds {float(tensor.abs().max()):g}, {precision} at most "
-            f"{torch.finfo(rounded.dtype).max:g}; set ensemble.precision to float32, or leave this trial out",
+            f"{torch.finfo(rounded.dtype).max:g}; set ensemble.precision to float32, or leave "
+            "this trial out",
         )
     return rounded

@@ -13,7 +13,8 @@ from fovnet.net.training.train_step import TrainStep
 
 @dataclass
 class Progress:
-    """A trial between two epochs: all that is needed to resume it as if it had not been interrupted.
+    """A trial between two epochs: all that is needed to resume it as if it had not been
+    interrupted.
 
     average  the running mean of every parameter; empty if the recipe does not average
     """
@@ -35,5 +36,6 @@ class Progress:
 
     @property
     def score(self) -> float | None:
-        """The lowest validation loss so far, None before the first; the weights of its epoch are kept."""
+        """The lowest validation loss so far, None before the first; the weights of its epoch are
+        kept."""
         return min(self.validation_loss, default=None)

@@ -4,9 +4,9 @@
     targets  (n, k) float, rows summing to one
     weights  (k,) inverse class frequency of the training rows, mean one over their slices
 
-Source of the recipe: Bertrand et al. (ISBI 2017): cross-entropy weighted by inverse class frequency;
-stochastic gradient descent with Nesterov momentum 0.9; learning rate lr / (1 + 1e-6·step); score = validation
-loss.
+Source of the recipe: Bertrand et al. (ISBI 2017): cross-entropy weighted by inverse class
+frequency; stochastic gradient descent with Nesterov momentum 0.9; learning rate lr / (1 +
+1e-6·step); score = validation loss.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ MOMENTUM = 0.9
 DECAY = 1e-6
 # seconds: a checkpoint holds three copies of the weights, up to 0.5 GB with the head "fc"
 CHECKPOINTS_APART = 20.0
-# steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's time
+# steps: each costs a pass over all weights, which at every step would be a tenth of a small batch's
+# time
 AVERAGE_EVERY = 5
 
 
@@ -106,8 +107,8 @@ def place_on_device(
     placing: Placing | None = None,
     kinds: Sequence[str] = ("slice",),
 ) -> Data:
-    """The data set on the device, with the placing that these kinds of inputs need; on a CPU a memory-mapped
-    array is not copied, but shared by all workers."""
+    """The data set on the device, with the placing that these kinds of inputs need; on a CPU a
+    memory-mapped array is not copied, but shared by all workers."""
     placed = volume = None
     if placing is not None:
         body_sections = sections(pixels, placing) if "sections" in kinds else None
@@ -124,8 +125,8 @@ def place_on_device(
 
 
 def class_weights(targets: Tensor, row_frequencies: Tensor | None = None) -> Tensor:
-    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a class
-    without rows.
+    """(k,) inverse class frequency, scaled so that the mean weight of these rows is one; 0 for a
+    class without rows.
 
     row_frequencies  (n,) with which each row is drawn; None: uniform
     """
@@ -141,11 +142,12 @@ def _mean_of_rows(values: Tensor, row_frequencies: Tensor | None) -> Tensor:
 
 
 def guessing_loss(targets: Tensor, weights: Tensor, row_frequencies: Tensor | None = None) -> float:
-    """The loss of uniform probabilities over the k classes seen in training, on these rows: log k if their
-    class shares are the training's.
+    """The loss of uniform probabilities over the k classes seen in training, on these rows: log k
+    if their class shares are the training's.
 
     row_frequencies  (n,) with which each row is drawn; None: uniform
-    With inverse-frequency weights no other constant prediction has a lower loss on the training rows.
+    With inverse-frequency weights no other constant prediction has a lower loss on the training
+    rows.
     """
     classes_seen = int((weights > 0).sum())
     mean_weight = _mean_of_rows(targets @ weights, row_frequencies)
@@ -167,15 +169,15 @@ def train_network(
     source: str = "",
     now: Callable[[], float] = time.monotonic,
 ) -> Ending:
-    """The end of a trial; the weights of its best epoch, if any, are at `keep`.  It begins with the network
-    of `begin`, if any.
+    """The end of a trial; the weights of its best epoch, if any, are at `keep`.  It begins with the
+    network of `begin`, if any.
 
-    After a kill it resumes after a whole epoch, at most CHECKPOINTS_APART before its last one, on one
-    kind of CPU with the same bits; so does a finished one if more epochs are requested, until `forget(keep)`.
-    `source` is a hash of the data, needed if a checkpoint may be from other data.  `facts` are stored with
-    the weights; `report` is called after each epoch, with the number of epochs requested; `now` is the clock
-    of `epoch_seconds`. Exceptions in training become a status.  Only a full disk raises, SearchError
-    ("disk-full"), as no configuration causes it.
+    After a kill it resumes after a whole epoch, at most CHECKPOINTS_APART before its last one, on
+    one kind of CPU with the same bits; so does a finished one if more epochs are requested, until
+    `forget(keep)`. `source` is a hash of the data, needed if a checkpoint may be from other data.
+    `facts` are stored with the weights; `report` is called after each epoch, with the number of
+    epochs requested; `now` is the clock of `epoch_seconds`. Exceptions in training become a status.
+    Only a full disk raises, SearchError ("disk-full"), as no configuration causes it.
     """
     if data.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -236,9 +238,9 @@ def _deciding_facts(
     recipe: Recipe,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The facts that two trainings must share for one to resume the other's checkpoint: all except the number
-    of epochs (unless there is a cooldown), the stopping rules (except the plateau), and the slot, as a later
-    one may go on with a training."""
+    """The facts that two trainings must share for one to resume the other's checkpoint: all except
+    the number of epochs (unless there is a cooldown), the stopping rules (except the plateau), and
+    the slot, as a later one may go on with a training."""
     recipe_facts = {
         name: value
         for name, value in asdict(recipe).items()
@@ -270,7 +272,8 @@ class _Epochs:
     now: Callable[[], float] = time.monotonic
 
     def run(self, progress: Progress) -> End:
-        """Train epoch by epoch until an end; a resumed training that is already finished ends at once."""
+        """Train epoch by epoch until an end; a resumed training that is already finished ends at
+        once."""
         data = self.data
         row_frequencies = training_row_frequencies(data, self.recipe)
         weights = class_weights(data.targets[data.train], row_frequencies)
@@ -321,8 +324,8 @@ class _Epochs:
 
 
 def validation_loss(model: Network, data: Data, weights: Tensor, precision: str = "auto") -> float:
-    """Mean weighted cross-entropy of the validation rows, in nats, without augmentation; weights (k,) of the
-    classes."""
+    """Mean weighted cross-entropy of the validation rows, in nats, without augmentation; weights
+    (k,) of the classes."""
     model.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.device)
     with torch.inference_mode(), computing_in(precision, data.device):
@@ -350,8 +353,8 @@ def begin_training(
     begin: Beginning | None = None,
     classes: Sequence[str] = (),
 ) -> Progress:
-    """A trial before its first step: weights drawn from the seed, or those of `begin`, on the device,
-    channels last."""
+    """A trial before its first step: weights drawn from the seed, or those of `begin`, on the
+    device, channels last."""
     generator = torch.Generator().manual_seed(seed)
     model = build(net, generator)
     if begin is not None:
@@ -366,8 +369,8 @@ def begin_training(
 
 
 def _take_into_average(progress: Progress, decay: float) -> None:
-    """Update the running mean; its decay at update u is at most (1 + u)/(10 + u), so that the initial weights
-    are soon forgotten."""
+    """Update the running mean; its decay at update u is at most (1 + u)/(10 + u), so that the
+    initial weights are soon forgotten."""
     update = progress.step // AVERAGE_EVERY
     share = 1.0 - min(decay, (1 + update) / (10 + update))
     weights = [parameter.detach() for parameter in progress.model.parameters()]
@@ -376,12 +379,13 @@ def _take_into_average(progress: Progress, decay: float) -> None:
 
 @contextmanager
 def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
-    """Gives the model its averaged weights, if the recipe averages, and restores its own afterwards.
+    """Gives the model its averaged weights, if the recipe averages, and restores its own
+    afterwards.
 
-    Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging, in its exponential form:
-    at a constant learning rate the mean of the last steps is nearer the optimum than any of them.  Running
-    statistics are those of the last steps, not of the mean: with normalised poolings the two agree once the
-    rate has cooled down.
+    Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging, in its
+    exponential form: at a constant learning rate the mean of the last steps is nearer the optimum
+    than any of them.  Running statistics are those of the last steps, not of the mean: with
+    normalised poolings the two agree once the rate has cooled down.
     """
     if not recipe.averaging:
         yield
@@ -395,8 +399,8 @@ def _averaged_weights(progress: Progress, recipe: Recipe) -> Iterator[None]:
 
 @torch.no_grad()
 def _exchange(weights: Iterable[Tensor], averages: Iterable[Tensor]) -> None:
-    """Swap tensors in place, as a CUDA graph requires; a few rows at a time, as the predicted memory has no
-    room for a whole copy."""
+    """Swap tensors in place, as a CUDA graph requires; a few rows at a time, as the predicted
+    memory has no room for a whole copy."""
     for weight, average in zip(weights, averages, strict=True):
         for weight_rows, average_rows in zip(
             torch.split(weight, 64), torch.split(average, 64), strict=True
@@ -451,8 +455,8 @@ def training_row_frequencies(data: Data, recipe: Recipe) -> Tensor | None:
 
 
 def volume_frequencies(volume: Tensor) -> Tensor:
-    """(n,) float32: relative frequency of slices of these volumes (n,) if all volumes are drawn equally
-    often."""
+    """(n,) float32: relative frequency of slices of these volumes (n,) if all volumes are drawn
+    equally often."""
     _, of_volume, slices = volume.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     return torch.reciprocal(slices[of_volume].float())
 
@@ -460,8 +464,8 @@ def volume_frequencies(volume: Tensor) -> Tensor:
 def volume_batches(
     rows: Tensor, count: int, batch: int, generator: torch.Generator, volume: Tensor
 ) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `count` in all: a random slice of each volume, in one permutation of the
-    volumes after another.
+    """Batches (m,) of row numbers, `count` in all: a random slice of each volume, in one
+    permutation of the volumes after another.
 
     rows (r,) and the volume (n,) of every slice, on one device
 
@@ -481,8 +485,8 @@ def volume_batches(
 def shuffled_batches(
     rows: Tensor, count: int, batch: int, generator: torch.Generator
 ) -> Iterator[Tensor]:
-    """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so that no row
-    is drawn twice before every row was drawn once."""
+    """Batches (m,) of row numbers, `count` in all of rows (r,): one permutation after another, so
+    that no row is drawn twice before every row was drawn once."""
     order = _permutations(len(rows), count, generator)
     yield from torch.split(rows[order.to(rows.device)], batch)
 

@@ -1,10 +1,11 @@
-"""Training steps: from row numbers and draws to updated weights, on the device that holds the slices.
+"""Training steps: from row numbers and draws to updated weights, on the device that holds the
+slices.
 
-On a CPU a step runs eagerly, and the same seed gives the same bits on one kind of processor: oneDNN, MKL and
-torch choose their kernels by it, and after an epoch losses differ by 1 in 10,000.  On CUDA the network runs
-in bfloat16 unless set otherwise, and after a few steps a whole step, from selecting the slices to updating
-the weights, is recorded as a CUDA graph and replayed: hundreds of small kernels are launched together, and no
-part of a step waits for the host.
+On a CPU a step runs eagerly, and the same seed gives the same bits on one kind of processor:
+oneDNN, MKL and torch choose their kernels by it, and after an epoch losses differ by 1 in 10,000.
+On CUDA the network runs in bfloat16 unless set otherwise, and after a few steps a whole step, from
+selecting the slices to updating the weights, is recorded as a CUDA graph and replayed: hundreds of
+small kernels are launched together, and no part of a step waits for the host.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ from fovnet.net.images.distort import distort
 from fovnet.net.images.inputs import Placed, Warp, images
 from fovnet.net.recipe import Ranges
 
-# steps before the recording, in which libraries choose their kernels and momentum buffers are allocated
+# steps before the recording, in which libraries choose their kernels and momentum buffers are
+# allocated
 WARM_UP = 3
 
 
 class Resident(Protocol):
-    """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; the slices' placing if known."""
+    """Slices (n, h, w) uint8 and targets (n, k) float32 on one device; the slices' placing if
+    known."""
 
     @property
     def slices(self) -> Tensor: ...
@@ -83,12 +86,12 @@ class TrainStep:
             self._replay = Replay(optimiser, batch, weights.device)
 
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
-        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at a learning
-        rate.
+        """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at
+        a learning rate.
 
-        Both are on the device; weights, momentum and running statistics are changed in place, and the host
-        does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises ModelError
-        "inputs-unplaced" as `augmented_images`, and torch's errors if memory is short.
+        Both are on the device; weights, momentum and running statistics are changed in place, and
+        the host does not wait.  On CUDA whole batches replay the graph, others run eagerly.  Raises
+        ModelError "inputs-unplaced" as `augmented_images`, and torch's errors if memory is short.
         """
         if self._replay and len(rows) == self._replay.batch:
             self._replay(self, rows, draws, rate)
@@ -98,8 +101,8 @@ class TrainStep:
         self._slice_count += len(rows)
 
     def mean_loss(self) -> float:
-        """The mean weighted cross-entropy, in nats, of the slices since the last call, at least one; nan or
-        inf if a step diverged.  Only here does the host wait."""
+        """The mean weighted cross-entropy, in nats, of the slices since the last call, at least
+        one; nan or inf if a step diverged.  Only here does the host wait."""
         mean = float(self._loss_sum / self._slice_count)
         self._loss_sum.zero_()
         self._slice_count = 0
@@ -112,8 +115,8 @@ class TrainStep:
         )
 
     def step(self, rows: Tensor, draws: Tensor) -> None:
-        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising with the
-        host."""
+        """One step on rows (m,) and draws (m, 94) at the optimiser's rate, without synchronising
+        with the host."""
         inputs = self.images(rows, draws)
         self.optimiser.zero_grad(set_to_none=True)
         with computing_in(self.precision, inputs.device):
@@ -141,9 +144,9 @@ def augmented_images(
     kinds: Sequence[str] = ("slice",),
     placed: Placed | None = None,
 ) -> Tensor:
-    """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8, each
-    augmented by its draw (m, 94): distorted, cropped, resampled by its affine map, and its grey values
-    changed last.  Outside is black.
+    """The input (m, c, h, w) in [0, 1] of these kinds for some rows (m,) of slices (n, h, w) uint8,
+    each augmented by its draw (m, 94): distorted, cropped, resampled by its affine map, and its
+    grey values changed last.  Outside is black.
 
     Raises ModelError "inputs-unplaced" as `fovnet.net.images.inputs.images`.
     """
@@ -179,11 +182,11 @@ def _distortion(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tenso
 
 
 class Replay:
-    """The training step for whole batches as a CUDA graph; what changes between steps is copied to tensors
-    that the recording reads.
+    """The training step for whole batches as a CUDA graph; what changes between steps is copied to
+    tensors that the recording reads.
 
-    It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory until
-    garbage collection.
+    It keeps no reference to the `TrainStep`: a reference cycle would hold a finished trial's memory
+    until garbage collection.
     """
 
     def __init__(self, optimiser: torch.optim.SGD, batch: int, device: torch.device) -> None:
@@ -209,7 +212,8 @@ class Replay:
         self.graph.replay()
 
     def _run_eager_step(self, train_step: TrainStep) -> None:
-        """An eager step on the recording's stream: torch requires warm-up there before recording."""
+        """An eager step on the recording's stream: torch requires warm-up there before
+        recording."""
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
             train_step.step(self.rows, self.draws)
@@ -226,12 +230,12 @@ class Replay:
 
 
 def computing_in(precision: str, device: torch.device) -> torch.autocast:
-    """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is bfloat16 on
-    CUDA and float32 elsewhere.
+    """The autocast context for the layers' precision: "float32", "bfloat16", or "auto", which is
+    bfloat16 on CUDA and float32 elsewhere.
 
-    Weights and their sums stay float32.  With bfloat16, a CPU with matrix units for it takes a half to a
-    third of the time; one without takes longer.  The cache of cast weights is off: a recording would keep
-    reading the weights cast when it was made.
+    Weights and their sums stay float32.  With bfloat16, a CPU with matrix units for it takes a half
+    to a third of the time; one without takes longer.  The cache of cast weights is off: a recording
+    would keep reading the weights cast when it was made.
     """
     if precision == "auto":
         precision = "bfloat16" if device.type == "cuda" else "float32"
@@ -240,8 +244,8 @@ def computing_in(precision: str, device: torch.device) -> torch.autocast:
 
 
 def loss_of(scores: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats: -Σ_c w_c t_c
-    log p_c; weights (k,).
+    """() the mean weighted cross-entropy of scores (m, k) against soft targets (m, k), in nats:
+    -Σ_c w_c t_c log p_c; weights (k,).
 
     The target of a slice that shows spine and chest is half of each.
     """

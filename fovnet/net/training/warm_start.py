@@ -1,9 +1,9 @@
-"""Warm start: trainings that begin with the members of an ensemble, so that new or additional data need not
-be learned from scratch.
+"""Warm start: trainings that begin with the members of an ensemble, so that new or additional data
+need not be learned from scratch.
 
-A training begins with a member's weights and running statistics, without its momentum, and is otherwise like
-any other.  If the classes differ, the last layer is drawn as usual: Yosinski et al. (2014), How transferable
-are features in deep neural networks?
+A training begins with a member's weights and running statistics, without its momentum, and is
+otherwise like any other.  If the classes differ, the last layer is drawn as usual: Yosinski et al.
+(2014), How transferable are features in deep neural networks?
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ OF_THE_STEP = {
 
 @dataclass(frozen=True)
 class Beginning:
-    """A network to begin with: the configuration it was trained with, its weights (a safetensors file), and
-    their SHA-256."""
+    """A network to begin with: the configuration it was trained with, its weights (a safetensors
+    file), and their SHA-256."""
 
     configuration: Mapping[str, Any]
     weights: Path
@@ -46,8 +46,8 @@ class Beginning:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The configuration without learning rate and batch, which do not affect the architecture, and
-        without default levels."""
+        """The configuration without learning rate and batch, which do not affect the architecture,
+        and without default levels."""
         return {
             name: level
             for name, level in self.configuration.items()
@@ -66,8 +66,9 @@ def read_ensemble_facts(folder: Path) -> dict[str, Any]:
         trouble = "no readable ensemble.json in it" if folder.is_dir() else "no such folder"
         raise ModelError(
             "begin-missing",
-            f"training.begin: {folder}: {trouble}; give {SHIPPED!r} for the networks that come with the "
-            "package, or the folder `ensemble` of a finished run, which may have to be run first",
+            f"training.begin: {folder}: {trouble}; give {SHIPPED!r} for the networks that come "
+            "with the package, or the folder `ensemble` of a finished run, which may have to be "
+            "run first",
         ) from None
 
 
@@ -80,12 +81,12 @@ def beginnings(folder: Path, facts: Mapping[str, Any]) -> tuple[Beginning, ...]:
 
 
 def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], head: str) -> None:
-    """Raise unless networks with these `inputs`, and with `head` if a member's configuration names none, can
-    begin with the members.
+    """Raise unless networks with these `inputs`, and with `head` if a member's configuration names
+    none, can begin with the members.
 
     Raises ModelError ("begin-other-network") with what to set, before anything is trained,
-    ("weights-damaged") for a file whose checksum is not the one its ensemble names, and as `load_facts` for a
-    missing one.
+    ("weights-damaged") for a file whose checksum is not the one its ensemble names, and as
+    `load_facts` for a missing one.
     """
     if not members:
         # torch takes 1.2 s to import; pricing a space without networks costs none
@@ -97,16 +98,16 @@ def refuse_other_inputs(members: Sequence[Beginning], inputs: Sequence[str], hea
         if checksum(member.weights) != member.sha256:
             raise ModelError(
                 "weights-damaged",
-                f"{member.weights}: not the file recorded in ensemble.json beside it; copy the whole folder "
-                "again",
+                f"{member.weights}: not the file recorded in ensemble.json beside it; copy the "
+                "whole folder again",
             )
         configured = {"inputs": list(inputs), "head": member.configuration.get("head", head)}
         for name, value in configured.items():
             if architecture.get(name) != value:
                 raise ModelError(
                     "begin-other-network",
-                    f"{member.weights}: its {name} {_plain(architecture.get(name))}, here {_plain(value)}; "
-                    f"set training.{name} as it was trained",
+                    f"{member.weights}: its {name} {_plain(architecture.get(name))}, here "
+                    f"{_plain(value)}; set training.{name} as it was trained",
                 )
 
 
@@ -127,16 +128,16 @@ def space_of_members(members: Sequence[Beginning]) -> Space:
 
 
 def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> Beginning:
-    """The member that a training of this configuration begins with: among those of its architecture the one
-    of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises ModelError
-    ("begin-none-fits") if there is none of its architecture."""
+    """The member that a training of this configuration begins with: among those of its architecture
+    the one of nearest learning rate, then nearest batch, in ratio; ties: the better.  Raises
+    ModelError ("begin-none-fits") if there is none of its architecture."""
     body = Beginning(configuration, Path(), "").body
     candidates = [member for member in members if member.body == body]
     if not candidates:
         raise ModelError(
             "begin-none-fits",
-            f"training.begin: no network there has the architecture {body}; change only the learning rate "
-            "and the batch, or leave out training.begin",
+            f"training.begin: no network there has the architecture {body}; change only the "
+            "learning rate and the batch, or leave out training.begin",
         )
 
     def ratios(member: Beginning) -> tuple[float, float]:
@@ -148,11 +149,11 @@ def nearest(members: Sequence[Beginning], configuration: Mapping[str, Any]) -> B
 
 
 def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequence[str]) -> None:
-    """Replace the model's weights and running statistics by those of a network in a file; the last layer's
-    only if the network has the same `classes`, in this order.
+    """Replace the model's weights and running statistics by those of a network in a file; the last
+    layer's only if the network has the same `classes`, in this order.
 
-    Raises ModelError ("begin-other-network") if the network has another architecture, which includes its
-    inputs.
+    Raises ModelError ("begin-other-network") if the network has another architecture, which
+    includes its inputs.
     """
     from fovnet.net.family.weights import load_tensors  # torch
 
@@ -177,14 +178,14 @@ def begin_with(model: Network, net: Architecture, weights: Path, classes: Sequen
 def blend_tensors(
     tensors: Mapping[str, Tensor], facts: Mapping[str, Any], share: float, start: Path
 ) -> dict[str, Tensor]:
-    """Weights and running statistics interpolated between a network, with weight `share`, and the network
-    that it was trained from.
+    """Weights and running statistics interpolated between a network, with weight `share`, and the
+    network that it was trained from.
 
     facts  of the network, as in its file
     start  the file of the network that it was trained from
-    If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust fine-tuning
-    of zero-shot models, eq. 1: the interpolated network performs well on the data of both.  Raises ModelError
-    as `fovnet.net.family.weights.load_tensors` does.
+    If their classes differ, the last layer is the network's own.  Wortsman et al. (2022), Robust
+    fine-tuning of zero-shot models, eq. 1: the interpolated network performs well on the data of
+    both.  Raises ModelError as `fovnet.net.family.weights.load_tensors` does.
     """
     import torch
 
