@@ -254,7 +254,7 @@ class _Folds:
                     )
         return losses
 
-    def _scored_of_fold(self, number: int, largest_share: int) -> ScoredSlices:
+    def _fold_scores(self, number: int, largest_share: int) -> ScoredSlices:
         """What networks say of a fold that did not see it; their share, at most the one of this
         index, is chosen on the subjects of the other folds."""
         in_fold = np.array([subject in self.folds[number] for subject in self.subjects])
@@ -269,7 +269,7 @@ class _Folds:
         volumes: list[LabelledVolume] = []
         for number, fold in enumerate(self.folds):
             if number not in folds_left_out:
-                scored = self._scored_of_fold(number, largest_share)
+                scored = self._fold_scores(number, largest_share)
                 volumes += self.adaptation.labelled_volumes(scored, fold)
         return volumes
 
@@ -304,13 +304,13 @@ class _Folds:
         """What the least share would change on the users' volumes, by the rule as it was."""
         adaptation = self.adaptation
         judge = adaptation.judge_before
-        after: list[Tally] = []
+        tallies_after: list[Tally] = []
         for fold, outputs in zip(self.folds, self.outputs, strict=True):
-            after += adaptation.tally_answers(outputs[1], judge, fold)
-        before = adaptation.tally_answers(
+            tallies_after += adaptation.tally_answers(outputs[1], judge, fold)
+        tallies_before = adaptation.tally_answers(
             adaptation.user_scores_before, judge, adaptation.regions_by_user
         )
-        return self._gains(before, sorted(after, key=_volume_id))
+        return self._gains(tallies_before, sorted(tallies_after, key=_volume_id))
 
     def _gains_of(self, candidate: _Candidate, share_index: int) -> dict[str, Sequence[Gain]]:
         """What a candidate changes, on the users' volumes and on the simulated people's."""
@@ -318,11 +318,13 @@ class _Folds:
         judge_before = adaptation.judge_before
         users = adaptation.regions_by_user
         check = adaptation.check_subjects
-        before = adaptation.tally_answers(adaptation.user_scores_before, judge_before, users)
+        tallies_before = adaptation.tally_answers(
+            adaptation.user_scores_before, judge_before, users
+        )
         check_before = adaptation.tally_answers(adaptation.check_scores_before, judge_before, check)
         check_after = adaptation.tally_answers(candidate.scored, candidate.judge, check)
         return {
-            USERS: self._gains(before, self._tally_users(candidate, share_index)),
+            USERS: self._gains(tallies_before, self._tally_users(candidate, share_index)),
             SIMULATED_PEOPLE: self._gains(check_before, check_after),
         }
 
@@ -377,18 +379,18 @@ class _Folds:
                 **self._promises,
             )
             for number in numbers:
-                scored = self._scored_of_fold(number, largest_share)
+                scored = self._fold_scores(number, largest_share)
                 tallies += adaptation.tally_answers(scored, judge, self.folds[number])
         return sorted(tallies, key=_volume_id)
 
-    def _gains(self, before: Sequence[Tally], after: Sequence[Tally]) -> list[Gain]:
+    def _gains(self, tallies_before: Sequence[Tally], tallies_after: Sequence[Tally]) -> list[Gain]:
         run = self.adaptation.run
         return gains(
-            before,
-            after,
+            tallies_before,
+            tallies_after,
             run.vocabulary,
             seed=self.seed,
-            kinds=[_picture_kind(tally) for tally in before],
+            kinds=[_picture_kind(tally) for tally in tallies_before],
             repeats=run.settings.evaluate.bootstrap,
         )
 

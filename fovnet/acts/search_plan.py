@@ -22,7 +22,7 @@ from fovnet.net.jobs.training_data import (
     row_frequencies,
     training_fingerprint,
 )
-from fovnet.net.jobs.workers import Job, stamp_of
+from fovnet.net.jobs.workers import TrainingJob, stamp_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
 from fovnet.net.training.warm_start import Beginning
@@ -134,12 +134,12 @@ class SearchPlan:
             prior=self.prior,
         )
 
-    def job(self, journal: Path) -> Job:
+    def job(self, journal: Path) -> TrainingJob:
         """The job that the trainings of this search share, in its journal."""
         training = self.settings.training
         pruning = training.early_stopping.envelope
         pixels = self.pack.folder / "pixels.npy"
-        return Job(
+        return TrainingJob(
             pixels,
             rows=journal / ROWS,
             weights=journal / "networks",

@@ -35,7 +35,7 @@ from fovnet.search.trial import Trial
 if TYPE_CHECKING:
     from fovnet.config.models import Settings
     from fovnet.net.cost.prices import Prices
-    from fovnet.net.jobs.workers import Job
+    from fovnet.net.jobs.workers import TrainingJob
     from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ class Recording:
         """The validation loss of guessing, which is that of a network that has learned nothing."""
         return self.plan.data.guess(self.plan.row_frequencies)
 
-    def _job(self) -> Job:
+    def _job(self) -> TrainingJob:
         from fovnet.net.jobs.workers import stamp_of
 
         pixels = averages_file(self.journal.parent / "pixels.npy", self.plan.pack.pixels, self.side)

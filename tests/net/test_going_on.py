@@ -13,7 +13,7 @@ import torch
 
 from fovnet.net.family.weights import load_tensors
 from fovnet.net.jobs.trials import search_networks
-from fovnet.net.jobs.workers import Job, train
+from fovnet.net.jobs.workers import TrainingJob, train
 from fovnet.net.paths import checkpoint_of, weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends, Plateau
@@ -35,10 +35,12 @@ SPACE = Space(AXES)
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]) -> Job:
+def job(
+    tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]
+) -> TrainingJob:
     folder = tmp_path_factory.mktemp("slices")
     recipe = Recipe(9, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
-    return Job(*files(folder, 16, 8), folder / "networks", "gap", "cpu", recipe)
+    return TrainingJob(*files(folder, 16, 8), folder / "networks", "gap", "cpu", recipe)
 
 
 def rung(slot: int, epochs: int, continues: int | None, begun: int) -> Proposal:
@@ -75,7 +77,7 @@ def damaged_checkpoint(weights: Path) -> None:
 )
 @pytest.mark.parametrize("befalls", [nothing, lost_checkpoint, damaged_checkpoint, Path.unlink])
 def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
-    job: Job, tmp_path: Path, befalls: Callable[[Path], None], ends: Ends
+    job: TrainingJob, tmp_path: Path, befalls: Callable[[Path], None], ends: Ends
 ) -> None:
     """Three slots of 1, 3 and 6 epochs against one of 6: curves and weights equal, whatever befell the files
     between."""
@@ -102,7 +104,7 @@ def test_what_goes_on_in_a_later_slot_has_the_bits_of_one_training(
 
 
 def test_a_later_slot_leaves_the_files_of_the_earlier_one_as_they_are(
-    job: Job, tmp_path: Path
+    job: TrainingJob, tmp_path: Path
 ) -> None:
     here = replace(job, weights=tmp_path / "networks")
     train(here, rung(0, 1, None, 0))
@@ -113,7 +115,7 @@ def test_a_later_slot_leaves_the_files_of_the_earlier_one_as_they_are(
     ] == first
 
 
-def searched(job: Job, journal: Path, spend: str, workers: int = 1) -> list[Trial]:
+def searched(job: TrainingJob, journal: Path, spend: str, workers: int = 1) -> list[Trial]:
     seconds = 1.0 + np.arange(len(SPACE)) % 3
     schedule = Schedule(spend, 9)  # type: ignore[arg-type]
     plan = Search(
@@ -133,7 +135,7 @@ def searched(job: Job, journal: Path, spend: str, workers: int = 1) -> list[Tria
 @pytest.mark.slow
 @pytest.mark.parametrize("spend", ["asha", "hyperband"])
 def test_a_search_keeps_one_network_for_each_training_and_no_checkpoint_at_its_end(
-    job: Job, tmp_path: Path, spend: str
+    job: TrainingJob, tmp_path: Path, spend: str
 ) -> None:
     trials = searched(job, tmp_path, spend)
     by_slot = {trial.proposal.slot: trial for trial in trials}

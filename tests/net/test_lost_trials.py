@@ -17,7 +17,7 @@ import pytest
 
 from fovnet.errors import SearchError
 from fovnet.net.jobs.trials import search_networks
-from fovnet.net.jobs.workers import Job, TrainingPool
+from fovnet.net.jobs.workers import TrainingJob, TrainingPool
 from fovnet.net.paths import weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.stopping import Ends
@@ -68,11 +68,11 @@ def slices(
     return files(tmp_path_factory.mktemp("slices"), 16, 8)[0].parent
 
 
-def job(slices: Path, journal: Path, **changes: object) -> Job:
+def job(slices: Path, journal: Path, **changes: object) -> TrainingJob:
     recipe = Recipe(2, 16, Ranges(10, 0.05, 0.05, 0.1, 0.02))
     own = {name: changes.pop(name) for name in [*changes] if hasattr(recipe, name)}
     recipe = replace(recipe, **own)  # type: ignore[arg-type]
-    plain = Job(
+    plain = TrainingJob(
         slices / "pixels.npy", slices / "rows.npz", journal / "networks", "gap", "cpu", recipe
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ def workers_of(pool: TrainingPool) -> list[int]:
     return workers
 
 
-def until_the_disk_is_full(job_: Job, journal: Path) -> None:
+def until_the_disk_is_full(job_: TrainingJob, journal: Path) -> None:
     """Forty trials of which the worker of slot 12 is killed, and from slot 25 on no worker may write more
     than 1000 bytes."""
     killed, limited = [], set()
@@ -139,7 +139,7 @@ def until_the_disk_is_full(job_: Job, journal: Path) -> None:
     assert stopped.value.code == "disk-full" and limited and killed
 
 
-def with_room_again(job_: Job, journal: Path) -> list[Trial]:
+def with_room_again(job_: TrainingJob, journal: Path) -> list[Trial]:
     """The same command, once more."""
     with TrainingPool(job_, 1) as pool:
 

@@ -39,7 +39,7 @@ PICTURE = [2, 3]  # the axes of an image's rows and columns
 
 
 @dataclass
-class Drawing:
+class GraphDrawing:
     """A graph under construction; `features` are the names of the features so far."""
 
     nodes: list[NodeProto] = field(default_factory=list)
@@ -76,7 +76,7 @@ def graph_of(networks: Sequence[nn.Module]) -> ModelProto:
     from onnx import TensorProto, helper
 
     channels = _channels(networks)
-    drawing = Drawing()
+    drawing = GraphDrawing()
     first_axis = drawing.keep("first_axis", np.array([0], dtype=np.int64))
     probabilities = []
     for member, network in enumerate(networks):
@@ -116,7 +116,7 @@ def _channels(networks: Sequence[nn.Module]) -> int:
     return int(channels)
 
 
-def _draw_layer(drawing: Drawing, layer: nn.Module, name: str, source: str) -> str:
+def _draw_layer(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:
     draw = DRAWINGS.get(type(layer))
     if draw is None:
         raise _unknown(layer, name)
@@ -129,13 +129,13 @@ def _unknown(layer: nn.Module, name: str) -> ModelError:
     )
 
 
-def _sequence(drawing: Drawing, layer: nn.Module, name: str, source: str) -> str:
+def _sequence(drawing: GraphDrawing, layer: nn.Module, name: str, source: str) -> str:
     for child_name, child in layer.named_children():
         source = _draw_layer(drawing, child, f"{name}.{child_name}", source)
     return source
 
 
-def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, source: str) -> str:
+def _normalisation(drawing: GraphDrawing, layer: nn.BatchNorm2d, name: str, source: str) -> str:
     parameters = {
         "weight": layer.weight,
         "bias": layer.bias,
@@ -152,7 +152,7 @@ def _normalisation(drawing: Drawing, layer: nn.BatchNorm2d, name: str, source: s
     return drawing.add("BatchNormalization", source, *weights, epsilon=layer.eps)
 
 
-def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, source: str) -> str:
+def _convolution(drawing: GraphDrawing, layer: nn.Conv2d, name: str, source: str) -> str:
     if isinstance(layer.padding, str) or layer.padding_mode != "zeros":
         raise _unknown(layer, name)
     return drawing.add(
@@ -166,11 +166,11 @@ def _convolution(drawing: Drawing, layer: nn.Conv2d, name: str, source: str) -> 
     )
 
 
-def _dense(drawing: Drawing, layer: nn.Linear, name: str, source: str) -> str:
+def _dense(drawing: GraphDrawing, layer: nn.Linear, name: str, source: str) -> str:
     return drawing.add("Gemm", source, *_weights(drawing, layer, name), transB=1)
 
 
-def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
+def _weights(drawing: GraphDrawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[str]:
     bias: Tensor | None = layer.bias  # annotated as a Tensor by torch, but None with bias=False
     return [
         drawing.keep(f"{name}.{parameter}", values)
@@ -179,7 +179,7 @@ def _weights(drawing: Drawing, layer: nn.Conv2d | nn.Linear, name: str) -> list[
     ]
 
 
-def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
+def _largest(drawing: GraphDrawing, layer: nn.MaxPool2d, name: str, source: str) -> str:
     """Max-pooling; the standard deviation of its output is a feature."""
     if _pair(layer.dilation) != [1, 1]:
         raise _unknown(layer, name)
@@ -188,7 +188,7 @@ def _largest(drawing: Drawing, layer: nn.MaxPool2d, name: str, source: str) -> s
     return pooled
 
 
-def _deviation(drawing: Drawing, pooled: str) -> str:
+def _deviation(drawing: GraphDrawing, pooled: str) -> str:
     """(n, filters): the standard deviation over the image after the ReLU, in two passes, as E[x²] -
     E[x]² would cancel."""
     active = drawing.add("Relu", pooled)
@@ -199,7 +199,7 @@ def _deviation(drawing: Drawing, pooled: str) -> str:
     return drawing.add("Sqrt", variance)
 
 
-def _mean(drawing: Drawing, layer: nn.AvgPool2d, name: str, source: str) -> str:
+def _mean(drawing: GraphDrawing, layer: nn.AvgPool2d, name: str, source: str) -> str:
     if layer.divisor_override is not None:
         raise _unknown(layer, name)
     counts_padding = int(layer.count_include_pad)
@@ -219,19 +219,19 @@ def _pair(sides: int | tuple[int, ...]) -> list[int]:
     return [sides, sides] if isinstance(sides, int) else list(sides)
 
 
-def _mean_of_all(drawing: Drawing, layer: nn.AdaptiveAvgPool2d, name: str, source: str) -> str:
+def _mean_of_all(drawing: GraphDrawing, layer: nn.AdaptiveAvgPool2d, name: str, source: str) -> str:
     if layer.output_size not in (1, (1, 1)):
         raise _unknown(layer, name)
     return drawing.add("GlobalAveragePool", source)
 
 
-def _residual(drawing: Drawing, layer: Residual, name: str, source: str) -> str:
+def _residual(drawing: GraphDrawing, layer: Residual, name: str, source: str) -> str:
     branch = _draw_layer(drawing, layer.branch, f"{name}.branch", source)
     shortcut = _draw_layer(drawing, layer.shortcut, f"{name}.shortcut", source)
     return drawing.add("Add", branch, shortcut)
 
 
-Draw = Callable[[Drawing, Any, str, str], str]
+Draw = Callable[[GraphDrawing, Any, str, str], str]
 DRAWINGS: dict[type[nn.Module], Draw] = {
     nn.Sequential: _sequence,
     nn.BatchNorm2d: _normalisation,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.net.jobs.training_data import LabelledSlices
-from fovnet.net.jobs.workers import Job, one_thread, train
+from fovnet.net.jobs.workers import TrainingJob, one_thread, train
 from fovnet.net.paths import forget
 from fovnet.records import digest, read_json, write_json
 from fovnet.search.journal import lock_journal
@@ -55,7 +55,7 @@ class SingleTraining:
     data: LabelledSlices
     source: str
     folder: Path
-    job: Job
+    job: TrainingJob
     seed: int
     training_seed: int
     validation_slices: int | None = None

@@ -61,8 +61,8 @@ class LabelledSlices:
         return guessing_loss(validation_targets, class_weights(training_targets, row_frequencies))
 
     def write(self, folder: Path) -> Path:
-        """`folder/rows.npz`, the file `rows` of a `Job`: the data of a journal's trainings, or of a
-        single one, as rows of the pack.
+        """`folder/rows.npz`, the file `rows` of a `TrainingJob`: the data of a journal's trainings,
+        or of a single one, as rows of the pack.
 
         To be called by the holder of the folder's lock, or by a training on these slices, which are
         those of the journal's other trainings.

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from fovnet.errors import SearchError
-from fovnet.net.jobs.workers import Job, TrainingPool
+from fovnet.net.jobs.workers import TrainingJob, TrainingPool
 from fovnet.net.paths import forget, weights_of
 from fovnet.search.jobs.steps import finish, on_record
 from fovnet.search.journal import read_search, read_slot, read_trials, slot_path
@@ -20,7 +20,7 @@ from fovnet.search.trial import Outcome, Proposal, Trial
 
 def search_networks(
     search: Search,
-    job: Job,
+    job: TrainingJob,
     journal: Path,
     *,
     trials: int,
@@ -43,7 +43,7 @@ def search_networks(
     return finished_trials
 
 
-def train_slot(job: Job, journal: Path, slot: int) -> Trial:
+def train_slot(job: TrainingJob, journal: Path, slot: int) -> Trial:
     """The trial of one slot whose proposal is in `journal`, trained and recorded there."""
     search = read_search(journal)
     with TrainingPool(job, 1) as pool:
@@ -61,7 +61,7 @@ def forget_recorded(journal: Path) -> None:
     _forget(journal / "networks", journal, slots_needed=())
 
 
-def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Submit:
+def _submit(pool: TrainingPool, job: TrainingJob, journal: Path, search: Search) -> Submit:
     """The submit function for a search: a trial's envelope is made from the trials its slot has
     seen, which are then in the journal."""
 
@@ -75,7 +75,7 @@ def _submit(pool: TrainingPool, job: Job, journal: Path, search: Search) -> Subm
     return submit
 
 
-def _forget_done(job: Job, journal: Path, search: Search) -> None:
+def _forget_done(job: TrainingJob, journal: Path, search: Search) -> None:
     """Remove the checkpoints of recorded trials with which a search will not go on, and the
     networks of those with which it has.
 

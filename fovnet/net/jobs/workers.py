@@ -48,7 +48,7 @@ Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainingJob:
     """The settings of every training of a search, small enough to send to another process.
 
     pixels   npy file (n, side, side) uint8
@@ -91,7 +91,7 @@ class TrainingPool:
     of its own, one is given with every proposal.
     """
 
-    def __init__(self, job: Job | None, workers: int) -> None:
+    def __init__(self, job: TrainingJob | None, workers: int) -> None:
         self._job = job
         self._idle: SimpleQueue[ProcessPoolExecutor] = SimpleQueue()
         self._submission_lock = Lock()
@@ -119,7 +119,7 @@ class TrainingPool:
         self,
         proposal: Proposal,
         envelope: Mapping[int, float] | None = None,
-        job: Job | None = None,
+        job: TrainingJob | None = None,
     ) -> Future[Outcome]:
         """The future outcome of a trial; if its worker dies, the status is "error".
 
@@ -133,7 +133,7 @@ class TrainingPool:
         recipe = replace(job.recipe, ends=replace(job.recipe.ends, envelope=envelope or {}))
         return self._threads.submit(self._run, replace(job, recipe=recipe), proposal)
 
-    def _run(self, job: Job, proposal: Proposal) -> Outcome:
+    def _run(self, job: TrainingJob, proposal: Proposal) -> Outcome:
         executor = self._idle.get()
         worker: BaseProcess | None = None
         try:
@@ -161,7 +161,7 @@ class TrainingPool:
 
 
 def train(
-    job: Job,
+    job: TrainingJob,
     proposal: Proposal,
     report: Callable[[Progress, int], None] | None = None,
     keep: Path | None = None,
@@ -208,7 +208,7 @@ def train(
     return _outcome(job, proposal, ending, device)
 
 
-def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
+def _outcome(job: TrainingJob, proposal: Proposal, ending: Ending, device: torch.device) -> Outcome:
     """The record of a training's end; where epochs have seconds of their own, those of this slot's
     epochs."""
     import torch
@@ -236,7 +236,7 @@ def _outcome(job: Job, proposal: Proposal, ending: Ending, device: torch.device)
     )
 
 
-def _data_of(job: Job, device: torch.device) -> Data:
+def _data_of(job: TrainingJob, device: torch.device) -> Data:
     """The job's data, on the device.  Raises SearchError ("slices-replaced") if the file of the
     pixels was replaced."""
     pixels_stamp = stamp_of(job.pixels)
@@ -281,7 +281,7 @@ def stamp_of(path: Path) -> Stamp:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
-def _outcome_of_death(job: Job, proposal: Proposal, worker: BaseProcess | None) -> Outcome:
+def _outcome_of_death(job: TrainingJob, proposal: Proposal, worker: BaseProcess | None) -> Outcome:
     """The outcome of a trial whose process has died, with the losses of the epochs in its
     checkpoint."""
     from fovnet.net.training.checkpoint import curves_of  # torch
@@ -308,7 +308,7 @@ def _cause_of_death(worker: BaseProcess | None) -> str:
     return f"with status {worker.exitcode}"
 
 
-def _log_trace(job: Job, slot: int, trace: str) -> str:
+def _log_trace(job: TrainingJob, slot: int, trace: str) -> str:
     """Append the traceback to the slot's log; where it was written, as the end of a sentence, "" if
     there is none."""
     if not trace:

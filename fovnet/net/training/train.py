@@ -196,10 +196,8 @@ def train_network(
             classes=facts.get("classes", ()),
         )
         deciding_facts = _deciding_facts(net, learning_rate, batch, seed, recipe, facts)
-        if begin is not None and begin.sha256:
-            deciding_facts["begin"] = begin.sha256
-        if source:
-            deciding_facts["source"] = source
+        digests = {"begin": begin.sha256 if begin else "", "source": source}
+        deciding_facts |= {name: digest for name, digest in digests.items() if digest}
         checkpoint = Checkpoint(keep, deciding_facts)
         checkpoint.resume(progress)
         seconds_before_kill = progress.seconds

@@ -81,9 +81,9 @@ class TrainStep:
         self.weights = weights
         self._loss_sum = torch.zeros((), dtype=torch.float64, device=weights.device)
         self._slice_count = 0
-        self._replay: Replay | None = None
+        self._replay: StepReplay | None = None
         if weights.device.type == "cuda":
-            self._replay = Replay(optimiser, batch, weights.device)
+            self._replay = StepReplay(optimiser, batch, weights.device)
 
     def take(self, rows: Tensor, draws: Tensor, rate: float) -> None:
         """One step on the slices of row numbers (m,) int64, each augmented by its draw (m, 94), at
@@ -181,7 +181,7 @@ def _distortion(draws: Tensor, ranges: Ranges) -> Callable[[Tensor, bool], Tenso
     return distort_images
 
 
-class Replay:
+class StepReplay:
     """The training step for whole batches as a CUDA graph; what changes between steps is copied to
     tensors that the recording reads.
 

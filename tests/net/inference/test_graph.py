@@ -12,7 +12,7 @@ from torch import nn
 from fovnet.errors import ModelError
 from fovnet.net.family.architecture import Architecture
 from fovnet.net.family.model import Network, build
-from fovnet.net.inference.graph import DRAWINGS, Drawing, graph_of
+from fovnet.net.inference.graph import DRAWINGS, GraphDrawing, graph_of
 from fovnet.net.inference.member_outputs import member_answers
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `onnx` is not installed")
@@ -172,7 +172,7 @@ def test_another_kind_of_layer_is_one_function_more(monkeypatch):
     ).eval()
     pixels = np.random.default_rng(0).integers(0, 256, (2, 128, 128)).astype(np.uint8)
 
-    def twice(drawing: Drawing, _: _Twice, __: str, at: str) -> str:
+    def twice(drawing: GraphDrawing, _: _Twice, __: str, at: str) -> str:
         return drawing.add("Add", at, at)
 
     monkeypatch.setitem(DRAWINGS, _Twice, twice)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from fovnet.errors import SearchError
-from fovnet.net.jobs.workers import Job, TrainingPool, stamp_of, train
+from fovnet.net.jobs.workers import TrainingJob, TrainingPool, stamp_of, train
 from fovnet.net.paths import weights_of
 from fovnet.net.recipe import Ranges, Recipe
 from fovnet.net.training.checkpoint import curves_of
@@ -35,13 +35,15 @@ CONFIGURATION = {
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]) -> Job:
+def job(
+    tmp_path_factory: pytest.TempPathFactory, files: Callable[..., tuple[Path, Path]]
+) -> TrainingJob:
     folder = tmp_path_factory.mktemp("trials")
     recipe = Recipe(2, 32, Ranges(10, 0.05, 0.05, 0.1, 0.02))
-    return Job(*files(folder, 32, 16), folder / "networks", "gap", "cpu", recipe)
+    return TrainingJob(*files(folder, 32, 16), folder / "networks", "gap", "cpu", recipe)
 
 
-def of_epochs(job: Job, epochs: int, **changes: Any) -> Job:
+def of_epochs(job: TrainingJob, epochs: int, **changes: Any) -> TrainingJob:
     return replace(job, recipe=replace(job.recipe, epochs=epochs), **changes)
 
 
@@ -58,14 +60,14 @@ def proposal(slot: int, **changes: int) -> Proposal:
 
 
 @pytest.fixture(scope="module")
-def pool(job: Job) -> Iterator[TrainingPool]:
+def pool(job: TrainingJob) -> Iterator[TrainingPool]:
     with TrainingPool(job, workers=1) as pool:
         yield pool
 
 
 @pytest.mark.slow
 def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(
-    job: Job, pool: TrainingPool
+    job: TrainingJob, pool: TrainingPool
 ) -> None:
     away = pool.submit(proposal(0)).result()
     bits = weights_of(job.weights, 0).read_bytes()
@@ -82,7 +84,7 @@ def test_a_worker_gives_the_losses_and_bits_of_a_training_at_home(
     assert weights_of(job.weights / "home", 0).read_bytes() == bits
 
 
-def test_a_share_of_a_learning_rate_is_a_smaller_one(job: Job, tmp_path: Path) -> None:
+def test_a_share_of_a_learning_rate_is_a_smaller_one(job: TrainingJob, tmp_path: Path) -> None:
     """A tenth of 10^-2 is 10^-3."""
     share = train(
         replace(job, rate_factor=0.1, weights=tmp_path / "share"),
@@ -97,7 +99,7 @@ def test_a_share_of_a_learning_rate_is_a_smaller_one(job: Job, tmp_path: Path) -
 
 
 def test_files_that_were_written_anew_are_read_anew(
-    job: Job, tmp_path: Path, draw: Callable[..., tuple[np.ndarray, np.ndarray]]
+    job: TrainingJob, tmp_path: Path, draw: Callable[..., tuple[np.ndarray, np.ndarray]]
 ) -> None:
     """In one process, as a notebook trains: what lay at that path before is not what is learned from."""
     where = {"pixels": tmp_path / "pixels.npy", "rows": tmp_path / "rows.npz"}
@@ -128,7 +130,7 @@ def test_files_that_were_written_anew_are_read_anew(
     assert outcomes[1].training_loss == fresh.training_loss != outcomes[0].training_loss
 
 
-def test_slices_cut_anew_while_a_search_runs_end_it(job: Job, tmp_path: Path) -> None:
+def test_slices_cut_anew_while_a_search_runs_end_it(job: TrainingJob, tmp_path: Path) -> None:
     """Its later trials would stand in the journal of the old slices, trained on others."""
     pixels = Path(shutil.copy(job.pixels, tmp_path / "pixels.npy"))
     begun = replace(job, pixels=pixels, weights=tmp_path / "networks", stamp=stamp_of(pixels))
@@ -141,7 +143,7 @@ def test_slices_cut_anew_while_a_search_runs_end_it(job: Job, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_search_that_is_stopped_waits_for_no_training(job: Job, tmp_path: Path) -> None:
+def test_a_search_that_is_stopped_waits_for_no_training(job: TrainingJob, tmp_path: Path) -> None:
     """Nobody would write down what it comes to; what it has come to is in its checkpoint."""
     epochs, weights = 2_000, tmp_path / "networks"
     with (
@@ -155,7 +157,7 @@ def test_a_search_that_is_stopped_waits_for_no_training(job: Job, tmp_path: Path
     assert 0 < len(curves_of(weights_of(weights, 3))[1]) < epochs
 
 
-def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Path) -> None:
+def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: TrainingJob, tmp_path: Path) -> None:
     """What `fovnet train` leaves when it is killed; the slices are then cut anew, and it is called again."""
     keep, first = (
         replace(job, weights=tmp_path / "kept", source="these"),
@@ -177,7 +179,7 @@ def test_a_checkpoint_of_other_slices_is_not_gone_on_with(job: Job, tmp_path: Pa
 
 @pytest.mark.slow
 def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharmed(
-    pool: TrainingPool, job: Job
+    pool: TrainingPool, job: TrainingJob
 ) -> None:
     endless, before = of_epochs(job, 10_000), children()
     with TrainingPool(endless, workers=1) as doomed:
@@ -194,7 +196,7 @@ def test_a_killed_worker_is_an_error_of_the_machine_and_the_next_trial_is_unharm
 
 
 @pytest.mark.slow
-def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job) -> None:
+def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: TrainingJob) -> None:
     before = children()
     with TrainingPool(job, workers=1) as pool:
         assert pool.submit(proposal(5)).result(timeout=900).status == "completed"
@@ -206,7 +208,7 @@ def test_a_worker_killed_while_it_is_idle_costs_one_attempt_and_no_more(job: Job
 
 @pytest.mark.slow
 def test_an_exception_in_a_training_is_an_error_with_a_sentence_and_its_traceback_in_a_file(
-    pool: TrainingPool, job: Job
+    pool: TrainingPool, job: TrainingJob
 ) -> None:
     """b 9 pools 128 pixels away to nothing."""
     outcome = pool.submit(proposal(3, blocks=9)).result(timeout=900)

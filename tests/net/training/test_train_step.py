@@ -25,7 +25,7 @@ from fovnet.net.training.train import (
     place_on_device,
     train_epoch,
 )
-from fovnet.net.training.train_step import WARM_UP, Replay, TrainStep, augmented_images
+from fovnet.net.training.train_step import WARM_UP, StepReplay, TrainStep, augmented_images
 
 SMALL = Architecture(4, 1, 3, 3, False, classes=3, head="gap")
 CPU = torch.device("cpu")
@@ -86,7 +86,7 @@ def trained(data: Data, recipe: Recipe, device: torch.device, replayed: bool = F
         progress.model, progress.optimiser, data, weights, recipe.ranges, 8
     )
     if replayed:
-        progress.train_step._replay = Replay(progress.optimiser, 8, device)
+        progress.train_step._replay = StepReplay(progress.optimiser, 8, device)
     for _ in range(2):
         train_epoch(progress, data, weights, recipe, 0.03, 8)
     return progress
