@@ -397,7 +397,12 @@ def test_an_answer_drawn_with_faces_is_drawn_anew_without_them(tmp_path: Path) -
     path.write_bytes(image(1).to_bytes())
     answered(tmp_path, path, faces=True)
     (tmp_path / "a.png").write_bytes(b"a picture")
-    wanted = {"volume_id": "a", "source": source_of(path), "identity": "m", "beside": ("a.png",)}
+    wanted = {
+        "volume_id": "a",
+        "source": source_of(path),
+        "identity": "m",
+        "further_files": ("a.png",),
+    }
     assert earlier_rows(tmp_path, **wanted, faces=True) is not None
     assert earlier_rows(tmp_path, **wanted, faces=False) is None
     rows = earlier_rows(tmp_path, "a", source_of(path), "m", faces=False)
