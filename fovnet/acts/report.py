@@ -15,7 +15,7 @@ from fovnet.evaluate.finished_run import collections_of, evaluation_of, manifest
 from fovnet.evaluate.readers import read_agreement
 from fovnet.records import digest
 from fovnet.report.content.page import gather
-from fovnet.report.content.reference import labelled_slices
+from fovnet.report.content.reference import slice_counts
 from fovnet.report.content.run_record import RunRecord, abstention_in, by_region_in, members_in
 from fovnet.report.pages.facts import write_facts
 from fovnet.report.pages.pour import write_report
@@ -60,7 +60,7 @@ def _records(run: Run) -> RunRecord:
         rule=model.rule,
         versions=_versions(),
         hashes=_hashes(run),
-        labels=labelled_slices(run.pack),
+        labels=slice_counts(run.pack),
         explanation=explanation,
         abstention=abstention_in(model.tuning),
         by_region=by_region_in(model.tuning),

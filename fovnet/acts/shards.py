@@ -28,7 +28,7 @@ from fovnet.errors import ConfigError
 from fovnet.machine.locks import share_folder, take_lock
 from fovnet.own_files import is_our_json, refuse_foreign
 from fovnet.records import checksum, read_json, write_text, write_tsv
-from fovnet.report.pages import covering, predictions
+from fovnet.report.pages import answers_folder, covering, predictions
 from fovnet.volume.sources.shard_settings import DEFAULTS, IN_ANSWERS, NAMES, ShardSettings, option
 from fovnet.volume.sources.shards import (
     FOLDER,
@@ -147,12 +147,12 @@ def survey_archive(
     `write_survey`.
     """
     options = DEFAULTS.updated(settings)
-    with predictions.claimed(folder, wait=True):
+    with answers_folder.claim_folder(folder, wait=True):
         _refuse_foreign_survey(folder)
-        predictions.write_found(folder, archive.series, show_ids=bool(options.show_ids))
+        answers_folder.write_found(folder, archive.series, show_ids=bool(options.show_ids))
         if not options.faces:
             covering.remember(folder)
-        predictions.withdraw(
+        answers_folder.withdraw(
             folder, (), (), tables=False, pictures=True, pages=True, faces=bool(options.faces)
         )
         return write_survey(folder, archive, volumes_per_shard, settings)
@@ -164,11 +164,11 @@ def hold_shard(folder: Path, number: int) -> Iterator[list[tuple[str, Source]]]:
     runs.
 
     Waits for one that does, such as a job whose workflow was killed and that goes on, and for a
-    survey or a merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claimed`.
+    survey or a merge.  Raises ConfigError as `read_list`, and "out-foreign" as `claim_folder`.
     """
     read_list(folder, number)  # before a folder is made
     with share_folder(folder):
-        predictions.refuse_others(folder)
+        answers_folder.refuse_others(folder)
         with shard_list(folder, number).open("r+", encoding="utf-8") as list_file:
             take_lock(list_file, wait=True)
             yield [(row.volume_id, source_of(Path(row.path))) for row in read_list(folder, number)]
@@ -200,7 +200,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
     `settings_of_shard`.
     """
     settings_of_shard(folder, options)  # before a folder is made
-    with predictions.claimed(folder, wait=True):
+    with answers_folder.claim_folder(folder, wait=True):
         survey = read_survey(folder)
         settings_of_shard(folder, options)
         settings = _settings_of_answers(folder, survey, networks.identity, options)
@@ -214,7 +214,7 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
             include = settings.include or ()
             predictions.write_index_of(folder, volumes, networks.vocabulary, series, include)
         spans = (span for rows in volumes for span in rows.spans)
-        refused, unread_objects = predictions.failures(spans, series)
+        refused, unread_objects = answers_folder.failures(spans, series)
         path_of_volume = {rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in volumes}
         return MergeOutcome(
             volumes=survey.volumes,

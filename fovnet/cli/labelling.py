@@ -13,12 +13,12 @@ from fovnet.cli.screen import empty_table, err, measure_text, out, progress_bar,
 from fovnet.config.regions import vocabulary
 from fovnet.errors import ConfigError
 from fovnet.evaluate.measures import Measure
-from fovnet.label.agreement import compared
+from fovnet.label.agreement import compare_readers
 from fovnet.label.desk import Desk
 from fovnet.label.order import ORDERS
 from fovnet.label.readings import BLIND, OPEN, THIRD
-from fovnet.label.serve import opened, refuse_without_packages, serve
-from fovnet.label.starts import gathered, refuse_out_in_starts, refused
+from fovnet.label.serve import open_port, refuse_without_packages, serve
+from fovnet.label.starts import count_refused, gather_items, refuse_out_in_starts
 from fovnet.words import first_few, several
 
 verbs = typer.Typer()
@@ -78,13 +78,13 @@ def label(
     mode = _mode(reader, order, blind=blind, third=third)
     refuse_out_in_starts(out_folder, starts)
     region_vocabulary = vocabulary(regions)
-    page_socket = opened(port)  # before a folder is made
+    page_socket = open_port(port)  # before a folder is made
     with progress_bar("reading", "answers") as advance:
-        items = gathered(starts, region_vocabulary, advance)
+        items = gather_items(starts, region_vocabulary, advance)
     desk = Desk(
         out_folder, items, region_vocabulary, reader=reader, mode=mode, order=order, seed=seed
     )
-    _show_notes(desk, refused(starts))
+    _show_notes(desk, count_refused(starts))
     _show_progress(desk.progress(), "to label")
     try:
         serve(
@@ -158,7 +158,7 @@ def agreement(
 ) -> None:
     """Say how far the readers of a labelling agree, region by region and border by border, and on which
     volumes they differ."""
-    comparison = compared(folder, vocabulary(regions))
+    comparison = compare_readers(folder, vocabulary(regions))
     for (first, second), measures in comparison.measures.items():
         volumes = several(comparison.volumes[first, second], "volume")
         table = empty_table(

@@ -37,7 +37,7 @@ from fovnet.machine.allocation import keep_freed_memory
 from fovnet.own_files import path_answered_before
 from fovnet.records import BLANKED, write_tsv
 from fovnet.report.content.doubt_words import CODES
-from fovnet.report.pages import covering, predictions
+from fovnet.report.pages import answers_folder, covering, predictions
 from fovnet.volume.sources.discovery import (
     Discovery,
     PassedOver,
@@ -94,9 +94,9 @@ def predict(
     with progress_of_many("reading DICOM headers", MANY_HEADERS) as advance:
         discovery = find(paths, kinds, show_ids=show_ids, progress=advance)
     sources = _source_by_id(discovery.sources)
-    with predictions.claimed(out_folder) as refuse_gone:
+    with answers_folder.claim_folder(out_folder) as refuse_gone:
         shows_faces = decide_faces(out_folder, sources, faces)
-        predictions.write_found(out_folder, discovery.series, show_ids=show_ids)
+        answers_folder.write_found(out_folder, discovery.series, show_ids=show_ids)
         show_discovery(out_folder, discovery, kinds)
         volumes = answer_volumes(
             out_folder,
@@ -134,7 +134,7 @@ def answer_volumes(
     """The rows of these volumes, {volume_id: source}, in their order: of earlier answers that are
     still valid, and of those computed now, which are written; prints how many there are of each.
 
-    all_ids  as `named` of `predictions.withdraw`
+    all_ids  as `run_ids` of `answers_folder.withdraw`
     """
     from fovnet.decision.predict import predict as predicted  # imports torch
 
@@ -145,7 +145,7 @@ def answer_volumes(
         volume_id: source for volume_id, source in sources.items() if volume_id not in rows
     }
     _show_replaced(folder, unanswered)
-    removed = predictions.withdraw(
+    removed = answers_folder.withdraw(
         folder, rows, all_ids, tables=bool(unanswered), pictures=pictures, pages=pages, faces=faces
     )
     if removed:
@@ -208,7 +208,7 @@ def _earlier_rows(
     are."""
     rows_by_id = {}
     for volume_id, source in sources.items():
-        files = predictions.beside(volume_id, pictures, pages)
+        files = answers_folder.files_beside(volume_id, pictures, pages)
         rows = earlier_rows(folder, volume_id, source, identity, further_files=files, faces=faces)
         if rows is not None:
             rows_by_id[volume_id] = rows
@@ -299,7 +299,7 @@ def conclude(
     if by_region:
         paths.insert(0, folder / answers_table.TABLE)
     if pages:
-        paths.append(folder / predictions.INDEX)
+        paths.append(folder / answers_folder.INDEX)
     out.print(f"{counts}: {', '.join(map(str, paths))}")
     if refused or unread:
         raise typer.Exit(3)
@@ -308,8 +308,8 @@ def conclude(
 def show_failures(
     span_rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
 ) -> tuple[int, int]:
-    """The numbers of `predictions.failures`; prints the reason of each."""
-    refused, unread = predictions.failures(span_rows, series)
+    """The numbers of `answers_folder.failures`; prints the reason of each."""
+    refused, unread = answers_folder.failures(span_rows, series)
     for row in refused:
         message = f"refused {row['volume_id']}: {row['message']} [{row.get('code', '')}]"
         err.print(message.translate(BLANKED))

@@ -19,7 +19,8 @@ from fovnet.drawing.canvas import save_png
 from fovnet.errors import ConfigError, SearchError
 from fovnet.own_files import is_our_picture, is_our_prior
 from fovnet.records import is_stamped, read_json, write_json
-from fovnet.report.content.explained import brief_table, pairs_table, sentences
+from fovnet.report.content.search_explanation.importance import brief_table, pairs_table
+from fovnet.report.content.search_explanation.view import paragraphs
 from fovnet.report.figures.side_by_side import course, courses_figure
 from fovnet.results import Results
 from fovnet.search.journal import read_search, read_trials
@@ -88,7 +89,7 @@ def explain(
         settings=search.identity,
         seed=search.seed,
     )
-    for paragraph in sentences(explanation):
+    for paragraph in paragraphs(explanation):
         out.print(paragraph)
     for content in (brief_table(explanation.matter), pairs_table(explanation.matter)):
         if content.rows:

@@ -16,7 +16,7 @@ from fovnet.cli.screen import epoch_bar, err, out
 from fovnet.drawing.canvas import save_png
 from fovnet.net.device import choose_device
 from fovnet.net.jobs.single_training import SingleTraining
-from fovnet.report.content.wording import settings as settings_in_words
+from fovnet.report.content.wording import configuration_text
 from fovnet.report.figures.learning import learning_figure
 from fovnet.search.trial import Outcome
 from fovnet.words import several
@@ -55,14 +55,14 @@ def train(
     replaced = training.replaces()
     if replaced is not None:
         err.print(
-            f"{out_folder}: replaces the network of another training ({settings_in_words(replaced)})"
+            f"{out_folder}: replaces the network of another training ({configuration_text(replaced)})"
         )
     if training.read_record() is None:
         epochs_in_words = several(training.job.recipe.epochs, "epoch")
         slices = several(settings.training.slices_per_epoch, "slice")
         scored_slices = several(len(training.validation_rows), "slice")
         err.print(
-            f"{settings_in_words(configuration)}: {epochs_in_words} of {slices}, validated on {scored_slices}"
+            f"{configuration_text(configuration)}: {epochs_in_words} of {slices}, validated on {scored_slices}"
         )
     with epoch_bar(settings.training.slices_per_epoch) as show_epoch:
         outcome = training.outcome(show_epoch)
@@ -94,7 +94,7 @@ def _draw_training(training: SingleTraining, outcome: Outcome) -> None:
         outcome.training_loss,
         outcome.validation_loss,
         training.guess,
-        settings_in_words(training.configuration),
+        configuration_text(training.configuration),
         ending,
     )
     save_png(figure, training.folder / "curve.png")

@@ -1,8 +1,8 @@
 """The style of all figures, and their export to SVG or PNG.
 
-Only matplotlib's object interface is used, without a global current figure, so that figures can be drawn from
-several threads. The SVG of the same figure is the same text on every run: its ids are salted with a constant,
-and no date is written.
+Only matplotlib's object interface is used, without a global current figure, so that figures can be
+drawn from several threads. The SVG of the same figure is the same text on every run: its ids are
+salted with a constant, and no date is written.
 """
 
 from __future__ import annotations
@@ -51,19 +51,20 @@ STYLE: Any = {
 
 
 def house_style() -> AbstractContextManager[None]:
-    """A context in which figures are drawn with STYLE; matplotlib's settings are restored afterwards."""
+    """A context in which figures are drawn with STYLE; matplotlib's settings are restored
+    afterwards."""
     return matplotlib.rc_context(STYLE)
 
 
-def legend_above(axis: Any, columns: int, left: float = -0.02, **more: Any) -> None:
-    """A legend in so many columns above the axes, beginning at `left` of their width; `more` of matplotlib's
-    options."""
-    axis.legend(loc="lower left", bbox_to_anchor=(left, 1.0), ncols=columns, **more)
+def legend_above(axis: Any, columns: int, left: float = -0.02, **options: Any) -> None:
+    """A legend in so many columns above the axes, beginning at `left` of their width; with more
+    `options` of matplotlib."""
+    axis.legend(loc="lower left", bbox_to_anchor=(left, 1.0), ncols=columns, **options)
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG text without XML declaration, date or creator: the same figure gives the same
-    text."""
+    """The figure as SVG text without XML declaration, date or creator: the same figure gives the
+    same text."""
     FigureCanvasSVG(figure)
     buffer = io.StringIO()
     with house_style():
@@ -85,8 +86,8 @@ def svg_uri(figure: Figure) -> str:
 
 
 def png(figure: Figure, dpi: int = 150) -> bytes:
-    """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a file name,
-    become boxes."""
+    """The figure as the bytes of a PNG file.  Characters that its font lacks, such as Chinese in a
+    file name, become boxes."""
     FigureCanvasAgg(figure)
     for text in figure.findobj(Text):
         if isinstance(text, Text):
@@ -98,10 +99,10 @@ def png(figure: Figure, dpi: int = 150) -> bytes:
 
 
 def drawable(text: str) -> str:
-    """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the reader's
-    fonts and do not need this."""
-    known = get_font(findfont("DejaVu Sans")).get_charmap()
-    return "".join(char if ord(char) in known or char.isspace() else BOX for char in text)
+    """The text with a box for every character without a glyph in DejaVu Sans; HTML pages use the
+    reader's fonts and do not need this."""
+    glyphs = get_font(findfont("DejaVu Sans")).get_charmap()
+    return "".join(char if ord(char) in glyphs or char.isspace() else BOX for char in text)
 
 
 def save_png(figure: Figure, path: Path) -> Path:
@@ -111,14 +112,14 @@ def save_png(figure: Figure, path: Path) -> Path:
 
 def luminance(colour: str) -> float:
     """Relative luminance of "#rrggbb", 0 black to 1 white.  WCAG 2.1, "relative luminance"."""
-    share = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    channels = np.array([int(colour[start : start + 2], 16) for start in (1, 3, 5)]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other_colour: str) -> float:
     """Contrast ratio of two colours "#rrggbb", 1 to 21.  WCAG 2.1, "contrast ratio"."""
-    dark, bright = sorted((luminance(one), luminance(other)))
+    dark, bright = sorted((luminance(colour), luminance(other_colour)))
     return (bright + 0.05) / (dark + 0.05)
 
 

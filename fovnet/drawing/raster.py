@@ -1,7 +1,8 @@
-"""Pictures as JPEG: as data: URIs, for a page without network access, and as small files beside one.
+"""Pictures as JPEG: as data: URIs, for a page without network access, and as small files beside
+one.
 
-JPEG at a quality without visible loss in 8-bit slices: a slice of 128 × 128 takes 2 to 5 kB, a third of its
-PNG.
+JPEG at a quality without visible loss in 8-bit slices: a slice of 128 × 128 takes 2 to 5 kB, a
+third of its PNG.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from PIL import Image
 QUALITY = 72
 
 
-def jpeg(pixels: NDArray[np.uint8], quality: int = QUALITY, **more: Any) -> bytes:
+def jpeg(pixels: NDArray[np.uint8], quality: int = QUALITY, **options: Any) -> bytes:
     """A picture (h, w) or (h, w, 3) uint8 as the bytes of a JPEG; its first row is the top.
 
-    more  of Pillow's options
+    options  of Pillow
     """
     buffer = io.BytesIO()
     picture = Image.fromarray(np.ascontiguousarray(pixels))
-    picture.save(buffer, "JPEG", quality=quality, optimize=True, **more)
+    picture.save(buffer, "JPEG", quality=quality, optimize=True, **options)
     return buffer.getvalue()
 
 
@@ -34,23 +35,25 @@ def jpeg_uri(pixels: NDArray[np.uint8], quality: int = QUALITY) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(jpeg(pixels, quality)).decode()
 
 
-def brightened(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Slices (s, h, w) scaled by a common factor of at least 1 that makes half a percent of their pixels
-    white: otherwise slices at the end of a body, with an intensity window set by its middle, would look
-    black."""
-    white = max(float(np.quantile(pixels, 0.995)), 1.0)
-    return np.asarray(np.minimum(pixels * max(255.0 / white, 1.0), 255.0).round(), dtype=np.uint8)
+def brighten(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Slices (s, h, w) scaled by a common factor of at least 1 that makes half a percent of their
+    pixels white: otherwise slices at the end of a body, with an intensity window set by its middle,
+    would look black."""
+    white_level = max(float(np.quantile(pixels, 0.995)), 1.0)
+    return np.asarray(
+        np.minimum(pixels * max(255.0 / white_level, 1.0), 255.0).round(), dtype=np.uint8
+    )
 
 
-def contact_sheet(slices: NDArray[np.uint8], across: int) -> NDArray[np.uint8]:
-    """Slices (s, h, w) as one picture, `across` per line, in reading order; the rest of the last line is
-    black."""
-    count, high, wide = slices.shape
-    lines = math.ceil(count / across)
-    sheet = np.zeros((lines * across, high, wide), dtype=np.uint8)
+def contact_sheet(slices: NDArray[np.uint8], per_line: int) -> NDArray[np.uint8]:
+    """Slices (s, h, w) as one picture, `per_line` in a line, in reading order; the rest of the last
+    line is black."""
+    count, height, width = slices.shape
+    lines = math.ceil(count / per_line)
+    sheet = np.zeros((lines * per_line, height, width), dtype=np.uint8)
     sheet[:count] = slices
     return np.ascontiguousarray(
-        sheet.reshape(lines, across, high, wide)
+        sheet.reshape(lines, per_line, height, width)
         .transpose(0, 2, 1, 3)
-        .reshape(lines * high, across * wide)
+        .reshape(lines * height, per_line * width)
     )

@@ -8,24 +8,29 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 
-def wide_scale(axis: Any, side: str, values: np.ndarray[Any, Any], beyond: float = 20.0) -> None:
-    """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds `beyond`."""
-    if values.min() <= 0 or values.max() / values.min() <= beyond:
+def wide_scale(
+    axis: Any, side: str, values: np.ndarray[Any, Any], largest_ratio: float = 20.0
+) -> None:
+    """A logarithmic scale with plain numbers, if the values are positive and their ratio exceeds
+    `largest_ratio`."""
+    if values.min() <= 0 or values.max() / values.min() <= largest_ratio:
         axis.ticklabel_format(axis=side, useOffset=False)
         return
     getattr(axis, f"set_{side}scale")("log")
-    which = getattr(axis, f"{side}axis")
-    which.set_major_locator(
+    scale_axis = getattr(axis, f"{side}axis")
+    scale_axis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0) if values.max() / values.min() < 500 else (1.0,))
     )
-    which.set_major_formatter(
+    scale_axis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     )
-    which.set_minor_formatter(NullFormatter())
+    scale_axis.set_minor_formatter(NullFormatter())
 
 
 def unit_of_time(seconds: float) -> tuple[float, str]:
     """The unit, in seconds and by its name, in which a time this long is readable."""
     if seconds < 300:
         return 1.0, "seconds"
-    return (60.0, "minutes") if seconds < 3 * 3600 else (3600.0, "hours")
+    if seconds < 3 * 3600:
+        return 60.0, "minutes"
+    return 3600.0, "hours"

@@ -1,7 +1,8 @@
-"""How far the readers of a labelling agree: agreement.tsv, in figures, and differences.tsv, volume by volume.
+"""How far the readers of a labelling agree: agreement.tsv, in figures, and differences.tsv, volume
+by volume.
 
-Compared are independent readings (`readings.independent`): those begun from nothing, and that of the readers
-who saw the prediction, which counts as one.
+Compared are independent readings (`readings.independent`): those begun from nothing, and that of
+the readers who saw the prediction, which counts as one.
 """
 
 from __future__ import annotations
@@ -17,9 +18,16 @@ import numpy as np
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.readers import ReadingPair, agreement, write_agreement
-from fovnet.label.law import Grid, shown
-from fovnet.label.log import NAME, Log
-from fovnet.label.readings import DONE, Book, State, differences, independent, settled
+from fovnet.label.law import LabelGrid, class_mask
+from fovnet.label.log import FILE_NAME, Log
+from fovnet.label.readings import (
+    DONE,
+    LabelState,
+    ReadingBook,
+    differences,
+    final_label,
+    independent,
+)
 from fovnet.records import write_tsv
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import VolumeRow
@@ -29,67 +37,78 @@ COLUMNS = ("volume_id", "first", "second", "what", "settled")
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Two or more readers: the measures of each pair, the volumes read by both, and on which they differ."""
+class ReaderComparison:
+    """Two or more readers: the measures of each pair, the volumes read by both, and on which they
+    differ."""
 
     measures: Mapping[tuple[str, str], Sequence[Measure]]
     volumes: Mapping[tuple[str, str], int]
     differing: Sequence[Mapping[str, str]]
 
 
-def compared(out: Path, vocabulary: Vocabulary) -> Compared:
+def compare_readers(out: Path, vocabulary: Vocabulary) -> ReaderComparison:
     """The agreement of the readers of a labelling; writes agreement.tsv and differences.tsv.
 
-    Raises CollectionError "label-none" if there is no log of one, "label-one-reader" if no volume was read
-    twice.
+    Raises CollectionError "label-none" if there is no log of one, "label-one-reader" if no volume
+    was read twice.
     """
-    if not (out / NAME).exists():
+    if not (out / FILE_NAME).exists():
         raise CollectionError(
-            "label-none", f"{out}: no {NAME}; give the folder that `fovnet label --out` wrote"
+            "label-none", f"{out}: no {FILE_NAME}; give the folder that `fovnet label --out` wrote"
         )
-    book, collection = _book(out, vocabulary), read_collection(out, vocabulary)
+    book = _read_log(out, vocabulary)
+    collection = read_collection(out, vocabulary)
     pairs: dict[tuple[str, str], list[ReadingPair]] = {}
     differing = []
     for row in collection.volumes:
-        pages = book.pages(row.volume_id)
-        readings = sorted(independent(pages.finished()).items())
-        for (first, one), (second, other) in combinations(readings, 2):
-            found = pairs.setdefault((first, second), [])
-            if pages.grid and one.mark == other.mark == DONE:
-                found.append(_pair(row, one, other, pages.grid, vocabulary))
-            if what := differences(one, other, pages.grid):
+        record = book.record(row.volume_id)
+        readings = sorted(independent(record.final_states()).items())
+        for (first, first_state), (second, second_state) in combinations(readings, 2):
+            pairs_of_readers = pairs.setdefault((first, second), [])
+            if record.grid and first_state.mark == second_state.mark == DONE:
+                pairs_of_readers.append(
+                    _pair(row, first_state, second_state, record.grid, vocabulary)
+                )
+            if sentences := differences(first_state, second_state, record.grid):
                 differing.append(
                     {
                         "volume_id": row.volume_id,
                         "first": first,
                         "second": second,
-                        "what": "; ".join(what),
-                        "settled": "yes" if settled(pages) else "no",
+                        "what": "; ".join(sentences),
+                        "settled": "yes" if final_label(record) else "no",
                     }
                 )
     if not pairs:
         raise CollectionError(
             "label-one-reader",
-            f"{out}: no volume was read twice; let a second reader read some: `fovnet label ... --reader "
-            "NAME --blind`",
+            f"{out}: no volume was read twice; let a second reader read some: `fovnet label ... "
+            "--reader NAME --blind`",
         )
-    measures = {names: agreement(found, vocabulary) for names, found in pairs.items()}
+    measures = {names: agreement(read_twice, vocabulary) for names, read_twice in pairs.items()}
     write_agreement(out, measures)
     write_tsv(out / "differences.tsv", COLUMNS, differing)
-    return Compared(measures, {names: len(found) for names, found in pairs.items()}, differing)
+    volumes = {names: len(read_twice) for names, read_twice in pairs.items()}
+    return ReaderComparison(measures, volumes, differing)
 
 
-def _book(out: Path, vocabulary: Vocabulary) -> Book:
+def _read_log(out: Path, vocabulary: Vocabulary) -> ReadingBook:
     """What the log of a labelling holds."""
-    book = Book(vocabulary)
-    with closing(Log(out / NAME, [*vocabulary.classes])) as log, log.held():
+    book = ReadingBook(vocabulary)
+    with closing(Log(out / FILE_NAME, [*vocabulary.classes])) as log, log.lock():
         book.follow(log.news())
     return book
 
 
 def _pair(
-    row: VolumeRow, one: State, other: State, grid: Grid, vocabulary: Vocabulary
+    row: VolumeRow,
+    first_state: LabelState,
+    second_state: LabelState,
+    grid: LabelGrid,
+    vocabulary: Vocabulary,
 ) -> ReadingPair:
-    first, second = (shown(state.extents, grid.slices, vocabulary) for state in (one, other))
+    first_mask, second_mask = (
+        class_mask(state.extents, grid.slices, vocabulary) for state in (first_state, second_state)
+    )
     edges = grid.bottom_mm + grid.step_mm * np.arange(grid.slices + 1, dtype=np.float64)
-    return ReadingPair(row.volume_id, row.subject_id, first, second, edges)
+    return ReadingPair(row.volume_id, row.subject_id, first_mask, second_mask, edges)

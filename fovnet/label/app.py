@@ -1,15 +1,18 @@
 """The requests of the page, each answered by the desk.
 
-    GET  /                      the page                  GET  /page/NAME           its scripts and style
+    GET  /                      the page                  GET  /page/NAME           its scripts and
+         style
     GET  /begin                 regions, reader, progress, the first volume
-    GET  /volumes/N             a volume                  GET  /volumes/N/cuts.jpg  its cuts on one sheet
+    GET  /volumes/N             a volume                  GET  /volumes/N/cuts.jpg  its cuts on one
+         sheet
     GET  /volumes/N/slices/K.jpg                          a slice as acquired
-    POST /volumes/N             an action                 GET  /next?after=N        the volume after one
+    POST /volumes/N             an action                 GET  /next?after=N        the volume after
+    one
     GET  /progress?of=N         how far all is, and how often a volume was changed
     GET  /list                  all volumes: place, name, and whether it is done, skipped or left
 
-Volumes are named by their place in the list and files of the page by this package's own list, so that no name
-from outside becomes a path.
+Volumes are named by their place in the list and files of the page by this package's own list, so
+that no name from outside becomes a path.
 """
 
 from __future__ import annotations
@@ -27,12 +30,12 @@ from starlette.routing import Route
 
 from fovnet._version import __version__
 from fovnet.errors import FovnetError
-from fovnet.label.desk import Action, Changed, Desk, words_of
+from fovnet.label.desk import Action, Desk, VolumeChanged, region_facts
 
-KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
 
 
-class Sent(BaseModel):
+class SentAction(BaseModel):
     """An action as the page sends it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -49,87 +52,94 @@ class Sent(BaseModel):
         return Action(self.act, self.revision, extents, self.words)
 
 
-def made(desk: Desk) -> Starlette:
+def build_app(desk: Desk) -> Starlette:
     """The application; `guard.Guard` belongs around it."""
-    answers = _Answers(desk)
+    requests = _Requests(desk)
     return Starlette(
         routes=[
-            Route("/", answers.page),
-            Route("/page/{name}", answers.file),
+            Route("/", requests.page),
+            Route("/page/{name}", requests.file),
             Route("/favicon.ico", lambda _: Response(status_code=204)),
-            Route("/begin", answers.begin),
-            Route("/next", answers.next),
-            Route("/progress", answers.progress),
-            Route("/list", answers.list),
-            Route("/volumes/{index:int}", answers.volume),
-            Route("/volumes/{index:int}", answers.act, methods=["POST"]),
-            Route("/volumes/{index:int}/cuts.jpg", answers.cuts),
-            Route("/volumes/{index:int}/slices/{at:int}.jpg", answers.slice),
+            Route("/begin", requests.begin),
+            Route("/next", requests.next),
+            Route("/progress", requests.progress),
+            Route("/list", requests.list),
+            Route("/volumes/{index:int}", requests.volume),
+            Route("/volumes/{index:int}", requests.act, methods=["POST"]),
+            Route("/volumes/{index:int}/cuts.jpg", requests.cuts),
+            Route("/volumes/{index:int}/slices/{at:int}.jpg", requests.slice),
         ],
-        exception_handlers={FovnetError: _refused, Changed: _changed, OSError: _unwritten},
+        exception_handlers={
+            FovnetError: _answer_refusal,
+            VolumeChanged: _answer_change,
+            OSError: _answer_unwritten,
+        },
     )
 
 
-class _Answers:
+class _Requests:
     """One method a request; those that are no coroutines run in a thread each."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         folder = files("fovnet.label") / "page"
         self._files = {
-            one.name: one.read_bytes()
-            for one in folder.iterdir()
-            if one.name.endswith(tuple(KINDS))
+            file.name: file.read_bytes()
+            for file in folder.iterdir()
+            if file.name.endswith(tuple(MEDIA_TYPES))
         }
 
     def page(self, request: Request) -> Response:
-        return self._sent("label.html")
+        return self._send("label.html")
 
     def file(self, request: Request) -> Response:
-        return self._sent(request.path_params["name"])
+        return self._send(request.path_params["name"])
 
     def begin(self, request: Request) -> Response:
-        desk, session = self._desk, request.query_params.get("session", "")
+        desk = self._desk
+        session = request.query_params.get("session", "")
         return JSONResponse(
             {
                 "version": __version__,
                 "reader": desk.reader,
                 "mode": desk.mode,
                 "out": str(desk.out),
-                "regions": words_of(desk.vocabulary),
+                "regions": region_facts(desk.vocabulary),
                 "next": desk.next(session, None),
                 "progress": desk.progress(),
             }
         )
 
     def next(self, request: Request) -> Response:
-        after = request.query_params.get("after", "")
-        found = self._desk.next(
-            request.query_params.get("session", ""), int(after) if after.isdecimal() else None
+        previous_index = request.query_params.get("after", "")
+        next_index = self._desk.next(
+            request.query_params.get("session", ""),
+            int(previous_index) if previous_index.isdecimal() else None,
         )
-        return JSONResponse({"next": found})
+        return JSONResponse({"next": next_index})
 
     def progress(self, request: Request) -> Response:
-        told = self._desk.progress()
-        of = request.query_params.get("of", "")
-        if of.isdecimal():
-            told["revision"] = self._desk.revision(self._index(int(of)))
-        return JSONResponse(told)
+        progress = self._desk.progress()
+        index_text = request.query_params.get("of", "")
+        if index_text.isdecimal():
+            progress["revision"] = self._desk.revision(self._index(int(index_text)))
+        return JSONResponse(progress)
 
     def list(self, request: Request) -> Response:
-        return JSONResponse({"volumes": self._desk.listed()})
+        return JSONResponse({"volumes": self._desk.list_volumes()})
 
     def volume(self, request: Request) -> Response:
         return JSONResponse(self._desk.volume(self._index_of(request)))
 
     async def act(self, request: Request) -> Response:
-        index, body = self._index_of(request), await request.body()
+        index = self._index_of(request)
+        body = await request.body()
         try:
-            sent = Sent.model_validate_json(body)
+            sent_action = SentAction.model_validate_json(body)
         except ValidationError:
             raise HTTPException(400, "Not an action of this page.") from None
         return JSONResponse(
-            await run_in_threadpool(self._desk.act, sent.session, index, sent.action)
+            await run_in_threadpool(self._desk.act, sent_action.session, index, sent_action.action)
         )
 
     def cuts(self, request: Request) -> Response:
@@ -138,10 +148,11 @@ class _Answers:
         )
 
     def slice(self, request: Request) -> Response:
-        index, at = self._index_of(request), request.path_params["at"]
-        if not 0 <= at < self._desk.pictures.of(index).grid.slices:
+        index = self._index_of(request)
+        slice_index = request.path_params["at"]
+        if not 0 <= slice_index < self._desk.pictures.of(index).grid.slices:
             raise HTTPException(404, "No such slice.")
-        picture, wide_to_high = self._desk.pictures.slice(index, at)
+        picture, wide_to_high = self._desk.pictures.slice(index, slice_index)
         return Response(
             picture, media_type="image/jpeg", headers={"Wide-To-High": f"{wide_to_high:.4f}"}
         )
@@ -154,23 +165,23 @@ class _Answers:
             raise HTTPException(404, "No such volume.")
         return index
 
-    def _sent(self, name: str) -> Response:
+    def _send(self, name: str) -> Response:
         if name not in self._files:
             raise HTTPException(404, "No such file.")
-        return Response(self._files[name], media_type=KINDS[f".{name.rpartition('.')[2]}"])
+        return Response(self._files[name], media_type=MEDIA_TYPES[f".{name.rpartition('.')[2]}"])
 
 
-def _refused(request: Request, fault: Any) -> Response:
+def _answer_refusal(request: Request, fault: Any) -> Response:
     return JSONResponse({"sentence": fault.sentence, "code": fault.code}, 422)
 
 
-def _changed(request: Request, fault: Any) -> Response:
+def _answer_change(request: Request, fault: Any) -> Response:
     return JSONResponse(
         {"sentence": "Somebody else has changed this volume.", "code": "label-changed"}, 409
     )
 
 
-def _unwritten(request: Request, fault: Any) -> Response:
+def _answer_unwritten(request: Request, fault: Any) -> Response:
     sentence = (
         f"Not saved: {fault.filename or 'the log'}: {fault.strerror}; make room, then do it again."
     )

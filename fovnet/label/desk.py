@@ -1,7 +1,8 @@
-"""What the page asks of a labelling: the volumes one after another, actions on them, and how far it is.
+"""What the page asks of a labelling: the volumes one after another, actions on them, and how far it
+is.
 
-Every answer begins with what other processes have written meanwhile; every action is in the log before it is
-answered, and in the tables as soon as these can be written.
+Every answer begins with what other processes have written meanwhile; every action is in the log
+before it is answered, and in the tables as soon as these can be written.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ import numpy as np
 from fovnet.errors import CollectionError
 from fovnet.evaluate.measures import Measure, Resampling
 from fovnet.evaluate.slices import foremost_class
-from fovnet.label.law import Extent, Extents, lawful, mended, shown
-from fovnet.label.log import NAME, Log
+from fovnet.label.law import Extents, RegionExtent, class_mask, lawful_label, mend_label
+from fovnet.label.log import FILE_NAME, Log
 from fovnet.label.order import ORDERS
-from fovnet.label.pictures import ACROSS, Pictures, Shown
+from fovnet.label.pictures import CUTS_PER_LINE, PictureStore, VolumeSheet
 from fovnet.label.present import checksum_of_replaced
 from fovnet.label.readings import (
     ASIDE,
@@ -32,23 +33,23 @@ from fovnet.label.readings import (
     DONE,
     GIVE,
     GIVEN,
-    HELD_S,
+    HOLD_SECONDS,
+    LOOK,
     OPEN,
     REDO,
-    SHOWN,
     SKIPPED,
     THIRD,
     UNDO,
-    Book,
-    Pages,
-    Reading,
-    State,
+    LabelState,
+    ReadingBook,
+    VolumeReading,
+    VolumeRecord,
     independent,
     is_disputed,
 )
-from fovnet.label.starts import Item, Predicted
+from fovnet.label.starts import LabelItem, VolumePrediction
 from fovnet.label.tables import (
-    Lines,
+    TableLines,
     lines_of,
     refuse_tables_of_others,
     write_labels,
@@ -57,22 +58,24 @@ from fovnet.label.tables import (
 from fovnet.regions import LANDMARKS, MEANINGS, Vocabulary
 from fovnet.volume.collection.tables import read_collection
 
-AHEAD = 4  # volumes read ahead of the one that is looked at
-OTHER_PREDICTED = (
-    "this file is another than the one that was predicted, so no prediction is offered: give `fovnet "
-    "predict` again"
+READ_AHEAD = 4  # volumes read ahead of the one that is looked at
+OTHER_FILE_PREDICTED = (
+    "this file is another than the one that was predicted, so no prediction is offered: give "
+    "`fovnet predict` again"
 )
 NONE_OFFERED = (
-    "nothing is offered for this volume, as another file was predicted: add the regions that you see, or "
-    "press 0 first if it shows none"
+    "nothing is offered for this volume, as another file was predicted: add the regions that you "
+    "see, or press 0 first if it shows none"
 )
-OTHER_LABELLED = "a label of this volume was made on another file than this one, and is not offered"
+OTHER_FILE_LABELLED = (
+    "a label of this volume was made on another file than this one, and is not offered"
+)
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a reader does to a volume.  `act` is one of CHANGES, "undo", "redo" or "shown"; `revision` the one
-    the page was shown."""
+    """What a reader does to a volume.  `act` is one of CHANGES, "undo", "redo" or "shown";
+    `revision` the one the page was shown."""
 
     act: str
     revision: int
@@ -80,12 +83,13 @@ class Action:
     words: str | None = None
 
 
-class Changed(Exception):
+class VolumeChanged(Exception):
     """Somebody else changed the volume since the page was shown it."""
 
 
 class Desk:
-    """One reader's work on the volumes of `out`, by one process; sessions are the windows of the browser.
+    """One reader's work on the volumes of `out`, by one process; sessions are the windows of the
+    browser.
 
     Raises CollectionError as `Log`, and "collection-exists" for tables that are not a labelling's.
     """
@@ -93,7 +97,7 @@ class Desk:
     def __init__(
         self,
         out: Path,
-        items: Sequence[Item],
+        items: Sequence[LabelItem],
         vocabulary: Vocabulary,
         *,
         reader: str,
@@ -102,87 +106,97 @@ class Desk:
         seed: int = 0,
     ) -> None:
         refuse_tables_of_others(out)
-        self.out, self.vocabulary, self.reader, self.mode = out, vocabulary, reader, mode
-        self.log = Log(out / NAME, [*vocabulary.classes])
-        self.book, self._lock = Book(vocabulary), Lock()
-        self._far: dict[str, Far] = {}
-        self._wrong: Measure | None = None
+        self.out = out
+        self.vocabulary = vocabulary
+        self.reader = reader
+        self.mode = mode
+        self.log = Log(out / FILE_NAME, [*vocabulary.classes])
+        self.book = ReadingBook(vocabulary)
+        self._lock = Lock()
+        self._progress_of: dict[str, VolumeProgress] = {}
+        self._slice_error: Measure | None = None
         self.replaced: list[str] = []  # volumes whose labels are of a file that is another now
-        self._saved: dict[
-            str, dict[str, Any]
-        ] = {}  # the last action of this process on each volume
+        # the last action of this process on each volume
+        self._last_fact_of: dict[str, dict[str, Any]] = {}
         self.unwritten = ""  # why the tables lag behind the log, in a sentence
         try:
             self._open(items)
         except BaseException:
             self.log.close()
             raise
-        self.pictures = Pictures([one.row.path for one in self.items])
-        known = [at for at, one in enumerate(self.items) if self._far[one.row.volume_id].is_done]
+        self.pictures = PictureStore([item.row.path for item in self.items])
+        done_indices = [
+            index
+            for index, item in enumerate(self.items)
+            if self._progress_of[item.row.volume_id].is_done
+        ]
         self._order = order
-        self.queue = ORDERS[order](self.items, seed, () if mode == BLIND else known)
+        self.queue = ORDERS[order](self.items, seed, () if mode == BLIND else done_indices)
 
     def volume(self, index: int) -> dict[str, Any]:
         """All that the page shows of a volume, without its pictures."""
-        item, seen = self.items[index], self.pictures.of(index)
-        with self._lock, self.log.held():
+        item = self.items[index]
+        sheet = self.pictures.of(index)
+        with self._lock, self.log.lock():
             self._follow()
-            self._look(item.row.volume_id, seen)
-            if not seen.fault:
-                self.book.measure(item.row.volume_id, seen.grid)
-            return self._facts(index, item, seen) | self._state(index, seen)
+            self._look(item.row.volume_id, sheet)
+            if not sheet.fault:
+                self.book.measure(item.row.volume_id, sheet.grid)
+            return self._facts(index, item, sheet) | self._state(index, sheet)
 
     def act(self, session: str, index: int, action: Action) -> dict[str, Any]:
-        """The volume after an action, how far all is, and the next volume.  An action that is sent again, as
-        its answer did not arrive, is not done twice.
+        """The volume after an action, how far all is, and the next volume.  An action that is sent
+        again, as its answer did not arrive, is not done twice.
 
-        Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a label that
-        is none, "label-action" for an action that is none, and for one that settles without a region what
-        was offered none because another file was predicted.
+        Raises Changed if somebody else changed the volume, CollectionError "label-unlawful" for a
+        label that is none, "label-action" for an action that is none, and for one that settles
+        without a region what was offered none because another file was predicted.
         """
-        item, seen = self.items[index], self.pictures.of(index)
-        fact = self._fact(session, item.row.volume_id, action, seen)
-        with self._lock, self.log.held():
+        item = self.items[index]
+        sheet = self.pictures.of(index)
+        fact = self._fact(session, item.row.volume_id, action, sheet)
+        with self._lock, self.log.lock():
             self._follow()
-            self._look(item.row.volume_id, seen)
-            if action.act == DONE and not action.extents and self._is_unoffered(item, seen):
+            self._look(item.row.volume_id, sheet)
+            if action.act == DONE and not action.extents and self._is_unoffered(item, sheet):
                 raise CollectionError("label-action", NONE_OFFERED)
-            if action.act == SHOWN or not self._is_repeated(fact, action):
+            if action.act == LOOK or not self._is_repeated(fact, action):
                 self._save(fact, action)
-            if action.act != SHOWN:
+            if action.act != LOOK:
                 self._write_when_possible()
-            told = {} if action.act == SHOWN else {"progress": self._progress()}
-            state = self._state(index, seen) | told | {"next": self._next(session, index)}
-        if (
-            action.act == SHOWN
-        ):  # another action is answered before the processor is needed for this
+            progress = {} if action.act == LOOK else {"progress": self._progress()}
+            state = self._state(index, sheet) | progress | {"next": self._next(session, index)}
+        # another action is answered before the processor is needed for this
+        if action.act == LOOK:
             self._read_ahead(session, index)
         return state
 
-    def next(self, session: str, after: int | None) -> int | None:
-        """The index of the volume to look at next, other than `after`; None if there is none left."""
-        with self._lock, self.log.held():
+    def next(self, session: str, previous_index: int | None) -> int | None:
+        """The index of the volume to look at next, other than `previous_index`; None if there is
+        none left."""
+        with self._lock, self.log.lock():
             self._follow()
-            found = self._next(session, after)
-        if found is not None:
-            self.pictures.ahead(found)
-        return found
+            next_index = self._next(session, previous_index)
+        if next_index is not None:
+            self.pictures.ahead(next_index)
+        return next_index
 
     def progress(self) -> dict[str, Any]:
-        """How many volumes are done, by whom, how wrong the networks were on them, and why the tables lag
-        behind, if they do."""
-        with self._lock, self.log.held():
+        """How many volumes are done, by whom, how wrong the networks were on them, and why the
+        tables lag behind, if they do."""
+        with self._lock, self.log.lock():
             self._follow()
             if self.unwritten:
                 self._write_when_possible()
             return self._progress()
 
-    def listed(self) -> list[tuple[int, str, str]]:
-        """Every volume in the order of the queue: its index, its name, and "done", "skipped" or "left"."""
-        with self._lock, self.log.held():
+    def list_volumes(self) -> list[tuple[int, str, str]]:
+        """Every volume in the order of the queue: its index, its name, and "done", "skipped" or
+        "left"."""
+        with self._lock, self.log.lock():
             self._follow()
             names = ((index, self.items[index].row.volume_id) for index in self.queue)
-            return [(index, name, self._far[name].state) for index, name in names]
+            return [(index, name, self._progress_of[name].state) for index, name in names]
 
     def revision(self, index: int) -> int:
         """How often a volume was changed, as far as this reader may see."""
@@ -193,67 +207,74 @@ class Desk:
         self.pictures.close()
         self.log.close()
 
-    def _open(self, items: Sequence[Item]) -> None:
+    def _open(self, items: Sequence[LabelItem]) -> None:
         """Takes in what the log holds and what is new at this start, and writes the tables."""
-        with self.log.held():
+        with self.log.lock():
             self.book.follow(self.log.news())
             for session in [
-                name for name, one in self.book.held.items() if one.reader == self.reader
+                session for session, item in self.book.holds.items() if item.reader == self.reader
             ]:
-                del self.book.held[session]  # windows of a server that has ended
+                del self.book.holds[session]  # windows of a server that has ended
             self.items = self._with_earlier(items)
-            self._place = {one.row.volume_id: at for at, one in enumerate(self.items)}
+            self._place = {item.row.volume_id: index for index, item in enumerate(self.items)}
             self._give()
             self._set_aside_other_files()
             write_volumes(self.out, self.items)
-            self._take_in({one.row.volume_id for one in self.items})
+            self._take_in({item.row.volume_id for item in self.items})
             self._write()
 
-    def _with_earlier(self, items: Sequence[Item]) -> list[Item]:
-        """The items, and the volumes of earlier starts; subjects and attributes as the table in `out` has
-        them, which may be corrected by hand."""
+    def _with_earlier(self, items: Sequence[LabelItem]) -> list[LabelItem]:
+        """The items, and the volumes of earlier starts; subjects and attributes as the table in
+        `out` has them, which may be corrected by hand."""
         if not (self.out / "volumes.tsv").exists():
             return [*items]
         rows = {row.volume_id: row for row in read_collection(self.out, self.vocabulary).volumes}
-        merged = []
-        for one in items:
-            row = rows.pop(one.row.volume_id, None)
-            if row is not None and row.path.absolute() != one.row.path:
+        items_of_all = []
+        for item in items:
+            row = rows.pop(item.row.volume_id, None)
+            if row is not None and row.path.absolute() != item.row.path:
                 raise CollectionError(
                     "label-same-name",
-                    f"{row.volume_id}: the name of {row.path} in {self.out}, and of {one.row.path}; give "
-                    "these volumes an --out of their own",
+                    f"{row.volume_id}: the name of {row.path} in {self.out}, and of "
+                    f"{item.row.path}; give these volumes an --out of their own",
                 )
-            corrected = one if row is None else replace(one, row=replace(row, path=one.row.path))
-            merged.append(
-                replace(corrected, is_subject_guessed=one.is_subject_guessed and row is None)
+            corrected = item if row is None else replace(item, row=replace(row, path=item.row.path))
+            items_of_all.append(
+                replace(corrected, is_subject_guessed=item.is_subject_guessed and row is None)
             )
-        return merged + [Item(replace(row, path=row.path.absolute())) for row in rows.values()]
+        return items_of_all + [
+            LabelItem(replace(row, path=row.path.absolute())) for row in rows.values()
+        ]
 
     def _give(self) -> None:
         """Writes labels that volumes came with into the log, unless it has them."""
-        for one in self.items:
-            if one.given and one.given != self.book.pages(one.row.volume_id).given:
-                fact = self._head("", one.row.volume_id, GIVE) | {"reader": GIVEN}
-                fact["rows"] = [[row.region, row.first, row.last, row.in_mm] for row in one.given]
-                if one.predicted and one.predicted.grid:
-                    fact["grid"] = asdict(one.predicted.grid)
+        for item in self.items:
+            if (
+                item.given_rows
+                and item.given_rows != self.book.record(item.row.volume_id).given_rows
+            ):
+                fact = self._head("", item.row.volume_id, GIVE) | {"reader": GIVEN}
+                fact["rows"] = [
+                    [row.region, row.first, row.last, row.in_mm] for row in item.given_rows
+                ]
+                if item.prediction and item.prediction.grid:
+                    fact["grid"] = asdict(item.prediction.grid)
                 self.log.append(fact)
         self.book.follow(self.log.news())
 
     def _set_aside_other_files(self) -> None:
         """Labels of a file that another has replaced since do not count."""
-        for one in self.items:
-            pages = self.book.pages(one.row.volume_id)
-            pages.checksum = checksum_of_replaced(one, pages)
-            if pages.checksum:
-                self.replaced.append(one.row.volume_id)
+        for item in self.items:
+            record = self.book.record(item.row.volume_id)
+            record.checksum = checksum_of_replaced(item, record)
+            if record.checksum:
+                self.replaced.append(item.row.volume_id)
 
-    def _look(self, volume_id: str, seen: Shown) -> None:
+    def _look(self, volume_id: str, sheet: VolumeSheet) -> None:
         """Takes in which file is there now."""
-        pages = self.book.pages(volume_id)
-        if not seen.fault and pages.checksum != seen.checksum:
-            pages.checksum = seen.checksum
+        record = self.book.record(volume_id)
+        if not sheet.fault and record.checksum != sheet.checksum:
+            record.checksum = sheet.checksum
             self._take_in({volume_id})
 
     def _head(self, session: str, volume_id: str, act: str) -> dict[str, Any]:
@@ -270,27 +291,32 @@ class Desk:
     def _follow(self) -> None:
         self._take_in(self.book.follow(self.log.news()))
 
-    def _take_in(self, changed: Set[str]) -> None:
+    def _take_in(self, changed_ids: Set[str]) -> None:
         """Works out anew how far the changed volumes are; of thousands a few change."""
-        for name in changed & self._place.keys():
-            one = self.items[self._place[name]]
-            pages = self.book.pages(name)
-            readers = [reader for reader in pages.finished() if reader != GIVEN]
-            counts = None if self.mode == BLIND else _wrong_slices(one, pages, self.vocabulary)
-            self._far[name] = Far(
-                self._is_finished(pages),
-                self._is_skipped(pages),
+        for volume_id in changed_ids & self._place.keys():
+            item = self.items[self._place[volume_id]]
+            record = self.book.record(volume_id)
+            readers = [reader for reader in record.final_states() if reader != GIVEN]
+            counts = (
+                None if self.mode == BLIND else _count_wrong_slices(item, record, self.vocabulary)
+            )
+            self._progress_of[volume_id] = VolumeProgress(
+                self._is_finished(record),
+                self._is_skipped(record),
                 tuple(readers),
                 counts,
-                lines_of(self.out, one, self.book),
+                lines_of(self.out, item, self.book),
             )
-        if changed:
-            subjects = [one.row.subject_id for one in self.items]
-            self._wrong = _wrong_of(subjects, [self._far[one.row.volume_id] for one in self.items])
+        if changed_ids:
+            subjects = [item.row.subject_id for item in self.items]
+            self._slice_error = _slice_error(
+                subjects, [self._progress_of[item.row.volume_id] for item in self.items]
+            )
 
     def _write_when_possible(self) -> None:
-        """Writes the tables.  Where they cannot be written, the action is saved all the same, as it is in the
-        log, from which they are made at the next action, the next look at the progress, or the next start."""
+        """Writes the tables.  Where they cannot be written, the action is saved all the same, as it
+        is in the log, from which they are made at the next action, the next look at the progress,
+        or the next start."""
         try:
             self._write()
             self.unwritten = ""
@@ -299,259 +325,295 @@ class Desk:
             self.unwritten = f"saved; the tables follow when there is room ({reason})"
 
     def _write(self) -> None:
-        write_labels(self.out, [self._far[one.row.volume_id].lines for one in self.items])
+        write_labels(self.out, [self._progress_of[item.row.volume_id].lines for item in self.items])
 
-    def _fact(self, session: str, volume_id: str, action: Action, seen: Shown) -> dict[str, Any]:
+    def _fact(
+        self, session: str, volume_id: str, action: Action, sheet: VolumeSheet
+    ) -> dict[str, Any]:
         """The line of the log."""
-        _refuse_unknown(action)
+        _refuse_unknown_action(action)
         fact = self._head(session, volume_id, action.act)
-        if action.act in (SHOWN, DONE) and not seen.fault:
-            fact["grid"] = asdict(seen.grid)
+        if action.act in (LOOK, DONE) and not sheet.fault:
+            fact["grid"] = asdict(sheet.grid)
         if action.extents is not None:
-            label = lawful(
-                (Extent(*one) for one in action.extents), seen.grid.slices, self.vocabulary
+            label = lawful_label(
+                (RegionExtent(*extent) for extent in action.extents),
+                sheet.grid.slices,
+                self.vocabulary,
             )
-            fact["extents"] = [list(one) for one in label]
-            fact["checksum"] = seen.checksum
+            fact["extents"] = [list(extent) for extent in label]
+            fact["checksum"] = sheet.checksum
         return fact if action.words is None else fact | {"words": action.words}
 
     def _save(self, fact: dict[str, Any], action: Action) -> None:
         """Puts an action into the log and takes it in.  Raises Changed."""
-        if action.act != SHOWN:
+        if action.act != LOOK:
             self._refuse_changed(fact["volume_id"], action)
-            self._saved[fact["volume_id"]] = fact
+            self._last_fact_of[fact["volume_id"]] = fact
         self.log.append(fact)
         self._follow()
 
     def _is_repeated(self, fact: dict[str, Any], action: Action) -> bool:
         """Whether the last change of a volume is this action, from the same window."""
         volume_id = fact["volume_id"]
-        last = self._saved.get(volume_id, {})
+        last_fact = self._last_fact_of.get(volume_id, {})
         is_next = self.book.revision(volume_id, self.reader, self.mode) == action.revision + 1
-        return is_next and last | {"time": ""} == fact | {"time": ""}
+        return is_next and last_fact | {"time": ""} == fact | {"time": ""}
 
     def _refuse_changed(self, volume_id: str, action: Action) -> None:
         if self.book.revision(volume_id, self.reader, self.mode) != action.revision:
-            raise Changed
+            raise VolumeChanged
 
-    def _is_finished(self, pages: Pages) -> bool:
+    def _is_finished(self, record: VolumeRecord) -> bool:
         """Whether nothing is left to do for this reader: in blind readings the own one counts."""
         if self.mode == THIRD:
-            return not is_disputed(pages)
-        finished = pages.finished()
-        own = self.reader in finished
-        return own or (self.mode == OPEN and any(one.mode != BLIND for one in finished.values()))
+            return not is_disputed(record)
+        states = record.final_states()
+        is_own = self.reader in states
+        return is_own or (
+            self.mode == OPEN and any(state.mode != BLIND for state in states.values())
+        )
 
-    def _is_skipped(self, pages: Pages) -> bool:
-        own = pages.readings.get(self.reader)
-        return own is not None and own.now is not None and own.now.mark == SKIPPED
+    def _is_skipped(self, record: VolumeRecord) -> bool:
+        reading = record.readings.get(self.reader)
+        return reading is not None and reading.state is not None and reading.state.mark == SKIPPED
 
-    def _next(self, session: str, after: int | None) -> int | None:
-        return next(iter(self._waiting(session, after)), None)
+    def _next(self, session: str, previous_index: int | None) -> int | None:
+        return next(iter(self._waiting(session, previous_index)), None)
 
-    def _waiting(self, session: str, after: int | None) -> Iterable[int]:
+    def _waiting(self, session: str, previous_index: int | None) -> Iterable[int]:
         """The volumes left, in order; those that the reader skipped come last."""
-        now = datetime.now(UTC).timestamp()
-        held = {
-            one.volume_id
-            for other, one in self.book.held.items()
-            if other != session and now - one.since < HELD_S
+        time_s = datetime.now(UTC).timestamp()
+        held_ids = {
+            hold.volume_id
+            for holder, hold in self.book.holds.items()
+            if holder != session and time_s - hold.since < HOLD_SECONDS
         }
-        later = []
+        skipped_indices = []
         for index in self.queue:
-            name = self.items[index].row.volume_id
-            if index == after or name in held or self._far[name].is_done:
+            volume_id = self.items[index].row.volume_id
+            if (
+                index == previous_index
+                or volume_id in held_ids
+                or self._progress_of[volume_id].is_done
+            ):
                 continue
-            if self._far[name].is_skipped:
-                later.append(index)
+            if self._progress_of[volume_id].is_skipped:
+                skipped_indices.append(index)
             else:
                 yield index
-        yield from later
+        yield from skipped_indices
 
     def _read_ahead(self, session: str, index: int) -> None:
         with self._lock:
-            wanted = [index, *islice(self._waiting(session, index), AHEAD)]
-        self.pictures.only_ahead(wanted)
+            indices = [index, *islice(self._waiting(session, index), READ_AHEAD)]
+        self.pictures.only_ahead(indices)
 
-    def _facts(self, index: int, item: Item, seen: Shown) -> dict[str, Any]:
+    def _facts(self, index: int, item: LabelItem, sheet: VolumeSheet) -> dict[str, Any]:
         """What stays the same of a volume while it is labelled."""
-        told = self._prediction(item, seen)
-        message = self._doubts(item, seen)
+        prediction = self._prediction(item, sheet)
+        message = self._doubts(item, sheet)
         return {
             "index": index,
             "volume_id": item.row.volume_id,
             "subject_id": item.row.subject_id,
             "attributes": {} if self.mode == BLIND else dict(item.row.attributes),
             "message": message,
-            "predicted": _listed(told.extents) if told else None,
-            "fault": seen.fault,
-            "notes": seen.notes,
-            "cuts": seen.cuts,
-            "across": ACROSS,
-            "cut_of": seen.cut_of,
-            "side_mm": seen.side_mm,
-            "grid": asdict(seen.grid),
+            "predicted": _as_lists(prediction.extents) if prediction else None,
+            "fault": sheet.fault,
+            "notes": sheet.notes,
+            "cuts": sheet.cuts,
+            "across": CUTS_PER_LINE,
+            "cut_of": sheet.cut_of,
+            "side_mm": sheet.side_mm,
+            "grid": asdict(sheet.grid),
         }
 
-    def _prediction(self, item: Item, seen: Shown) -> Predicted | None:
+    def _prediction(self, item: LabelItem, sheet: VolumeSheet) -> VolumePrediction | None:
         """What is predicted of the file that is seen; blind, nothing."""
-        predicted = item.predicted
-        if self.mode == BLIND or predicted is None or predicted.checksum != seen.checksum:
+        prediction = item.prediction
+        if self.mode == BLIND or prediction is None or prediction.checksum != sheet.checksum:
             return None
-        return predicted
+        return prediction
 
-    def _is_unoffered(self, item: Item, seen: Shown) -> bool:
-        """Whether the reader begins with nothing as another file was predicted, and has not said anything of
-        this one: that is no label without regions."""
-        if self.mode == BLIND or item.predicted is None or self._prediction(item, seen):
+    def _is_unoffered(self, item: LabelItem, sheet: VolumeSheet) -> bool:
+        """Whether the reader begins with nothing as another file was predicted, and has not said
+        anything of this one: that is no label without regions."""
+        if self.mode == BLIND or item.prediction is None or self._prediction(item, sheet):
             return False
-        pages = self.book.pages(item.row.volume_id)
-        own = pages.readings.get(self.reader, Reading()).now
-        is_own = own is not None and own.is_read and own.is_of(seen.checksum)
-        return not is_own and not self._begin(item, self._beside(pages), seen)
+        record = self.book.record(item.row.volume_id)
+        state = record.readings.get(self.reader, VolumeReading()).state
+        has_own_label = state is not None and state.is_read and state.is_of(sheet.checksum)
+        return not has_own_label and not self._begin(item, self._beside(record), sheet)
 
-    def _doubts(self, item: Item, seen: Shown) -> str:
-        """What is in doubt, in sentences: the file, where it is another than was predicted or labelled, and
-        the prediction."""
-        pages = self.book.pages(item.row.volume_id)
-        told = self._prediction(item, seen)
+    def _doubts(self, item: LabelItem, sheet: VolumeSheet) -> str:
+        """What is in doubt, in sentences: the file, where it is another than was predicted or
+        labelled, and the prediction."""
+        record = self.book.record(item.row.volume_id)
+        prediction = self._prediction(item, sheet)
         sentences = []
-        if self.mode != BLIND and item.predicted and not told and not seen.fault:
-            sentences.append(OTHER_PREDICTED)
+        if self.mode != BLIND and item.prediction and not prediction and not sheet.fault:
+            sentences.append(OTHER_FILE_PREDICTED)
         labels = [
-            reading.now
-            for reader, reading in pages.readings.items()
+            reading.state
+            for reader, reading in record.readings.items()
             if self.mode != BLIND or reader == self.reader
         ]
-        if not seen.fault and any(label and not label.is_of(seen.checksum) for label in labels):
-            sentences.append(OTHER_LABELLED)
-        if told and told.message:
-            sentences.append(told.message)
+        if not sheet.fault and any(label and not label.is_of(sheet.checksum) for label in labels):
+            sentences.append(OTHER_FILE_LABELLED)
+        if prediction and prediction.message:
+            sentences.append(prediction.message)
         return "; ".join(sentences)
 
-    def _state(self, index: int, seen: Shown) -> dict[str, Any]:
+    def _state(self, index: int, sheet: VolumeSheet) -> dict[str, Any]:
         """What changes."""
         item = self.items[index]
-        pages = self.book.pages(item.row.volume_id)
-        own = pages.readings.get(self.reader, Reading())
-        beside = self._beside(pages)
-        begun = self._begin(item, beside, seen)
-        is_own = own.now and own.now.is_read and own.now.is_of(seen.checksum)
-        label = own.now.extents if own.now and is_own else begun
+        record = self.book.record(item.row.volume_id)
+        reading = record.readings.get(self.reader, VolumeReading())
+        other_states = self._beside(record)
+        first_label = self._begin(item, other_states, sheet)
+        has_own_label = (
+            reading.state and reading.state.is_read and reading.state.is_of(sheet.checksum)
+        )
+        label = reading.state.extents if reading.state and has_own_label else first_label
         return {
-            "extents": _listed(label),
-            "begun": _listed(begun),
-            "mark": own.now.mark if own.now else "",
-            "comment": own.now.comment if own.now else "",
+            "extents": _as_lists(label),
+            "begun": _as_lists(first_label),
+            "mark": reading.state.mark if reading.state else "",
+            "comment": reading.state.comment if reading.state else "",
             "revision": self.revision(index),
-            "unoffered": self._is_unoffered(item, seen),
-            "undo": bool(own.past),
-            "redo": bool(own.future),
+            "unoffered": self._is_unoffered(item, sheet),
+            "undo": bool(reading.past),
+            "redo": bool(reading.future),
             "beside": [
                 {
-                    "reader": name,
-                    "mark": one.mark,
-                    "comment": one.comment,
-                    "extents": _listed(one.extents),
+                    "reader": reader,
+                    "mark": state.mark,
+                    "comment": state.comment,
+                    "extents": _as_lists(state.extents),
                 }
-                for name, one in beside.items()
+                for reader, state in other_states.items()
             ],
         }
 
-    def _beside(self, pages: Pages) -> dict[str, State]:
-        """The readings of others that this reader may see: none, those that are not blind, or the two that
-        differ, without names."""
+    def _beside(self, record: VolumeRecord) -> dict[str, LabelState]:
+        """The readings of others that this reader may see: none, those that are not blind, or the
+        two that differ, without names."""
         if self.mode == BLIND:
             return {}
-        finished = pages.finished()
+        states = record.final_states()
         if self.mode == THIRD:
-            two = sorted(independent(finished).items())
-            return {f"reading {at}": one for at, (_, one) in enumerate(two, start=1)}
+            readings = sorted(independent(states).items())
+            return {
+                f"reading {number}": state for number, (_, state) in enumerate(readings, start=1)
+            }
         return {
-            name: one for name, one in finished.items() if name != self.reader and one.mode != BLIND
+            reader: state
+            for reader, state in states.items()
+            if reader != self.reader and state.mode != BLIND
         }
 
-    def _begin(self, item: Item, beside: dict[str, State], seen: Shown) -> Extents:
-        """The label to begin with: the latest that others read, else the prediction; blind, none."""
-        read = [one for one in beside.values() if one.mark == DONE and one.is_of(seen.checksum)]
-        if read:
-            return max(read, key=lambda one: one.at).extents
-        predicted = self._prediction(item, seen)
-        if predicted is None:
+    def _begin(
+        self, item: LabelItem, other_states: dict[str, LabelState], sheet: VolumeSheet
+    ) -> Extents:
+        """The label to begin with: the latest that others read, else the prediction; blind,
+        none."""
+        read_states = [
+            state
+            for state in other_states.values()
+            if state.mark == DONE and state.is_of(sheet.checksum)
+        ]
+        if read_states:
+            return max(read_states, key=lambda state: state.time_s).extents
+        prediction = self._prediction(item, sheet)
+        if prediction is None:
             return ()
-        return mended(predicted.extents, seen.grid.slices, self.vocabulary)
+        return mend_label(prediction.extents, sheet.grid.slices, self.vocabulary)
 
     def _progress(self) -> dict[str, Any]:
-        far = [*self._far.values()]
-        by = (
-            Counter(reader for one in far for reader in one.readers)
-            if self.mode != BLIND
-            else Counter()
-        )
-        done = sum(one.is_done for one in far)
+        volumes = [*self._progress_of.values()]
+        count_of_reader: Counter[str] = Counter()
+        if self.mode != BLIND:
+            count_of_reader.update(reader for volume in volumes for reader in volume.readers)
+        done_count = sum(volume.is_done for volume in volumes)
         return {
-            "volumes": len(far),
-            "done": done,
-            "left": len(far) - done,
-            "readers": dict(sorted(by.items())),
-            "wrong": asdict(self._wrong) if self._wrong else None,
+            "volumes": len(volumes),
+            "done": done_count,
+            "left": len(volumes) - done_count,
+            "readers": dict(sorted(count_of_reader.items())),
+            "wrong": asdict(self._slice_error) if self._slice_error else None,
             "is_random": self._order == "random",
             "unwritten": self.unwritten,
         }
 
 
 @dataclass(frozen=True)
-class Far:
-    """How far one volume is: whether this reader is done with it, or skipped it, who finished it, its wrongly
-    predicted slices and all of them, and its lines of the tables."""
+class VolumeProgress:
+    """How far one volume is.
+
+    is_done     whether this reader is done with it
+    is_skipped  whether this reader skipped it
+    readers     who finished it
+    counts      its wrongly predicted slices, and all of them
+    lines       of the tables
+    """
 
     is_done: bool
     is_skipped: bool
     readers: tuple[str, ...]
     counts: tuple[int, int] | None
-    lines: Lines
+    lines: TableLines
 
     @property
     def state(self) -> str:
         """In a word."""
-        return "done" if self.is_done else "skipped" if self.is_skipped else "left"
+        if self.is_done:
+            return "done"
+        return "skipped" if self.is_skipped else "left"
 
 
-def _wrong_of(subjects: Sequence[str], volumes: Sequence[Far]) -> Measure | None:
-    """The share of slices on which the prediction is wrong, with its interval over people; None if nothing
-    predicted is labelled."""
-    both = zip(subjects, volumes, strict=True)
-    counts = [(subject, *one.counts) for subject, one in both if one.counts]
+def _slice_error(subjects: Sequence[str], volumes: Sequence[VolumeProgress]) -> Measure | None:
+    """The share of slices on which the prediction is wrong, with its interval over people; None if
+    nothing predicted is labelled."""
+    pairs = zip(subjects, volumes, strict=True)
+    counts = [(subject, *volume.counts) for subject, volume in pairs if volume.counts]
     if not counts:
         return None
-    people, wrong, total = zip(*counts, strict=True)
-    draws = Resampling(people, repeats=400, seed=0)
-    return draws.rates("slice_error", np.array(wrong)[:, None], np.array(total)[:, None])[0]
+    subject_ids, wrong_counts, slice_counts = zip(*counts, strict=True)
+    draws = Resampling(subject_ids, repeats=400, seed=0)
+    return draws.rates(
+        "slice_error", np.array(wrong_counts)[:, None], np.array(slice_counts)[:, None]
+    )[0]
 
 
-def _wrong_slices(one: Item, pages: Pages, vocabulary: Vocabulary) -> tuple[int, int] | None:
+def _count_wrong_slices(
+    item: LabelItem, record: VolumeRecord, vocabulary: Vocabulary
+) -> tuple[int, int] | None:
     """Wrong slices and slices of a volume that somebody labelled who saw the prediction."""
-    read = [
+    labels = [
         label
-        for name, label in pages.finished().items()
+        for reader, label in record.final_states().items()
         if label.mark == DONE
-        and name != GIVEN
+        and reader != GIVEN
         and label.mode != BLIND
-        and one.predicted
-        and label.is_of(one.predicted.checksum)
+        and item.prediction
+        and label.is_of(item.prediction.checksum)
     ]
-    if not read or pages.grid is None or one.predicted is None:
+    if not labels or record.grid is None or item.prediction is None:
         return None
-    latest, slices = max(read, key=lambda label: label.at), pages.grid.slices
-    said = shown(mended(one.predicted.extents, slices, vocabulary), slices, vocabulary)
-    truth = shown(latest.extents, slices, vocabulary)
-    right = truth[np.arange(slices), foremost_class(said, vocabulary)]
-    return int((~right).sum()), slices
+    latest_label = max(labels, key=lambda label: label.time_s)
+    slices = record.grid.slices
+    predicted_mask = class_mask(
+        mend_label(item.prediction.extents, slices, vocabulary), slices, vocabulary
+    )
+    true_mask = class_mask(latest_label.extents, slices, vocabulary)
+    is_right = true_mask[np.arange(slices), foremost_class(predicted_mask, vocabulary)]
+    return int((~is_right).sum()), slices
 
 
-def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the page needs to know of the regions: names in order, colours, landmarks between neighbours,
-    and what side regions mean."""
+def region_facts(vocabulary: Vocabulary) -> dict[str, Any]:
+    """What the page needs to know of the regions: names in order, colours, landmarks between
+    neighbours, and what side regions mean."""
     chain = vocabulary.chain
     return {
         "chain": chain,
@@ -562,13 +624,13 @@ def words_of(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _listed(extents: Extents) -> list[list[Any]]:
-    return [list(one) for one in extents]
+def _as_lists(extents: Extents) -> list[list[Any]]:
+    return [list(extent) for extent in extents]
 
 
-def _refuse_unknown(action: Action) -> None:
+def _refuse_unknown_action(action: Action) -> None:
     """Raise CollectionError "label-action" unless the page could have sent this."""
-    if action.act not in (*CHANGES, UNDO, REDO, SHOWN):
+    if action.act not in (*CHANGES, UNDO, REDO, LOOK):
         raise CollectionError("label-action", f"{action.act!r}: no such action; reload the page")
     if action.act in ("edit", DONE) and action.extents is None:
         raise CollectionError("label-action", f"{action.act}: without a label; reload the page")

@@ -1,10 +1,12 @@
-"""Who may ask: the browser that was given the address, showing a page of this server, and nobody else.
+"""Who may ask: the browser that was given the address, showing a page of this server, and nobody
+else.
 
-key      in the address that is printed, once; the browser keeps it as a cookie that no script reads and
-         no other site's page sends along
-Host     must be this address: a foreign name that is made to point here (DNS rebinding) is turned away
-Origin   and Sec-Fetch-Site, where a browser sends them, must be this page's own: no foreign page reads,
-         posts, frames or embeds anything
+key      in the address that is printed, once; the browser keeps it as a cookie that no script reads
+         and no other site's page sends along
+Host     must be this address: a foreign name that is made to point here (DNS rebinding) is turned
+         away
+Origin   and Sec-Fetch-Site, where a browser sends them, must be this page's own: no foreign page
+         reads, posts, frames or embeds anything
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 100_000  # of a request: a label of every region is 1 kB
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+MOST_REQUEST_BYTES = 100_000  # of a request: a label of every region is 1 kB
+RESPONSE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+        "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -34,7 +38,8 @@ class Guard:
     """Turns away every request that may not be answered, and adds HEADERS to all answers."""
 
     def __init__(self, app: ASGIApp, *, port: int, key: str) -> None:
-        self._app, self._key = app, key
+        self._app = app
+        self._key = key
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self._cookie = f"fovnet-label-{port}"  # cookies do not tell ports apart
 
@@ -44,15 +49,15 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        asked = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
-        refusal = self._refusal(scope, asked)
-        introduced = scope["path"] == "/" and self._is_key(asked)
+        key = parse_qs(scope["query_string"].decode("latin-1")).get("key", [""])[0]
+        refusal = self._refusal(scope, key)
+        is_introduction = scope["path"] == "/" and self._is_key(key)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                if introduced and refusal is None:
+                headers.update(RESPONSE_HEADERS)
+                if is_introduction and refusal is None:
                     cookie = f"{self._cookie}={self._key}; Path=/; HttpOnly; SameSite=Strict"
                     headers.append("Set-Cookie", cookie)
             await send(message)
@@ -60,37 +65,38 @@ class Guard:
         answer = self._app if refusal is None else PlainTextResponse(refusal[1] + "\n", refusal[0])
         await answer(scope, receive, with_headers)
 
-    def _refusal(self, scope: Scope, asked: str) -> tuple[int, str] | None:
+    def _refusal(self, scope: Scope, key: str) -> tuple[int, str] | None:
         """Status and sentence of why a request is turned away; None if it is not."""
-        headers, page = Headers(scope=scope), scope["path"] == "/"
+        headers = Headers(scope=scope)
+        is_page = scope["path"] == "/"
         host = headers.get("host", "")
         if host not in self._hosts:
             return 421, "Not an address of this page; open the one that `fovnet label` printed."
-        foreign = headers.get("origin") not in (None, f"http://{host}")
+        is_foreign = headers.get("origin") not in (None, f"http://{host}")
         # the address itself may be clicked in a mail
-        elsewhere = not page and headers.get("sec-fetch-site", "none") not in (
+        is_elsewhere = not is_page and headers.get("sec-fetch-site", "none") not in (
             "same-origin",
             "none",
         )
-        if foreign or elsewhere:
+        if is_foreign or is_elsewhere:
             return 403, "Asked by another page."
         if headers.get("sec-fetch-dest") in ("iframe", "frame", "object", "embed"):
             return 403, "Not within another page."
-        if not (page and self._is_key(asked)) and not self._knows(headers):
+        if not (is_page and self._is_key(key)) and not self._knows(headers):
             return 403, "Open the whole address that `fovnet label` printed, with its key."
         if scope["method"] == "POST":
-            return self._refused_post(headers)
+            return self._refusal_of_post(headers)
         return None if scope["method"] in ("GET", "HEAD") else (405, "No such request.")
 
-    def _refused_post(self, headers: Headers) -> tuple[int, str] | None:
+    def _refusal_of_post(self, headers: Headers) -> tuple[int, str] | None:
         """Only the page's own script can post JSON from its own origin."""
         if headers.get("origin") is None:
             return 403, "Asked by no page."
         if headers.get("content-type", "").partition(";")[0] != "application/json":
             return 415, "Wanted is JSON."
         length = headers.get("content-length", "")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            return 413, f"Wanted are at most {MOST_BYTES} bytes."
+        if not length.isdecimal() or int(length) > MOST_REQUEST_BYTES:
+            return 413, f"Wanted are at most {MOST_REQUEST_BYTES} bytes."
         return None
 
     def _is_key(self, text: str) -> bool:
@@ -99,7 +105,7 @@ class Guard:
     def _knows(self, headers: Headers) -> bool:
         """Whether the browser has the cookie."""
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:
             return False
-        return found is not None and self._is_key(found.value)
+        return cookie is not None and self._is_key(cookie.value)

@@ -1,8 +1,8 @@
 """The log of a labelling: one JSON line an action, appended and on the disk before it is answered.
 
-It is the truth; tables are made from it.  Several processes, of several readers, write to the same file: each
-holds its lock while it reads what the others wrote, decides, and appends.  A line that a killed process left
-unfinished is dropped, and counted.
+It is the truth; tables are made from it.  Several processes, of several readers, write to the same
+file: each holds its lock while it reads what the others wrote, decides, and appends.  A line that a
+killed process left unfinished is dropped, and counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fovnet.errors import CollectionError
 from fovnet.machine.locks import release_lock, take_lock
 from fovnet.own_files import LABEL_LOG
 
-NAME = LABEL_LOG
+FILE_NAME = LABEL_LOG
 FORMAT = 1
 
 
@@ -33,17 +33,21 @@ class Log:
     """
 
     def __init__(self, path: Path, regions: list[str]) -> None:
-        self.path, self.dropped = path, 0
-        self._regions, self._threads, self._read_to, self._lines = regions, Lock(), 0, 0
+        self.path = path
+        self.dropped = 0
+        self._regions = regions
+        self._threads = Lock()
+        self._read_to = 0
+        self._lines = 0
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = path.open("a+b", buffering=0)
         self._file = self._stream.fileno()
-        with self.held():
+        with self.lock():
             if os.fstat(self._file).st_size == 0:
                 self._write({"fovnet": __version__, "label_log": FORMAT, "regions": regions})
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """No other process or thread writes while the block runs."""
         with self._threads:
             take_lock(self._file, wait=True)
@@ -54,21 +58,23 @@ class Log:
                 release_lock(self._file)
 
     def news(self) -> list[dict[str, Any]]:
-        """The actions that were written since this was last asked, by whichever process; within `held`."""
+        """The actions that were written since this was last asked, by whichever process; within
+        `lock`."""
         text = os.pread(self._file, os.fstat(self._file).st_size - self._read_to, self._read_to)
-        found = [
+        facts = [
             self._fact(line, self._lines + number)
             for number, line in enumerate(text.split(b"\n")[:-1], start=1)
         ]
-        if self._read_to == 0:
-            self._refuse_other(found[0])
-        first, self._read_to = self._read_to == 0, self._read_to + len(text)
-        self._lines += len(found)
-        return found[1:] if first else found
+        begins_file = self._read_to == 0
+        if begins_file:
+            self._refuse_other(facts[0])
+        self._read_to += len(text)
+        self._lines += len(facts)
+        return facts[1:] if begins_file else facts
 
     def append(self, action: Mapping[str, Any]) -> None:
-        """Writes an action, and waits until it is on the disk; within `held`.  Raises OSError, and leaves the
-        file as it was, if the disk is full."""
+        """Writes an action, and waits until it is on the disk; within `lock`.  Raises OSError, and
+        leaves the file as it was, if the disk is full."""
         self._write(action)
 
     def close(self) -> None:
@@ -76,14 +82,14 @@ class Log:
         self._stream.close()
 
     def _write(self, fact: Mapping[str, Any]) -> None:
-        before = os.fstat(self._file).st_size
+        size = os.fstat(self._file).st_size
         line = json.dumps(fact, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         try:
             if self._stream.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(self._file)
         except OSError:
-            os.ftruncate(self._file, before)
+            os.ftruncate(self._file, size)
             raise
 
     def _drop_unfinished(self) -> None:
@@ -103,8 +109,8 @@ class Log:
         if not isinstance(fact, dict):
             raise CollectionError(
                 "label-log",
-                f"{self.path}, line {number}: no action as `fovnet label` writes it; put the file back as it "
-                "was, or label into another folder",
+                f"{self.path}, line {number}: no action as `fovnet label` writes it; put the file "
+                "back as it was, or label into another folder",
             )
         return fact
 
@@ -112,11 +118,12 @@ class Log:
         if header.get("label_log") != FORMAT:
             raise CollectionError(
                 "label-log",
-                f"{self.path}: not a log of this version of `fovnet label`; label into another folder",
+                f"{self.path}: not a log of this version of `fovnet label`; label into another "
+                "folder",
             )
         if header.get("regions") != self._regions:
             raise CollectionError(
                 "label-log",
-                f"{self.path}: labels of the regions {', '.join(header.get('regions', []))}, wanted "
-                f"{', '.join(self._regions)}; give the same --regions, or another folder",
+                f"{self.path}: labels of the regions {', '.join(header.get('regions', []))}, "
+                f"wanted {', '.join(self._regions)}; give the same --regions, or another folder",
             )

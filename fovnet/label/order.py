@@ -2,9 +2,10 @@
 
     v  volumes
 
-What a volume teaches is guessed from how unsure its statements are, how far the networks disagree, and how
-unlike it is what they know.  It counts less with every volume of the same person, the same kind of picture,
-and the same regions that comes before it, so that the queue is spread over them from the beginning.
+What a volume teaches is guessed from how unsure its statements are, how far the networks disagree,
+and how unlike it is what they know.  It counts less with every volume of the same person, the same
+kind of picture, and the same regions that comes before it, so that the queue is spread over them
+from the beginning.
 """
 
 from __future__ import annotations
@@ -15,88 +16,100 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from fovnet.label.starts import Item
+from fovnet.label.starts import LabelItem
 
-KIND = ("site", "manufacturer", "sequence", "plane")
-AGAIN = {"subject": 0.25, "kind": 0.7, "regions": 0.85}
-"""What a volume still counts after one with the same.  A second volume of one person tells little that is
-new; a site, sequence and plane, or a set of regions, is worth several."""
+KIND_ATTRIBUTES = ("site", "manufacturer", "sequence", "plane")
+REPEAT_FACTORS = {"subject": 0.25, "kind": 0.7, "regions": 0.85}
+"""What a volume still counts after one with the same.  A second volume of one person tells little
+that is new; a site, sequence and plane, or a set of regions, is worth several."""
 MOST_NOVEL = 3.0  # -log10 of the share of known slices that are as unusual; 1 in 1000 at most
 
 
-def teaching(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list[int]:
-    """Indices of the volumes (v,), the most instructive first; `done` ones are already known, and count as
-    coming before."""
-    worth = np.array([worth_of(one) for one in items])
-    keys = [_keys(one) for one in items]
-    seen: Counter[tuple[str, str]] = Counter(key for index in done for key in keys[index])
-    members: dict[tuple[str, str], list[int]] = {}
-    for index, own in enumerate(keys):
-        for key in own:
-            members.setdefault(key, []).append(index)
-    for key, count in seen.items():
-        worth[members[key]] *= AGAIN[key[0]] ** count
-    worth[list(done)] = -1.0
-    chosen = []
-    for _ in range(len(items) - len(done)):
-        best = int(worth.argmax())
-        chosen.append(best)
-        worth[best] = -1.0
-        for key in keys[best]:
-            others = np.asarray(members[key])
-            worth[others] *= np.where(worth[others] > 0, AGAIN[key[0]], 1.0)
-    return chosen + sorted(done)
+def by_teaching(
+    items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
+) -> list[int]:
+    """Indices of the volumes (v,), the most instructive first; those done are already known, and
+    count as coming before."""
+    values = np.array([teaching_value(item) for item in items])
+    groups_of_item = [_groups_of(item) for item in items]
+    count_of_group: Counter[tuple[str, str]] = Counter(
+        group for index in done_indices for group in groups_of_item[index]
+    )
+    members_of_group: dict[tuple[str, str], list[int]] = {}
+    for index, groups in enumerate(groups_of_item):
+        for group in groups:
+            members_of_group.setdefault(group, []).append(index)
+    for group, count in count_of_group.items():
+        values[members_of_group[group]] *= REPEAT_FACTORS[group[0]] ** count
+    values[list(done_indices)] = -1.0
+    queue = []
+    for _ in range(len(items) - len(done_indices)):
+        best_index = int(values.argmax())
+        queue.append(best_index)
+        values[best_index] = -1.0
+        for group in groups_of_item[best_index]:
+            other_members = np.asarray(members_of_group[group])
+            values[other_members] *= np.where(
+                values[other_members] > 0, REPEAT_FACTORS[group[0]], 1.0
+            )
+    return queue + sorted(done_indices)
 
 
-def unsure(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list[int]:
+def by_doubt(
+    items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
+) -> list[int]:
     """The most instructive first, whatever is alike."""
-    return sorted(range(len(items)), key=lambda index: -worth_of(items[index]))
+    return sorted(range(len(items)), key=lambda index: -teaching_value(items[index]))
 
 
-def listed(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list[int]:
+def by_table(
+    items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
+) -> list[int]:
     """As the tables list them."""
     return [*range(len(items))]
 
 
-def random(items: Sequence[Item], seed: int, done: Collection[int] = ()) -> list[int]:
+def by_chance(
+    items: Sequence[LabelItem], seed: int, done_indices: Collection[int] = ()
+) -> list[int]:
     """By chance: the error on the first volumes then holds for all."""
     return [int(index) for index in np.random.default_rng(seed).permutation(len(items))]
 
 
-ORDERS: dict[str, Callable[[Sequence[Item], int, Collection[int]], list[int]]] = {
-    "teaching": teaching,
-    "unsure": unsure,
-    "listed": listed,
-    "random": random,
+ORDERS: dict[str, Callable[[Sequence[LabelItem], int, Collection[int]], list[int]]] = {
+    "teaching": by_teaching,
+    "unsure": by_doubt,
+    "listed": by_table,
+    "random": by_chance,
 }
 
 
-def worth_of(one: Item) -> float:
-    """What a volume teaches, above 0: the entropy of its statements in bits, in the mean over regions, how
-    far the networks disagree, and how unusual it is, each from 0 to 1.
+def teaching_value(item: LabelItem) -> float:
+    """What a volume teaches, above 0: the entropy of its statements in bits, in the mean over
+    regions, how far the networks disagree, and how unusual it is, each from 0 to 1.
 
     A volume without a prediction counts as one of which all is unsure.
     """
-    said = one.predicted
-    if said is None or not said.probabilities:
+    prediction = item.prediction
+    if prediction is None or not prediction.probabilities:
         return 1.0
-    doubt = sum(map(_bits, said.probabilities)) / len(said.probabilities)
-    apart = 0.0 if said.agreement is None else 1.0 - said.agreement
-    rare = (
-        0.0
-        if said.novelty is None
-        else min(-math.log10(max(said.novelty, 1e-9)), MOST_NOVEL) / MOST_NOVEL
-    )
-    return 0.01 + doubt + apart + rare / 2
+    doubt = sum(map(_entropy_bits, prediction.probabilities)) / len(prediction.probabilities)
+    disagreement = 0.0 if prediction.agreement is None else 1.0 - prediction.agreement
+    rarity = 0.0
+    if prediction.novelty is not None:
+        rarity = min(-math.log10(max(prediction.novelty, 1e-9)), MOST_NOVEL) / MOST_NOVEL
+    return 0.01 + doubt + disagreement + rarity / 2
 
 
-def _keys(one: Item) -> list[tuple[str, str]]:
+def _groups_of(item: LabelItem) -> list[tuple[str, str]]:
     """The groups a volume belongs to."""
-    kind = "|".join(one.row.attributes.get(name, "") for name in KIND)
-    regions = "|".join(extent.region for extent in one.predicted.extents) if one.predicted else ""
-    return [("subject", one.row.subject_id), ("kind", kind), ("regions", regions)]
+    kind = "|".join(item.row.attributes.get(name, "") for name in KIND_ATTRIBUTES)
+    regions = (
+        "|".join(extent.region for extent in item.prediction.extents) if item.prediction else ""
+    )
+    return [("subject", item.row.subject_id), ("kind", kind), ("regions", regions)]
 
 
-def _bits(chance: float) -> float:
-    inside = min(max(chance, 1e-9), 1 - 1e-9)
-    return -inside * math.log2(inside) - (1 - inside) * math.log2(1 - inside)
+def _entropy_bits(chance: float) -> float:
+    probability = min(max(chance, 1e-9), 1 - 1e-9)
+    return -probability * math.log2(probability) - (1 - probability) * math.log2(1 - probability)

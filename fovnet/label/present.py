@@ -1,40 +1,42 @@
-"""Whether the labels of a volume are of its file as it is now, which another may have replaced since."""
+"""Whether the labels of a volume are of its file as it is now, which another may have replaced
+since."""
 
 from __future__ import annotations
 
 import os
 
 from fovnet.errors import FovnetError
-from fovnet.label.readings import Pages
-from fovnet.label.starts import Item
+from fovnet.label.readings import VolumeRecord
+from fovnet.label.starts import LabelItem
 from fovnet.volume.dicom.address import split_address
 from fovnet.volume.sources.source import source_of
 
 
-def checksum_of_replaced(item: Item, pages: Pages) -> str:
-    """SHA-256 of a volume's file, where its labels are of another one; "" where they are not, or it cannot be
-    read.
+def checksum_of_replaced(item: LabelItem, record: VolumeRecord) -> str:
+    """SHA-256 of a volume's file, where its labels are of another one; "" where they are not, or it
+    cannot be read.
 
-    A file is read only if it was changed after it was labelled, or another one was predicted: to read all of
-    a thousand labelled ones takes minutes.
+    A file is read only if it was changed after it was labelled, or another one was predicted: to
+    read all of a thousand labelled ones takes minutes.
     """
-    labels = [one for one in pages.finished().values() if one.is_read and one.checksum]
+    labels = [label for label in record.final_states().values() if label.is_read and label.checksum]
     if not labels:
         return ""
-    is_other = item.predicted is not None and not all(
-        one.is_of(item.predicted.checksum) for one in labels
+    is_other = item.prediction is not None and not all(
+        label.is_of(item.prediction.checksum) for label in labels
     )
-    if not is_other and _changed_s(item) <= min(one.at for one in labels):
+    if not is_other and _change_time_s(item) <= min(label.time_s for label in labels):
         return ""
     try:
-        now = source_of(item.row.path).checksum
+        checksum = source_of(item.row.path).checksum
     except (FovnetError, OSError):
         return ""
-    return "" if all(one.is_of(now) for one in labels) else now
+    return "" if all(label.is_of(checksum) for label in labels) else checksum
 
 
-def _changed_s(item: Item) -> float:
-    """When a file of the volume, or the link to it, was last changed or put there, in seconds since 1970."""
+def _change_time_s(item: LabelItem) -> float:
+    """When a file of the volume, or the link to it, was last changed or put there, in seconds since
+    1970."""
     try:
         linked_s = os.lstat(split_address(item.row.path)[0]).st_ctime
         files = source_of(item.row.path).files

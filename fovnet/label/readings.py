@@ -1,13 +1,13 @@
-"""What the actions of a log amount to: of each volume and reader a label, how it came to be, and what can be
-undone.
+"""What the actions of a log amount to: of each volume and reader a label, how it came to be, and
+what can be undone.
 
-    mode   "open": the reader saw the prediction and what others read;  "blind": neither;  "third": two
-           readings that differ, to settle them
+    mode   "open": the reader saw the prediction and what others read;  "blind": neither;  "third":
+           two readings that differ, to settle them
     mark   "" while it is worked on, DONE, SKIPPED, or ASIDE: it cannot be labelled
 
-The label of a volume is settled if all independent readings agree.  Independent are each blind one, and the
-latest of all others together (of labels that were there at the start, and of readers who saw them).  Where
-they differ, a third reading settles it, and until then there is none.
+The label of a volume is settled if all independent readings agree.  Independent are each blind one,
+and the latest of all others together (of labels that were there at the start, and of readers who
+saw them).  Where they differ, a third reading settles it, and until then there is none.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from fovnet.evaluate.borders import AGREEMENT_MM
-from fovnet.label.law import Extent, Extents, Grid, extents_of
+from fovnet.label.law import Extents, LabelGrid, RegionExtent, extents_of
 from fovnet.regions import Vocabulary
 from fovnet.volume.collection.table_rows import RegionRow
 
 DONE, SKIPPED, ASIDE = "done", "skipped", "aside"
 OPEN, BLIND, THIRD = "open", "blind", "third"
 MODES = (OPEN, BLIND, THIRD)
-SHOWN, UNDO, REDO, GIVE = "shown", "undo", "redo", "given"
+LOOK, UNDO, REDO, GIVE = "shown", "undo", "redo", "given"
 CHANGES = ("edit", DONE, SKIPPED, ASIDE, "comment")
 GIVEN = "(given)"
 """The reader of labels that were there at the start; no reader can have this name."""
-HELD_S = 900.0
+HOLD_SECONDS = 900.0
 """So long a volume that a session looks at is not given to another."""
 
 
 @dataclass(frozen=True)
-class State:
-    """A label at one moment: its regions, its mark, the reader's comment or reason, and when; `seconds` and
-    `actions` from its being shown to its being marked.
+class LabelState:
+    """A label at one moment: its regions, its mark, the reader's comment or reason, and when;
+    `seconds` and `actions` from its being shown to its being marked.
 
-    is_read  whether the regions are the reader's: one that was only skipped or commented on has none yet,
-             and still begins with what is predicted
+    is_read  whether the regions are the reader's: one that was only skipped or commented on has
+             none yet, and still begins with what is predicted
     checksum  SHA-256 of what the reader saw; "" of labels that a volume came with
     """
 
@@ -47,7 +47,7 @@ class State:
     mark: str = ""
     comment: str = ""
     mode: str = OPEN
-    at: float = 0.0
+    time_s: float = 0.0
     seconds: float = 0.0
     actions: int = 0
     is_read: bool = False
@@ -58,50 +58,52 @@ class State:
         return not self.is_read or self.checksum in ("", checksum)
 
     @property
-    def is_finished(self) -> bool:
+    def is_final(self) -> bool:
         """Whether the reader has decided on it: labelled, or not to be labelled."""
         return self.mark in (DONE, ASIDE)
 
 
 @dataclass
-class Reading:
+class VolumeReading:
     """What one reader made of one volume: the present state, those before it, and those undone."""
 
-    now: State | None = None
-    past: list[State | None] = field(default_factory=list)
-    future: list[State | None] = field(default_factory=list)
+    state: LabelState | None = None
+    past: list[LabelState | None] = field(default_factory=list)
+    future: list[LabelState | None] = field(default_factory=list)
 
 
 @dataclass
-class Pages:
-    """All that is known of one volume from the log: its readings by reader, its grid, the rows of regions.tsv
-    it came with, the number of changes that open sessions see, and those of each blind reader.
+class VolumeRecord:
+    """All that is known of one volume from the log: its readings by reader, its grid, the rows of
+    regions.tsv it came with, the number of changes that open sessions see, and those of each blind
+    reader.
 
-    checksum  SHA-256 of the file as it is now, where it was looked at; labels of another file do not count
+    checksum  SHA-256 of the file as it is now, where it was looked at; labels of another file do
+              not count
     """
 
-    readings: dict[str, Reading] = field(default_factory=dict)
-    grid: Grid | None = None
-    given: tuple[RegionRow, ...] = ()
+    readings: dict[str, VolumeReading] = field(default_factory=dict)
+    grid: LabelGrid | None = None
+    given_rows: tuple[RegionRow, ...] = ()
     revision: int = 0
     blind: dict[str, int] = field(default_factory=dict)
     checksum: str = ""
 
-    def of_present_file(self) -> dict[str, State]:
+    def of_present_file(self) -> dict[str, LabelState]:
         """The readings of the file as it is now, by reader."""
-        states = {reader: one.now for reader, one in self.readings.items()}
+        states = {reader: reading.state for reader, reading in self.readings.items()}
         return {
-            reader: now
-            for reader, now in states.items()
-            if now is not None and (not self.checksum or now.is_of(self.checksum))
+            reader: state
+            for reader, state in states.items()
+            if state is not None and (not self.checksum or state.is_of(self.checksum))
         }
 
-    def finished(self) -> dict[str, State]:
+    def final_states(self) -> dict[str, LabelState]:
         """The readings of the file as it is now that are finished, by reader."""
-        return {reader: now for reader, now in self.of_present_file().items() if now.is_finished}
+        return {reader: state for reader, state in self.of_present_file().items() if state.is_final}
 
 
-class Held(NamedTuple):
+class Hold(NamedTuple):
     """A volume that a session of a reader looks at, since when."""
 
     volume_id: str
@@ -109,23 +111,30 @@ class Held(NamedTuple):
     since: float
 
 
-class Book:
+class Look(NamedTuple):
+    """Since when a session looks at a volume, and how many actions it has done on it."""
+
+    since_s: float
+    actions: int
+
+
+class ReadingBook:
     """The readings of all volumes."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.volumes: dict[str, Pages] = {}
-        self.held: dict[str, Held] = {}  # what each session looks at
-        self._shown: dict[tuple[str, str], tuple[float, int]] = {}
+        self.volumes: dict[str, VolumeRecord] = {}
+        self.holds: dict[str, Hold] = {}  # what each session looks at
+        self._looks: dict[tuple[str, str], Look] = {}  # by session and volume
 
-    def pages(self, volume_id: str) -> Pages:
+    def record(self, volume_id: str) -> VolumeRecord:
         """What is known of a volume; empty pages of one that nobody has seen."""
-        return self.volumes.setdefault(volume_id, Pages())
+        return self.volumes.setdefault(volume_id, VolumeRecord())
 
     def revision(self, volume_id: str, reader: str, mode: str) -> int:
         """The number of changes to a volume that this reader can see: of a blind one, the own."""
-        pages = self.pages(volume_id)
-        return pages.blind.get(reader, 0) if mode == BLIND else pages.revision
+        record = self.record(volume_id)
+        return record.blind.get(reader, 0) if mode == BLIND else record.revision
 
     def follow(self, actions: Iterable[Mapping[str, Any]]) -> set[str]:
         """Takes in actions as the log has them; returns the volumes that changed."""
@@ -133,65 +142,75 @@ class Book:
 
     def _take(self, action: Mapping[str, Any]) -> bool:
         """Takes in one action; whether it changed a label."""
-        volume_id, reader, session = action["volume_id"], action["reader"], action["session"]
-        pages, at = self.pages(volume_id), datetime.fromisoformat(action["time"]).timestamp()
+        volume_id = action["volume_id"]
+        reader = action["reader"]
+        session = action["session"]
+        record = self.record(volume_id)
+        time_s = datetime.fromisoformat(action["time"]).timestamp()
         if "grid" in action:
-            self.measure(volume_id, Grid(**action["grid"]))
+            self.measure(volume_id, LabelGrid(**action["grid"]))
         if action["act"] == GIVE:
-            pages.given = tuple(RegionRow(volume_id, *row) for row in action["rows"])
-            label = extents_of(pages.given, pages.grid, self.vocabulary)
-            pages.readings[GIVEN] = Reading(State(label, DONE, at=at, is_read=True))
-            return True
-        if action["act"] == SHOWN:
-            self.held[session], self._shown[session, volume_id] = (
-                Held(volume_id, reader, at),
-                (at, 0),
+            record.given_rows = tuple(RegionRow(volume_id, *row) for row in action["rows"])
+            extents = extents_of(record.given_rows, record.grid, self.vocabulary)
+            record.readings[GIVEN] = VolumeReading(
+                LabelState(extents, DONE, time_s=time_s, is_read=True)
             )
+            return True
+        if action["act"] == LOOK:
+            self.holds[session] = Hold(volume_id, reader, time_s)
+            self._looks[session, volume_id] = Look(time_s, actions=0)
             return False
-        reading = pages.readings.setdefault(reader, Reading())
-        self._change(reading, action, at)
+        reading = record.readings.setdefault(reader, VolumeReading())
+        self._change(reading, action, time_s)
         if action["mode"] == BLIND:
-            pages.blind[reader] = pages.blind.get(reader, 0) + 1
+            record.blind[reader] = record.blind.get(reader, 0) + 1
         else:
-            pages.revision += 1
+            record.revision += 1
         return True
 
-    def measure(self, volume_id: str, grid: Grid) -> None:
-        """Takes in the grid of a volume; labels in millimetres that it came with are known from then on."""
-        pages = self.pages(volume_id)
-        if pages.grid != grid:
-            pages.grid, given = grid, pages.readings.get(GIVEN)
-            if given is not None and given.now is not None:
-                given.now = replace(
-                    given.now, extents=extents_of(pages.given, grid, self.vocabulary)
+    def measure(self, volume_id: str, grid: LabelGrid) -> None:
+        """Takes in the grid of a volume; labels in millimetres that it came with are known from
+        then on."""
+        record = self.record(volume_id)
+        if record.grid != grid:
+            record.grid = grid
+            given_reading = record.readings.get(GIVEN)
+            if given_reading is not None and given_reading.state is not None:
+                given_reading.state = replace(
+                    given_reading.state,
+                    extents=extents_of(record.given_rows, grid, self.vocabulary),
                 )
 
-    def _change(self, reading: Reading, action: Mapping[str, Any], at: float) -> None:
+    def _change(self, reading: VolumeReading, action: Mapping[str, Any], time_s: float) -> None:
         if action["act"] == UNDO:
             if reading.past:
-                reading.future.append(reading.now)
-                reading.now = reading.past.pop()
+                reading.future.append(reading.state)
+                reading.state = reading.past.pop()
             return
         if action["act"] == REDO:
             if reading.future:
-                reading.past.append(reading.now)
-                reading.now = reading.future.pop()
+                reading.past.append(reading.state)
+                reading.state = reading.future.pop()
             return
-        shown, actions = self._shown.get((action["session"], action["volume_id"]), (at, 0))
-        self._shown[action["session"], action["volume_id"]] = shown, actions + 1
-        reading.past.append(reading.now)
+        window = (action["session"], action["volume_id"])
+        look = self._looks.get(window, Look(time_s, actions=0))
+        look = look._replace(actions=look.actions + 1)
+        self._looks[window] = look
+        reading.past.append(reading.state)
         reading.future.clear()
-        reading.now = _after(reading.now or State(), action, at, at - shown, actions + 1)
+        reading.state = _state_after(
+            reading.state or LabelState(), action, time_s, time_s - look.since_s, look.actions
+        )
 
 
-def _after(
-    before: State, action: Mapping[str, Any], at: float, seconds: float, actions: int
-) -> State:
+def _state_after(
+    state: LabelState, action: Mapping[str, Any], time_s: float, seconds: float, actions: int
+) -> LabelState:
     """The state after an action that changes it."""
     act = action["act"]
-    changed = replace(before, mode=action["mode"], at=at)
+    changed = replace(state, mode=action["mode"], time_s=time_s)
     if "extents" in action:
-        extents = tuple(Extent(*one) for one in action["extents"])
+        extents = tuple(RegionExtent(*extent) for extent in action["extents"])
         changed = replace(
             changed, extents=extents, is_read=True, checksum=action.get("checksum", "")
         )
@@ -199,53 +218,62 @@ def _after(
         changed = replace(changed, comment=action["words"])
     if act in (DONE, SKIPPED, ASIDE):
         changed = replace(changed, mark=act)
-        if not before.is_finished:
+        if not state.is_final:
             changed = replace(changed, seconds=seconds, actions=actions)
     return changed
 
 
-def independent(finished: Mapping[str, State]) -> dict[str, State]:
-    """Of the finished readings those that count for themselves: each blind one, and the latest of the others;
-    third readings are none of them."""
-    blind = {reader: one for reader, one in finished.items() if one.mode == BLIND}
-    others = {reader: one for reader, one in finished.items() if one.mode == OPEN}
-    last = max(others, key=lambda reader: others[reader].at, default=None)
-    return ({last: others[last]} if last is not None else {}) | blind
+def independent(finished: Mapping[str, LabelState]) -> dict[str, LabelState]:
+    """Of the finished readings those that count for themselves: each blind one, and the latest of
+    the others; third readings are none of them."""
+    blind_states = {reader: state for reader, state in finished.items() if state.mode == BLIND}
+    open_states = {reader: state for reader, state in finished.items() if state.mode == OPEN}
+    latest_reader = max(open_states, key=lambda reader: open_states[reader].time_s, default=None)
+    if latest_reader is None:
+        return blind_states
+    return {latest_reader: open_states[latest_reader]} | blind_states
 
 
-def settled(pages: Pages) -> State | None:
-    """The label of a volume that all independent readings, or a third one, agree on; None if there is no
-    reading yet, or they differ."""
-    finished = pages.finished()
-    third = [one for one in finished.values() if one.mode == THIRD]
-    if third:
-        return max(third, key=lambda one: one.at)
+def final_label(record: VolumeRecord) -> LabelState | None:
+    """The label of a volume that all independent readings, or a third one, agree on; None if there
+    is no reading yet, or they differ."""
+    finished = record.final_states()
+    third_states = [state for state in finished.values() if state.mode == THIRD]
+    if third_states:
+        return max(third_states, key=lambda state: state.time_s)
     readings = [*independent(finished).values()]
-    differ = any(differences(readings[0], other, pages.grid) for other in readings[1:])
-    return readings[0] if readings and not differ else None
+    is_disagreement = any(differences(readings[0], state, record.grid) for state in readings[1:])
+    return readings[0] if readings and not is_disagreement else None
 
 
-def is_disputed(pages: Pages) -> bool:
+def is_disputed(record: VolumeRecord) -> bool:
     """Whether independent readings differ and no third one has settled it."""
-    return len(independent(pages.finished())) > 1 and settled(pages) is None
+    return len(independent(record.final_states())) > 1 and final_label(record) is None
 
 
-def differences(first: State, second: State, grid: Grid | None) -> list[str]:
-    """What two readings differ on, in sentences: whether it can be labelled, a region, an end of one by more
-    than AGREEMENT_MM."""
+def differences(first: LabelState, second: LabelState, grid: LabelGrid | None) -> list[str]:
+    """What two readings differ on, in sentences: whether it can be labelled, a region, an end of
+    one by more than AGREEMENT_MM."""
     if first.mark != second.mark:
         return ["only one of the two holds that it can be labelled"]
     if first.mark == ASIDE:
         return []
-    one, other = ({extent.region: extent for extent in state.extents} for state in (first, second))
-    found = [f"{region} in one reading only" for region in one.keys() ^ other.keys()]
-    step = grid.step_mm if grid else 1.0
-    for region in (region for region in one if region in other):
-        for end, apart in _apart(one[region], other[region]):
-            if apart * step > AGREEMENT_MM:
-                found.append(f"{end} of {region}: {apart * step:.0f} mm apart")
-    return found
+    first_extents = {extent.region: extent for extent in first.extents}
+    second_extents = {extent.region: extent for extent in second.extents}
+    sentences = [
+        f"{region} in one reading only" for region in first_extents.keys() ^ second_extents.keys()
+    ]
+    step_mm = grid.step_mm if grid else 1.0
+    for region in (region for region in first_extents if region in second_extents):
+        for end, slices_apart in _distances(first_extents[region], second_extents[region]):
+            if slices_apart * step_mm > AGREEMENT_MM:
+                sentences.append(f"{end} of {region}: {slices_apart * step_mm:.0f} mm apart")
+    return sentences
 
 
-def _apart(one: Extent, other: Extent) -> Sequence[tuple[str, int]]:
-    return ("lower end", abs(one.first - other.first)), ("upper end", abs(one.last - other.last))
+def _distances(first: RegionExtent, second: RegionExtent) -> Sequence[tuple[str, int]]:
+    """By how many slices each end differs."""
+    return (
+        ("lower end", abs(first.first - second.first)),
+        ("upper end", abs(first.last - second.last)),
+    )

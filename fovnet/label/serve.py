@@ -14,54 +14,56 @@ from fovnet.machine.ports import refusal_of_port
 if TYPE_CHECKING:
     from fovnet.label.desk import Desk
 
-HERE = "127.0.0.1"
+LOCAL_ADDRESS = "127.0.0.1"
 
 
 def refuse_without_packages() -> None:
     """Raise ConfigError "label-packages" unless Starlette and uvicorn are installed."""
-    lacking = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
-    if lacking:
+    missing_packages = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing_packages:
         raise ConfigError(
             "label-packages",
-            f"fovnet label: {' and '.join(lacking)} not installed; pip install 'fovnet[label]' (in a clone "
-            "'.[label]')",
+            f"fovnet label: {' and '.join(missing_packages)} not installed; pip install "
+            "'fovnet[label]' (in a clone '.[label]')",
         )
 
 
-def opened(port: int) -> socket.socket:
+def open_port(port: int) -> socket.socket:
     """A port of this machine alone, 0 for any that is free; nobody is listened to yet.
 
     Raises ConfigError "label-port" if it is taken, or needs a privilege.
     """
-    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    port_socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    port_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        place.bind((HERE, port))
+        port_socket.bind((LOCAL_ADDRESS, port))
     except OSError as fault:
-        place.close()
+        port_socket.close()
         raise ConfigError("label-port", refusal_of_port(fault, port)) from fault
-    return place
+    return port_socket
 
 
-def serve(desk: Desk, place: socket.socket, *, announce: Callable[[str], None]) -> None:
+def serve(desk: Desk, port_socket: socket.socket, *, announce: Callable[[str], None]) -> None:
     """Answers the page of a desk until Ctrl-C, at an opened port, which is closed then.
 
     announce  called with the address, which holds a key that nobody else can guess
     """
     import uvicorn
 
-    from fovnet.label.app import made
+    from fovnet.label.app import build_app
     from fovnet.label.guard import Guard
 
     key = secrets.token_urlsafe(24)
-    with place:
-        place.listen()  # so that the address can be opened as soon as it is known
-        port = place.getsockname()[1]
-        guarded = Guard(made(desk), port=port, key=key)
-        announce(f"http://{HERE}:{port}/?key={key}")
-        quiet: dict[str, Any] = {
+    with port_socket:
+        port_socket.listen()  # so that the address can be opened as soon as it is known
+        port = port_socket.getsockname()[1]
+        guarded_app = Guard(build_app(desk), port=port, key=key)
+        announce(f"http://{LOCAL_ADDRESS}:{port}/?key={key}")
+        server_options: dict[str, Any] = {
             "log_level": "critical",
             "access_log": False,
             "server_header": False,
         }
-        uvicorn.Server(uvicorn.Config(guarded, lifespan="off", **quiet)).run(sockets=[place])
+        uvicorn.Server(uvicorn.Config(guarded_app, lifespan="off", **server_options)).run(
+            sockets=[port_socket]
+        )

@@ -24,7 +24,7 @@ from fovnet.node.inbox import count_attempts
 from fovnet.node.places import STATES, UNSENT, Places, split_name
 from fovnet.node.table import AnswersTable
 from fovnet.records import checksum, read_json, write_json, write_text
-from fovnet.report.exports.answers import stored_answer
+from fovnet.report.exports.answers import answer_from_facts
 from fovnet.report.exports.structured import write_report
 from fovnet.report.pages import predictions
 from fovnet.volume.sources.discovery import find, name_volumes
@@ -131,7 +131,7 @@ class Answering:
         if facts["status"] != "refused" and not is_made:
             try:
                 write_report(
-                    stored_answer(facts), self.ensemble.vocabulary, self.places.reports(UNSENT)
+                    answer_from_facts(facts), self.ensemble.vocabulary, self.places.reports(UNSENT)
                 )
             except ModelError as fault:
                 no_report_code = fault.code

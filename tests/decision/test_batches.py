@@ -35,8 +35,9 @@ from fovnet.net.family.weights import save_network
 from fovnet.records import read_json, read_tsv, write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
+from fovnet.report.pages.answers_folder import claim_folder
 from fovnet.report.pages.covering import MARK
-from fovnet.report.pages.predictions import claimed, write
+from fovnet.report.pages.predictions import write
 from fovnet.volume.slices.stack import Slicing, slice_format
 from fovnet.volume.sources.source import source_of
 
@@ -509,7 +510,7 @@ def test_a_folder_that_was_removed_meanwhile_is_reported_and_what_a_killed_run_b
     mine.touch()
     for begun in (".leg.json.4711.part", ".leg.png.1.part", "pages/.leg.html.99999.part"):
         (folder / begun).write_bytes(b"perhaps half a page with a face")
-    with claimed(folder) as refuse_gone:
+    with claim_folder(folder) as refuse_gone:
         refuse_gone()
         assert [path.name for path in sorted(folder.rglob("*"))] == [mine.name, "pages"]
         shutil.rmtree(folder)
@@ -534,7 +535,7 @@ def test_two_runs_at_once_do_not_share_a_folder(
         "--no-pictures",
         "--no-pages",
     ]
-    with claimed(tmp_path):
+    with claim_folder(tmp_path):
         refused = CliRunner().invoke(app, line).exception
     assert (
         isinstance(refused, ConfigError)

@@ -10,7 +10,7 @@ import pytest
 
 from fovnet.decision.answer import COLUMNS
 from fovnet.label.desk import Action, Desk
-from fovnet.label.starts import gathered
+from fovnet.label.starts import gather_items
 from fovnet.records import checksum, write_json, write_tsv
 from fovnet.regions import DEFAULT
 
@@ -79,7 +79,7 @@ def desk(volumes: Path, answers: Path, tmp_path: Path):
     def made(reader: str = "anna", *, starts: tuple[Path, ...] = (answers, volumes), **how) -> Desk:
         how.setdefault("order", "listed")
         out = how.pop("out", tmp_path / "labels")
-        opened.append(Desk(out, gathered(starts, DEFAULT), DEFAULT, reader=reader, **how))
+        opened.append(Desk(out, gather_items(starts, DEFAULT), DEFAULT, reader=reader, **how))
         return opened[-1]
 
     yield made

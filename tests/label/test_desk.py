@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 from fovnet.cli import app
 from fovnet.errors import CollectionError, ConfigError, VolumeError
-from fovnet.label.agreement import compared
-from fovnet.label.desk import Action, Changed
-from fovnet.label.starts import gathered
+from fovnet.label.agreement import compare_readers
+from fovnet.label.desk import Action, VolumeChanged
+from fovnet.label.starts import gather_items
 from fovnet.records import checksum, read_tsv, write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.tables import read_collection
@@ -107,7 +107,7 @@ def test_what_another_process_changed_is_never_written_over(desk, act) -> None:
     one, other = desk("anna"), desk("bo")
     stale = one.volume(0)["revision"]
     act(other, 0, "edit", LEGS)
-    with pytest.raises(Changed):
+    with pytest.raises(VolumeChanged):
         one.act(SESSION, 0, Action("done", stale, WHOLE))
     act(other, 0, "done", LEGS)
     assert regions(one.out) == {NAMES[0]: [LEGS]}
@@ -122,7 +122,7 @@ def test_the_list_says_what_is_done_and_what_is_left(desk, act) -> None:
     act(made, 1, "done", *WHOLE)
     act(made, 2, "skipped")
     states = ("left", "done", "skipped", "left")
-    assert made.listed() == [*zip(range(4), NAMES, states, strict=True)]
+    assert made.list_volumes() == [*zip(range(4), NAMES, states, strict=True)]
 
 
 def test_two_windows_are_given_different_volumes(desk) -> None:
@@ -196,7 +196,7 @@ def test_two_readers_and_a_third(desk, act) -> None:
     for index in range(3):
         act(one, index, "done", *WHOLE)
         act(two, index, "done", *(WHOLE if index < 2 else (("legs", 0, 13), ("pelvis", 14, 23))))
-    found = compared(one.out, DEFAULT)
+    found = compare_readers(one.out, DEFAULT)
     assert [(row["volume_id"], row["what"], row["settled"]) for row in found.differing] == [
         (NAMES[2], "upper end of legs: 20 mm apart; lower end of pelvis: 20 mm apart", "no")
     ]
@@ -249,7 +249,7 @@ def test_a_full_disk_is_said_and_leaves_the_log_whole(desk, act) -> None:
 
 def test_a_folder_of_neither_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CollectionError) as fault:
-        gathered([tmp_path], DEFAULT)
+        gather_items([tmp_path], DEFAULT)
     assert fault.value.code == "label-start" and not [*tmp_path.iterdir()]
 
 
@@ -391,7 +391,9 @@ def test_a_label_of_another_file_does_not_count_and_is_in_no_table(
         answer.write_text(answer.read_text().replace(before, checksum(path)))
     second, same = desk("anna", starts=(own_answers,)), change not in OTHERS
     assert second.replaced == ([] if same else [NAMES[0]])
-    assert second.progress()["done"] == int(same) and (second.listed()[0][2] == "done") == same
+    assert (
+        second.progress()["done"] == int(same) and (second.list_volumes()[0][2] == "done") == same
+    )
     for table in ("regions.tsv", "readings.tsv"):
         assert (NAMES[0] in (second.out / table).read_text()) == same, table
     state = act(second, 0, "done", LEGS)
@@ -474,5 +476,5 @@ def test_an_action_sent_again_as_its_answer_was_lost_is_not_done_twice(
     again = made.act(SESSION, 0, action)
     assert again == first and made.log.path.read_bytes() == log
     for session, other in ((OTHER, action), (SESSION, Action("comment", 1, None, "another"))):
-        with pytest.raises(Changed):
+        with pytest.raises(VolumeChanged):
             made.act(session, 0, other)

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fovnet.errors import CollectionError
-from fovnet.label.law import Extent, Grid, extents_of, lawful, mended, shown
+from fovnet.label.law import (
+    LabelGrid,
+    RegionExtent,
+    class_mask,
+    extents_of,
+    lawful_label,
+    mend_label,
+)
 from fovnet.records import write_tsv
 from fovnet.regions import DEFAULT
 from fovnet.volume.collection.table_lines import VOLUME_COLUMNS
@@ -20,11 +27,14 @@ from fovnet.volume.collection.tables import read_collection
 
 SLICES = 9
 ONE = st.builds(
-    Extent, st.sampled_from(DEFAULT.classes[:-1]), st.integers(-1, SLICES), st.integers(-1, SLICES)
+    RegionExtent,
+    st.sampled_from(DEFAULT.classes[:-1]),
+    st.integers(-1, SLICES),
+    st.integers(-1, SLICES),
 )
 
 
-def is_lawful(label: list[Extent]) -> bool:
+def is_lawful(label: list[RegionExtent]) -> bool:
     """The definition, slice by slice: at most one chain region each, and from the feet on each rung follows
     the one before, without a gap between the first and the last."""
     if any(not 0 <= one.first <= one.last < SLICES for one in label):
@@ -45,9 +55,9 @@ def is_lawful(label: list[Extent]) -> bool:
 
 
 @given(st.lists(ONE, max_size=4))
-def test_lawful_is_what_the_definition_says(label: list[Extent]) -> None:
+def test_lawful_is_what_the_definition_says(label: list[RegionExtent]) -> None:
     try:
-        assert set(lawful(label, SLICES, DEFAULT)) == set(label)
+        assert set(lawful_label(label, SLICES, DEFAULT)) == set(label)
         accepted = True
     except CollectionError as fault:
         assert fault.code == "label-unlawful"
@@ -56,15 +66,17 @@ def test_lawful_is_what_the_definition_says(label: list[Extent]) -> None:
 
 
 @given(st.lists(ONE, max_size=4))
-def test_what_is_mended_is_lawful_and_what_is_lawful_stays(label: list[Extent]) -> None:
-    found = mended(label, SLICES, DEFAULT)
+def test_what_is_mended_is_lawful_and_what_is_lawful_stays(label: list[RegionExtent]) -> None:
+    found = mend_label(label, SLICES, DEFAULT)
     assert is_lawful([*found])
     if is_lawful(label):
         assert set(found) == set(label)
 
 
 def test_neighbours_that_share_a_slice_meet_halfway() -> None:
-    found = mended([Extent("chest", 4, 8), Extent("abdomen", 0, 5)], SLICES, DEFAULT)
+    found = mend_label(
+        [RegionExtent("chest", 4, 8), RegionExtent("abdomen", 0, 5)], SLICES, DEFAULT
+    )
     assert found == (("abdomen", 0, 4), ("chest", 5, 8))
 
 
@@ -73,9 +85,9 @@ def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], run
     """The tables' own reader finds no fault, and the same slices come back."""
     names, at, rows = DEFAULT.chain[rung : rung + len(lengths)], first, []
     for name, length in zip(names, lengths, strict=False):
-        rows.append(Extent(name, at, at + length - 1))
+        rows.append(RegionExtent(name, at, at + length - 1))
         at += length
-    label = lawful([*rows, Extent(DEFAULT.side_regions[0], 0, 2)], 40, DEFAULT)
+    label = lawful_label([*rows, RegionExtent(DEFAULT.side_regions[0], 0, 2)], 40, DEFAULT)
     columns = ("volume_id", "region", "first_slice", "last_slice")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -85,7 +97,7 @@ def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], run
             columns,
             [dict(zip(columns, ("v", *one), strict=True)) for one in label],
         )
-        back = extents_of(read_collection(folder).regions["v"], Grid(40, 0.0, 1.0), DEFAULT)
+        back = extents_of(read_collection(folder).regions["v"], LabelGrid(40, 0.0, 1.0), DEFAULT)
     assert back == label
 
 
@@ -95,10 +107,10 @@ def test_every_lawful_label_is_a_valid_table(first: int, lengths: list[int], run
 def test_millimetres_are_the_slices_whose_middle_they_hold(low, high, first, last) -> None:
     """Middles at 2.5, 7.5, 12.5 ... mm."""
     rows = [RegionRow("v", "head", low, high, in_mm=True)]
-    assert extents_of(rows, Grid(4, 0.0, 5.0), DEFAULT) == (("head", first, last),)
+    assert extents_of(rows, LabelGrid(4, 0.0, 5.0), DEFAULT) == (("head", first, last),)
     assert extents_of(rows, None, DEFAULT) == ()
 
 
 def test_slices_in_no_region_show_none() -> None:
-    labels = shown((Extent("legs", 1, 2), Extent("spine", 2, 3)), 5, DEFAULT)
+    labels = class_mask((RegionExtent("legs", 1, 2), RegionExtent("spine", 2, 3)), 5, DEFAULT)
     assert labels.sum(axis=1).tolist() == [1, 1, 2, 1, 1] and labels[[0, 4], -1].all()

@@ -15,14 +15,14 @@ REGIONS = ["legs", "none"]
 
 
 def news(log: Log) -> list[dict]:
-    with log.held():
+    with log.lock():
         return log.news()
 
 
 def written(path: Path, count: int) -> Log:
     log = Log(path, REGIONS)
     for number in range(count):
-        with log.held():
+        with log.lock():
             log.append({"number": number, "words": "é\n\t"})
     return log
 
@@ -37,7 +37,7 @@ def test_wherever_a_write_is_cut_off_the_whole_lines_before_are_read(tmp_path: P
         kept = whole[:end].count(b"\n") - 1
         assert [one["number"] for one in news(log)] == [*range(kept)]
         assert log.dropped == (0 if whole[:end].endswith(b"\n") else 1)
-        with log.held():
+        with log.lock():
             log.append({"number": "after"})
         assert [one["number"] for one in news(log)] == ["after"]
         log.close()
@@ -50,7 +50,7 @@ def test_two_processes_read_what_the_other_wrote_in_one_order(tmp_path: Path) ->
     ):
         for number in range(6):
             log = (one, other)[number % 2]
-            with log.held():
+            with log.lock():
                 log.append({"number": number})
         first, second = ([fact["number"] for fact in news(log)] for log in (one, other))
         assert first == second == [*range(6)] and news(one) == news(other) == []

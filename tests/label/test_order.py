@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.label.law import Extent
-from fovnet.label.order import ORDERS, teaching, unsure, worth_of
-from fovnet.label.starts import Item, Predicted
+from fovnet.label.law import RegionExtent
+from fovnet.label.order import ORDERS, by_doubt, by_teaching, teaching_value
+from fovnet.label.starts import LabelItem, VolumePrediction
 from fovnet.volume.collection.table_rows import VolumeRow
 
 
-def item(number: int, chance: float = 0.5, *, subject: str = "", site: str = "", **more) -> Item:
+def item(
+    number: int, chance: float = 0.5, *, subject: str = "", site: str = "", **more
+) -> LabelItem:
     row = VolumeRow(f"v{number}", subject or f"s{number}", Path(f"/v{number}"), "", {"site": site})
-    return Item(row, Predicted((Extent("legs", 0, 1),), "", (chance,), **more))
+    return LabelItem(row, VolumePrediction((RegionExtent("legs", 0, 1),), "", (chance,), **more))
 
 
 ITEMS = st.lists(
@@ -32,7 +34,9 @@ ITEMS = st.lists(
 
 @pytest.mark.parametrize("order", ORDERS)
 @given(items=ITEMS, seed=st.integers(0, 9), data=st.data())
-def test_every_volume_is_asked_for_once(order: str, items: list[Item], seed: int, data) -> None:
+def test_every_volume_is_asked_for_once(
+    order: str, items: list[LabelItem], seed: int, data
+) -> None:
     done = data.draw(st.sets(st.integers(0, len(items) - 1)))
     found = ORDERS[order](items, seed, sorted(done))
     assert sorted(found) == [*range(len(items))]
@@ -44,9 +48,11 @@ def test_less_sure_or_less_agreed_teaches_more(
 ) -> None:
     low, high = sorted((low, high))
     if one < other:
-        assert worth_of(item(0, one)) <= worth_of(item(0, other))
-    assert worth_of(item(0, one, agreement=high)) <= worth_of(item(0, one, agreement=low))
-    assert worth_of(item(0, one, novelty=high)) <= worth_of(item(0, one, novelty=low))
+        assert teaching_value(item(0, one)) <= teaching_value(item(0, other))
+    assert teaching_value(item(0, one, agreement=high)) <= teaching_value(
+        item(0, one, agreement=low)
+    )
+    assert teaching_value(item(0, one, novelty=high)) <= teaching_value(item(0, one, novelty=low))
 
 
 def test_people_and_sites_take_turns() -> None:
@@ -54,9 +60,9 @@ def test_people_and_sites_take_turns() -> None:
         item(at, 0.5 - at / 100, subject=who, site=site)
         for at, (who, site) in enumerate([("p", "a"), ("p", "a"), ("q", "a"), ("r", "b")])
     ]
-    assert unsure(items, 0) == [0, 1, 2, 3]
-    assert teaching(items, 0)[:3] == [0, 3, 2]  # another site, then another person
-    assert teaching(items, 0, [3])[:2] == [0, 2]
+    assert by_doubt(items, 0) == [0, 1, 2, 3]
+    assert by_teaching(items, 0)[:3] == [0, 3, 2]  # another site, then another person
+    assert by_teaching(items, 0, [3])[:2] == [0, 2]
 
 
 def test_chance_is_drawn_by_the_seed() -> None:

@@ -5,8 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fovnet.label.law import Extent, Grid
-from fovnet.label.readings import ASIDE, DONE, GIVEN, Book, State, differences, is_disputed, settled
+from fovnet.label.law import LabelGrid, RegionExtent
+from fovnet.label.readings import (
+    ASIDE,
+    DONE,
+    GIVEN,
+    LabelState,
+    ReadingBook,
+    differences,
+    final_label,
+    is_disputed,
+)
 from fovnet.regions import DEFAULT
 
 GRID = {"slices": 40, "bottom_mm": 0.0, "step_mm": 5.0}
@@ -27,8 +36,8 @@ def line(second: int, reader: str, act: str, *extents, mode: str = "open", **mor
     }
 
 
-def book(*lines: dict) -> Book:
-    made = Book(DEFAULT)
+def book(*lines: dict) -> ReadingBook:
+    made = ReadingBook(DEFAULT)
     made.follow([line(0, "somebody", "shown", grid=GRID), *lines])
     return made
 
@@ -41,36 +50,36 @@ def test_undo_goes_back_state_by_state_and_redo_forth_again(acts, data) -> None:
     made, states = book(), [None]
     for second, (act, last) in enumerate(acts):
         made.follow([line(second, "anna", act, ("legs", 0, last), words=str(last))])
-        states.append(made.pages("v").readings["anna"].now)
+        states.append(made.record("v").readings["anna"].state)
     back = data.draw(st.integers(0, len(acts)))
     for expected in states[::-1][1 : back + 1]:
         made.follow([line(90, "anna", "undo")])
-        assert made.pages("v").readings["anna"].now == expected
+        assert made.record("v").readings["anna"].state == expected
     for expected in states[len(states) - back :]:
         made.follow([line(91, "anna", "redo")])
-        assert made.pages("v").readings["anna"].now == expected
+        assert made.record("v").readings["anna"].state == expected
     made.follow([line(92, "anna", "redo")])  # nothing is left to redo
-    assert made.pages("v").readings["anna"].now == states[-1]
+    assert made.record("v").readings["anna"].state == states[-1]
 
 
 def test_a_later_reader_who_saw_a_reading_replaces_it() -> None:
     made = book(line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30)))
-    label = settled(made.pages("v"))
+    label = final_label(made.record("v"))
     assert label is not None and label.extents == (("legs", 0, 30),)
-    assert made.pages("v").readings["anna"].now.extents == (("legs", 0, 9),)  # and it is kept
+    assert made.record("v").readings["anna"].state.extents == (("legs", 0, 9),)  # and it is kept
 
 
 def test_blind_readers_who_differ_leave_no_label_until_a_third_reading() -> None:
     made = book(
         line(1, "anna", DONE, ("legs", 0, 9)), line(2, "bo", DONE, ("legs", 0, 30), mode="blind")
     )
-    assert settled(made.pages("v")) is None and is_disputed(made.pages("v"))
+    assert final_label(made.record("v")) is None and is_disputed(made.record("v"))
     made.follow([line(3, "cleo", DONE, ("legs", 0, 20), mode="third")])
-    label = settled(made.pages("v"))
+    label = final_label(made.record("v"))
     assert (
         label is not None
         and label.extents == (("legs", 0, 20),)
-        and not is_disputed(made.pages("v"))
+        and not is_disputed(made.record("v"))
     )
 
 
@@ -79,24 +88,24 @@ def test_blind_readers_within_ten_millimetres_agree() -> None:
     for last, agreed in ((11, True), (12, False)):
         blind = line(2, "bo", DONE, ("legs", 0, last), mode="blind")
         made = book(line(1, "anna", DONE, ("legs", 0, 9)), blind)
-        assert (settled(made.pages("v")) is not None) == agreed
+        assert (final_label(made.record("v")) is not None) == agreed
 
 
 def test_a_label_that_was_there_counts_as_a_reading() -> None:
     given_label = line(1, GIVEN, "given", rows=[["legs", 0, 60, True]])
     made = book(given_label)
-    assert settled(made.pages("v")).extents == (("legs", 0, 11),)
+    assert final_label(made.record("v")).extents == (("legs", 0, 11),)
     made.follow([line(2, "bo", DONE, ("legs", 0, 30), mode="blind")])
-    assert is_disputed(made.pages("v"))
+    assert is_disputed(made.record("v"))
 
 
 def test_differences_are_told_in_words() -> None:
-    first = State((Extent("legs", 0, 9), Extent("pelvis", 10, 20)), DONE)
-    second = State((Extent("legs", 0, 14),), DONE)
-    grid = Grid(**GRID)
+    first = LabelState((RegionExtent("legs", 0, 9), RegionExtent("pelvis", 10, 20)), DONE)
+    second = LabelState((RegionExtent("legs", 0, 14),), DONE)
+    grid = LabelGrid(**GRID)
     told = ["pelvis in one reading only", "upper end of legs: 25 mm apart"]
     assert differences(first, second, grid) == told
-    (unlike,) = differences(first, State((), ASIDE), grid)
+    (unlike,) = differences(first, LabelState((), ASIDE), grid)
     assert unlike == "only one of the two holds that it can be labelled"
 
 
@@ -106,5 +115,5 @@ def test_seconds_and_actions_are_from_being_shown_to_being_done() -> None:
         line(12, "anna", "edit", ("legs", 0, 9)),
         line(17, "anna", DONE, ("legs", 0, 9)),
     )
-    now = made.pages("v").readings["anna"].now
+    now = made.record("v").readings["anna"].state
     assert (now.seconds, now.actions) == (7.0, 2)

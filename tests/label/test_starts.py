@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fovnet.label.law import Grid
-from fovnet.label.starts import gathered, refused
+from fovnet.label.law import LabelGrid
+from fovnet.label.starts import count_refused, gather_items
 from fovnet.records import read_json, read_tsv
 from fovnet.regions import DEFAULT
 from tests.label.conftest import NAMES, SLICES
@@ -34,12 +34,12 @@ def test_answers_are_read_as_predict_writes_them(
     ]
     line += ["--model", str(finished / "ensemble"), "--no-pictures", "--no-pages"]
     assert subprocess.run(line, capture_output=True).returncode == 3  # one is refused
-    items = gathered([answers], DEFAULT)
-    assert refused([answers]) == refused([answers, answers]) == 1
+    items = gather_items([answers], DEFAULT)
+    assert count_refused([answers]) == count_refused([answers, answers]) == 1
     assert [one.row.volume_id for one in items] == [*NAMES]
     spans = [row for row in read_tsv(answers / "spans.tsv") if row["region"]]
     for one in items:
-        told = one.predicted
+        told = one.prediction
         own = [
             (row["region"], int(row["first_slice"]), int(row["last_slice"]))
             for row in spans
@@ -53,6 +53,6 @@ def test_answers_are_read_as_predict_writes_them(
             and told.message.endswith("; ".join(doubts))
             and told.agreement == facts["agreement"]
         )
-        assert len(told.probabilities) == len(facts["statements"]) and told.grid == Grid(
+        assert len(told.probabilities) == len(facts["statements"]) and told.grid == LabelGrid(
             SLICES, -10.0, 5.0
         )

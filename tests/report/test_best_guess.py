@@ -27,8 +27,8 @@ from fovnet.decision.statements import NO, YES, best_guess, is_guess_sure
 from fovnet.evaluate.reading import spans_in
 from fovnet.records import plain
 from fovnet.regions import DEFAULT
-from fovnet.report.exports.answers import StoredAnswer, stored_answer
-from fovnet.report.exports.bids import answer_facts as bids_facts
+from fovnet.report.exports.answers import StoredAnswer, answer_from_facts
+from fovnet.report.exports.bids import sidecar_facts
 from fovnet.report.pages.index_page import IndexPage, IndexRow, index_page, script_data
 from fovnet.report.pages.volume_page import VolumePage, volume_page
 from tests.decision.measured import stack_of
@@ -74,7 +74,9 @@ def told(probabilities: np.ndarray, signs: str, rule: Rule, folder) -> Told:
     rows = TableRows.of_line(TableRows.of(body).line)
     cells = dict(zip(answer_columns(REGIONS), rows.answer, strict=False))
     page = volume_page(body, PIXELS, DEFAULT)
-    return Told(given, body, cells, index_page([rows], folder, DEFAULT), page, stored_answer(body))
+    return Told(
+        given, body, cells, index_page([rows], folder, DEFAULT), page, answer_from_facts(body)
+    )
 
 
 def drawn(seed: int) -> np.ndarray:
@@ -129,7 +131,7 @@ def test_every_surface_has_the_best_guess_of_the_table_and_no_confidence_beside_
         one.cells["volume_confidence"],
         one.row.confidence,
         one.stored.confidence,
-        bids_facts(one.stored, DEFAULT, {})["FovnetConfidence"],
+        sidecar_facts(one.stored, DEFAULT, {})["FovnetConfidence"],
     ):
         assert confidence == wanted
     for row, span in zip(one.body["rows"], decision.spans, strict=bool(decision.spans)):

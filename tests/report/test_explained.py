@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from fovnet.drawing.canvas import png
-from fovnet.report.content.explained import (
+from fovnet.report.content.search_explanation.importance import (
     axes_table,
     brief_table,
-    explained_view,
     pairs_table,
-    rungs_table,
-    sentences,
 )
-from fovnet.report.content.wording import level
-from fovnet.report.figures.explained import explained_figures
+from fovnet.report.content.search_explanation.spending import rungs_table
+from fovnet.report.content.search_explanation.view import paragraphs, view_of_explanation
+from fovnet.report.content.wording import level_text
 from fovnet.report.figures.rungs import rung_colours, rungs_figure
+from fovnet.report.figures.search_explanation import figures_of_search
 from fovnet.report.pages.pour import pour
 from fovnet.search.explain.explanation import explain
 from fovnet.search.explain.spent import Stretch
@@ -119,10 +118,10 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     method, slots, outcome, changes = WAYS[way]
-    view = explained_view(run(method, slots, outcome, **changes))
-    paragraphs = sentences(view.explanation)
+    view = view_of_explanation(run(method, slots, outcome, **changes))
+    texts = paragraphs(view.explanation)
     more = (view.explanation.spending is not None) + (view.explanation.descent is not None)
-    assert len(paragraphs) == 5 + more and all(paragraph.endswith(".") for paragraph in paragraphs)
+    assert len(texts) == 5 + more and all(text.endswith(".") for text in texts)
     cells = [
         str(cell)
         for table in (view.axes, view.pairs, view.failures, view.every_failure)
@@ -131,10 +130,10 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
     ]
     assert not [
         words
-        for words in (*paragraphs, *cells)
+        for words in (*texts, *cells)
         if re.search(r"\b(nan|inf|None)\b", words.replace("<nan>", ""))
     ]
-    for figure in explained_figures(view.explanation).values():
+    for figure in figures_of_search(view.explanation).values():
         assert figure is None or isinstance(figure, matplotlib.figure.Figure)
 
 
@@ -172,15 +171,15 @@ def test_every_way_a_search_may_go_has_its_sentences_figures_and_tables(way):
 )
 def test_what_is_special_is_said(way, words):
     method, slots, outcome, changes = WAYS[way]
-    assert words in " ".join(sentences(run(method, slots, outcome, **changes)))
+    assert words in " ".join(paragraphs(run(method, slots, outcome, **changes)))
 
 
 @pytest.mark.parametrize("method", ["ranking", "ensemble-ei"])
 def test_of_networks_it_is_said_why_they_have_foretold_nothing(method):
-    first = " ".join(sentences(run(method, 3, score)))
+    first = " ".join(paragraphs(run(method, 3, score)))
     assert "the model is used after the first" in first and "no model of the scores" not in first
     _, _, outcome, changes = WAYS["asha"]
-    of_rungs = " ".join(sentences(run(method, 8, outcome, **changes)))
+    of_rungs = " ".join(paragraphs(run(method, 8, outcome, **changes)))
     assert (
         "the model saw trainings of different lengths." in of_rungs and "fidelity" not in of_rungs
     )
@@ -189,7 +188,7 @@ def test_of_networks_it_is_said_why_they_have_foretold_nothing(method):
 def test_what_is_left_to_gain_is_said_only_where_all_scores_are_of_whole_trainings():
     for way in ("done", "asha"):
         method, slots, outcome, changes = WAYS[way]
-        said = " ".join(sentences(run(method, slots, outcome, **changes)))
+        said = " ".join(paragraphs(run(method, slots, outcome, **changes)))
         assert ("to be as good as the best" in said) == ("regret" in said) == (way == "done")
 
 
@@ -252,7 +251,7 @@ def test_tables_begin_with_what_matters_most(planted_search):
 
 
 def test_a_number_has_a_true_minus_and_a_word_its_hyphen():
-    assert [level(value) for value in (-3, -0.5, True, "pre-activation")] == [
+    assert [level_text(value) for value in (-3, -0.5, True, "pre-activation")] == [
         "−3",
         "−0.5",
         "yes",
@@ -268,7 +267,9 @@ def test_a_model_that_foretells_nothing_is_not_to_be_believed(planted_search):
         (0.8, "each left out in turn. Single axes"),
     ):
         text = " ".join(
-            sentences(replace(explanation, matter=replace(explanation.matter, explained=explained)))
+            paragraphs(
+                replace(explanation, matter=replace(explanation.matter, explained=explained))
+            )
         )
         assert words in text
 
@@ -293,5 +294,5 @@ def test_bands_are_blamed_for_what_good_ones_do_less_than_once_in_forty_searches
     explanation = planted_search.explanation()
     share = type(explanation.forecasts.inside).of([True] * inside + [False] * (of - inside))
     assert verdict in " ".join(
-        sentences(replace(explanation, forecasts=replace(explanation.forecasts, inside=share)))
+        paragraphs(replace(explanation, forecasts=replace(explanation.forecasts, inside=share)))
     )

@@ -15,11 +15,11 @@ from fovnet.evaluate.cases import StoredSpan
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import read_answers
-from fovnet.report.exports.bids import facts
+from fovnet.report.exports.bids import sidecar_facts
 from fovnet.report.exports.copies import write_copies
 from fovnet.report.exports.headers import compare
 from fovnet.report.exports.identity import content_of
-from fovnet.report.exports.structured import structured_report
+from fovnet.report.exports.structured import build_report
 from fovnet.volume.collection.body_part import regions_named
 from tests.report.exported import answered, body, said
 
@@ -87,10 +87,10 @@ def test_a_copy_names_all_regions_that_are_shown_and_no_others(
 @pytest.mark.parametrize("regions", SETS, ids="+".join)
 def test_a_report_and_a_sidecar_name_all_regions_too(answer, regions):
     shown = showing(answer, regions)
-    content = content_of(structured_report(shown, DEFAULT))
+    content = content_of(build_report(shown, DEFAULT))
     coded = {region.name for region in DEFAULT.regions if f'"{region.sct}"' in content}
     assert coded == set(regions)
-    sidecar = facts(shown, DEFAULT, {})
+    sidecar = sidecar_facts(shown, DEFAULT, {})
     assert all(name in sidecar["BodyPartDetails"] for name in regions)
     assert sidecar.get("BodyPart", "") == anatomy_of(shown, DEFAULT).body_part
 
@@ -134,7 +134,7 @@ def test_a_page_by_dsr2html_has_the_names_of_all_items(answer, tmp_path):
     partly = replace(
         said(replace(answer, spans=spans), ["chest"], ["head"]), message="too few slices"
     )
-    report = structured_report(partly, DEFAULT)
+    report = build_report(partly, DEFAULT)
     report.save_as(tmp_path / "sr.dcm")
     page = subprocess.run(
         ["dsr2html", str(tmp_path / "sr.dcm")],

@@ -17,7 +17,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.exports.copies import write_copies
 from fovnet.report.exports.identity import content_of
-from fovnet.report.exports.structured import TIMES, structured_report, write_report
+from fovnet.report.exports.structured import TIME_ATTRIBUTES, build_report, write_report
 from tests.report.exported import answered, body, said
 
 SHAPE = (20, 22, 3)
@@ -120,8 +120,8 @@ def resent(series, tmp_path):
 
 def report_of(answer, vocabulary=DEFAULT):
     """(content without its own UIDs and times, SOP Instance UID) of a report."""
-    report = structured_report(answer, vocabulary)
-    return content_of(report, ["SOPInstanceUID", "SeriesInstanceUID", *TIMES]), str(
+    report = build_report(answer, vocabulary)
+    return content_of(report, ["SOPInstanceUID", "SeriesInstanceUID", *TIME_ATTRIBUTES]), str(
         report.SOPInstanceUID
     )
 

@@ -18,7 +18,7 @@ from fovnet.errors import ModelError
 from fovnet.regions import DEFAULT
 from fovnet.report.exports.answers import read_answers
 from fovnet.report.exports.inherited import MAY_BE_EMPTY
-from fovnet.report.exports.structured import structured_report, write_report
+from fovnet.report.exports.structured import build_report, write_report
 from fovnet.volume.dicom.header import without_warnings
 from tests.report.exported import answered, body
 
@@ -114,7 +114,7 @@ def test_a_value_that_is_only_unusual_is_kept(series, tmp_path, name, representa
 def test_a_wrong_value_that_no_report_copies_is_not_told(series, tmp_path):
     answer = with_bytes(series, tmp_path / "series", "RepetitionTime", "DS", b"1,5")
     notes = []
-    structured_report(answer, DEFAULT, notes.append)
+    build_report(answer, DEFAULT, notes.append)
     assert notes == []
 
 
@@ -130,7 +130,7 @@ def test_a_wrong_value_within_a_sequence_takes_only_itself_away(series, tmp_path
         image.OtherPatientIDsSequence = [other]
         image.save_as(path)
     notes = []
-    report = structured_report(replace(answer, path=tmp_path / "series"), DEFAULT, notes.append)
+    report = build_report(replace(answer, path=tmp_path / "series"), DEFAULT, notes.append)
     assert notes == ["without a valid OtherPatientIDsSequence, which the report leaves out"]
     (item,) = report.OtherPatientIDsSequence
     assert item.PatientID == "PA-2" and "PatientBirthDate" not in item

@@ -37,10 +37,15 @@ from fovnet.report.exports.anatomy import anatomy_of
 from fovnet.report.exports.answers import StoredAnswer, read_answers
 from fovnet.report.exports.bids import write_bids
 from fovnet.report.exports.copies import refuse_beside_sources, write_copies
-from fovnet.report.exports.headers import Compared, compare, write_headers
+from fovnet.report.exports.headers import HeaderComparison, compare, write_headers
 from fovnet.report.exports.identity import uid_for
 from fovnet.report.exports.originals import image_keys, originals_of
-from fovnet.report.exports.structured import LOWER, UPPER, structured_report, write_report
+from fovnet.report.exports.structured import (
+    LOWER_END_CODE,
+    UPPER_END_CODE,
+    build_report,
+    write_report,
+)
 from fovnet.volume.dicom.address import address
 from fovnet.volume.dicom.survey import forget, survey
 from fovnet.volume.slices.stack import slice_volume
@@ -70,7 +75,12 @@ def spans_in(report):
         values = {
             measured.name.value: float(measured.value) for measured in group.get_measurements()
         }
-        yield group.finding_type.value, values[LOWER.value], values[UPPER.value], values["122157"]
+        yield (
+            group.finding_type.value,
+            values[LOWER_END_CODE.value],
+            values[UPPER_END_CODE.value],
+            values["122157"],
+        )
 
 
 def test_a_report_reads_back_to_the_same_spans_and_images(tmp_path, classic):
@@ -277,10 +287,7 @@ def test_an_answer_in_other_codes_is_another_report(tmp_path, classic):
             for region in DEFAULT.regions
         ),
     )
-    assert (
-        structured_report(answer, own).SOPInstanceUID
-        != structured_report(answer, DEFAULT).SOPInstanceUID
-    )
+    assert build_report(answer, own).SOPInstanceUID != build_report(answer, DEFAULT).SOPInstanceUID
 
 
 def test_what_an_enhanced_object_said_at_its_top_is_told_anew(tmp_path, write):
@@ -397,7 +404,7 @@ def test_dciodvfy_finds_no_error_in_a_report(tmp_path, source, request):
 
 def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, careless):
     (answer,) = read_answers(answered(tmp_path / "answers", careless, ["chest"]))
-    report = structured_report(answer, DEFAULT)
+    report = build_report(answer, DEFAULT)
     assert (
         report.PatientIdentityRemoved == "YES"
         and report.DeidentificationMethod == "not told by the source images"
@@ -407,7 +414,7 @@ def test_what_a_header_leaves_half_said_is_completed_or_left_out(tmp_path, carel
 
 def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, classic):
     (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
-    one, again = structured_report(answer, DEFAULT), structured_report(answer, DEFAULT)
+    one, again = build_report(answer, DEFAULT), build_report(answer, DEFAULT)
     assert (
         one.SOPInstanceUID == again.SOPInstanceUID
         and one.SeriesInstanceUID == again.SeriesInstanceUID
@@ -418,7 +425,7 @@ def test_the_same_answer_gives_the_same_uids_and_another_other_ones(tmp_path, cl
         replace(answer, status="uncertain"),
         replace(answer, spans=(replace(answer.spans[0], to_mm=1.0),)),
     ]
-    uids = {str(structured_report(other, DEFAULT).SOPInstanceUID) for other in changed}
+    uids = {str(build_report(other, DEFAULT).SOPInstanceUID) for other in changed}
     # an archive keeps what it has of a UID, whatever comes later
     assert len(uids | {str(one.SOPInstanceUID)}) == 4
 
@@ -441,8 +448,7 @@ def test_an_uncertain_answer_is_a_report_that_is_not_complete_and_no_copy(tmp_pa
         )
     )
     assert (
-        answer.status == "uncertain"
-        and structured_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
+        answer.status == "uncertain" and build_report(answer, DEFAULT).CompletionFlag == "PARTIAL"
     )
     with pytest.raises(ModelError, match="only an answer with status ok") as refusal:
         write_copies(answer, DEFAULT, tmp_path / "copies")
@@ -790,7 +796,7 @@ def test_a_series_that_lost_images_is_not_the_one_that_was_answered(tmp_path, cl
     (answer,) = read_answers(answered(tmp_path / "answers", classic, ["chest"]))
     next(iter(sorted(classic.iterdir()))).unlink()
     with pytest.raises(ModelError, match="1 of 20 images") as refusal:
-        structured_report(answer, DEFAULT)
+        build_report(answer, DEFAULT)
     assert refusal.value.code == "export-changed"
 
 
@@ -826,7 +832,7 @@ def test_images_without_a_uid_of_their_own_cannot_be_referred_to(tmp_path, write
         one.save_as(path)
     (answer,) = read_answers(answered(tmp_path / "answers", folder, ["chest"]))
     for export in (
-        lambda: structured_report(answer, DEFAULT),
+        lambda: build_report(answer, DEFAULT),
         lambda: write_copies(answer, DEFAULT, tmp_path / "copies"),
     ):
         with pytest.raises(
@@ -1148,9 +1154,9 @@ BIDS_ENTITIES = [
 
 @pytest.mark.parametrize("entities", BIDS_ENTITIES)
 def test_the_validator_of_bids_sees_no_sidecar_without_an_image(tmp_path, answer_by_name, entities):
-    """Whatever entities an image has; an older .bidsignore too, whose other lines stay."""
+    """Whatever entities an image has; the other lines of a .bidsignore stay."""
     path = Path(f"data/sub-01/func/sub-01{entities}_bold.nii.gz")
-    (tmp_path / ".bidsignore").write_text("notes.txt\n*_desc-fovnet_*.json\n")
+    (tmp_path / ".bidsignore").write_text("notes.txt\n")
     _, written = write_bids([replace(answer_by_name, path=path)], DEFAULT, tmp_path)
     lines = (tmp_path / ".bidsignore").read_text().splitlines()
     assert lines[0] == "notes.txt" and len(lines) == 2
@@ -1441,7 +1447,7 @@ class TestAnswersRegionByRegion:
         assert sure.finding_type.meaning == "Abdomen" and not certainties(sure)
         span = next(one for one in kidneys.spans if one.region == "abdomen")
         measured = {each.name.value: float(each.value) for each in sure.get_measurements()}
-        assert (measured[LOWER.value], measured[UPPER.value]) == pytest.approx(
+        assert (measured[LOWER_END_CODE.value], measured[UPPER_END_CODE.value]) == pytest.approx(
             (span.from_mm, span.to_mm), abs=1e-3
         )
         assert (possible.finding_type.meaning, certainties(possible)) == ("Chest", ["371930009"])
@@ -1451,8 +1457,8 @@ class TestAnswersRegionByRegion:
 
     def test_a_report_is_complete_where_every_region_and_the_extents_are_sure(self, kidneys):
         whole = said(kidneys, ["pelvis", "abdomen", "chest"])
-        assert structured_report(whole, DEFAULT).CompletionFlag == "COMPLETE"
-        doubted = structured_report(replace(whole, are_extents_sure=False), DEFAULT)
+        assert build_report(whole, DEFAULT).CompletionFlag == "COMPLETE"
+        doubted = build_report(replace(whole, are_extents_sure=False), DEFAULT)
         assert (
             doubted.CompletionFlag == "PARTIAL" and "(extents unsure)" in doubted.SeriesDescription
         )
@@ -1485,7 +1491,7 @@ class TestAnswersRegionByRegion:
 
     def test_other_statements_are_another_report(self, kidneys):
         ways = [said(kidneys, ["abdomen"], ["chest"]), said(kidneys, ["abdomen", "chest"]), kidneys]
-        assert len({str(structured_report(one, DEFAULT).SOPInstanceUID) for one in ways}) == 3
+        assert len({str(build_report(one, DEFAULT).SOPInstanceUID) for one in ways}) == 3
 
     def test_a_header_is_written_from_the_yes_alone_and_only_if_all_is_decided(
         self, tmp_path, kidneys
@@ -1591,7 +1597,9 @@ def test_no_verdict_on_a_header_is_harder_than_the_truth_can_make_it(meant, answ
         stored = StoredAnswer(
             "v", Path("v"), status_of(made), "", spans, 0.9, None, "m", "1", None, made
         )
-        return Compared(stored, "TEXT", frozenset(meant), stored.shows, beside=beside).verdict
+        return HeaderComparison(
+            stored, "TEXT", frozenset(meant), stored.shows, side_regions=beside
+        ).verdict
 
     ways = product(*(["yes", "no"] if one == "unsure" else [one] for one in answers))
     mildest = min(hardness[verdict(way)] for way in ways)

@@ -10,9 +10,9 @@ import pytest
 from fovnet.evaluate.evaluation import evaluate
 from fovnet.records import read_tsv
 from fovnet.regions import DEFAULT
-from fovnet.report.content.cells import Shown, Table
-from fovnet.report.pages.card import card, markdown
-from fovnet.report.pages.facts import report_facts, spread, tables, write_facts
+from fovnet.report.content.cells import MeasuredText, ReportTable
+from fovnet.report.pages.card import card_sections, markdown
+from fovnet.report.pages.facts import report_facts, spreadsheet, tables, write_facts
 from fovnet.report.pages.pour import pour
 
 NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -159,8 +159,10 @@ def keys(value):
 
 class TestTables:
     def test_a_measured_cell_becomes_three(self):
-        table = Table(("a", "b"), (("x", Shown("4 %", "1–9 %", "4/100")), ("y", "–")), name="t")
-        assert spread(table) == (
+        table = ReportTable(
+            ("a", "b"), (("x", MeasuredText("4 %", "1–9 %", "4/100")), ("y", "–")), name="t"
+        )
+        assert spreadsheet(table) == (
             ["a", "b", "b, interval", "b, count"],
             [
                 {"a": "x", "b": "4 %", "b, interval": "1–9 %", "b, count": "4/100"},
@@ -218,4 +220,4 @@ class TestModelCard:
             assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
 
     def test_every_part_says_something(self, page):
-        assert all(part.paragraphs for part in card(page))
+        assert all(part.paragraphs for part in card_sections(page))

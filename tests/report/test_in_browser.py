@@ -11,7 +11,7 @@ import pytest
 
 from fovnet.own_files import page_name, rows_of_index, thumbnail_name
 from fovnet.regions import DEFAULT
-from fovnet.report.pages.index_page import FIRST, index_page, write_index
+from fovnet.report.pages.index_page import ROWS_IN_HTML, index_page, write_index
 from fovnet.report.pages.pour import pour
 from fovnet.report.pages.volume_page import volume_page, write_volume_page
 
@@ -143,7 +143,7 @@ def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by
     outline."""
     (tmp_path / "pages").mkdir()
     volumes = []
-    for at in range(FIRST + 2):
+    for at in range(ROWS_IN_HTML + 2):
         name = f"v{at:03d} é"
         for made in (page_name(name), thumbnail_name(name)):
             (tmp_path / made).write_text("there")
@@ -171,8 +171,8 @@ def test_further_rows_are_what_the_first_are_and_every_control_can_be_reached_by
     """,
     )
     assert found["first"].replace("%20%C3%A9", "%20é") == found["last"].replace("%20%C3%A9", "%20é")
-    assert (found["rows"], found["all"], found["more"]) == (FIRST, FIRST + 2, False)
-    assert found["next"] == f"v{FIRST:03d} é", (
+    assert (found["rows"], found["all"], found["more"]) == (ROWS_IN_HTML, ROWS_IN_HTML + 2, False)
+    assert found["next"] == f"v{ROWS_IN_HTML:03d} é", (
         "who pressed the button goes on where the new rows begin"
     )
     names = [name for name, _ in found["keys"]]
@@ -194,7 +194,7 @@ def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
         for at in range(40)
     ]
     page = index_page(volumes, tmp_path, DEFAULT)
-    html = write_index(tmp_path / "index.html", page, held=11).read_text("utf-8")
+    html = write_index(tmp_path / "index.html", page, rows_in_page=11).read_text("utf-8")
     assert [path.name for path in rows_of_index(tmp_path)] == [
         f"rows-000{number}.js" for number in (1, 2, 3)
     ]
@@ -214,7 +214,9 @@ def test_rows_of_a_large_batch_are_read_file_by_file(tmp_path):
     rows_of_index(tmp_path)[1].unlink()
     lost = browser.driven(tmp_path, html, script)
     assert lost["all"].endswith(", 18 more not found in pages/rows-0002.js")
-    write_index(tmp_path / "index.html", index_page(volumes[:20], tmp_path, DEFAULT), held=11)
+    write_index(
+        tmp_path / "index.html", index_page(volumes[:20], tmp_path, DEFAULT), rows_in_page=11
+    )
     assert [path.name for path in rows_of_index(tmp_path)] == ["rows-0001.js"], (
         "of the larger index none is left"
     )

@@ -15,11 +15,11 @@ from fovnet.errors import CollectionError
 from fovnet.evaluate.cases import ListedVolume
 from fovnet.maths.ladder import Height
 from fovnet.regions import DEFAULT
-from fovnet.report.content.cells import Shown
+from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.run_record import Member
-from fovnet.report.content.wording import duration, percent, run_of, usual_heights
-from fovnet.report.figures.charts import picture
-from fovnet.report.pages.card import card
+from fovnet.report.content.wording import duration, percent, regions_text, usual_heights
+from fovnet.report.figures.charts import case_figure
+from fovnet.report.pages.card import card_sections
 from fovnet.report.pages.pour import pour, write_report
 from fovnet.search.trial import Outcome, Proposal, Trial
 
@@ -157,7 +157,7 @@ def test_every_rate_has_its_denominator_and_its_interval(page):
         for table in tables
         for row in table.rows
         for cell in row[1:]
-        if isinstance(cell, Shown) and cell.value[0].isdigit()
+        if isinstance(cell, MeasuredText) and cell.value[0].isdigit()
     ]
     rates = [cell for cell in rates if "subject" not in cell.value]
     assert len(rates) > 80
@@ -303,7 +303,7 @@ class TestWithPartsMissing:
     ],
 )
 def test_runs_of_regions_in_words(names, words):
-    assert run_of(names, DEFAULT) == words
+    assert regions_text(names, DEFAULT) == words
 
 
 def test_numbers_in_words():
@@ -345,7 +345,7 @@ def test_networks_trained_further_are_not_called_found_by_a_search(page, html, m
         "Each continued from a network of another ensemble" in pour(further)
         and "another ensemble" not in page.search.sentence
     )
-    paragraphs = [card(one)[0].paragraphs[0] for one in (page, further)]
+    paragraphs = [card_sections(one)[0].paragraphs[0] for one in (page, further)]
     assert (
         "the search found nothing better" in html
         and "the search found nothing better" not in pour(further)
@@ -381,7 +381,7 @@ def test_a_volume_of_which_fovnet_could_not_say_is_drawn_as_a_guess(make_page, p
     rng = np.random.default_rng(0)
     cases = [planted.whole_body(rng, name, pictured=True) for name in ("sure", "unsure")]
     cases[1] = replace(cases[1], status="uncertain", message="not sure enough")
-    drawn = {view.title: picture(view, DEFAULT) for view in make_page(cases).cases.pictures}
+    drawn = {view.title: case_figure(view, DEFAULT) for view in make_page(cases).cases.pictures}
     words = {
         name: " ".join(text.get_text() for text in figure.findobj(Text))
         for name, figure in drawn.items()

@@ -11,7 +11,7 @@ from fovnet.regions import DEFAULT
 from fovnet.report.content.checklists import SECTIONS
 from fovnet.report.content.failures import failures_view
 from fovnet.report.content.run_record import ByRegion, RegionBar, by_region_in
-from fovnet.report.content.statement_rates import said_view
+from fovnet.report.content.statement_rates import statements_view
 from fovnet.report.pages.card import markdown
 from fovnet.report.pages.facts import report_facts
 from fovnet.report.pages.pour import pour
@@ -164,4 +164,4 @@ class TestAVolumeInDoubt:
         assert page.confidence.risk.answered == pytest.approx((whole - 1) / whole)
 
     def test_no_statement_no_section(self, pictured):
-        assert said_view(evaluate(pictured, DEFAULT, bootstrap=20, seed=1), None) is None
+        assert statements_view(evaluate(pictured, DEFAULT, bootstrap=20, seed=1), None) is None

@@ -13,10 +13,10 @@ from fovnet.evaluate.readers import ReadingPair, agreement
 from fovnet.regions import DEFAULT, Vocabulary
 from fovnet.report.content.cohort import refusal_reasons
 from fovnet.report.content.confidence import risk_view
-from fovnet.report.content.faces import COVER, covered
+from fovnet.report.content.faces import COVER, cover_faces
 from fovnet.report.content.failures import THUMBNAILS, failures_view
 from fovnet.report.content.flow import flow_table, flow_view
-from fovnet.report.content.method import published_table
+from fovnet.report.content.method import table_of_published_results
 from fovnet.report.content.people import people_table
 from fovnet.report.content.reference import labels_table, landmarks_table, reference_words
 from fovnet.report.content.trainings import costs_table, trainings_of
@@ -55,13 +55,13 @@ def manifest():
 
 class TestFlow:
     def test_nobody_is_lost_between_two_steps(self, manifest):
-        steps = flow_view(manifest, doubted=1).steps
+        steps = flow_view(manifest, doubt_count=1).steps
         assert [step.volumes for step in steps] == [10, 7, 6, 2, 1]
         for before, after in pairwise(steps):
             assert before.volumes - sum(one.volumes for one in after.left_out) == after.volumes
 
     def test_subjects_and_slices_are_counted_once(self, manifest):
-        steps = flow_view(manifest, doubted=0).steps
+        steps = flow_view(manifest, doubt_count=0).steps
         assert [step.subjects for step in steps[:4]] == [8, 6, 5, 2]
         assert [step.slices for step in steps[:4]] == [67, 67, 60, 20]
 
@@ -121,8 +121,8 @@ class TestPeople:
 
 def test_published_figures_stand_beside_the_same_regions_alone():
     own = Vocabulary(tuple(region for region in DEFAULT.regions if region.name != "spine"))
-    assert published_table(own).rows == ()
-    baseline, best = published_table(DEFAULT).rows
+    assert table_of_published_results(own).rows == ()
+    baseline, best = table_of_published_results(DEFAULT).rows
     assert (best[0], best[2], best[-1]) == (
         "best single network found",
         "93\u00a0%",
@@ -270,13 +270,13 @@ class TestFaces:
         head = DEFAULT.classes.index("head")
         shares = [np.zeros((100, len(DEFAULT.classes))) for _ in range(3)]
         shares[0][90:, head], shares[1][70, head], shares[2][80, head] = 1.0, 0.03, 0.001
-        hidden = (covered(pixels, z_mm, DEFAULT, shares) == COVER).all(axis=(1, 2))
+        hidden = (cover_faces(pixels, z_mm, DEFAULT, shares) == COVER).all(axis=(1, 2))
         assert np.flatnonzero(hidden).tolist() == [*range(64, 77), *range(84, 100)]
         assert (pixels == 7).all(), "the slices handed in stay as they are"
 
     def test_no_head_nothing_covered(self):
         pixels = np.ones((4, 128, 128), dtype=np.uint8)
-        assert (covered(pixels, np.arange(4.0), DEFAULT, [np.zeros((4, 7))]) == pixels).all()
+        assert (cover_faces(pixels, np.arange(4.0), DEFAULT, [np.zeros((4, 7))]) == pixels).all()
 
     def test_no_picture_of_the_report_shows_a_head(self, make_page, pictured):
         page = make_page(configuration={"report": {"faces": False}})

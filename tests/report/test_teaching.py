@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fovnet.report.content.explained import explained_view, sentences, teaching
+from fovnet.report.content.search_explanation.lessons import lessons_text
+from fovnet.report.content.search_explanation.view import paragraphs, view_of_explanation
 from fovnet.report.pages.pour import pour
 from fovnet.search.explain.explanation import explain
 from fovnet.search.explain.taught import taught
@@ -94,7 +95,7 @@ def test_verdicts_worked_out_again_are_those_that_the_search_went_by(good, rever
 
 def test_it_is_said_who_was_right_and_who_chose(good, reversed_order):
     search, trials = good
-    words = teaching(taught(search, trials))
+    words = lessons_text(taught(search, trials))
     assert (
         f"learned from 1 earlier search: results/first ({SIZE} configurations with a score)"
         in words
@@ -103,7 +104,7 @@ def test_it_is_said_who_was_right_and_who_chose(good, reversed_order):
         f"The best configuration found is at place {taught(search, trials).place_of_best} of {SIZE} in it"
         in words
     )
-    told = teaching(taught(*reversed_order))
+    told = lessons_text(taught(*reversed_order))
     slots = [one.proposal.slot for one in reversed_order[1] if one.proposal.step == "gp-ei"]
     assert (
         f"{len(slots)} slots ({slots[0]}–{slots[-1]}) the process did, and was used instead" in told
@@ -113,12 +114,12 @@ def test_it_is_said_who_was_right_and_who_chose(good, reversed_order):
 def test_a_guard_that_is_off_is_said_to_be():
     search, trials = run(-LOSSES, 9, ranking=Ranking(guard=False))
     assert {one.proposal.step for one in trials} == {""}
-    assert "was not used: search.ranking.guard is off" in teaching(taught(search, trials))
+    assert "was not used: search.ranking.guard is off" in lessons_text(taught(search, trials))
 
 
 def test_before_four_scores_are_known_nothing_is_judged(good):
     search, trials = good
-    assert "No slot had four different scores" in teaching(taught(search, trials[:3]))
+    assert "No slot had four different scores" in lessons_text(taught(search, trials[:3]))
     none = taught(search, [])
     assert none.place_of_best is None and none.tau is None and none.verdicts == ()
     assert taught(replace(search, prior=None), trials) is None
@@ -127,8 +128,8 @@ def test_before_four_scores_are_known_nothing_is_judged(good):
 def test_a_taught_search_has_its_own_paragraph_and_table_and_another_has_none(good, make_page):
     search, trials = good
     explanation = explain(search, trials, asked=14)
-    assert teaching(explanation.taught) == sentences(explanation)[1]
-    assert [row[0] for row in explained_view(explanation).believed.rows] == [
+    assert lessons_text(explanation.taught) == paragraphs(explanation)[1]
+    assert [row[0] for row in view_of_explanation(explanation).believed.rows] == [
         "1",
         "2",
         "3",

@@ -13,25 +13,25 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pytest
 from jinja2 import nodes
 
-from fovnet.report.content.explained import ExplainedView
 from fovnet.report.content.page import Page
-from fovnet.report.figures.body_drawing import Drawing
+from fovnet.report.content.search_explanation.view import ExplainedView
+from fovnet.report.figures.body_drawing import BodyDrawing
 from fovnet.report.figures.charts import charts
 from fovnet.report.pages import card
 from fovnet.report.pages.index_page import IndexPage, script_data, write_index
-from fovnet.report.pages.pour import rooms
+from fovnet.report.pages.pour import template_environment
 from fovnet.report.pages.volume_page import VolumePage, write_volume_page
 
 PAGES = {
     "report.html.jinja": {"page": Page, "figures": Mapping[str, str]},
-    "volume.html.jinja": {"page": VolumePage, "drawing": Drawing, "data": str},
+    "volume.html.jinja": {"page": VolumePage, "drawing": BodyDrawing, "data": str},
     "index.html.jinja": {"page": IndexPage, "data": str, "answers": Mapping[str, str]},
 }
 CHAPTERS = [
     kind for name, kind in get_type_hints(Page).items() if name not in ("title", "vocabulary")
 ]
 READERS = {
-    Page: [charts, card.card, card.card_facts, card.markdown],
+    Page: [charts, card.card_sections, card.quantitative_analyses, card.card_facts, card.markdown],
     VolumePage: [write_volume_page],
     IndexPage: [write_index, script_data],
 }
@@ -62,7 +62,9 @@ class Follower:
 
     @staticmethod
     def parsed(name):
-        return rooms().parse(rooms().loader.get_source(rooms(), name)[0])
+        return template_environment().parse(
+            template_environment().loader.get_source(template_environment(), name)[0]
+        )
 
     def walk(self, node, names):
         if isinstance(node, nodes.FromImport):
@@ -203,7 +205,7 @@ def test_a_name_that_is_none_is_found(words, monkeypatch):
         "parsed",
         staticmethod(
             lambda name, usual=Follower.parsed: (
-                rooms().parse(text) if name == "planted" else usual(name)
+                template_environment().parse(text) if name == "planted" else usual(name)
             ),
         ),
     )

@@ -20,7 +20,7 @@ from fovnet import volume
 from fovnet.cli import app
 from fovnet.decision.answers_table import TableRows
 from fovnet.decision.doubts import CHECKS
-from fovnet.drawing.raster import brightened, contact_sheet
+from fovnet.drawing.raster import brighten, contact_sheet
 from fovnet.errors import ConfigError
 from fovnet.evaluate.cases import StoredSpan
 from fovnet.own_files import is_our_thumbnail, page_name, path_answered_before, thumbnail_name
@@ -28,11 +28,12 @@ from fovnet.records import write_json
 from fovnet.regions import DEFAULT
 from fovnet.report.content.doubt_words import CODES, doubt_in_words
 from fovnet.report.content.faces import COVER
-from fovnet.report.content.said import GUESS_WORDS
+from fovnet.report.content.region_answers import GUESS_SENTENCES
+from fovnet.report.figures.body import Body
 from fovnet.report.figures.body_drawing import LEFT, body_drawing
 from fovnet.report.figures.thumbnail import BAR, DASH, SHORTEST, SIDE, save_thumbnail, thumbnail
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
-from fovnet.report.pages.index_page import FIRST, NAMED_DOUBTS, index_page, write_index
+from fovnet.report.pages.index_page import MOST_DOUBTS_NAMED, ROWS_IN_HTML, index_page, write_index
 from fovnet.report.pages.volume_page import ACROSS, MOST_SLICES, volume_page, write_volume_page
 from fovnet.volume.dicom.triage import INCLUDABLE
 
@@ -146,9 +147,15 @@ class TestViews:
         assert (even[:, 0] == 10).sum() == 1 and (even[:, 0] == 30).sum() == 3
 
 
+def part_of(case, slices, side_mm):
+    """The lowest slices of a case, without an answer, to draw."""
+    lowest = slice(slices)
+    return Body(case.pixels[lowest], case.z_mm[lowest], side_mm, case.smoothed[lowest], [], DEFAULT)
+
+
 class TestDrawing:
     def test_millimetres_are_true_to_scale(self, case):
-        drawing = body_drawing(case.pixels, case.z_mm, case.side_mm, case.smoothed, [], [], DEFAULT)
+        drawing = body_drawing(part_of(case, len(case.z_mm), case.side_mm), [])
         tall_mm = case.z_mm[-1] - case.z_mm[0] + np.median(np.diff(case.z_mm))
         assert (drawing.bottom - drawing.top) / drawing.panels[0].wide == pytest.approx(
             tall_mm / case.side_mm, rel=0.01
@@ -156,9 +163,7 @@ class TestDrawing:
         assert "true to scale" in drawing.note and drawing.panels[0].left == LEFT
 
     def test_a_flat_stack_is_stretched_and_says_so(self, case):
-        drawing = body_drawing(
-            case.pixels[:8], case.z_mm[:8], 400.0, case.smoothed[:8], [], [], DEFAULT
-        )
+        drawing = body_drawing(part_of(case, 8, 400.0), [])
         assert "stretched" in drawing.note
 
     def test_spans_follow_each_other_from_the_bottom_to_the_top(self, page):
@@ -175,9 +180,7 @@ class TestDrawing:
         assert (band.top, band.top + band.tall) == pytest.approx(tuple(down), abs=0.3)
 
     def test_one_slice_is_a_volume(self, case):
-        drawing = body_drawing(
-            case.pixels[:1], case.z_mm[:1], 300.0, case.smoothed[:1], [], [], DEFAULT
-        )
+        drawing = body_drawing(part_of(case, 1, 300.0), [])
         assert len(drawing.heights) == 1 and drawing.bottom > drawing.top
 
 
@@ -407,7 +410,7 @@ class TestIndex:
             ).doubts.rows
         ]
         words = [doubt_in_words(code) for code in codes]
-        assert listed == (sorted(words[:2]) + sorted(words[2:]))[:NAMED_DOUBTS]
+        assert listed == (sorted(words[:2]) + sorted(words[2:]))[:MOST_DOUBTS_NAMED]
 
     def test_every_doubt_has_words(self):
         """A table shows no code."""
@@ -541,14 +544,17 @@ class TestIndex:
         )
 
     def test_a_large_batch_is_bounded_without_scripts_and_whole_with_them(self, tmp_path):
-        volumes = [[spans_row(f"v{number:05d}", message="<b>")] for number in range(FIRST + 40)]
+        volumes = [
+            [spans_row(f"v{number:05d}", message="<b>")] for number in range(ROWS_IN_HTML + 40)
+        ]
         reader = read(write_index(tmp_path / "index.html", index_of(volumes, tmp_path)))
         assert (
-            sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags) == FIRST + 2
+            sum(tag == "th" and attrs["scope"] == "row" for tag, attrs in reader.tags)
+            == ROWS_IN_HTML + 2
         )
         data = json.loads(next(script for script in reader.scripts if script.startswith("{")))
-        assert len(data["rows"]) == FIRST + 40
-        assert f"These are {FIRST} of {FIRST + 40}" in " ".join(reader.words)
+        assert len(data["rows"]) == ROWS_IN_HTML + 40
+        assert f"These are {ROWS_IN_HTML} of {ROWS_IN_HTML + 40}" in " ".join(reader.words)
 
 
 class TestRegionByRegion:
@@ -649,7 +655,9 @@ class TestRegionByRegion:
         assert [row[-2:] for row in data["rows"]] == [[1, 0], [1, 1]]
 
     def test_a_hundred_thousand_volumes_are_a_few_megabytes(self, tmp_path):
-        rows = [answered(f"sub-{at:06d}", "ok", chest=("yes", 0.99)) for at in range(FIRST * 3)]
+        rows = [
+            answered(f"sub-{at:06d}", "ok", chest=("yes", 0.99)) for at in range(ROWS_IN_HTML * 3)
+        ]
         text = write_index(tmp_path / "i.html", index_page(rows, tmp_path, DEFAULT)).read_text(
             "utf-8"
         )
@@ -769,7 +777,7 @@ class TestAnswerOnAPage:
         index = index_page([answered("a", "partly", **answers)], tmp_path, DEFAULT)
         for path in (volume, write_index(tmp_path / "index.html", index)):
             words = " ".join(read(path).words)
-            assert (GUESS_WORDS in words) == is_told
+            assert (GUESS_SENTENCES in words) == is_told
 
     @pytest.mark.parametrize("chance", [0.2, 0.89, 0.95])
     def test_no_set_of_regions_is_called_more_probable_than_one_of_them(
@@ -797,7 +805,9 @@ class TestThumbnail:
 
     def drawn(self, unsure=(), z_mm=Z_MM, spans=SPANS):
         pixels = np.random.default_rng(1).integers(0, 255, (len(z_mm), 128, 128), dtype=np.uint8)
-        return thumbnail(pixels, z_mm, 400.0, spans, unsure, DEFAULT)
+        return thumbnail(
+            Body(pixels, z_mm, 400.0, np.zeros((len(z_mm), 7)), spans, DEFAULT), unsure
+        )
 
     def test_spans_stand_at_their_heights_in_their_colours(self):
         bar = self.drawn()[:, -1]
@@ -827,7 +837,7 @@ class TestThumbnail:
     def test_covered_slices_are_covered_in_it(self):
         pixels = np.full((100, 128, 128), COVER, dtype=np.uint8)
         pixels[:50] = np.random.default_rng(1).integers(0, 255, (50, 128, 128), dtype=np.uint8)
-        picture = thumbnail(pixels, self.Z_MM, 400.0, (), (), DEFAULT)
+        picture = thumbnail(Body(pixels, self.Z_MM, 400.0, np.zeros((100, 7)), (), DEFAULT), ())
         assert np.ptp(picture[: SIDE // 2 - 4, :100].astype(int)) == 0
 
     def test_no_other_picture_of_that_name_is_written_over(self, tmp_path):
@@ -865,7 +875,7 @@ def test_words_of_the_pages_are_those_of_the_golden_ones(page, tmp_path):
 @settings(max_examples=30)
 def test_slices_are_brightened_by_one_factor_until_a_few_pixels_are_white(top, seed):
     pixels = np.random.default_rng(seed).integers(0, top + 1, (3, 40, 40)).astype(np.uint8)
-    bright = brightened(pixels)
+    bright = brighten(pixels)
     white = max(np.quantile(pixels, 0.995), 1.0)
     assert (
         bright.dtype == np.uint8 and (bright >= pixels).all() and (bright[pixels == 0] == 0).all()

@@ -1,4 +1,5 @@
-"""What each step of decision and ensemble contributes: arms of an ablation, each against the one before."""
+"""What each step of decision and ensemble contributes: arms of an ablation, each against the one
+before."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from dataclasses import dataclass
 
 from fovnet.evaluate.ablation import Ablation, AblationStep
 from fovnet.evaluate.paired import Difference
-from fovnet.report.content.cells import Shown, Table
-from fovnet.report.content.wording import minus, shown
+from fovnet.report.content.cells import MeasuredText, ReportTable
+from fovnet.report.content.wording import measure_text, minus
 
-ABLATED = {
+MEASURE_NAMES = {
     "slice_error": "slice error",
     "span_f1": "F1 of spans",
     "exact_set": "right set of regions",
@@ -24,41 +25,46 @@ ABLATED = {
 class AblationView:
     """The measures of each arm of the ablation, and the arms that were left out."""
 
-    table: Table
+    table: ReportTable
     left_out: str
 
 
 def ablation_view(ablation: Ablation | None) -> AblationView | None:
-    """The arms of the ablation, each with its change from the arm before; None without an ablation."""
+    """The arms of the ablation, each with its change from the arm before; None without an
+    ablation."""
     if ablation is None or not ablation.steps:
         return None
-    measured = {one.name for step in ablation.steps for one in step.measures}
-    names = [name for name in ABLATED if name in measured]
+    measured_names = {measure.name for step in ablation.steps for measure in step.measures}
+    names = [name for name in MEASURE_NAMES if name in measured_names]
     rows = [
         (f"{step.ladder}: {step.arm}", step.what, *_arm(step, names)) for step in ablation.steps
     ]
-    left = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
-    header = ("step", "what it is", *(ABLATED[name] for name in names))
-    return AblationView(Table(header, rows, name="ablation"), "; ".join(left))
+    left_out = [f"{ladder}: {arm} ({why})" for ladder, arm, why in ablation.left_out]
+    header = ("step", "what it is", *(MEASURE_NAMES[name] for name in names))
+    return AblationView(ReportTable(header, rows, name="ablation"), "; ".join(left_out))
 
 
-def _arm(step: AblationStep, names: Sequence[str]) -> list[str | Shown]:
+def _arm(step: AblationStep, names: Sequence[str]) -> list[str | MeasuredText]:
     """Each measure with its interval and its change from the arm before."""
-    values = {one.name: shown(one) for one in step.measures}
-    gains = {one.measure: _gain(one) for one in step.gains}
-    return [
-        Shown(values[name].value, values[name].interval, gains.get(name, ""))
-        if name in values
-        else "–"
-        for name in names
-    ]
+    text_of_measure = {measure.name: measure_text(measure) for measure in step.measures}
+    gain_of_measure = {gain.measure: _gain(gain) for gain in step.gains}
+    cells: list[str | MeasuredText] = []
+    for name in names:
+        text = text_of_measure.get(name)
+        if text is None:
+            cells.append("–")
+        else:
+            gain_text = gain_of_measure.get(name, "")
+            cells.append(MeasuredText(text.value, text.interval, gain_text))
+    return cells
 
 
-def _gain(one: Difference) -> str:
+def _gain(gain: Difference) -> str:
     """ "change −1.2 (−2.0 to −0.4) points"."""
-    length = one.measure.endswith("_mm") and not one.measure.startswith("border_within")
-    scale, unit = (1.0, "mm") if length else (100.0, "points")
-    words = f"change {one.difference * scale:+.1f}"
-    if one.low is not None and one.high is not None:
-        words += f" ({one.low * scale:+.1f} to {one.high * scale:+.1f})"
-    return minus(f"{words} {unit}")
+    is_length = gain.measure.endswith("_mm") and not gain.measure.startswith("border_within")
+    scale = 1.0 if is_length else 100.0
+    unit = "mm" if is_length else "points"
+    text = f"change {gain.difference * scale:+.1f}"
+    if gain.low is not None and gain.high is not None:
+        text += f" ({gain.low * scale:+.1f} to {gain.high * scale:+.1f})"
+    return minus(f"{text} {unit}")

@@ -1,4 +1,5 @@
-"""The first chapter: the result on the test split in a few sentences, and what the networks are for."""
+"""The first chapter: the result on the test split in a few sentences, and what the networks are
+for."""
 
 from __future__ import annotations
 
@@ -7,25 +8,29 @@ from dataclasses import dataclass
 
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, Group
-from fovnet.report.content.cells import Shown
+from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.statement_rates import statements_sentence
 from fovnet.report.content.statements import NOT_FOR, USE
-from fovnet.report.content.wording import shown
+from fovnet.report.content.wording import measure_text
 from fovnet.words import several
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A headline result and its label; `before` is its value before the decision, "" if it has none."""
+    """A headline result and its label.
+
+    before  its value before the decision, "" if it has none
+    """
 
     label: str
-    shown: Shown
+    shown: MeasuredText
     before: str = ""
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The result in sentences and three numbers, the error of each collection by itself, the intended use."""
+class AnswerChapter:
+    """The result in sentences and three numbers, the error of each collection by itself, the
+    intended use."""
 
     sentence: str
     by_collection: str
@@ -34,9 +39,9 @@ class Answer:
     not_for: tuple[str, ...]
 
 
-def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> Answer:
+def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> AnswerChapter:
     """The chapter; `simulated` names the collections whose subjects are simulated."""
-    return Answer(
+    return AnswerChapter(
         sentence=_sentence(evaluation, simulated),
         by_collection=_by_collection(evaluation, simulated),
         headlines=_headlines(evaluation.everything),
@@ -46,78 +51,93 @@ def answer_of(evaluation: Evaluation, simulated: Collection[str]) -> Answer:
 
 
 def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """The result in a few sentences: one of them on regions predicted beside a spine if these change the
-    error, one on the statements where answers are given region by region."""
-    whole = evaluation.everything
-    raw, decided = (shown(whole.find("slice_error", stage)) for stage in ("raw", "decided"))
-    beside = whole.find("slice_error_any_label", "decided")
-    exact, border = (
-        whole.find("exact_set", "decided"),
-        whole.find("border_abs_mean_mm", "decided", ALL_BORDERS),
-    )
-    volumes = several(whole.volumes, "labelled test volume")
-    people = _people(whole.subjects, {row.collection for row in evaluation.volumes}, simulated)
-    words = [
+    """The result in a few sentences: one of them on regions predicted beside a spine if these
+    change the error, one on the statements where answers are given region by region."""
+    everything = evaluation.everything
+    raw = measure_text(everything.find("slice_error", "raw"))
+    decided = measure_text(everything.find("slice_error", "decided"))
+    error_of_any_label = everything.find("slice_error_any_label", "decided")
+    exact_set = everything.find("exact_set", "decided")
+    border = everything.find("border_abs_mean_mm", "decided", ALL_BORDERS)
+    volumes = several(everything.volumes, "labelled test volume")
+    people = _people(everything.subjects, {row.collection for row in evaluation.volumes}, simulated)
+    sentences = [
         f"In {volumes} of {people} not seen in training, fovnet named a wrong region in "
-        f"{decided.value} of {whole.slices:,} slices ({_interval(decided)}); the networks alone, before the "
-        f"decision, in {raw.value}."
+        f"{decided.value} of {everything.slices:,} slices ({_interval(decided)}); the networks "
+        f"alone, before the decision, in {raw.value}."
     ]
-    if beside is not None and shown(beside).value != decided.value:
-        wrong = f"counting all that is predicted beside it, {shown(beside).value} are wrong"
-        words.append(f"A slice with a spine is judged by the spine alone; {wrong}.")
-    if exact is not None and exact.numerator is not None:
-        right = f"{exact.numerator:.0f} of {several(exact.denominator, 'volume')}"
-        words.append(f"It found exactly the regions shown in {right}")
-        placed = border is not None and border.value is not None
-        error = f"a mean error of {shown(border).value}"
-        words[-1] += (
-            f", and placed the borders between them that it found with {error}." if placed else "."
+    if error_of_any_label is not None and measure_text(error_of_any_label).value != decided.value:
+        wrong_clause = (
+            f"counting all that is predicted beside it, {measure_text(error_of_any_label).value} "
+            "are wrong"
         )
-    words += filter(None, [statements_sentence(whole)])
-    doubted = sum(row.extents == "unsure" for row in evaluation.volumes)
-    unsure = several(doubted, "volume") if doubted else "no volume"
-    refused = several(whole.refused, "volume") if whole.refused else "none"
-    words.append(f"It has doubts about {unsure} as a whole and refused {refused}.")
-    return " ".join(words)
+        sentences.append(f"A slice with a spine is judged by the spine alone; {wrong_clause}.")
+    if exact_set is not None and exact_set.numerator is not None:
+        right = f"{exact_set.numerator:.0f} of {several(exact_set.denominator, 'volume')}"
+        border_clause = ""
+        if border is not None and border.value is not None:
+            border_clause = (
+                ", and placed the borders between them that it found with a mean error of "
+                f"{measure_text(border).value}"
+            )
+        sentences.append(f"It found exactly the regions shown in {right}{border_clause}.")
+    sentences += filter(None, [statements_sentence(everything)])
+    unsure_count = sum(row.extents == "unsure" for row in evaluation.volumes)
+    unsure_volumes = several(unsure_count, "volume") if unsure_count else "no volume"
+    refused_volumes = several(everything.refused, "volume") if everything.refused else "none"
+    sentences.append(
+        f"It has doubts about {unsure_volumes} as a whole and refused {refused_volumes}."
+    )
+    return " ".join(sentences)
 
 
-def _people(count: int, collections: Collection[str], simulated: Collection[str]) -> str:
+def _people(
+    people: int, collections: Collection[str], simulated_collections: Collection[str]
+) -> str:
     """ "80 simulated people", where all of them are."""
-    kind = "simulated " if collections and set(collections) <= set(simulated) else ""
-    return several(count, f"{kind}person", f"{kind}people")
+    kind = "simulated " if collections and set(collections) <= set(simulated_collections) else ""
+    return several(people, f"{kind}person", f"{kind}people")
 
 
 def _by_collection(evaluation: Evaluation, simulated: Collection[str]) -> str:
-    """Slice error by collection, so that simulated and real subjects are not pooled in one number."""
+    """Slice error by collection, so that simulated and real subjects are not pooled in one
+    number."""
     groups = [
         group for group in evaluation.subgroups if group.attribute == COLLECTION and group.volumes
     ]
     if len(groups) == 1:
-        made = ", which is simulated" if groups[0].value in simulated else ""
-        return f"All of these volumes are from the collection {groups[0].value}{made}."
-    words = []
+        remark = ", which is simulated" if groups[0].value in simulated else ""
+        return f"All of these volumes are from the collection {groups[0].value}{remark}."
+    clauses = []
     for group in groups:
-        error = shown(group.find("slice_error", "decided"))
-        few = f", {several(group.subjects, 'person', 'people')}: too few" if group.too_few else ""
-        made = " (simulated)" if group.value in simulated else ""
+        error = measure_text(group.find("slice_error", "decided"))
+        too_few_clause = (
+            f", {several(group.subjects, 'person', 'people')}: too few" if group.too_few else ""
+        )
+        remark = " (simulated)" if group.value in simulated else ""
         slices = several(group.slices, "slice")
-        words.append(f"{group.value}{made} {error.value} of {slices} ({error.interval}{few})")
-    return f"Wrong slices by collection: {'; '.join(words)}."
+        clauses.append(
+            f"{group.value}{remark} {error.value} of {slices} ({error.interval}{too_few_clause})"
+        )
+    return f"Wrong slices by collection: {'; '.join(clauses)}."
 
 
-def _interval(number: Shown) -> str:
-    return f"95 % interval {number.interval}" if "–" in number.interval else number.interval
+def _interval(rate: MeasuredText) -> str:
+    return f"95 % interval {rate.interval}" if "–" in rate.interval else rate.interval
 
 
-def _headlines(whole: Group) -> tuple[Headline, ...]:
-    raw = shown(whole.find("slice_error", "raw"))
-    distance = whole.find("border_abs_mean_mm", "decided", ALL_BORDERS)
+def _headlines(everything: Group) -> tuple[Headline, ...]:
+    raw = measure_text(everything.find("slice_error", "raw"))
+    border_error = everything.find("border_abs_mean_mm", "decided", ALL_BORDERS)
     return (
         Headline(
-            "slices given a wrong region", shown(whole.find("slice_error", "decided")), raw.value
+            "slices given a wrong region",
+            measure_text(everything.find("slice_error", "decided")),
+            raw.value,
         ),
         Headline(
-            "volumes with exactly the right regions", shown(whole.find("exact_set", "decided"))
+            "volumes with exactly the right regions",
+            measure_text(everything.find("exact_set", "decided")),
         ),
-        Headline("mean distance of a found border from the true one", shown(distance)),
+        Headline("mean distance of a found border from the true one", measure_text(border_error)),
     )

@@ -9,14 +9,15 @@ from fovnet.config.models import Report
 from fovnet.evaluate.cases import Case
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.report.content.failures import FailuresView, failures_view
-from fovnet.report.content.pictures import VolumeView, chosen_pictures
+from fovnet.report.content.pictures import VolumeView, choose_pictures
 
 
 @dataclass(frozen=True)
-class Cases:
+class CasesChapter:
     """Failures, and volumes with their pictures.
 
-    gallery  whether volumes are pictured;  faces  whether slices that may show a face are
+    gallery  whether volumes are pictured
+    faces    whether slices that may show a face are
     """
 
     failures: FailuresView
@@ -25,12 +26,12 @@ class Cases:
     faces: bool
 
 
-def cases_of(evaluation: Evaluation, cases: Sequence[Case], options: Report) -> Cases:
+def cases_of(evaluation: Evaluation, cases: Sequence[Case], options: Report) -> CasesChapter:
     """The chapter; without `options.gallery` failures are named and no volume is pictured."""
-    shown = cases if options.gallery else ()
-    return Cases(
-        failures=failures_view(evaluation, shown, options.volumes_shown, faces=options.faces),
-        pictures=chosen_pictures(evaluation, shown, faces=options.faces),
+    shown_cases = cases if options.gallery else ()
+    return CasesChapter(
+        failures=failures_view(evaluation, shown_cases, options.volumes_shown, faces=options.faces),
+        pictures=choose_pictures(evaluation, shown_cases, faces=options.faces),
         gallery=options.gallery,
         faces=options.faces,
     )

@@ -1,4 +1,5 @@
-"""The chapter on volumes and subjects: which went in, which were refused, and who is in which split."""
+"""The chapter on volumes and subjects: which went in, which were refused, and who is in which
+split."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 from fovnet.evaluate.cases import Case, ListedVolume
 from fovnet.evaluate.evaluation import Evaluation
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.flow import SPLITS, FlowView, flow_table, flow_view
 from fovnet.report.content.people import people_table
 from fovnet.words import several
@@ -23,31 +24,31 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Cohort:
-    """Volumes by collection and split, the way from those listed to those answered, attributes of subjects;
-    refused volumes by reason, and by name."""
+class CohortChapter:
+    """Volumes by collection and split, the way from those listed to those answered, attributes of
+    subjects; refused volumes by reason, and by name."""
 
     sentence: str
-    by_split: Table
+    by_split: ReportTable
     flow: FlowView
-    flow_table: Table
-    refusal_reasons: Table
+    flow_table: ReportTable
+    refusal_reasons: ReportTable
     refused: tuple[Refusal, ...]
-    attributes: Table
+    attributes: ReportTable
 
 
 def cohort_of(
     evaluation: Evaluation, cases: Sequence[Case], manifest: Sequence[ListedVolume]
-) -> Cohort:
+) -> CohortChapter:
     """The chapter, from the volumes listed (`manifest`) and those evaluated."""
     flow = flow_view(manifest, sum(row.extents == "unsure" for row in evaluation.volumes))
-    return Cohort(
+    return CohortChapter(
         sentence=_sentence(manifest),
         by_split=_by_split(manifest),
         flow=flow,
         flow_table=flow_table(flow),
         refusal_reasons=refusal_reasons(manifest),
-        refused=_refused(cases, manifest),
+        refused=_refusals_by_name(cases, manifest),
         attributes=people_table(manifest),
     )
 
@@ -56,56 +57,75 @@ def _sentence(manifest: Sequence[ListedVolume]) -> str:
     """Numbers of volumes and subjects, and how volumes are named."""
     if not manifest:
         return "This report has no list of prepared volumes."
-    subjects = len({one.subject_id for one in manifest})
-    hashed = (
-        " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, has the names "
-        "(column shown_id)."
+    subjects = len({volume.subject_id for volume in manifest})
+    sentences = (
+        f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. All volumes of one "
+        "subject are in the same split; this was checked."
     )
-    return (
-        f"{several(len(manifest), 'volume')} of {several(subjects, 'subject')}. All volumes of one subject "
-        f"are in the same split; this was checked.{hashed if any(one.hashed for one in manifest) else ''}"
-    )
+    if any(volume.hashed for volume in manifest):
+        sentences += (
+            " Volumes are named by hashes; slices/manifest.tsv, which stays with the data, has the "
+            "names (column shown_id)."
+        )
+    return sentences
 
 
-def _by_split(manifest: Sequence[ListedVolume]) -> Table:
+def _by_split(manifest: Sequence[ListedVolume]) -> ReportTable:
     """One row per collection and split."""
-    there = {one.split for one in manifest}
-    splits = [split for split in SPLITS if split in there]
-    splits += sorted(there - {*splits, ""})
+    present_splits = {volume.split for volume in manifest}
+    splits = [split for split in SPLITS if split in present_splits]
+    splits += sorted(present_splits - {*splits, ""})
     rows = []
-    for collection in sorted({one.collection for one in manifest}):
+    for collection in sorted({volume.collection for volume in manifest}):
         for split in (*splits, ""):
-            here = [one for one in manifest if (one.collection, one.split) == (collection, split)]
-            if here:
-                rows.append((collection or "–", split or "for prediction only", *_counts(here)))
+            volumes = [
+                volume
+                for volume in manifest
+                if (volume.collection, volume.split) == (collection, split)
+            ]
+            if volumes:
+                rows.append(
+                    (collection or "–", split or "for prediction only", *_count_cells(volumes))
+                )
     header = ("collection", "split", "subjects", "volumes", "labelled", "slices", "refused")
-    return Table(header, rows, name="inputs")
+    return ReportTable(header, rows, name="inputs")
 
 
-def _counts(volumes: Sequence[ListedVolume]) -> tuple[str, ...]:
-    subjects = len({one.subject_id for one in volumes})
-    labelled = sum(one.labelled for one in volumes)
-    slices = sum(one.slices for one in volumes)
-    refused = sum(one.status == "refused" for one in volumes)
-    return tuple(f"{count:,}" for count in (subjects, len(volumes), labelled, slices, refused))
+def _count_cells(volumes: Sequence[ListedVolume]) -> tuple[str, ...]:
+    subject_count = len({volume.subject_id for volume in volumes})
+    labelled_count = sum(volume.labelled for volume in volumes)
+    slice_count = sum(volume.slices for volume in volumes)
+    refused_count = sum(volume.status == "refused" for volume in volumes)
+    return tuple(
+        f"{count:,}"
+        for count in (subject_count, len(volumes), labelled_count, slice_count, refused_count)
+    )
 
 
-def refusal_reasons(manifest: Sequence[ListedVolume]) -> Table:
-    """Numbers of refused volumes by code, most frequent first, each with one message as an example."""
-    by_code: dict[str, list[str]] = defaultdict(list)
-    for one in manifest:
-        if one.status == "refused":
-            by_code[one.code or "no code"].append(one.message)
-    ordered = sorted(by_code.items(), key=lambda found: (-len(found[1]), found[0]))
+def refusal_reasons(manifest: Sequence[ListedVolume]) -> ReportTable:
+    """Numbers of refused volumes by code, most frequent first, each with one message as an
+    example."""
+    messages_by_code: dict[str, list[str]] = defaultdict(list)
+    for volume in manifest:
+        if volume.status == "refused":
+            messages_by_code[volume.code or "no code"].append(volume.message)
+    by_frequency = sorted(messages_by_code.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     rows = [
-        (code, f"{len(words):,}", words[0] or "no reason was recorded") for code, words in ordered
+        (code, f"{len(messages):,}", messages[0] or "no reason was recorded")
+        for code, messages in by_frequency
     ]
-    return Table(("reason", "volumes", "for example"), rows, name="refused")
+    return ReportTable(("reason", "volumes", "for example"), rows, name="refused")
 
 
-def _refused(cases: Sequence[Case], manifest: Sequence[ListedVolume]) -> tuple[Refusal, ...]:
+def _refusals_by_name(
+    cases: Sequence[Case], manifest: Sequence[ListedVolume]
+) -> tuple[Refusal, ...]:
     """Every refused volume once, with its message."""
-    sentences = {one.volume_id: one.message for one in manifest if one.status == "refused"}
-    sentences |= {case.volume_id: case.message for case in cases if case.status == "refused"}
-    ordered = sorted(sentences.items())
-    return tuple(Refusal(name, words or "no reason was recorded") for name, words in ordered)
+    message_of_volume = {
+        volume.volume_id: volume.message for volume in manifest if volume.status == "refused"
+    }
+    message_of_volume |= {
+        case.volume_id: case.message for case in cases if case.status == "refused"
+    }
+    by_name = sorted(message_of_volume.items())
+    return tuple(Refusal(name, message or "no reason was recorded") for name, message in by_name)

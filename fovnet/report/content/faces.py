@@ -1,4 +1,5 @@
-"""Pictures without faces: slices that may show a face are covered before anything is drawn from them."""
+"""Pictures without faces: slices that may show a face are covered before anything is drawn from
+them."""
 
 from __future__ import annotations
 
@@ -13,30 +14,32 @@ COVER = 96
 """The grey of a covered slice, unlike both air and body."""
 
 SUSPECTED = 0.02
-"""Lowest probability of a region with a face at which a slice is covered; low, so that a head missed by the
-answer is covered too."""
+"""Lowest probability of a region with a face at which a slice is covered; low, so that a head
+missed by the answer is covered too."""
 
 MARGIN_MM = 30.0
-"""Slices this near to a suspected one are covered too: a chin is below the border at the lung apex only if
-the neck is flexed."""
+"""Slices this near to a suspected one are covered too: a chin is below the border at the lung apex
+only if the neck is flexed."""
 
 
-def covered(
+def cover_faces(
     pixels: NDArray[np.uint8],
     z_mm: NDArray[np.float64],
     vocabulary: Vocabulary,
     shares: Sequence[NDArray[np.float64] | NDArray[np.bool_]],
 ) -> NDArray[np.uint8]:
-    """A copy of the slices (s, 128, 128) in which every slice that may show a face has the grey value COVER.
+    """A copy of the slices (s, 128, 128) in which every slice that may show a face has the grey
+    value COVER.
 
-    shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is covered where any of
-            them gives a region with a face SUSPECTED or more, and within MARGIN_MM of such a slice.
+    shares  arrays (s, k) of predicted classes, probabilities or true classes; a slice is covered
+            where any of them gives a region with a face SUSPECTED or more, and within MARGIN_MM of
+            such a slice.
     """
     columns = [vocabulary.classes.index(name) for name in vocabulary.faces]
-    believed = np.stack(
+    largest_share = np.stack(
         [np.asarray(share, dtype=np.float64)[:, columns].max(axis=1) for share in shares]
     )
-    heads_mm = z_mm[believed.max(axis=0) >= SUSPECTED]
-    shown = pixels.copy()
-    shown[(np.abs(z_mm[:, None] - heads_mm) <= MARGIN_MM).any(axis=1)] = COVER
-    return shown
+    heads_mm = z_mm[largest_share.max(axis=0) >= SUSPECTED]
+    covered_pixels = pixels.copy()
+    covered_pixels[(np.abs(z_mm[:, None] - heads_mm) <= MARGIN_MM).any(axis=1)] = COVER
+    return covered_pixels

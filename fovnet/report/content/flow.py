@@ -1,4 +1,5 @@
-"""The flow of volumes from those listed to those answered: exclusions at each step, with their reasons."""
+"""The flow of volumes from those listed to those answered: exclusions at each step, with their
+reasons."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fovnet.evaluate.cases import ListedVolume
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import ReportTable
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test"}
 """Splits as stored, and their names in the report."""
@@ -23,8 +24,10 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class FlowStep:
-    """Volumes, subjects and slices that remain at this step, None where not counted; `left_out` are the
-    exclusions before it."""
+    """Volumes, subjects and slices that remain at this step, None where not counted.
+
+    left_out  the exclusions before it
+    """
 
     name: str
     volumes: int
@@ -40,64 +43,81 @@ class FlowView:
     steps: tuple[FlowStep, ...]
 
 
-def flow_view(manifest: Sequence[ListedVolume], doubted: int) -> FlowView:
-    """The flow of the volumes in a manifest; `doubted` is the number of test volumes doubted as a whole.
+def flow_view(manifest: Sequence[ListedVolume], doubt_count: int) -> FlowView:
+    """The flow of the volumes in a manifest; `doubt_count` of the test volumes are doubted as a
+    whole.
 
     A volume without labels is for prediction only, and is in no split.
     """
-    read = [one for one in manifest if one.status != "refused"]
-    labelled = [one for one in read if one.split]
-    tested = [one for one in labelled if one.split == "test"]
+    readable = [volume for volume in manifest if volume.status != "refused"]
+    labelled_volumes = [volume for volume in readable if volume.split]
+    test_volumes = [volume for volume in labelled_volumes if volume.split == "test"]
     steps = (
         _step("listed in the collections", manifest, ()),
-        _step("read and cut into slices", read, _refusals(manifest)),
-        _step("labelled", labelled, _unlabelled(read)),
-        _step("held back for testing", tested, _others(labelled)),
-        FlowStep("answered without a doubt", len(tested) - doubted, None, None, _doubted(doubted)),
+        _step("read and cut into slices", readable, _refusals(manifest)),
+        _step("labelled", labelled_volumes, _without_labels(readable)),
+        _step("held back for testing", test_volumes, _exclusions_by_split(labelled_volumes)),
+        FlowStep(
+            "answered without a doubt",
+            len(test_volumes) - doubt_count,
+            None,
+            None,
+            _with_doubt(doubt_count),
+        ),
     )
     return FlowView(steps if manifest else ())
 
 
-def flow_table(view: FlowView) -> Table:
+def flow_table(view: FlowView) -> ReportTable:
     """The flow as a table, for readers who cannot see the figure."""
     rows = []
     for step in view.steps:
-        left = "; ".join(f"{one.volumes:,} {one.why}" for one in step.left_out) or "none"
+        exclusions = (
+            "; ".join(f"{exclusion.volumes:,} {exclusion.why}" for exclusion in step.left_out)
+            or "none"
+        )
         rows.append(
             (
                 step.name,
-                *(_count(value) for value in (step.volumes, step.subjects, step.slices)),
-                left,
+                *(_count_text(value) for value in (step.volumes, step.subjects, step.slices)),
+                exclusions,
             )
         )
-    return Table(("step", "volumes", "subjects", "slices", "left out before"), rows, name="flow")
-
-
-def _step(name: str, volumes: Sequence[ListedVolume], left_out: tuple[LeftOut, ...]) -> FlowStep:
-    subjects = len({one.subject_id for one in volumes})
-    return FlowStep(name, len(volumes), subjects, sum(one.slices for one in volumes), left_out)
-
-
-def _refusals(manifest: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    codes = Counter(one.code or "no code" for one in manifest if one.status == "refused")
-    return tuple(LeftOut(f"refused: {code}", count) for code, count in codes.most_common())
-
-
-def _unlabelled(read: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    count = sum(not one.split for one in read)
-    return (LeftOut("without labels: for prediction only", count),) if count else ()
-
-
-def _others(labelled: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
-    counts = Counter(one.split for one in labelled if one.split != "test")
-    return tuple(
-        LeftOut(f"used for {SPLITS.get(split, split)}", counts[split]) for split in sorted(counts)
+    return ReportTable(
+        ("step", "volumes", "subjects", "slices", "left out before"), rows, name="flow"
     )
 
 
-def _doubted(doubted: int) -> tuple[LeftOut, ...]:
-    return (LeftOut("with a doubt", doubted),) if doubted else ()
+def _step(name: str, volumes: Sequence[ListedVolume], left_out: tuple[LeftOut, ...]) -> FlowStep:
+    subjects = len({volume.subject_id for volume in volumes})
+    return FlowStep(
+        name, len(volumes), subjects, sum(volume.slices for volume in volumes), left_out
+    )
 
 
-def _count(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"
+def _refusals(manifest: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
+    count_of_code = Counter(
+        volume.code or "no code" for volume in manifest if volume.status == "refused"
+    )
+    return tuple(LeftOut(f"refused: {code}", count) for code, count in count_of_code.most_common())
+
+
+def _without_labels(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
+    count = sum(not volume.split for volume in volumes)
+    return (LeftOut("without labels: for prediction only", count),) if count else ()
+
+
+def _exclusions_by_split(volumes: Sequence[ListedVolume]) -> tuple[LeftOut, ...]:
+    count_of_split = Counter(volume.split for volume in volumes if volume.split != "test")
+    return tuple(
+        LeftOut(f"used for {SPLITS.get(split, split)}", count_of_split[split])
+        for split in sorted(count_of_split)
+    )
+
+
+def _with_doubt(count: int) -> tuple[LeftOut, ...]:
+    return (LeftOut("with a doubt", count),) if count else ()
+
+
+def _count_text(count: int | None) -> str:
+    return "–" if count is None else f"{count:,}"

@@ -1,4 +1,5 @@
-"""The chapter on the method: what was done, by the settings and rule of this run, and what it cannot say."""
+"""The chapter on the method: what was done, by the settings and rule of this run, and what it
+cannot say."""
 
 from __future__ import annotations
 
@@ -11,21 +12,23 @@ from fovnet.decision.rule import Rule
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.measures import FEWEST_SUBJECTS
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.checklists import Checklist, checklists
 from fovnet.report.content.statements import LIMITS, REFERENCES
 from fovnet.words import join_names
 
-SEEN = {
+INPUT_PHRASES = {
     "neighbours": "its neighbours",
     "millimetres": "the same at a fixed number of millimetres a pixel",
     "sections": "the volume’s sagittal and coronal section",
 }
 """What a network is given besides the slice, by its name in `training.inputs`."""
-SEARCHED = {
+METHOD_PHRASES = {
     "grid": "the best of a grid over their shape and their training",
     "random": "the best of many whose shape and training were drawn at random",
-    "tpe": "the best found by tree-structured Parzen estimators over their shape and their training",
+    "tpe": (
+        "the best found by tree-structured Parzen estimators over their shape and their training"
+    ),
 }
 """How the networks were found, by `search.method`; the others are BAYESIAN."""
 BAYESIAN = (
@@ -41,94 +44,98 @@ PUBLISHED_PERCENT = (
 
 
 @dataclass(frozen=True)
-class Method:
-    """What was done, how intervals were computed, results published for the same task, what the report cannot
-    say, and the items of two reporting guidelines that it answers."""
+class MethodChapter:
+    """What was done, how intervals were computed, results published for the same task, what the
+    report cannot say, and the items of two reporting guidelines that it answers."""
 
     summary: str
     intervals: str
-    published: Table
+    published: ReportTable
     limits: tuple[str, ...]
     references: tuple[str, ...]
     checklists: tuple[Checklist, ...]
 
 
 def method_of(
-    evaluation: Evaluation, settings: Settings, rule: Rule, places: Collection[str]
-) -> Method:
-    """The chapter; `places` are the sections of this report."""
-    updated = settings.training.begin is not None
-    return Method(
+    evaluation: Evaluation, settings: Settings, rule: Rule, sections: Collection[str]
+) -> MethodChapter:
+    """The chapter, given the sections of this report."""
+    is_further = settings.training.begin is not None
+    return MethodChapter(
         summary=method_words(settings, rule),
         intervals=_intervals(evaluation),
-        published=published_table(evaluation.vocabulary),
+        published=table_of_published_results(evaluation.vocabulary),
         limits=LIMITS,
         references=REFERENCES,
-        checklists=checklists(places, predictors(settings, rule), updated=updated),
+        checklists=checklists(sections, predictors(settings, rule), updated=is_further),
     )
 
 
 def method_words(settings: Settings, rule: Rule) -> str:
-    """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to spans."""
-    smoothed = ", and smoothed along the body in millimetres" if rule.sigma_mm else ""
+    """One paragraph: the slices, the networks and their inputs, and the steps from probabilities to
+    spans."""
+    smoothing_clause = ", and smoothed along the body in millimetres" if rule.sigma_mm else ""
     return (
-        "Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional networks, "
-        f"{_origin(settings)}, give each slice a probability for each region{_beside(settings)}; their mean "
-        f"is calibrated on the validation split{smoothed}. {_decoding(rule)}, and abstains where the "
-        "evidence is weak."
+        "Every volume is cut into axial slices along the scanner’s feet-head axis. Convolutional "
+        f"networks, {_origin_phrase(settings)}, give each slice a probability for each "
+        f"region{_inputs_clause(settings)}; their mean is calibrated on the validation "
+        f"split{smoothing_clause}. {_decoding(rule)}, and abstains where the evidence is weak."
     )
 
 
 def predictors(settings: Settings, rule: Rule) -> str:
     """The predictors of an answer, in words."""
-    shown = "sections" in settings.training.inputs
-    sections = " and of the volume’s sagittal and coronal section," if shown else ""
-    heights = " and the usual heights of regions" if any(rule.heights) else " and nothing else"
-    return f"the pixels of axial slices{sections}{heights}"
+    shows_sections = "sections" in settings.training.inputs
+    sections_clause = " and of the volume’s sagittal and coronal section," if shows_sections else ""
+    heights_clause = (
+        " and the usual heights of regions" if any(rule.heights) else " and nothing else"
+    )
+    return f"the pixels of axial slices{sections_clause}{heights_clause}"
 
 
-def _origin(settings: Settings) -> str:
+def _origin_phrase(settings: Settings) -> str:
     if settings.training.begin is not None:
         return "trained further from those of another ensemble"
-    return SEARCHED.get(settings.search.method, BAYESIAN)
+    return METHOD_PHRASES.get(settings.search.method, BAYESIAN)
 
 
-def _beside(settings: Settings) -> str:
-    shown = [SEEN[name] for name in settings.training.inputs if name in SEEN]
-    return f", from {join_names(['it', *shown])}" if shown else ""
+def _inputs_clause(settings: Settings) -> str:
+    inputs = [INPUT_PHRASES[name] for name in settings.training.inputs if name in INPUT_PHRASES]
+    return f", from {join_names(['it', *inputs])}" if inputs else ""
 
 
 def _decoding(rule: Rule) -> str:
     if rule.method == "intersections":
         return (
-            "The decision then puts a border only where the curves of two adjacent regions cross, as the "
-            "thesis does"
+            "The decision then puts a border only where the curves of two adjacent regions cross, "
+            "as the thesis does"
         )
-    usual = ", near their usual heights" if any(rule.heights) else ""
+    heights_clause = ", near their usual heights" if any(rule.heights) else ""
     return (
-        "The decision then takes the most probable sequence in which regions are contiguous, in anatomical "
-        f"order, each at most once{usual}"
+        "The decision then takes the most probable sequence in which regions are contiguous, in "
+        f"anatomical order, each at most once{heights_clause}"
     )
 
 
 def _intervals(evaluation: Evaluation) -> str:
-    measures = [one for group in evaluation.groups for one in group.measures]
-    kinds = Counter(one.interval for one in (*evaluation.handling, *measures))
-    used = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    group_measures = [measure for group in evaluation.groups for measure in group.measures]
+    count_of_kind = Counter(measure.interval for measure in (*evaluation.handling, *group_measures))
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in count_of_kind.most_common())
     return (
         f"Intervals are 95 %. They resample subjects ({evaluation.bootstrap:,} times, seed "
-        f"{evaluation.seed}), so that slices and volumes of one person stay together. If each subject gives "
-        "at most one observation, and at 0 % and 100 %, they are Wilson intervals over subjects. A "
-        f"subgroup of fewer than {FEWEST_SUBJECTS} subjects is marked “too few”, and one subject "
-        f"gives no interval. In this report: {used}."
+        f"{evaluation.seed}), so that slices and volumes of one person stay together. If each "
+        "subject gives at most one observation, and at 0 % and 100 %, they are Wilson intervals "
+        f"over subjects. A subgroup of fewer than {FEWEST_SUBJECTS} subjects is marked “too few”, "
+        f"and one subject gives no interval. In this report: {kinds}."
     )
 
 
-def published_table(vocabulary: Vocabulary) -> Table:
-    """The figures above; no rows for a vocabulary of other regions, with which they cannot be compared."""
-    same = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
+def table_of_published_results(vocabulary: Vocabulary) -> ReportTable:
+    """The figures above; no rows for a vocabulary of other regions, with which they cannot be
+    compared."""
+    has_same_regions = set(PUBLISHED[1:-1]) == set(vocabulary.classes[:-1])
     rows = [
         (name, *(f"{value}\N{NO-BREAK SPACE}%" for value in values))
         for name, *values in PUBLISHED_PERCENT
     ]
-    return Table(PUBLISHED, rows if same else (), name="published")
+    return ReportTable(PUBLISHED, rows if has_same_regions else (), name="published")

@@ -8,65 +8,88 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fovnet.evaluate.cases import ListedVolume
-from fovnet.report.content.cells import Row, Shown, Table
+from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.flow import SPLITS
 from fovnet.report.content.wording import percent
 
 MOST_VALUES = 20
-"""An attribute with more distinct values is summarised: numbers by median and range, others by the number of
-values."""
+"""An attribute with more distinct values is summarised: numbers by median and range, others by the
+number of values."""
 UNKNOWN = "not recorded"
 
 
-def people_table(manifest: Sequence[ListedVolume]) -> Table:
+def people_table(manifest: Sequence[ListedVolume]) -> ReportTable:
     """One row per value of every recorded attribute, one column per split.
 
-    An attribute with one value per subject (sex, age) is counted in subjects, any other (plane, sequence) in
-    volumes.
+    An attribute with one value per subject (sex, age) is counted in subjects, any other (plane,
+    sequence) in volumes.
     """
-    of_split = {split: [one for one in manifest if one.split == split] for split in SPLITS}
+    volumes_of_split = {
+        split: [volume for volume in manifest if volume.split == split] for split in SPLITS
+    }
     names = sorted(
-        {name for volumes in of_split.values() for one in volumes for name in one.attributes}
+        {
+            name
+            for volumes in volumes_of_split.values()
+            for volume in volumes
+            for name in volume.attributes
+        }
     )
-    rows = [row for name in names for row in _attribute_rows(name, of_split)]
-    return Table(("attribute", "counted in", *SPLITS.values()), rows, name="people")
+    rows = [row for name in names for row in _attribute_rows(name, volumes_of_split)]
+    return ReportTable(("attribute", "counted in", *SPLITS.values()), rows, name="people")
 
 
-def _attribute_rows(name: str, of_split: Mapping[str, Sequence[ListedVolume]]) -> list[Row]:
-    by_subject = (_values_by_subject(name, volumes) for volumes in of_split.values())
-    of_subject = all(len(values) == 1 for subjects in by_subject for values in subjects.values())
-    found = {split: _values(name, volumes, of_subject) for split, volumes in of_split.items()}
-    every = sorted({value for values in found.values() for value in values} - {UNKNOWN})
-    title, unit = name.replace("_", " "), "subjects" if of_subject else "volumes"
-    numbers = _numbers(every)
-    if len(every) > MOST_VALUES and numbers is None:
-        counts = (f"{len(set(values) - {UNKNOWN}):,}" for values in found.values())
+def _attribute_rows(name: str, volumes_of_split: Mapping[str, Sequence[ListedVolume]]) -> list[Row]:
+    values_by_subject = (_values_by_subject(name, volumes) for volumes in volumes_of_split.values())
+    is_of_subject = all(
+        len(values) == 1 for subjects in values_by_subject for values in subjects.values()
+    )
+    values_of_split = {
+        split: _values(name, volumes, is_of_subject) for split, volumes in volumes_of_split.items()
+    }
+    distinct_values = sorted(
+        {value for values in values_of_split.values() for value in values} - {UNKNOWN}
+    )
+    title = name.replace("_", " ")
+    unit = "subjects" if is_of_subject else "volumes"
+    numbers = _numbers(distinct_values)
+    if len(distinct_values) > MOST_VALUES and numbers is None:
+        counts = (f"{len(set(values) - {UNKNOWN}):,}" for values in values_of_split.values())
         return [(f"{title}: different values", unit, *counts)]
-    if len(every) > MOST_VALUES:
-        return [(f"{title}: median (range)", unit, *(_range(values) for values in found.values()))]
-    ordered = [value for _, value in sorted(zip(numbers, every, strict=True))] if numbers else every
-    ordered += [UNKNOWN] if any(UNKNOWN in values for values in found.values()) else []
+    if len(distinct_values) > MOST_VALUES:
+        return [
+            (
+                f"{title}: median (range)",
+                unit,
+                *(_range(values) for values in values_of_split.values()),
+            )
+        ]
+    row_values = distinct_values
+    if numbers:
+        row_values = [value for _, value in sorted(zip(numbers, distinct_values, strict=True))]
+    if any(UNKNOWN in values for values in values_of_split.values()):
+        row_values.append(UNKNOWN)
     return [
-        (f"{title}: {value}", unit, *(_share(value, values) for values in found.values()))
-        for value in ordered
+        (f"{title}: {value}", unit, *(_share(value, values) for values in values_of_split.values()))
+        for value in row_values
     ]
 
 
 def _values_by_subject(name: str, volumes: Sequence[ListedVolume]) -> dict[str, set[str]]:
     values: dict[str, set[str]] = defaultdict(set)
-    for one in volumes:
-        values[one.subject_id].add(_value(name, one))
+    for volume in volumes:
+        values[volume.subject_id].add(_value(name, volume))
     return values
 
 
-def _values(name: str, volumes: Sequence[ListedVolume], of_subject: bool) -> list[str]:
-    if of_subject:
+def _values(name: str, volumes: Sequence[ListedVolume], is_of_subject: bool) -> list[str]:
+    if is_of_subject:
         return [next(iter(values)) for values in _values_by_subject(name, volumes).values()]
-    return [_value(name, one) for one in volumes]
+    return [_value(name, volume) for volume in volumes]
 
 
-def _value(name: str, one: ListedVolume) -> str:
-    return one.attributes.get(name, "").strip() or UNKNOWN
+def _value(name: str, volume: ListedVolume) -> str:
+    return volume.attributes.get(name, "").strip() or UNKNOWN
 
 
 def _numbers(values: Sequence[str]) -> list[float] | None:
@@ -78,12 +101,15 @@ def _numbers(values: Sequence[str]) -> list[float] | None:
 
 
 def _range(values: Sequence[str]) -> str:
-    known = [float(value) for value in values if value != UNKNOWN]
-    if not known:
+    numbers = [float(value) for value in values if value != UNKNOWN]
+    if not numbers:
         return "–"
-    return f"{np.median(known):g} ({min(known):g} to {max(known):g}), {len(known):,} of {len(values):,}"
+    return (
+        f"{np.median(numbers):g} ({min(numbers):g} to {max(numbers):g}), {len(numbers):,} of "
+        f"{len(values):,}"
+    )
 
 
-def _share(value: str, values: Sequence[str]) -> str | Shown:
+def _share(value: str, values: Sequence[str]) -> str | MeasuredText:
     count = values.count(value)
-    return Shown(f"{count:,}", "", percent(count / len(values))) if values else "–"
+    return MeasuredText(f"{count:,}", "", percent(count / len(values))) if values else "–"

@@ -1,4 +1,5 @@
-"""The chapter on performance: errors by slice, border, volume and subgroup, and what each step is worth."""
+"""The chapter on performance: errors by slice, border, volume and subgroup, and what each step is
+worth."""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
 from fovnet.evaluate.groups import ALL_BORDERS, ENDS
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
-from fovnet.report.content.cells import Row, Shown, Table
+from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.doubt_words import doubt_in_words
 from fovnet.report.content.run_record import ByRegion
-from fovnet.report.content.statement_rates import SaidView, said_view
-from fovnet.report.content.wording import percent, plain, run_of, shown
+from fovnet.report.content.statement_rates import StatementsView, statements_view
+from fovnet.report.content.wording import measure_text, percent, regions_text, unitless_text
 from fovnet.words import several
 
 STAGE_NAMES = {
@@ -47,7 +48,8 @@ MOST_HEADERS = 30
 
 @dataclass(frozen=True)
 class StageMatrix:
-    """One confusion matrix (k, k), rows true and columns predicted, with its name and its error in words."""
+    """One confusion matrix (k, k), rows true and columns predicted, with its name and its error in
+    words."""
 
     name: str
     error: str
@@ -73,39 +75,46 @@ class BorderDots:
 
 
 @dataclass(frozen=True)
-class Performance:
+class PerformanceChapter:
     """Errors and their tables.
 
-    stages, confusion, regions   by slice, before and after the decision
-    borders, border_errors       rates, and the signed error of every border found
-    handling, doubts, volumes    by volume: right sets of regions, what was in doubt, a row each
-    subgroups, too_few           by collection and recorded attribute, and those of fewer than five subjects
-    said                         what is said of each region; None where nothing is said region by region
-    header_rates, headers        the header's Body Part Examined against the truth and against fovnet
-    ablation                     what each step is worth; None where it was not measured
+    stages         by slice, before and after the decision
+    confusion      the same as matrices
+    regions        by slice and class
+    borders        rates, by kind of border
+    border_errors  the signed error of every border found
+    handling       by volume: right sets of regions, abstentions, refusals
+    doubts         by volume: what was in doubt
+    volumes        a row each
+    subgroups      by collection and recorded attribute
+    too_few        subgroups of fewer than five subjects
+    said           what is said of each region; None where nothing is said region by region
+    header_rates   the header's Body Part Examined against the truth and against fovnet
+    headers        the most frequent headers
+    ablation       what each step is worth; None where it was not measured
     """
 
-    stages: Table
+    stages: ReportTable
     confusion: ConfusionView
-    regions: Table
-    borders: Table
+    regions: ReportTable
+    borders: ReportTable
     border_errors: tuple[BorderDots, ...]
-    handling: Table
-    doubts: Table
-    volumes: Table
-    subgroups: Table
+    handling: ReportTable
+    doubts: ReportTable
+    volumes: ReportTable
+    subgroups: ReportTable
     too_few: tuple[str, ...]
-    said: SaidView | None
-    header_rates: Table
-    headers: Table
+    said: StatementsView | None
+    header_rates: ReportTable
+    headers: ReportTable
     ablation: AblationView | None
 
 
 def performance_of(
     evaluation: Evaluation, ablation: Ablation | None, by_region: ByRegion | None = None
-) -> Performance:
+) -> PerformanceChapter:
     """The chapter; `by_region` is None where no bars were chosen for statements on regions."""
-    return Performance(
+    return PerformanceChapter(
         stages=stages_table(evaluation),
         confusion=confusion_view(evaluation),
         regions=regions_table(evaluation),
@@ -118,7 +127,7 @@ def performance_of(
         too_few=tuple(
             group.name for group in evaluation.subgroups if group.too_few and group.volumes
         ),
-        said=said_view(evaluation, by_region),
+        said=statements_view(evaluation, by_region),
         header_rates=header_rates(evaluation),
         headers=header_rows(evaluation),
         ablation=ablation_view(ablation),
@@ -129,17 +138,18 @@ def confusion_view(evaluation: Evaluation) -> ConfusionView:
     """The matrices of the three stages, each with its slice error."""
     stages = []
     for stage in STAGES:
-        error = shown(evaluation.everything.find("slice_error", stage))
+        error = measure_text(evaluation.everything.find("slice_error", stage))
         words = f"{error.value} wrong, {error.count} ({error.interval})"
         stages.append(StageMatrix(STAGE_NAMES[stage], words, evaluation.confusions[stage]))
     return ConfusionView(evaluation.vocabulary.classes, tuple(stages))
 
 
-def regions_table(evaluation: Evaluation) -> Table:
-    """Sensitivity before and after the decision, specificity, PPV, F1, AUC and presence, one row per class;
-    undefined values are dashes."""
-    whole, vocabulary = evaluation.everything, evaluation.vocabulary
-    wanted = {
+def regions_table(evaluation: Evaluation) -> ReportTable:
+    """Sensitivity before and after the decision, specificity, PPV, F1, AUC and presence, one row
+    per class; undefined values are dashes."""
+    everything = evaluation.everything
+    vocabulary = evaluation.vocabulary
+    column_titles = {
         ("sensitivity", "raw"): "sensitivity, networks alone",
         ("sensitivity", "decided"): "sensitivity",
         ("specificity", "decided"): "specificity",
@@ -149,51 +159,54 @@ def regions_table(evaluation: Evaluation) -> Table:
         ("auroc", "smoothed"): "area under the ROC curve, smoothed",
         ("presence_f1", "decided"): "F1 of presence in volumes",
     }
-    measured = {(one.name, one.stage) for one in whole.measures}
-    kept = [key for key in wanted if key in measured]
-    words = {"auroc": plain}
-    rows: list[Row] = [
-        (
-            name,
-            *(
-                words.get(measure, shown)(whole.find(measure, stage, name))
-                for measure, stage in kept
-            ),
-        )
-        for name in vocabulary.classes
-    ]
-    header = ("region", *(wanted[key] for key in kept))
-    return Table(header, rows, list(map(vocabulary.colour, vocabulary.classes)), name="regions")
+    measured_keys = {(measure.name, measure.stage) for measure in everything.measures}
+    keys = [key for key in column_titles if key in measured_keys]
+    rows: list[Row] = []
+    for class_name in vocabulary.classes:
+        cells = [
+            (unitless_text if name == "auroc" else measure_text)(
+                everything.find(name, stage, class_name)
+            )
+            for name, stage in keys
+        ]
+        rows.append((class_name, *cells))
+    header = ("region", *(column_titles[key] for key in keys))
+    return ReportTable(
+        header, rows, list(map(vocabulary.colour, vocabulary.classes)), name="regions"
+    )
 
 
-def stages_table(evaluation: Evaluation) -> Table:
-    """Slice error and balanced accuracy at each stage, over all volumes and over the answered ones."""
+def stages_table(evaluation: Evaluation) -> ReportTable:
+    """Slice error and balanced accuracy at each stage, over all volumes and over the answered
+    ones."""
     rows: list[Row] = [
         (
             STAGE_NAMES[stage],
             *(
-                shown(group.find(name, stage) if group else None)
+                measure_text(group.find(name, stage) if group else None)
                 for group in (evaluation.everything, evaluation.answered)
                 for name in ("slice_error", "balanced_accuracy")
             ),
         )
         for stage in STAGES
     ]
-    over = (
+    error_titles = (
         "slice error, all volumes",
         "balanced accuracy, all volumes",
         "slice error, answered",
         "balanced accuracy, answered",
     )
-    return Table(("stage", *over), rows, name="stages")
+    return ReportTable(("stage", *error_titles), rows, name="stages")
 
 
-def borders_table(evaluation: Evaluation) -> Table:
-    """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together, each
-    kind, then ends."""
-    whole = evaluation.everything
-    names = [one.region for one in whole.measures if one.name == "border_abs_median_mm"]
-    wanted = {
+def borders_table(evaluation: Evaluation) -> ReportTable:
+    """Errors of borders in mm, missed and invented ones, coverage of their intervals: all together,
+    each kind, then ends."""
+    everything = evaluation.everything
+    borders = [
+        measure.region for measure in everything.measures if measure.name == "border_abs_median_mm"
+    ]
+    column_titles = {
         "border_signed_median_mm": "signed, median",
         "border_abs_mean_mm": "absolute, mean",
         "border_abs_median_mm": "absolute, median",
@@ -204,39 +217,39 @@ def borders_table(evaluation: Evaluation) -> Table:
         "border_interval_holds": "90 % intervals that contain the true height",
         "border_interval_median_mm": "width of these intervals, median",
     }
-    measured = {one.name for one in whole.measures}
-    wanted = {name: words for name, words in wanted.items() if name in measured}
-    rows: list[Row] = [
-        (_border_name(name), *(shown(whole.find(measure, "decided", name)) for measure in wanted))
-        for name in names
-    ]
-    return Table(("border", *wanted.values()), rows, name="borders")
+    measured_names = {measure.name for measure in everything.measures}
+    column_titles = {name: title for name, title in column_titles.items() if name in measured_names}
+    rows: list[Row] = []
+    for border in borders:
+        cells = [measure_text(everything.find(name, "decided", border)) for name in column_titles]
+        rows.append((_border_title(border), *cells))
+    return ReportTable(("border", *column_titles.values()), rows, name="borders")
 
 
-def _border_name(name: str) -> str:
-    known = {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}
-    return known.get(name, name.replace("|", " | "))
+def _border_title(name: str) -> str:
+    title_of_sum = {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}
+    return title_of_sum.get(name, name.replace("|", " | "))
 
 
 def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
-    """The signed errors in mm of every border found, each kind from the feet up, then ends; a missed border
-    has no error."""
+    """The signed errors in mm of every border found, each kind from the feet up, then ends; a
+    missed border has no error."""
     names = [
-        one.region
-        for one in evaluation.everything.measures
-        if one.name == "border_signed_median_mm"
+        measure.region
+        for measure in evaluation.everything.measures
+        if measure.name == "border_signed_median_mm"
     ]
     rows = []
     for name in names[1:]:  # the first is all kinds together
-        mine = [
+        borders = [
             border
             for border in evaluation.borders
             if (ENDS if border.is_end else border.kind) == name
         ]
-        errors = tuple(sorted(border.error_mm for border in mine if border.error_mm is not None))
+        errors = tuple(sorted(border.error_mm for border in borders if border.error_mm is not None))
         rows.append(
             BorderDots(
-                _border_name(name),
+                _border_title(name),
                 errors,
                 float(np.median(errors)) if errors else None,
                 name == ENDS,
@@ -245,41 +258,44 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
     return tuple(rows)
 
 
-def handling_table(evaluation: Evaluation) -> Table:
+def handling_table(evaluation: Evaluation) -> ReportTable:
     """Results by volume: right sets of regions, gross confusions, abstentions, refusals."""
-    whole, answered = evaluation.everything, evaluation.answered
-    handled = {measure.name: measure for measure in evaluation.handling}
-    spans = "F1 of spans: the region found, in about the right place"
-    beside = "slices with any false label, also beside a spine"
-    measures = {
-        "exactly the right regions": whole.find("exact_set", "decided"),
-        "the same, volumes without a doubt only": answered.find("exact_set", "decided")
-        if answered
-        else None,
-        "F1 of presence, weighted by region": whole.find("presence_f1_weighted", "decided"),
-        spans: whole.find("span_f1", "decided"),
-        "a slice given a region not adjacent to the true one": whole.find(
+    everything = evaluation.everything
+    exact_set_answered = None
+    if evaluation.answered:
+        exact_set_answered = evaluation.answered.find("exact_set", "decided")
+    handling_by_name = {measure.name: measure for measure in evaluation.handling}
+    span_f1_title = "F1 of spans: the region found, in about the right place"
+    any_label_title = "slices with any false label, also beside a spine"
+    measure_of_title = {
+        "exactly the right regions": everything.find("exact_set", "decided"),
+        "the same, volumes without a doubt only": exact_set_answered,
+        "F1 of presence, weighted by region": everything.find("presence_f1_weighted", "decided"),
+        span_f1_title: everything.find("span_f1", "decided"),
+        "a slice given a region not adjacent to the true one": everything.find(
             "far_confusion_volumes", "decided"
         ),
-        beside: whole.find("slice_error_any_label", "decided"),
-        "with a doubt about the whole volume": handled["abstained"],
-        "refused": handled["refused"],
+        any_label_title: everything.find("slice_error_any_label", "decided"),
+        "with a doubt about the whole volume": handling_by_name["abstained"],
+        "refused": handling_by_name["refused"],
     }
     rows = [
-        (words, shown(one))
-        for words, one in measures.items()
-        if one or words not in (spans, beside)
+        (title, measure_text(measure))
+        for title, measure in measure_of_title.items()
+        if measure or title not in (span_f1_title, any_label_title)
     ]
-    return Table(("counted in volumes, unless stated otherwise", "value"), rows, name="handling")
+    return ReportTable(
+        ("counted in volumes, unless stated otherwise", "value"), rows, name="handling"
+    )
 
 
-def volumes_table(evaluation: Evaluation) -> Table:
+def volumes_table(evaluation: Evaluation) -> ReportTable:
     """One row per volume, by descending slice error, refused ones last."""
-    ordered = sorted(
+    rows = sorted(
         evaluation.volumes,
         key=lambda row: (row.slice_error is None, -(row.slice_error or 0.0), row.volume_id),
     )
-    return Table(
+    return ReportTable(
         (
             "volume",
             "collection",
@@ -290,7 +306,7 @@ def volumes_table(evaluation: Evaluation) -> Table:
             "wrong slices",
             "confidence",
         ),
-        [_volume_cells(row, evaluation.vocabulary) for row in ordered],
+        [_volume_cells(row, evaluation.vocabulary) for row in rows],
         name="volumes",
     )
 
@@ -298,25 +314,24 @@ def volumes_table(evaluation: Evaluation) -> Table:
 def _volume_cells(row: EvaluatedVolume, vocabulary: Vocabulary) -> Row:
     if row.status == "refused":
         return (row.volume_id, row.collection, row.status, "–", "–", "–", "–", "–")
-    share = Shown(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
-    sure = "–" if row.confidence is None else f"{row.confidence:.2f}"
-    truth, predicted = run_of(row.truth, vocabulary), run_of(row.predicted, vocabulary)
+    wrong_share = MeasuredText(percent(row.slice_error), "", f"{row.wrong}/{row.slices}")
+    confidence = "–" if row.confidence is None else f"{row.confidence:.2f}"
     return (
         row.volume_id,
         row.collection,
         row.status,
-        truth,
-        predicted,
+        regions_text(row.truth, vocabulary),
+        regions_text(row.predicted, vocabulary),
         "right" if row.right else "wrong",
-        share,
-        sure,
+        wrong_share,
+        confidence,
     )
 
 
-def subgroups_table(evaluation: Evaluation) -> Table:
-    """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects are marked
-    "too few"."""
-    wanted = {
+def subgroups_table(evaluation: Evaluation) -> ReportTable:
+    """Errors of slices, sets and borders, one row per subgroup; those of fewer than five subjects
+    are marked "too few"."""
+    measure_keys = {
         "slice error, networks alone": ("slice_error", "raw"),
         "slice error": ("slice_error", "decided"),
         "right set of regions": ("exact_set", "decided"),
@@ -325,10 +340,10 @@ def subgroups_table(evaluation: Evaluation) -> Table:
     }
     rows: list[Row] = []
     for group in evaluation.subgroups:
-        volumes = several(group.volumes, "volume") + (
-            f", {group.refused} refused" if group.refused else ""
-        )
-        counts = Shown(
+        volumes = several(group.volumes, "volume")
+        if group.refused:
+            volumes += f", {group.refused} refused"
+        counts = MeasuredText(
             several(group.subjects, "subject"), volumes, "too few" if group.too_few else ""
         )
         attribute = group.attribute.replace("_", " ")
@@ -336,42 +351,48 @@ def subgroups_table(evaluation: Evaluation) -> Table:
             (
                 f"{attribute}: {group.value}",
                 counts,
-                *(shown(group.find(*one)) for one in wanted.values()),
+                *(measure_text(group.find(*key)) for key in measure_keys.values()),
             )
         )
-    return Table(("subgroup", "rests on", *wanted), rows, name="subgroups")
+    return ReportTable(("subgroup", "rests on", *measure_keys), rows, name="subgroups")
 
 
-def doubts_table(evaluation: Evaluation) -> Table:
+def doubts_table(evaluation: Evaluation) -> ReportTable:
     """Volumes by doubt, and how many of them and of their slices were wrong."""
     rows = [
         (
-            NO_REGION if one.code == "none" else doubt_in_words(one.code),
-            _share(one.wrong, one.volumes),
-            _share(one.wrong_slices, one.slices),
+            NO_REGION if doubt.code == "none" else doubt_in_words(doubt.code),
+            _share_cell(doubt.wrong, doubt.volumes),
+            _share_cell(doubt.wrong_slices, doubt.slices),
         )
-        for one in evaluation.doubts
+        for doubt in evaluation.doubts
     ]
-    return Table(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")
+    return ReportTable(("doubt", "volumes with wrong regions", "wrong slices"), rows, name="doubts")
 
 
-def _share(part: int, whole: int) -> Shown:
-    return Shown(percent(part / whole) if whole else "–", "", f"{part:,}/{whole:,}")
+def _share_cell(count: int, total: int) -> MeasuredText:
+    return MeasuredText(percent(count / total) if total else "–", "", f"{count:,}/{total:,}")
 
 
-def header_rates(evaluation: Evaluation) -> Table:
-    """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per rate."""
-    found = {one.name: one for one in evaluation.header_rates}
-    rows = [(words, shown(found[name])) for name, words in HEADERS.items() if name in found]
-    return Table(("counted in volumes", "value"), rows, name="header-rates")
+def header_rates(evaluation: Evaluation) -> ReportTable:
+    """How often the header's Body Part Examined agrees with the truth and with fovnet, one row per
+    rate."""
+    rate_of_name = {rate.name: rate for rate in evaluation.header_rates}
+    rows = [
+        (title, measure_text(rate_of_name[name]))
+        for name, title in HEADERS.items()
+        if name in rate_of_name
+    ]
+    return ReportTable(("counted in volumes", "value"), rows, name="header-rates")
 
 
-def header_rows(evaluation: Evaluation) -> Table:
+def header_rows(evaluation: Evaluation) -> ReportTable:
     """Header, true and predicted regions, the most frequent combinations first."""
     rows: list[Row] = []
-    for one in evaluation.headers[:MOST_HEADERS]:
+    for header in evaluation.headers[:MOST_HEADERS]:
         regions = (
-            run_of(names, evaluation.vocabulary) for names in (one.header, one.truth, one.predicted)
+            regions_text(names, evaluation.vocabulary)
+            for names in (header.header, header.truth, header.predicted)
         )
-        rows.append((one.text, *regions, f"{one.volumes:,}"))
-    return Table(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")
+        rows.append((header.text, *regions, f"{header.volumes:,}"))
+    return ReportTable(("header", "means", "shows", "predicted", "volumes"), rows, name="headers")

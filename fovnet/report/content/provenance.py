@@ -8,27 +8,27 @@ from dataclasses import dataclass
 import yaml
 
 from fovnet.config.models import Settings
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import ReportTable
 
 
 @dataclass(frozen=True)
-class Provenance:
+class ProvenanceChapter:
     """Versions of the software and the seed; SHA-256 by what was hashed; the settings as YAML."""
 
-    versions: Table
-    hashes: Table
+    versions: ReportTable
+    hashes: ReportTable
     configuration: str
 
 
 def provenance_of(
     settings: Settings, versions: Mapping[str, str], hashes: Mapping[str, str]
-) -> Provenance:
+) -> ProvenanceChapter:
     """The chapter."""
-    return Provenance(
-        versions=Table(
+    return ProvenanceChapter(
+        versions=ReportTable(
             ("what", "value"), (*versions.items(), ("seed", str(settings.seed))), name="versions"
         ),
-        hashes=Table(("what", "SHA-256"), list(hashes.items()), name="hashes"),
+        hashes=ReportTable(("what", "SHA-256"), list(hashes.items()), name="hashes"),
         configuration=yaml.safe_dump(
             settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True
         ),

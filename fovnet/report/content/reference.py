@@ -13,68 +13,68 @@ from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.readers import ALONE, APART, NEAR, Agreements
 from fovnet.regions import LANDMARKS, Vocabulary
-from fovnet.report.content.cells import Row, Shown, Table
+from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.flow import SPLITS
-from fovnet.report.content.wording import plain, shown
+from fovnet.report.content.wording import measure_text, unitless_text
 from fovnet.volume.collection.pack import Pack
 
 NOT_READ_TWICE: Mapping[str, Agreements] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Reference:
-    """How labels are defined, the landmark at each border, the labelled slices of each class and split, and
-    how far readers agree where a collection was read twice."""
+class ReferenceChapter:
+    """How labels are defined, the landmark at each border, the labelled slices of each class and
+    split, and how far readers agree where a collection was read twice."""
 
     paragraphs: tuple[str, ...]
-    landmarks: Table
-    labelled_slices: Table
-    readers: Table
+    landmarks: ReportTable
+    labelled_slices: ReportTable
+    readers: ReportTable
 
 
 def reference_of(
     vocabulary: Vocabulary,
     labels: Mapping[str, tuple[int, ...]],
     readers: Mapping[str, Agreements] = NOT_READ_TWICE,
-) -> Reference:
-    """The chapter; `labels` as `labelled_slices` gives them, `readers` by collection."""
-    return Reference(
-        paragraphs=(*reference_words(vocabulary), *map(_read_twice, readers)),
+) -> ReferenceChapter:
+    """The chapter; `labels` as `slice_counts` gives them, `readers` by collection."""
+    return ReferenceChapter(
+        paragraphs=(*reference_words(vocabulary), *map(_two_readings_sentence, readers)),
         landmarks=landmarks_table(vocabulary),
         labelled_slices=labels_table(labels, vocabulary),
         readers=readers_table(readers),
     )
 
 
-def labelled_slices(pack: Pack) -> dict[str, tuple[int, ...]]:
-    """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two classes
-    counts for both."""
+def slice_counts(pack: Pack) -> dict[str, tuple[int, ...]]:
+    """Numbers of slices of each class, in the order of the pack's classes, by split; a slice of two
+    classes counts for both."""
     return {
         split: tuple(np.asarray(pack.truth[pack.rows(split)]).sum(axis=0).tolist())
         for split in SPLITS
     }
 
 
-def landmarks_table(vocabulary: Vocabulary) -> Table:
-    """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not known, have no
-    row."""
+def landmarks_table(vocabulary: Vocabulary) -> ReportTable:
+    """The landmark at each border; borders of a user's own vocabulary, whose landmarks are not
+    known, have no row."""
     rows = [
         (f"{low} | {high}", LANDMARKS[low, high])
         for low, high in pairwise(vocabulary.chain)
         if (low, high) in LANDMARKS
     ]
-    return Table(("border", "lies at"), rows, name="convention")
+    return ReportTable(("border", "lies at"), rows, name="convention")
 
 
-def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) -> Table:
+def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) -> ReportTable:
     """Labelled slices of each class by split."""
     if not slices:
-        return Table((), (), name="labels")
+        return ReportTable((), (), name="labels")
     rows = [
         (name, *(f"{slices[split][column]:,}" if split in slices else "–" for split in SPLITS))
         for column, name in enumerate(vocabulary.classes)
     ]
-    return Table(
+    return ReportTable(
         ("class", *SPLITS.values()),
         rows,
         list(map(vocabulary.colour, vocabulary.classes)),
@@ -82,51 +82,58 @@ def labels_table(slices: Mapping[str, tuple[int, ...]], vocabulary: Vocabulary) 
     )
 
 
-def readers_table(readers: Mapping[str, Agreements]) -> Table:
-    """Of each pair of readers of each collection how far they agree: in all, on each region, and on each
-    border, ends of what is shown included."""
+def readers_table(readers: Mapping[str, Agreements]) -> ReportTable:
+    """Of each pair of readers of each collection how far they agree: in all, on each region, and on
+    each border, ends of what is shown included."""
     rows: list[Row] = [
-        (f"{collection}, {first} and {second}: {where or 'all'}", *_agreed(measures, where))
+        (
+            f"{collection}, {first} and {second}: {region or 'all'}",
+            *_agreement_cells(measures, region),
+        )
         for collection, pairs in readers.items()
         for (first, second), measures in pairs.items()
-        for where in dict.fromkeys(one.region for one in measures)
+        for region in dict.fromkeys(measure.region for measure in measures)
     ]
-    borders = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
-    return Table(
-        ("readers", "slices alike", "kappa", *borders) if rows else (), rows, name="readers"
+    border_titles = (f"borders within {AGREEMENT_MM:.0f} mm", "drawn by one alone", "apart, median")
+    return ReportTable(
+        ("readers", "slices alike", "kappa", *border_titles) if rows else (), rows, name="readers"
     )
 
 
-def _agreed(measures: Sequence[Measure], where: str) -> tuple[Shown, ...]:
-    found = {one.name: one for one in measures if one.region == where}
+def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[MeasuredText, ...]:
+    measure_of_name = {measure.name: measure for measure in measures if measure.region == region}
     return (
-        shown(found.get("slices_alike")),
-        plain(found.get("kappa"), 2),
-        *(shown(found.get(name)) for name in (NEAR, ALONE, APART)),
+        measure_text(measure_of_name.get("slices_alike")),
+        unitless_text(measure_of_name.get("kappa"), 2),
+        *(measure_text(measure_of_name.get(name)) for name in (NEAR, ALONE, APART)),
     )
 
 
-def _read_twice(collection: str) -> str:
+def _two_readings_sentence(collection: str) -> str:
     return (
-        f"Of collection {collection} a part was read by more than one reader, each by itself; where they "
-        "differed by more than that, a third reading settled it, or the volume has no label."
+        f"Of collection {collection} a part was read by more than one reader, each by itself; "
+        "where they differed by more than that, a third reading settled it, or the volume has no "
+        "label."
     )
 
 
 def reference_words(vocabulary: Vocabulary) -> tuple[str, ...]:
     """How the labels are defined, and what is not known about them."""
-    known = bool(landmarks_table(vocabulary).rows)
+    if landmarks_table(vocabulary).rows:
+        landmarks = (
+            "The lines between regions are drawn at bony or air-filled landmarks, which every MR "
+            "contrast shows; if organs overlap them, the landmark decides."
+        )
+    else:
+        landmarks = "This vocabulary is custom; its landmarks are not recorded here."
     return (
-        "The reference is the table regions.tsv of each collection: from which slice to which a volume shows "
-        "a region. A slice outside every row shows none. A volume may show a side region, such as spine, "
-        "beside the regions that it crosses.",
-        "The lines between regions are drawn at bony or air-filled landmarks, which every MR contrast shows; "
-        "if organs overlap them, the landmark decides."
-        if known
-        else "This vocabulary is custom; its landmarks are not recorded here.",
-        f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within that "
-        "distance counts as agreement.",
-        "Who labelled each collection, with which tool, how often, and with what agreement among readers is "
-        "not recorded in these files; labels of a simulated collection are computed from the simulated "
-        "anatomy and have no reader.",
+        "The reference is the table regions.tsv of each collection: from which slice to which a "
+        "volume shows a region. A slice outside every row shows none. A volume may show a side "
+        "region, such as spine, beside the regions that it crosses.",
+        landmarks,
+        f"People who draw the same line differ by about {AGREEMENT_MM:.0f} mm: a border within "
+        "that distance counts as agreement.",
+        "Who labelled each collection, with which tool, how often, and with what agreement among "
+        "readers is not recorded in these files; labels of a simulated collection are computed "
+        "from the simulated anatomy and have no reader.",
     )

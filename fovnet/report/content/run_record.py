@@ -22,7 +22,9 @@ from fovnet.search.trial import Trial
 class Member:
     """A network of the ensemble: its trial, the file of its weights, its own weight in the mean.
 
-    seed, sha256  None and "" where the ensemble's file lacks them;  alone  whether it is shown slices alone
+    seed    None where the ensemble's file lacks it
+    sha256  "" where the ensemble's file lacks it
+    alone   whether it is shown slices alone
     """
 
     slot: int
@@ -37,7 +39,8 @@ class Member:
 
 @dataclass(frozen=True)
 class Abstention:
-    """How the confidence was chosen at which answers begin, on the `subjects` of the validation split.
+    """How the confidence was chosen at which answers begin, on the `subjects` of the validation
+    split.
 
     stated_error  the largest slice error of what is answered that it was chosen for
     promised      whether a test over subjects shows that this holds for new ones
@@ -51,8 +54,8 @@ class Abstention:
 
 @dataclass(frozen=True)
 class RegionBar:
-    """How the probability was chosen from which on one kind of statement is given, the yes or the no, on the
-    `subjects` and `statements` of the validation split.
+    """How the probability was chosen from which on one kind of statement is given, the yes or the
+    no, on the `subjects` and `statements` of the validation split.
 
     promised  whether a test over subjects shows that the stated error holds for new ones
     """
@@ -65,7 +68,8 @@ class RegionBar:
 
 @dataclass(frozen=True)
 class ByRegion:
-    """The largest share of wrong statements that the bars of yes and of no were chosen for, and the bars."""
+    """The largest share of wrong statements that the bars of yes and of no were chosen for, and the
+    bars."""
 
     stated_error: float
     yes: RegionBar
@@ -76,11 +80,16 @@ class ByRegion:
 class RunRecord:
     """The records of preparation, search, ensemble and settings.
 
-    manifest     every volume of the collections;  labels  labelled slices of each class, by split
-    trials       of the search, every slot;  members  of the ensemble;  rule  of its decision
-    versions     of the software, by name;  hashes  SHA-256 by the name of what was hashed
+    manifest     every volume of the collections
+    trials       of the search, every slot
+    members      of the ensemble
+    rule         of its decision
+    versions     of the software, by name
+    hashes       SHA-256 by the name of what was hashed
+    labels       labelled slices of each class, by split
     explanation  of the search; left out without one, and if networks were trained further instead
-    abstention   how the threshold for answering was chosen;  by_region  how those of statements on regions
+    abstention   how the threshold for answering was chosen
+    by_region    how the thresholds of statements on regions were chosen
     ablation     what each step is worth
     readers      how far readers agree, by collection that was read twice
     """
@@ -102,19 +111,20 @@ class RunRecord:
 
 def members_in(facts: Mapping[str, Any], mixing_weights: Sequence[float]) -> list[Member]:
     """The members that ensemble.json names, with their weights in the mean."""
-    weighed = zip(facts["members"], mixing_weights, strict=True)
+    weighted = zip(facts["members"], mixing_weights, strict=True)
     return TypeAdapter(list[Member]).validate_python(
-        [{**one, "mixing_weight": own} for one, own in weighed]
+        [{**member, "mixing_weight": weight} for member, weight in weighted]
     )
 
 
 def abstention_in(facts: Mapping[str, Any]) -> Abstention | None:
     """What decision.json says of it; None where it says nothing."""
-    told = facts.get("abstention")
-    return TypeAdapter(Abstention).validate_python(told) if told else None
+    abstention = facts.get("abstention")
+    return TypeAdapter(Abstention).validate_python(abstention) if abstention else None
 
 
 def by_region_in(facts: Mapping[str, Any]) -> ByRegion | None:
-    """What decision.json says of the bars of statements; None in one that was made before there were any."""
-    told = facts.get("statements")
-    return TypeAdapter(ByRegion).validate_python(told) if told else None
+    """What decision.json says of the bars of statements; None in one that was made before there
+    were any."""
+    bars = facts.get("statements")
+    return TypeAdapter(ByRegion).validate_python(bars) if bars else None

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.wording import duration
 from fovnet.search.space import Level
 from fovnet.search.trial import Status, Trial, latest
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingSummary:
     """One training, over all slots in which it went on.
 
-    slot, status, score, message, device  those of its last slot
-    is_start  whether its configuration was set by hand;  epochs  that it has done in all
-    seconds, predicted_seconds  of all its slots together
+    slot               the last, whose are status, score, message and device too
+    is_start           whether its configuration was set by hand
+    seconds            of all its slots together
+    predicted_seconds  of all its slots together
+    epochs             that it has done in all
     peak_memory_bytes  the largest of its slots; None where none was measured
     """
 
@@ -36,64 +38,67 @@ class Training:
     device: str
 
 
-def trainings_of(trials: Sequence[Trial]) -> list[Training]:
+def trainings_of(trials: Sequence[Trial]) -> list[TrainingSummary]:
     """Every training of a search, in the order in which its configurations were begun."""
     return [
-        _training(last, [trial for trial in trials if trial.proposal.row == last.proposal.row])
-        for last in latest(trials)
+        _summary(
+            last_slot, [trial for trial in trials if trial.proposal.row == last_slot.proposal.row]
+        )
+        for last_slot in latest(trials)
     ]
 
 
-def _training(last: Trial, slots: Sequence[Trial]) -> Training:
+def _summary(last_slot: Trial, slots: Sequence[Trial]) -> TrainingSummary:
     peaks = [
-        one.outcome.peak_memory_bytes for one in slots if one.outcome.peak_memory_bytes is not None
+        slot.outcome.peak_memory_bytes
+        for slot in slots
+        if slot.outcome.peak_memory_bytes is not None
     ]
-    return Training(
-        slot=last.proposal.slot,
+    return TrainingSummary(
+        slot=last_slot.proposal.slot,
         is_start=slots[0].proposal.slot == 0,
-        configuration=last.proposal.configuration,
-        status=last.outcome.status,
-        score=last.score,
-        seconds=sum(one.outcome.seconds for one in slots),
-        predicted_seconds=sum(one.proposal.predicted_seconds for one in slots),
-        epochs=len(last.outcome.validation_loss),
+        configuration=last_slot.proposal.configuration,
+        status=last_slot.outcome.status,
+        score=last_slot.score,
+        seconds=sum(slot.outcome.seconds for slot in slots),
+        predicted_seconds=sum(slot.proposal.predicted_seconds for slot in slots),
+        epochs=len(last_slot.outcome.validation_loss),
         peak_memory_bytes=max(peaks, default=None),
-        message=last.outcome.message,
-        device=last.outcome.device,
+        message=last_slot.outcome.message,
+        device=last_slot.outcome.device,
     )
 
 
-def costs_table(trainings: Sequence[Training]) -> Table:
+def costs_table(trainings: Sequence[TrainingSummary]) -> ReportTable:
     """Recorded time and memory of the trainings; no rows without one."""
     if not trainings:
-        return Table((), (), name="running")
-    seconds, ahead = (
-        [one.seconds for one in trainings],
-        [one.predicted_seconds for one in trainings],
-    )
-    memory = [
-        one.peak_memory_bytes / 1e6 for one in trainings if one.peak_memory_bytes
+        return ReportTable((), (), name="running")
+    seconds = [training.seconds for training in trainings]
+    predicted_seconds = [training.predicted_seconds for training in trainings]
+    megabytes = [
+        training.peak_memory_bytes / 1e6 for training in trainings if training.peak_memory_bytes
     ]  # 0: none on a CPU
-    devices = sorted({one.device for one in trainings if one.device})
+    devices = sorted({training.device for training in trainings if training.device})
     rows = (
         ("trainings", f"{len(trainings):,}"),
         ("device", ", ".join(devices) or "not recorded"),
-        ("time of one training, median (range)", _spread(seconds, duration)),
+        ("time of one training, median (range)", _median_and_range(seconds, duration)),
         ("time of all trainings together", duration(sum(seconds))),
-        ("predicted before training, all together", duration(sum(ahead))),
+        ("predicted before training, all together", duration(sum(predicted_seconds))),
         (
             "peak memory of one training, median (range)",
-            _spread(memory, lambda megabytes: f"{megabytes:,.0f} MB"),
+            _median_and_range(megabytes, lambda peak: f"{peak:,.0f} MB"),
         ),
         (
             "time to answer one new volume",
             "not recorded here: it depends on the machine; fovnet predict shows it as it goes",
         ),
     )
-    return Table(("cost", "value"), rows, name="running")
+    return ReportTable(("cost", "value"), rows, name="running")
 
 
-def _spread(values: Sequence[float], words: Callable[[float], str]) -> str:
+def _median_and_range(values: Sequence[float], value_text: Callable[[float], str]) -> str:
     if not values:
         return "not recorded"
-    return f"{words(float(np.median(values)))} ({words(min(values))} to {words(max(values))})"
+    median = value_text(float(np.median(values)))
+    return f"{median} ({value_text(min(values))} to {value_text(max(values))})"

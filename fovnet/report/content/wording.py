@@ -8,14 +8,14 @@ from typing import Any
 from fovnet.evaluate.measures import Measure
 from fovnet.maths.ladder import Height
 from fovnet.regions import Vocabulary
-from fovnet.report.content.cells import Shown
+from fovnet.report.content.cells import MeasuredText
 
-ABSENT = Shown("–", "", "none")
+ABSENT = MeasuredText("–", "", "none")
 
 
 def percent(share: float | None) -> str:
-    """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as "100
-    %"."""
+    """ "4.1 %" with a no-break space; two decimals from 99.95 % on, so that 99.97 % is not shown as
+    "100 %"."""
     if share is None:
         return "–"
     if share < 1 and round(share, 3) == 1:
@@ -23,32 +23,32 @@ def percent(share: float | None) -> str:
     return f"{share:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("100.0", "100")
 
 
-def shown(measure: Measure | None) -> Shown:
-    """A measure with its interval and its denominator, in millimetres for a length, else in percent."""
+def measure_text(measure: Measure | None) -> MeasuredText:
+    """A measure with its interval and its denominator, in millimetres for a length, else in
+    percent."""
     if measure is None or measure.value is None:
         return ABSENT
-    length = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
+    is_length = measure.name.endswith("_mm") and not measure.name.startswith("border_within")
     if measure.low is None or measure.high is None:
         interval = f"interval {measure.interval}"
-    elif length:
+    elif is_length:
         interval = minus(f"{measure.low:.1f} to {measure.high:.1f}\N{NO-BREAK SPACE}mm")
     else:
         interval = f"{percent(measure.low)[:-2]}–{percent(measure.high)}"
-    value = minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm") if length else percent(measure.value)
-    return Shown(value, interval, counted(measure))
+    value = (
+        minus(f"{measure.value:.1f}\N{NO-BREAK SPACE}mm") if is_length else percent(measure.value)
+    )
+    return MeasuredText(value, interval, count_text(measure))
 
 
-def plain(measure: Measure | None, digits: int = 3) -> Shown:
+def unitless_text(measure: Measure | None, digits: int = 3) -> MeasuredText:
     """A measure that is neither a share nor a length, such as a Brier score."""
     if measure is None or measure.value is None:
         return ABSENT
-    known = measure.low is not None and measure.high is not None
-    interval = (
-        f"{measure.low:.{digits}f}–{measure.high:.{digits}f}"
-        if known
-        else f"interval {measure.interval}"
-    )
-    return Shown(f"{measure.value:.{digits}f}", interval, counted(measure))
+    interval = f"interval {measure.interval}"
+    if measure.low is not None and measure.high is not None:
+        interval = f"{measure.low:.{digits}f}–{measure.high:.{digits}f}"
+    return MeasuredText(f"{measure.value:.{digits}f}", interval, count_text(measure))
 
 
 def minus(text: str) -> str:
@@ -56,24 +56,25 @@ def minus(text: str) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def counted(measure: Measure) -> str:
+def count_text(measure: Measure) -> str:
     """ "41/998" for a ratio of counts, "n = 998" for a statistic of 998 observations."""
     if measure.numerator is None:
         return f"n = {measure.denominator:,}"
     return f"{measure.numerator:,.0f}/{measure.denominator:,}"
 
 
-def run_of(names: Sequence[str], vocabulary: Vocabulary) -> str:
-    """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none" for
-    none."""
+def regions_text(names: Sequence[str], vocabulary: Vocabulary) -> str:
+    """ "pelvis to chest, spine" for three or more adjacent regions, otherwise "legs, head"; "none"
+    for none."""
     rungs = [vocabulary.chain.index(name) for name in names if name in vocabulary.chain]
-    chain = [vocabulary.chain[rung] for rung in sorted(rungs)]
-    if len(chain) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
-        chain = [f"{chain[0]} to {chain[-1]}"]
-    return ", ".join([*chain, *(name for name in names if name not in vocabulary.chain)]) or "none"
+    chain_names = [vocabulary.chain[rung] for rung in sorted(rungs)]
+    if len(chain_names) > 2 and max(rungs) - min(rungs) == len(rungs) - 1:
+        chain_names = [f"{chain_names[0]} to {chain_names[-1]}"]
+    other_names = [name for name in names if name not in vocabulary.chain]
+    return ", ".join([*chain_names, *other_names]) or "none"
 
 
-def score(value: Any) -> str:
+def score_text(value: Any) -> str:
     """A validation loss with four decimals; a dash where there is none."""
     return "–" if value is None else f"{float(value):.4f}"
 
@@ -82,49 +83,48 @@ def duration(seconds: Any) -> str:
     """ "48 s", "12 min", "3.4 h"; a dash where unknown."""
     if seconds is None:
         return "–"
-    spent = float(seconds)
-    if spent < 120:
-        return f"{spent:.3g}\N{NO-BREAK SPACE}s"
-    return (
-        f"{spent / 60:.0f}\N{NO-BREAK SPACE}min"
-        if spent < 7200
-        else f"{spent / 3600:.1f}\N{NO-BREAK SPACE}h"
-    )
+    total_seconds = float(seconds)
+    if total_seconds < 120:
+        return f"{total_seconds:.3g}\N{NO-BREAK SPACE}s"
+    if total_seconds < 7200:
+        return f"{total_seconds / 60:.0f}\N{NO-BREAK SPACE}min"
+    return f"{total_seconds / 3600:.1f}\N{NO-BREAK SPACE}h"
 
 
-def settings(values: Mapping[str, Any]) -> str:
+def configuration_text(values: Mapping[str, Any]) -> str:
     """ "blocks 5 · convolutions 1 · separable no": a configuration on one line."""
     return " · ".join(
-        f"{name.replace('_', ' ')} {setting(value)}" for name, value in values.items()
+        f"{name.replace('_', ' ')} {setting_text(value)}" for name, value in values.items()
     )
 
 
-def setting(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """One setting as text, without the syntax of Python."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):
-        return ", ".join(setting(one) for one in value)
+        return ", ".join(setting_text(element) for element in value)
     if isinstance(value, Mapping):
-        return settings(value)
+        return configuration_text(value)
     return "–" if value is None else str(value)
 
 
-def level(value: Any) -> str:
+def level_text(value: Any) -> str:
     """A level of an axis: "−3" with a minus sign; a word keeps its hyphen."""
-    return setting(value) if isinstance(value, str) else minus(setting(value))
+    return setting_text(value) if isinstance(value, str) else minus(setting_text(value))
 
 
 def usual_heights(heights: Sequence[Height | None], names: Sequence[str]) -> str:
-    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision uses."""
-    known = [
+    """ "pelvis 216 ± 16 mm, abdomen 195 ± 14 mm": the regions whose usual height the decision
+    uses."""
+    heights_known = [
         f"{name} {height.mean_mm:.0f} ± {height.sd_mm:.0f} mm"
         for name, height in zip(names, heights, strict=False)
         if height
     ]
-    return ", ".join(known) or "not used"
+    return ", ".join(heights_known) or "not used"
 
 
 def whole_mm(value: float) -> str:

@@ -1,10 +1,12 @@
-"""What a header says of the regions that a volume shows: one Body Part Examined, and coded anatomic regions.
+"""What a header says of the regions that a volume shows: one Body Part Examined, and coded anatomic
+regions.
 
-Body Part Examined (0018,0015) has a single value, and PS3.16, Annex L, has terms for few sets of regions. A
-term for fewer regions would leave some out, and one for more, such as WHOLEBODY, would name what is not
-shown; so that it is empty for a set without a term, as it may be (Type 3).  Anatomic Region Sequence
-(0008,2218) then has an item for each region.  PS3.3, table 10-7, permits one item in an image (10-7b several,
-in a segmentation): dciodvfy tells so, readers take all; an item that names all shown regions does not exist.
+Body Part Examined (0018,0015) has a single value, and PS3.16, Annex L, has terms for few sets of
+regions. A term for fewer regions would leave some out, and one for more, such as WHOLEBODY, would
+name what is not shown; so that it is empty for a set without a term, as it may be (Type 3).
+Anatomic Region Sequence (0008,2218) then has an item for each region.  PS3.3, table 10-7, permits
+one item in an image (10-7b several, in a segmentation): dciodvfy tells so, readers take all; an
+item that names all shown regions does not exist.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ BY_HAND = "Look at the volume, and correct its header by hand if necessary."
 
 @dataclass(frozen=True)
 class Anatomy:
-    """Body Part Examined, empty if no term names these regions together, and the concepts that name all of
-    them, from the feet up."""
+    """Body Part Examined, empty if no term names these regions together, and the concepts that name
+    all of them, from the feet up."""
 
     body_part: str
     concepts: tuple[Term, ...]
@@ -32,29 +34,35 @@ class Anatomy:
 def anatomy_of(answer: StoredAnswer, vocabulary: Vocabulary) -> Anatomy:
     """What a header says of the regions that a volume is said to show, and of no others.
 
-    Beside the regions that it crosses, a side region such as spine gives the Body Part Examined if its span
-    has at least THROUGH of the height of all spans, as that of an acquisition of the spine; otherwise they
-    do.  Raises ModelError "export-unsure" for an answer that is not "ok", and where these heights are in
-    doubt; "export-none", "export-no-code".
+    Beside the regions that it crosses, a side region such as spine gives the Body Part Examined if
+    its span has at least THROUGH of the height of all spans, as that of an acquisition of the
+    spine; otherwise they do.  Raises ModelError "export-unsure" for an answer that is not "ok", and
+    where these heights are in doubt; "export-none", "export-no-code".
     """
     _refuse_unsure(answer)
     names = {span.region for span in answer.shown_spans}
-    sides = [name for name in vocabulary.side_regions if name in names]
-    chain = [name for name in vocabulary.chain if name in names]
-    together = vocabulary.term(chain)
-    alone = [*([] if together else chain), *sides]
-    concepts = [] if together is None else [together]
-    for name in alone:
+    side_names = [name for name in vocabulary.side_regions if name in names]
+    chain_names = [name for name in vocabulary.chain if name in names]
+    common_term = vocabulary.term(chain_names)
+    concepts = []
+    names_by_themselves = side_names
+    if common_term:
+        concepts.append(common_term)
+    else:
+        names_by_themselves = [*chain_names, *side_names]
+    for name in names_by_themselves:
         concept = vocabulary.concept(name)
         if concept is None or not (concept.body_part or len(names) > 1):
             raise ModelError(
                 "export-no-code",
-                f"{answer.volume_id}: the region {name!r} lacks a SNOMED CT code or a Body Part Examined. "
-                "Give `sct` and `body_part` in the regions file.",
+                f"{answer.volume_id}: the region {name!r} lacks a SNOMED CT code or a Body Part "
+                "Examined. Give `sct` and `body_part` in the regions file.",
             )
         concepts.append(concept)
-    if sides and chain:
-        body_part = _beside(answer, sides, vocabulary) or (together.body_part if together else "")
+    if side_names and chain_names:
+        body_part = _beside(answer, side_names, vocabulary) or (
+            common_term.body_part if common_term else ""
+        )
     else:
         body_part = concepts[0].body_part if len(concepts) == 1 else ""
     return Anatomy(body_part, tuple(concepts))
@@ -67,26 +75,30 @@ def _refuse_unsure(answer: StoredAnswer) -> None:
     if answer.status != "ok":
         raise ModelError(
             "export-unsure",
-            f"{answer.volume_id}: its regions are not sure ({answer.message}); only an answer with status "
-            f"ok is written into a header. {BY_HAND}",
+            f"{answer.volume_id}: its regions are not sure ({answer.message}); only an answer with "
+            f"status ok is written into a header. {BY_HAND}",
         )
     if not answer.shown_spans:
         raise ModelError(
             "export-none",
-            f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part Examined. "
-            f"{BY_HAND}",
+            f"{answer.volume_id}: it shows none of the regions, for which there is no Body Part "
+            f"Examined. {BY_HAND}",
         )
 
 
-def _beside(answer: StoredAnswer, sides: list[str], vocabulary: Vocabulary) -> str:
-    """The Body Part Examined of the first side region that goes THROUGH the volume; "" if none does."""
+def _beside(answer: StoredAnswer, side_names: list[str], vocabulary: Vocabulary) -> str:
+    """The Body Part Examined of the first side region that goes THROUGH the volume; "" if none
+    does."""
     if not answer.are_extents_sure:
         raise ModelError(
             "export-unsure",
-            f"{answer.volume_id}: its term depends on heights in doubt ({answer.message}). {BY_HAND}",
+            f"{answer.volume_id}: its term depends on heights in doubt ({answer.message}). "
+            f"{BY_HAND}",
         )
     spans = answer.shown_spans
-    whole_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
-    through = {span.region for span in spans if span.to_mm - span.from_mm >= THROUGH * whole_mm}
-    terms = [vocabulary.concept(name) for name in sides if name in through]
+    height_mm = max(span.to_mm for span in spans) - min(span.from_mm for span in spans)
+    regions_through = {
+        span.region for span in spans if span.to_mm - span.from_mm >= THROUGH * height_mm
+    }
+    terms = [vocabulary.concept(name) for name in side_names if name in regions_through]
     return next((term.body_part for term in terms if term is not None), "")

@@ -20,14 +20,17 @@ KEYS = ("volume_id", "path", "status", "message", "rows", "model", "fovnet")
 
 @dataclass(frozen=True)
 class StoredAnswer:
-    """One volume's answer from its JSON: the predicted spans, and the images that they were predicted from.
+    """One volume's answer from its JSON: the predicted spans, and the images that they were
+    predicted from.
 
-    model       identity of the ensemble and its rule         images  None if the source was not DICOM
-    confidence  None where it is not told: the best guess is not sure, or the volume was refused
-    file    fingerprint of the files when read, from
-        `fovnet.decision.earlier_answers`
-    statements  what is said of each region; empty where nothing was said region by region
-    are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends included
+    confidence        None where it is not told: the best guess is not sure, or the volume was
+                      refused
+    images            None if the source was not DICOM
+    model             identity of the ensemble and its rule
+    file              fingerprint of the files when read, from `fovnet.decision.earlier_answers`
+    statements        what is said of each region; empty where nothing was said region by region
+    are_extents_sure  whether nothing is doubted of the volume as a whole, its spans and their ends
+                      included
     """
 
     volume_id: str
@@ -46,40 +49,48 @@ class StoredAnswer:
     @property
     def shown_spans(self) -> tuple[StoredSpan, ...]:
         """The spans of the regions that are said to be shown; without statements, all of them."""
-        shown = self.shows
-        return tuple(span for span in self.spans if span.region in shown)
+        regions = self.shows
+        return tuple(span for span in self.spans if span.region in regions)
 
     @property
     def shows(self) -> frozenset[str]:
         """The regions that are said to be shown; without statements, those of all spans."""
         if not self.statements:
             return frozenset(span.region for span in self.spans)
-        return frozenset(one.region for one in self.statements if one.answer == YES)
+        return frozenset(
+            statement.region for statement in self.statements if statement.answer == YES
+        )
 
     def probability(self, span: StoredSpan) -> float:
         """That the region of a span is shown; without statements, the confidence of the span."""
-        told = {one.region: one.probability for one in self.statements}
-        return told.get(span.region, span.confidence)
+        probability_of_region = {
+            statement.region: statement.probability for statement in self.statements
+        }
+        return probability_of_region.get(span.region, span.confidence)
 
-    def told_confidence(self, span: StoredSpan) -> float | None:
+    def sure_confidence(self, span: StoredSpan) -> float | None:
         """Of a span; None where its region is not surely shown."""
-        sure = self.shows if self.statements or self.status == "ok" else frozenset()
-        return span.confidence if span.region in sure else None
+        sure_regions = self.shows if self.statements or self.status == "ok" else frozenset()
+        return span.confidence if span.region in sure_regions else None
 
     def identity(self) -> tuple[object, ...]:
-        """What distinguishes this answer from any other on the same images: model, version, status, every
-        span, and what is said of each region."""
+        """What distinguishes this answer from any other on the same images: model, version, status,
+        every span, and what is said of each region."""
         spans = [
             f"{span.region} {span.from_mm:.3f} {span.to_mm:.3f} {span.confidence:.4f}"
             for span in self.spans
         ]
-        said = [f"{one.region} {one.answer} {one.probability:.4f}" for one in self.statements]
+        statements = [
+            f"{statement.region} {statement.answer} {statement.probability:.4f}"
+            for statement in self.statements
+        ]
         # an answer without statements keeps the UIDs that it always had
-        doubted = ["extents unsure"] if said and not self.are_extents_sure else []
-        return self.model, self.version, self.status, *spans, *said, *doubted
+        doubts = ["extents unsure"] if statements and not self.are_extents_sure else []
+        return self.model, self.version, self.status, *spans, *statements, *doubts
 
     def images_of(self, span: StoredSpan) -> Images | None:
-        """The source images of a span: those of its slices if each slice is an image, otherwise all."""
+        """The source images of a span: those of its slices if each slice is an image, otherwise
+        all."""
         if self.images is None or self.images.axis != 2:
             return self.images
         rows = slice(span.first_slice, span.last_slice + 1)
@@ -89,23 +100,24 @@ class StoredAnswer:
 def read_answers(folder: Path, vocabulary: Vocabulary | None = None) -> list[StoredAnswer]:
     """The answers in the spans.tsv of a folder, in its order.
 
-    Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has other
-    classes than the vocabulary.
+    Raises CollectionError "answers-missing" if there are none, "answers-other-regions" if one has
+    other classes than the vocabulary.
     """
-    found = read_answer_facts(folder, KEYS)
-    wanted = None if vocabulary is None else vocabulary.classes
-    for facts in found:
+    answers_facts = read_answer_facts(folder, KEYS)
+    expected_classes = None if vocabulary is None else vocabulary.classes
+    for facts in answers_facts:
         classes = tuple(facts.get("classes") or ())
-        if wanted and classes and classes != wanted:
+        if expected_classes and classes and classes != expected_classes:
             raise CollectionError(
                 "answers-other-regions",
-                f"{folder}: {facts['volume_id']} was answered with the classes {', '.join(classes)}, but "
-                f"--regions has {', '.join(wanted)}; give the --regions of its ensemble",
+                f"{folder}: {facts['volume_id']} was answered with the classes "
+                f"{', '.join(classes)}, but --regions has {', '.join(expected_classes)}; give the "
+                "--regions of its ensemble",
             )
-    return [stored_answer(facts) for facts in found]
+    return [answer_from_facts(facts) for facts in answers_facts]
 
 
-def stored_answer(facts: Mapping[str, Any]) -> StoredAnswer:
+def answer_from_facts(facts: Mapping[str, Any]) -> StoredAnswer:
     images = facts.get("images")
     spans = spans_in(facts.get("spans") or ())
     return StoredAnswer(

@@ -1,8 +1,8 @@
-"""Answers as a BIDS derivative: one JSON sidecar per volume, with its BodyPart, whether or not the image is
-in a BIDS data set.
+"""Answers as a BIDS derivative: one JSON sidecar per volume, with its BodyPart, whether or not the
+image is in a BIDS data set.
 
-Source: Brain Imaging Data Structure 1.10, "BIDS derivatives", "BIDS URI" and "MRI: metadata" (BodyPart,
-BodyPartDetails).
+Source: Brain Imaging Data Structure 1.10, "BIDS derivatives", "BIDS URI" and "MRI: metadata"
+(BodyPart, BodyPartDetails).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,17 +27,18 @@ from fovnet.report.exports.answers import StoredAnswer
 
 VERSION = "1.10.0"
 DESCRIPTION = "dataset_description.json"
-NAMED = re.compile(
+BIDS_NAME = re.compile(
     r"(?P<entities>sub-[A-Za-z0-9]+(?:_[a-z]+-[A-Za-z0-9+]+)*)_(?P<suffix>[A-Za-z0-9]+)"
 )
-IGNORED = "*_desc-fovnet_*"
-"""The line of .bidsignore: the validator reports an error for a sidecar whose image is in another data set.
+IGNORE_LINE = "*_desc-fovnet_*"
+"""The line of .bidsignore: the validator reports an error for a sidecar whose image is in another
+data set.
 
-bids-validator 3 matches with ignore 7.0.8 of npm, whose first of two stars that are followed by text takes no
-character with which that text begins: `*_desc-fovnet_*.json`, as written earlier, hides no name with a
-session or a run.  The validator of npm (bids-validator 1.15) knows no derivatives, and fails on any.
+bids-validator 3 matches with ignore 7.0.8 of npm, whose first of two stars that are followed by
+text takes no character with which that text begins: `*_desc-fovnet_*.json` hides no name with a
+session or a run.  The validator of npm (bids-validator 1.15) knows no derivatives, and fails on
+any.
 """
-IGNORED_EARLIER = "*_desc-fovnet_*.json"
 README = """Body regions that fovnet {version} saw in MRI volumes: one JSON per volume, `BodyPart` if every
 region is sure, `FovnetStatus`, `FovnetAnswers` region by region, `FovnetSpans` in scanner millimetres
 (`FovnetExtents`: sure or unsure), and the image in `Sources`. The images are not moved.  Not for diagnosis.
@@ -47,54 +48,54 @@ SESSION = re.compile(r"_ses-([A-Za-z0-9]+)")
 
 
 def write_bids(answers: Sequence[StoredAnswer], vocabulary: Vocabulary, folder: Path) -> list[Path]:
-    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README if
-    missing, and the line of .bidsignore that hides the sidecars from the validator.
+    """Writes dataset_description.json and a sidecar for every answer, refused ones included; README
+    if missing, and the line of .bidsignore that hides the sidecars from the validator.
 
-    A file with a BIDS name keeps its entities and gets `desc-fovnet`; any other becomes a subject named by
-    its volume_id.  Volumes that would share a sidecar become such subjects too, with eight hexadecimal digits
-    added, as does one whose subject is already a BIDS name. `Sources` are BIDS URIs, resolved by
-    `DatasetLinks`, for images in a BIDS data set, otherwise file names.  Raises ConfigError
-    "bids-other-dataset" if `folder` is a data set that fovnet has not made: its description would be lost.
+    A file with a BIDS name keeps its entities and gets `desc-fovnet`; any other becomes a subject
+    named by its volume_id.  Volumes that would share a sidecar become such subjects too, with eight
+    hexadecimal digits added, as does one whose subject is already a BIDS name. `Sources` are BIDS
+    URIs, resolved by `DatasetLinks`, for images in a BIDS data set, otherwise file names.  Raises
+    ConfigError "bids-other-dataset" if `folder` is a data set that fovnet has not made: its
+    description would be lost.
     """
     _refuse_other_dataset(folder / DESCRIPTION)
-    linked = _linked(folder)
-    links = _links(answers, folder, linked)
-    described: dict[str, Any] = {
+    link_of_name = _earlier_links(folder)
+    name_of_root = _links(answers, folder, link_of_name)
+    description: dict[str, Any] = {
         "Name": "fovnet: body regions",
         "BIDSVersion": VERSION,
         "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "fovnet", "Version": __version__}],
     }
-    linked |= {name: _uri(root, folder) for root, name in links.items()}
-    if linked:
-        described["DatasetLinks"] = linked
-    wanted = Counter(map(sidecar, answers))
-    people = {sidecar(answer).parts[0] for answer in answers if _named(answer)}
-    places = [
-        sidecar(
-            answer,
-            alone=wanted[place] == 1 and (bool(_named(answer)) or place.parts[0] not in people),
-        )
-        for answer in answers
-        for place in [sidecar(answer)]
-    ]
-    for shared in (path for path, volumes in wanted.items() if volumes > 1):
-        _remove_earlier(folder / shared, {answer.volume_id for answer in answers})
+    link_of_name |= {name: _uri(root, folder) for root, name in name_of_root.items()}
+    if link_of_name:
+        description["DatasetLinks"] = link_of_name
+    count_of_path = Counter(map(sidecar, answers))
+    subjects = {sidecar(answer).parts[0] for answer in answers if _bids_name(answer)}
+    paths = []
+    for answer in answers:
+        path = sidecar(answer)
+        has_own_subject = bool(_bids_name(answer)) or path.parts[0] not in subjects
+        has_own_path = count_of_path[path] == 1 and has_own_subject
+        paths.append(sidecar(answer, has_own_path=has_own_path))
+    for path, volumes in count_of_path.items():
+        if volumes > 1:
+            _remove_earlier(folder / path, {answer.volume_id for answer in answers})
     _ignore_sidecars(folder / ".bidsignore")
     if not (folder / "README").exists():  # an existing one is kept
         write_text(folder / "README", README.format(version=__version__))
-    written = [
-        _write(folder / path, facts(answer, vocabulary, links))
-        for path, answer in zip(places, answers, strict=True)
+    sidecars = [
+        _write_json(folder / path, sidecar_facts(answer, vocabulary, name_of_root))
+        for path, answer in zip(paths, answers, strict=True)
     ]
-    return [_write(folder / DESCRIPTION, described), *written]
+    return [_write_json(folder / DESCRIPTION, description), *sidecars]
 
 
 def _ignore_sidecars(path: Path) -> None:
-    """Adds IGNORED to a .bidsignore, in place of what was written earlier; other lines stay."""
+    """Adds IGNORE_LINE to a .bidsignore; other lines stay."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    others = [line for line in lines if line.strip() not in (IGNORED, IGNORED_EARLIER)]
-    write_text(path, "\n".join([*others, IGNORED]) + "\n", keep_same=True)
+    other_lines = [line for line in lines if line.strip() != IGNORE_LINE]
+    write_text(path, "\n".join([*other_lines, IGNORE_LINE]) + "\n", keep_same=True)
 
 
 def _dataset_of(path: Path) -> Path | None:
@@ -103,42 +104,43 @@ def _dataset_of(path: Path) -> Path | None:
 
 
 def _uri(root: Path, folder: Path) -> str:
-    """The relative URI from the derivative to a data set; symbolic links are resolved, because `..` is
-    relative to their targets."""
+    """The relative URI from the derivative to a data set; symbolic links are resolved, because `..`
+    is relative to their targets."""
     return quote(os.fsencode(os.path.relpath(os.path.realpath(root), os.path.realpath(folder))))
 
 
-def _linked(folder: Path) -> dict[str, str]:
-    """The DatasetLinks of an earlier export into the folder, whose sidecars are kept; {} without one."""
+def _earlier_links(folder: Path) -> dict[str, str]:
+    """The DatasetLinks of an earlier export into the folder, whose sidecars are kept; {} without
+    one."""
     try:
         return {
-            str(name): str(place)
-            for name, place in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()
+            str(name): str(uri)
+            for name, uri in read_json(folder / DESCRIPTION).get("DatasetLinks", {}).items()
         }
     except (OSError, ValueError, AttributeError):
         return {}
 
 
 def _links(
-    answers: Sequence[StoredAnswer], folder: Path, linked: Mapping[str, str]
+    answers: Sequence[StoredAnswer], folder: Path, link_of_name: Mapping[str, str]
 ) -> dict[Path, str]:
-    """A name for every BIDS data set with images: its existing name, otherwise the next free one of `raw`,
-    `raw2` and so on."""
-    named, links = {place: name for name, place in linked.items()}, dict[Path, str]()
+    """A name for every BIDS data set with images: its existing name, otherwise the next free one of
+    `raw`, `raw2` and so on."""
+    name_of_link = {uri: name for name, uri in link_of_name.items()}
+    name_of_root: dict[Path, str] = {}
     for root in sorted({root for answer in answers if (root := _dataset_of(answer.path))}):
-        taken = {*named.values(), *links.values()}
-        free = next(
-            name
-            for number in count(1)
-            if (name := f"raw{number}" if number > 1 else "raw") not in taken
-        )
-        links[root] = named.get(_uri(root, folder), free)
-    return links
+        used_names = {*name_of_link.values(), *name_of_root.values()}
+        candidates = chain(["raw"], (f"raw{number}" for number in count(2)))
+        free_name = next(name for name in candidates if name not in used_names)
+        name_of_root[root] = name_of_link.get(_uri(root, folder), free_name)
+    return name_of_root
 
 
-def _source(path: Path, links: Mapping[Path, str]) -> str:
+def _source_uri(path: Path, name_of_root: Mapping[Path, str]) -> str:
     root = _dataset_of(path)
-    return path.name if root is None else f"bids:{links[root]}:{path.relative_to(root).as_posix()}"
+    if root is None:
+        return path.name
+    return f"bids:{name_of_root[root]}:{path.relative_to(root).as_posix()}"
 
 
 def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
@@ -152,57 +154,60 @@ def _remove_earlier(path: Path, volume_ids: set[str]) -> None:
 
 def _refuse_other_dataset(path: Path) -> None:
     try:
-        made_by = (
-            [one["Name"] for one in read_json(path)["GeneratedBy"]] if path.exists() else ["fovnet"]
-        )
+        generators = ["fovnet"]
+        if path.exists():
+            generators = [generator["Name"] for generator in read_json(path)["GeneratedBy"]]
     except (OSError, ValueError, KeyError, TypeError):
-        made_by = []
-    if "fovnet" not in made_by:
+        generators = []
+    if "fovnet" not in generators:
         raise ConfigError(
             "bids-other-dataset",
-            f"--out {path.parent}: {path.name} exists, is of a data set that fovnet did not make, and would "
-            "be overwritten; give another folder, such as derivatives/fovnet",
+            f"--out {path.parent}: {path.name} exists, is of a data set that fovnet did not make, "
+            "and would be overwritten; give another folder, such as derivatives/fovnet",
         )
 
 
-def _named(answer: StoredAnswer) -> re.Match[str] | None:
+def _bids_name(answer: StoredAnswer) -> re.Match[str] | None:
     """The entities and suffix of a BIDS file name; None for any other name."""
-    return NAMED.fullmatch(answer.path.name.split(".")[0]) if "#" not in answer.path.name else None
-
-
-def sidecar(answer: StoredAnswer, *, alone: bool = True) -> Path:
-    """Path of an answer's JSON in the derivative; a unique one if another answer has the same path (not
-    `alone`).
-
-    One series of several in a folder or archive (a path with #) does not have the BIDS name of that folder or
-    archive.
-    """
-    found = _named(answer) if alone else None
-    own = f"sub-{re.sub('[^A-Za-z0-9]', '', answer.volume_id) or 'unnamed'}"
-    own += "" if alone else hashlib.sha256(answer.volume_id.encode()).hexdigest()[:8]
-    entities, suffix = (found["entities"], found["suffix"]) if found else (own, "MR")
-    session = SESSION.search(entities)
-    kind = (
-        answer.path.parent.name
-        if found and answer.path.parent.name in ("anat", "dwi", "func", "fmap", "perf")
-        else "anat"
-    )
-    subject, kept = Path(entities.partition("_")[0]), re.sub("_desc-[A-Za-z0-9+]+", "", entities)
     return (
-        (subject / f"ses-{session[1]}" if session else subject)
-        / kind
-        / f"{kept}_desc-fovnet_{suffix}.json"
+        BIDS_NAME.fullmatch(answer.path.name.split(".")[0]) if "#" not in answer.path.name else None
     )
 
 
-def facts(
-    answer: StoredAnswer, vocabulary: Vocabulary, links: Mapping[Path, str]
-) -> dict[str, Any]:
-    """The content of the sidecar: BodyPart if the status is ok and a term names all that is shown; always the status, every
-    span, and the image as a BIDS URI by the names in `links`.
+def sidecar(answer: StoredAnswer, *, has_own_path: bool = True) -> Path:
+    """Path of an answer's JSON in the derivative; a unique one if another answer has the same path.
 
-    `FovnetAnswers` has for each region `answer` (yes, no or unsure) and `probability`, where the answer was
-    given region by region; `BodyPartDetails` are then the spans of the yes alone.
+    One series of several in a folder or archive (a path with #) does not have the BIDS name of that
+    folder or archive.
+    """
+    bids_name = _bids_name(answer) if has_own_path else None
+    kind = "anat"
+    if bids_name:
+        entities = bids_name["entities"]
+        suffix = bids_name["suffix"]
+        if answer.path.parent.name in ("anat", "dwi", "func", "fmap", "perf"):
+            kind = answer.path.parent.name
+    else:
+        entities = f"sub-{re.sub('[^A-Za-z0-9]', '', answer.volume_id) or 'unnamed'}"
+        suffix = "MR"
+        if not has_own_path:
+            entities += hashlib.sha256(answer.volume_id.encode()).hexdigest()[:8]
+    folder = Path(entities.partition("_")[0])
+    session = SESSION.search(entities)
+    if session:
+        folder /= f"ses-{session[1]}"
+    stem = re.sub("_desc-[A-Za-z0-9+]+", "", entities)
+    return folder / kind / f"{stem}_desc-fovnet_{suffix}.json"
+
+
+def sidecar_facts(
+    answer: StoredAnswer, vocabulary: Vocabulary, name_of_root: Mapping[Path, str]
+) -> dict[str, Any]:
+    """The content of the sidecar: BodyPart if the status is ok and a term names all that is shown;
+    always the status, every span, and the image as a BIDS URI by the names of data sets.
+
+    `FovnetAnswers` has for each region `answer` (yes, no or unsure) and `probability`, where the
+    answer was given region by region; `BodyPartDetails` are then the spans of the yes alone.
     """
     try:
         term = anatomy_of(answer, vocabulary).body_part
@@ -211,24 +216,22 @@ def facts(
     details = [
         f"{span.region} {span.from_mm:.0f} to {span.to_mm:.0f} mm" for span in answer.shown_spans
     ]
-    said = {
-        one.region: {"answer": one.answer, "probability": one.probability}
-        for one in answer.statements
+    answer_of_region = {
+        statement.region: {"answer": statement.answer, "probability": statement.probability}
+        for statement in answer.statements
     }
-    extents = (
-        {}
-        if answer.status == "refused"
-        else {"FovnetExtents": "sure" if answer.are_extents_sure else "unsure"}
-    )
+    extents = {}
+    if answer.status != "refused":
+        extents["FovnetExtents"] = "sure" if answer.are_extents_sure else "unsure"
     return {
         **({"BodyPart": term} if term else {}),
         **({"BodyPartDetails": "; ".join(details)} if details else {}),
-        "Sources": [_source(answer.path, links)],
+        "Sources": [_source_uri(answer.path, name_of_root)],
         "FovnetVolume": answer.volume_id,
         "FovnetStatus": answer.status,
         "FovnetMessage": answer.message,
         "FovnetConfidence": answer.confidence,
-        **({"FovnetAnswers": said} if said else {}),
+        **({"FovnetAnswers": answer_of_region} if answer_of_region else {}),
         **extents,
         "FovnetSpans": [
             {
@@ -237,12 +240,12 @@ def facts(
                 "last_slice": span.last_slice,
                 "from_mm": span.from_mm,
                 "to_mm": span.to_mm,
-                "confidence": answer.told_confidence(span),
+                "confidence": answer.sure_confidence(span),
             }
             for span in answer.spans
         ],
     }
 
 
-def _write(path: Path, facts: dict[str, Any]) -> Path:
-    return write_text(path, json.dumps(facts, indent=2) + "\n", keep_same=True)
+def _write_json(path: Path, content: dict[str, Any]) -> Path:
+    return write_text(path, json.dumps(content, indent=2) + "\n", keep_same=True)

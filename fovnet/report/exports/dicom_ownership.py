@@ -1,5 +1,5 @@
-"""Which DICOM files fovnet wrote: only these may be replaced or removed, whatever other files have their
-names or folder."""
+"""Which DICOM files fovnet wrote: only these may be replaced or removed, whatever other files have
+their names or folder."""
 
 from __future__ import annotations
 
@@ -24,41 +24,46 @@ def refuse_foreign(path: Path) -> None:
 
 
 def refuse_other_series(path: Path, header: Any) -> None:
-    """Raises ModelError "export-other-study" if fovnet wrote the file at `path` from another series than that
-    of `header`, a source's or a report's: it belongs to a volume of the same name in another batch or folder,
-    and would be lost silently."""
-    before = made_from(path)
-    if before is not None and before != _series_of(header):
+    """Raises ModelError "export-other-study" if fovnet wrote the file at `path` from another series
+    than that of `header`, a source's or a report's: it belongs to a volume of the same name in
+    another batch or folder, and would be lost silently."""
+    earlier_series = source_series(path)
+    if earlier_series is not None and earlier_series != _series_of(header):
         raise ModelError(
             "export-other-study",
-            f"{path}: exists, is about a volume of the same name from another study or series, and would be "
-            "overwritten; give each batch its own --out, or remove it.",
+            f"{path}: exists, is about a volume of the same name from another study or series, and "
+            "would be overwritten; give each batch its own --out, or remove it.",
         )
 
 
 def withdraw(paths: Iterable[Path], source: Path) -> None:
-    """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid; other
-    programs' files are kept.
+    """Removes files that fovnet wrote from the images at `source`, whose answer is no longer valid;
+    other programs' files are kept.
 
-    Raises ModelError "export-stays", and removes none, if one was made from other images, or this cannot be
-    determined: it may belong to another volume of the same name.
+    Raises ModelError "export-stays", and removes none, if one was made from other images, or this
+    cannot be determined: it may belong to another volume of the same name.
     """
-    ours = [(path, before) for path in paths if (before := made_from(path)) is not None]
-    there = _series_at(source) if ours else set()
-    for path, before in ours:
-        if before not in there:
+    series_of_path = [
+        (path, earlier_series)
+        for path in paths
+        if (earlier_series := source_series(path)) is not None
+    ]
+    present_series = _series_at(source) if series_of_path else set()
+    for path, earlier_series in series_of_path:
+        if earlier_series not in present_series:
             raise ModelError(
                 "export-stays",
-                f"{path}: exists, is about a volume of the same name, and {source} has no answer to replace "
-                "it; remove it if it is about that volume, otherwise give each batch its own --out.",
+                f"{path}: exists, is about a volume of the same name, and {source} has no answer "
+                "to replace it; remove it if it is about that volume, otherwise give each batch "
+                "its own --out.",
             )
-    for path, _ in ours:
+    for path, _ in series_of_path:
         path.unlink()
 
 
-def made_from(path: Path) -> tuple[str, str] | None:
-    """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any other
-    file."""
+def source_series(path: Path) -> tuple[str, str] | None:
+    """(study, series) UIDs of the source images of a report or copy that fovnet wrote; None for any
+    other file."""
     if not path.exists() or not is_our_dicom(path):
         return None
     with without_warnings():
@@ -73,8 +78,8 @@ def made_from(path: Path) -> tuple[str, str] | None:
         )
         if header.get("CurrentRequestedProcedureEvidenceSequence"):
             return _series_of(header)
-        before = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
-        return str(header.get("StudyInstanceUID")), str(before.get("SeriesInstanceUID"))
+        former_values = header.OriginalAttributesSequence[-1].ModifiedAttributesSequence[0]
+        return str(header.get("StudyInstanceUID")), str(former_values.get("SeriesInstanceUID"))
 
 
 def _series_of(header: Any) -> tuple[str, str]:
@@ -88,16 +93,16 @@ def _series_at(source: Path) -> set[tuple[str, str]]:
     """(study, series) UIDs of all series at the path of a volume; empty if nothing can be read."""
     try:
         return {
-            (one.frames[0].facts.study_uid, one.frames[0].facts.series_uid)
-            for one in survey(split_address(source)[0]).series
+            (series.frames[0].facts.study_uid, series.frames[0].facts.series_uid)
+            for series in survey(split_address(source)[0]).series
         }
     except (FovnetError, OSError, ValueError):
         return set()
 
 
 def is_our_dicom(path: Path) -> bool:
-    """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to change; False
-    if it cannot be read."""
+    """Whether a DICOM file is a report by fovnet, or a copy whose header fovnet was the last to
+    change; False if it cannot be read."""
     try:
         with without_warnings():
             header = dcmread(

@@ -1,10 +1,12 @@
 """Body Part Examined of the headers, compared with the predicted regions.
 
-    meant  what the header names      Y, U  the regions surely shown, and those of which that is unsure
+    meant  what the header names      Y, U  the regions surely shown, and those of which that is
+           unsure
 
-Of an answer given region by region, what is unsure counts in favour of the header: it is held against Y and
-meant ∩ U, the mildest that the volume can turn out to be.  A header is thus called wrong only where a sure
-statement speaks against it, and only if each of its words is understood: another may name what is shown.
+Of an answer given region by region, what is unsure counts in favour of the header: it is held
+against Y and meant ∩ U, the mildest that the volume can turn out to be.  A header is thus called
+wrong only where a sure statement speaks against it, and only if each of its words is understood:
+another may name what is shown.
 
 A header without Body Part Examined means what its Anatomic Region Sequence codes.
 """
@@ -36,7 +38,7 @@ COLUMNS = (
     "shows",
     "unsure",
 )
-FIRST = COLUMNS[:7]  # by which a table is known, also one of an earlier version
+KNOWN_COLUMNS = COLUMNS[:7]  # by which a table is known, also one of an earlier version
 VERDICTS = (
     "disagree",
     "shows none",
@@ -48,23 +50,22 @@ VERDICTS = (
     "source gone or changed",
     "agree",
 )
-CODED = "(coded)"  # in place of the text of a header that has codes alone
-CODE_STRING = re.compile(
-    r"[A-Z0-9_ ]{1,16}"
-)  # valid in (0018,0015); any other text may contain a name
+CODED_HEADER = "(coded)"  # in place of the text of a header that has codes alone
+# valid in (0018,0015); any other text may contain a name
+CODE_STRING = re.compile(r"[A-Z0-9_ ]{1,16}")
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One volume: Body Part Examined as written, the regions it means, those of the predicted spans, and the
-    verdict, one of VERDICTS.
+class HeaderComparison:
+    """One volume: Body Part Examined as written, the regions it means, those of the predicted
+    spans, and the verdict, one of VERDICTS.
 
-    meant   empty for a part of the body in no region, such as a shoulder; None for a text that is not
-            understood
-    is_whole  whether every word of the text is understood
-    gone    why its images cannot be read any more, a sentence; "" if they can
-    beside  the regions outside the chain, such as the spine: a header that names only these does not exclude
-            the regions they cross
+    meant         empty for a part of the body in no region, such as a shoulder; None for a text
+                  that is not understood
+    gone          why its images cannot be read any more, a sentence; "" if they can
+    side_regions  outside the chain, such as the spine: a header that names only these does not
+                  exclude the regions they cross
+    is_whole      whether every word of the text is understood
     """
 
     answer: StoredAnswer
@@ -72,76 +73,90 @@ class Compared:
     meant: frozenset[str] | None
     predicted: frozenset[str]
     gone: str = ""
-    beside: frozenset[str] = frozenset()
+    side_regions: frozenset[str] = frozenset()
     is_whole: bool = True
 
     @property
     def verdict(self) -> str:
-        """ "agree" if both name the same regions, or the header only a spine and the answer that spine and
-        the regions it crosses; "part" if they share one, "shows none" if the answer is sure of no region;
-        "no answer" where what matters is unsure: every region that the header names, or if it names none,
-        whether any is shown."""
+        """ "agree" if both name the same regions, or the header only a spine and the answer that
+        spine and the regions it crosses; "part" if they share one, "shows none" if the answer is
+        sure of no region; "no answer" where what matters is unsure: every region that the header
+        names, or if it names none, whether any is shown."""
         if self.gone:
             return "source gone or changed"
-        meant, unsure = self.meant or frozenset(), self.unsure
-        if self.answer.statements:
-            shown = self.answer.shows | (meant & unsure)
-            is_open = meant <= unsure if meant else bool(unsure and not self.answer.shows)
-        else:
-            shown, is_open = self.predicted, self.answer.status != "ok"
-        if is_open:
+        header_regions: frozenset[str] = self.meant or frozenset()
+        unsure = self.unsure
+        if self._is_open(header_regions):
             return "no answer"
-        if not shown and not unsure:
+        regions = self.predicted
+        if self.answer.statements:
+            regions = self.answer.shows | (header_regions & unsure)
+        if not regions and not unsure:
             return "shows none"
         if not self.header:
             return "header empty"
-        if not meant:
+        if not header_regions:
             return "header not understood" if self.meant is None else "header names no region"
-        beside = meant <= self.beside and meant & shown
-        shown = shown & self.beside if beside else shown
-        if meant == shown:
+        names_side_only = header_regions <= self.side_regions and header_regions & regions
+        if names_side_only:
+            regions = regions & self.side_regions
+        if header_regions == regions:
             return "agree"
-        if meant & shown:
+        if header_regions & regions:
             return "part"
         return "disagree" if self.is_whole else "header not understood"
+
+    def _is_open(self, header_regions: frozenset[str]) -> bool:
+        """Whether what matters is unsure."""
+        if not self.answer.statements:
+            return self.answer.status != "ok"
+        if header_regions:
+            return header_regions <= self.unsure
+        return bool(self.unsure and not self.answer.shows)
 
     @property
     def unsure(self) -> frozenset[str]:
         """The regions of which it is not sure whether they are shown; empty without statements."""
-        return frozenset(one.region for one in self.answer.statements if not one.is_sure)
+        return frozenset(
+            statement.region for statement in self.answer.statements if not statement.is_sure
+        )
 
 
 @without_warnings()
-def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[Compared]:
+def compare(answers: Sequence[StoredAnswer], vocabulary: Vocabulary) -> list[HeaderComparison]:
     """One entry per answer on DICOM images; other answers have no header to compare with."""
-    compared = []
+    comparisons = []
     for answer in answers:
         if answer.images is None:
             continue
         try:
             header = header_of(answer)
         except FovnetError as fault:
-            compared.append(
-                Compared(
+            comparisons.append(
+                HeaderComparison(
                     answer, "", frozenset(), frozenset(), gone=f"{fault.sentence} [{fault.code}]"
                 )
             )
             continue
         text = str(header.get("BodyPartExamined", "") or "").upper().strip()
         reading = read_body_part(text, vocabulary)
-        meant = None if reading.regions is None else frozenset(reading.regions)
+        header_regions = None if reading.regions is None else frozenset(reading.regions)
         if not text:
-            meant = _coded_regions(header, vocabulary)
-            text = CODED if meant else ""
+            header_regions = _regions_of_codes(header, vocabulary)
+            text = CODED_HEADER if header_regions else ""
         predicted = frozenset(span.region for span in answer.spans)
-        beside = frozenset(vocabulary.side_regions)
-        compared.append(Compared(answer, text, meant, predicted, "", beside, reading.is_whole))
-    return compared
+        side_regions = frozenset(vocabulary.side_regions)
+        comparisons.append(
+            HeaderComparison(
+                answer, text, header_regions, predicted, "", side_regions, reading.is_whole
+            )
+        )
+    return comparisons
 
 
-def _coded_regions(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
-    """The regions that Anatomic Region Sequence codes, that of a multi-frame object's shared groups too;
-    empty if there is none, or a code is unknown."""
+def _regions_of_codes(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
+    """The regions that Anatomic Region Sequence codes, that of a multi-frame object's shared groups
+    too; empty if there is none, or a code is unknown."""
     groups = [
         anatomy
         for group in header.get("SharedFunctionalGroupsSequence") or []
@@ -149,19 +164,21 @@ def _coded_regions(header: Any, vocabulary: Vocabulary) -> frozenset[str]:
     ]
     codes = [
         str(item.get("CodeValue"))
-        for place in (header, *groups)
-        for item in place.get("AnatomicRegionSequence") or []
+        for dataset in (header, *groups)
+        for item in dataset.get("AnatomicRegionSequence") or []
     ]
     regions = [vocabulary.regions_of_code(code) for code in codes]
     return frozenset().union(*regions) if all(regions) else frozenset()
 
 
-def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabulary) -> Path:
-    """Writes the table, disagreements first, regions from the feet up; a header that is no valid code string
-    appears as "(free text)".
+def write_headers(
+    comparisons: Sequence[HeaderComparison], path: Path, vocabulary: Vocabulary
+) -> Path:
+    """Writes the table, disagreements first, regions from the feet up; a header that is no valid
+    code string appears as "(free text)".
 
-    Raises ConfigError "headers-other-file" if there is a file at `path` that is not such a table: a source,
-    say, or the answers.
+    Raises ConfigError "headers-other-file" if there is a file at `path` that is not such a table: a
+    source, say, or the answers.
     """
     if path.exists() and not _is_table(path):
         raise ConfigError(
@@ -170,37 +187,41 @@ def write_headers(compared: Sequence[Compared], path: Path, vocabulary: Vocabula
         )
     rows = [
         {
-            "volume_id": one.answer.volume_id,
-            "status": one.answer.status,
-            "header": _shown_text(one.header),
-            "meant": _upwards(one.meant or frozenset(), vocabulary),
-            "predicted": _upwards(one.predicted, vocabulary),
-            "verdict": one.verdict,
-            "path": str(one.answer.path),
-            "shows": _upwards(
-                one.answer.shows if one.answer.statements else frozenset(), vocabulary
+            "volume_id": comparison.answer.volume_id,
+            "status": comparison.answer.status,
+            "header": _public_text(comparison.header),
+            "meant": _from_feet_up(comparison.meant or frozenset(), vocabulary),
+            "predicted": _from_feet_up(comparison.predicted, vocabulary),
+            "verdict": comparison.verdict,
+            "path": str(comparison.answer.path),
+            "shows": _from_feet_up(
+                comparison.answer.shows if comparison.answer.statements else frozenset(), vocabulary
             ),
-            "unsure": _upwards(one.unsure, vocabulary),
+            "unsure": _from_feet_up(comparison.unsure, vocabulary),
         }
-        for one in sorted(
-            compared, key=lambda one: (VERDICTS.index(one.verdict), one.answer.volume_id)
+        for comparison in sorted(
+            comparisons,
+            key=lambda comparison: (
+                VERDICTS.index(comparison.verdict),
+                comparison.answer.volume_id,
+            ),
         )
     ]
     return write_tsv(path, COLUMNS, rows)
 
 
-def _shown_text(header: str) -> str:
+def _public_text(header: str) -> str:
     """The text of a header as the table shows it."""
-    if header in ("", CODED) or CODE_STRING.fullmatch(header):
+    if header in ("", CODED_HEADER) or CODE_STRING.fullmatch(header):
         return header
     return "(free text)"
 
 
-def _upwards(regions: frozenset[str], vocabulary: Vocabulary) -> str:
+def _from_feet_up(regions: frozenset[str], vocabulary: Vocabulary) -> str:
     return "+".join(sorted(regions, key=vocabulary.classes.index))
 
 
 def _is_table(path: Path) -> bool:
-    head = "\t".join(FIRST).encode()
+    head = "\t".join(KNOWN_COLUMNS).encode()
     with path.open("rb") as file:
         return file.read(len(head)) == head

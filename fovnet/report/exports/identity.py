@@ -1,8 +1,8 @@
 """UIDs determined by all that a DICOM object says.
 
-A SOP Instance UID names one object for ever (DICOM PS3.5, 9): an archive that holds it keeps the first object
-or replaces it, and may refuse another.  Two contents never share a UID, therefore, and the same content sent
-again has the same one.
+A SOP Instance UID names one object for ever (DICOM PS3.5, 9): an archive that holds it keeps the
+first object or replaces it, and may refuse another.  Two contents never share a UID, therefore, and
+the same content sent again has the same one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ UUID_ROOT = "2.25."  # UIDs made from a UUID need no registered root: DICOM PS3.
 
 
 def uid_for(*identity: object) -> str:
-    """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its SHA-256."""
+    """A UID determined by `identity`: 2.25. and a version 8 UUID (RFC 9562) with 122 bits of its
+    SHA-256."""
     number = int.from_bytes(
         hashlib.sha256("\0".join(map(str, ("fovnet", *identity))).encode()).digest()[:16], "big"
     )
@@ -29,22 +30,23 @@ def uid_for(*identity: object) -> str:
     return f"{UUID_ROOT}{number}"
 
 
-def content_of(dataset: Any, besides: Collection[str] = ()) -> str:
-    """All attributes of a dataset with their values, as JSON ordered by tag, without those that are named in
-    `besides` at its top level.
+def content_of(dataset: Any, excluded_names: Collection[str] = ()) -> str:
+    """All attributes of a dataset with their values, as JSON ordered by tag, without those that are
+    named in `besides` at its top level.
 
-    What an archive may change on the way is no content: group lengths, padding, and how the length of a
-    sequence is written.  Bytes, such as pixels, count by their digest, as does a value that pydicom cannot
-    convert.
+    What an archive may change on the way is no content: group lengths, padding, and how the length
+    of a sequence is written.  Bytes, such as pixels, count by their digest, as does a value that
+    pydicom cannot convert.
     """
-    return json.dumps(_elements(dataset, besides))
+    return json.dumps(_elements(dataset, excluded_names))
 
 
-def _elements(dataset: Any, besides: Collection[str] = ()) -> list[tuple[int, Any]]:
+def _elements(dataset: Any, excluded_names: Collection[str] = ()) -> list[tuple[int, Any]]:
     return [
         (int(tag), _value(dataset, tag))
         for tag in sorted(dataset.keys())
-        if tag.element != 0 and keyword_for_tag(tag) not in {*besides, "DataSetTrailingPadding"}
+        if tag.element != 0
+        and keyword_for_tag(tag) not in {*excluded_names, "DataSetTrailingPadding"}
     ]
 
 
@@ -59,4 +61,4 @@ def _value(dataset: Any, tag: Any) -> Any:
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
     values = value if isinstance(value, MultiValue | list) else [value]
-    return ["" if each is None else str(each) for each in values]
+    return ["" if element is None else str(element) for element in values]

@@ -34,8 +34,8 @@ TAG = re.compile(r"\(([0-9A-Fa-f]{4}), ?([0-9A-Fa-f]{4})\)")
 
 @dataclass(frozen=True)
 class Original:
-    """One object: its location, its header without pixels, and the frames that were used (empty for a single
-    image)."""
+    """One object: its location, its header without pixels, and the frames that were used (empty for
+    a single image)."""
 
     item: DicomObject
     header: Any
@@ -45,11 +45,15 @@ class Original:
         """The same object with its frames among `images`; None if `images` has none of it."""
         if images is None:
             return None
-        pairs = zip(images.uids, images.frames, strict=True)
+        uids_and_frames = zip(images.uids, images.frames, strict=True)
         frames = tuple(
-            sorted({frame for uid, frame in pairs if uid == str(self.header.SOPInstanceUID)})
+            sorted(
+                {frame for uid, frame in uids_and_frames if uid == str(self.header.SOPInstanceUID)}
+            )
         )
-        return replace(self, frames=() if frames == (0,) else frames) if frames else None
+        if not frames:
+            return None
+        return replace(self, frames=() if frames == (0,) else frames)
 
 
 @without_warnings()
@@ -57,71 +61,73 @@ def originals_of(answer: StoredAnswer) -> list[Original]:
     """The objects behind an answer, in the order of its slices.
 
     Raises ModelError as `images_answered`, "export-unreadable" without permission to read them,
-    "export-changed" if they are missing or have changed since, and "export-no-uid" if images lack a SOP
-    Instance UID or share one, so that they cannot be referred to.
+    "export-changed" if they are missing or have changed since, and "export-no-uid" if images lack a
+    SOP Instance UID or share one, so that they cannot be referred to.
     """
     objects = _objects(answer)
-    nameless = [uid for uid, items in objects.items() if not uid or len(items) > 1]
-    if nameless:
-        how = "share" if nameless[0] else "lack"
+    faulty_uids = [uid for uid, items in objects.items() if not uid or len(items) > 1]
+    if faulty_uids:
+        verb = "share" if faulty_uids[0] else "lack"
         raise ModelError(
             "export-no-uid",
-            f"{answer.path}: images of {answer.volume_id} {how} a SOP Instance UID, so nothing can refer to "
-            "one of them. Give each its own, and predict again.",
+            f"{answer.path}: images of {answer.volume_id} {verb} a SOP Instance UID, so nothing "
+            "can refer to one of them. Give each its own, and predict again.",
         )
     sources = [Original(item, read_whole_header(item), ()) for (item,) in objects.values()]
-    return [found for source in sources if (found := source.only(answer.images)) is not None]
+    return [original for source in sources if (original := source.only(answer.images)) is not None]
 
 
 @without_warnings()
 def header_of(answer: StoredAnswer) -> Any:
-    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as `originals_of`,
-    but not "export-no-uid"."""
+    """The header of one object behind an answer, whatever its UIDs are.  Raises ModelError as
+    `originals_of`, but not "export-no-uid"."""
     return read_whole_header(min(next(iter(_objects(answer).values()))))
 
 
 def _objects(answer: StoredAnswer) -> dict[str, set[DicomObject]]:
-    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises ModelError if
-    they are not as they were."""
-    wanted = list(dict.fromkeys(images_answered(answer).uids))
+    """The objects of an answer by their SOP Instance UIDs, in the order of its slices.  Raises
+    ModelError if they are not as they were."""
+    uids = list(dict.fromkeys(images_answered(answer).uids))
     objects: dict[str, set[DicomObject]] = {}
     try:
         for frame in images_of(answer.path):
             objects.setdefault(frame.sop_uid, set()).add(frame.item)
-        same = answer.file is None or is_unchanged(source_of(answer.path), answer.file)
+        has_same_files = answer.file is None or is_unchanged(source_of(answer.path), answer.file)
     except OSError as fault:
         raise ModelError(
             "export-unreadable",
             f"{answer.path}: {answer.volume_id} was answered from it, but it cannot be read "
             f"({fault.strerror}). Restore its permissions, and export again.",
         ) from fault
-    lacking = [uid for uid in wanted if uid not in objects]
-    if lacking or not same:
-        how = f"{len(lacking)} of {len(wanted)} images" if lacking else "the files"
-        why = "are missing" if lacking else "have changed since"
+    missing_uids = [uid for uid in uids if uid not in objects]
+    if missing_uids or not has_same_files:
+        subject = f"{len(missing_uids)} of {len(uids)} images" if missing_uids else "the files"
+        change = "are missing" if missing_uids else "have changed since"
         raise ModelError(
             "export-changed",
-            f"{answer.path}: {how} that {answer.volume_id} was answered from {why}. Predict it again.",
+            f"{answer.path}: {subject} that {answer.volume_id} was answered from {change}. Predict "
+            "it again.",
         )
-    return {uid: objects[uid] for uid in wanted}
+    return {uid: objects[uid] for uid in uids}
 
 
 def images_answered(answer: StoredAnswer) -> Images:
-    """The images of an answer.  Raises ModelError "export-refused", "export-no-images" if the source was not
-    DICOM, "export-elsewhere" if its path is relative and not found from the current folder."""
+    """The images of an answer.  Raises ModelError "export-refused", "export-no-images" if the
+    source was not DICOM, "export-elsewhere" if its path is relative and not found from the current
+    folder."""
     refuse_unanswered(answer)
     if answer.images is None:
         raise ModelError(
             "export-no-images",
-            f"{answer.path}: {answer.volume_id} was not answered from DICOM, so there is nothing to refer "
-            "to. Predict from the DICOM series itself.",
+            f"{answer.path}: {answer.volume_id} was not answered from DICOM, so there is nothing "
+            "to refer to. Predict from the DICOM series itself.",
         )
-    place = split_address(answer.path)[0]
-    if not place.is_absolute() and not os.path.exists(place):  # noqa: PTH110  (Path.exists raises where it may not look)
+    path = split_address(answer.path)[0]
+    if not path.is_absolute() and not os.path.exists(path):  # noqa: PTH110  (Path.exists raises where it may not look)
         raise ModelError(
             "export-elsewhere",
-            f"{answer.path}: not found from {Path.cwd()}; the path is relative to the folder where predict "
-            "ran. Run the command there.",
+            f"{answer.path}: not found from {Path.cwd()}; the path is relative to the folder where "
+            "predict ran. Run the command there.",
         )
     return answer.images
 
@@ -136,9 +142,10 @@ def refuse_unanswered(answer: StoredAnswer) -> None:
 
 
 @contextmanager
-def despite_header(answer: StoredAnswer, wrong: str) -> Iterator[None]:
-    """Exceptions raised within by unusual header values, whose text may contain a name, become ModelError
-    "export-header" with what is `wrong` about the header, and the attribute if it is known."""
+def despite_header(answer: StoredAnswer, problem: str) -> Iterator[None]:
+    """Exceptions raised within by unusual header values, whose text may contain a name, become
+    ModelError "export-header" with the `problem` of the header, and the attribute if it is
+    known."""
     try:
         with without_warnings():
             yield
@@ -149,8 +156,9 @@ def despite_header(answer: StoredAnswer, wrong: str) -> Iterator[None]:
         name = keyword_for_tag(int("".join(tag.groups()), 16)) if tag else ""
         raise ModelError(
             "export-header",
-            f"{answer.path}: {answer.volume_id} has a header {wrong}: {name or 'an attribute'} is not valid. "
-            "dciodvfy (Debian: dicom3tools) lists what is wrong; correct the series in its archive.",
+            f"{answer.path}: {answer.volume_id} has a header {problem}: {name or 'an attribute'} "
+            "is not valid. dciodvfy (Debian: dicom3tools) lists what is wrong; correct the series "
+            "in its archive.",
         ) from fault
 
 
@@ -160,8 +168,8 @@ def refuse_unreferable(answer: StoredAnswer, sources: Sequence[Original]) -> Non
         if not source.header.get(name):
             raise ModelError(
                 "export-header",
-                f"{answer.path}: images of {answer.volume_id} lack {name}, so nothing can refer to them. "
-                "Give them one, and predict again.",
+                f"{answer.path}: images of {answer.volume_id} lack {name}, so nothing can refer to "
+                "them. Give them one, and predict again.",
             )
 
 
@@ -170,7 +178,8 @@ def say_nothing(note: str) -> None:
 
 
 def image_keys(sources: Sequence[Original]) -> Iterator[str]:
-    """What identifies these images: their SOP Instance UIDs and, of multi-frame objects, the frames used."""
+    """What identifies these images: their SOP Instance UIDs and, of multi-frame objects, the frames
+    used."""
     for source in sources:
         yield str(source.header.SOPInstanceUID)
         if source.frames:

@@ -1,12 +1,13 @@
-"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report with one measurement group per
-span.
+"""An answer as a DICOM Comprehensive 3D SR: an Imaging Measurement Report with one measurement
+group per span.
 
-Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length and
-probability, the heights of its two ends in scanner coordinates, and references to the source images that the
-span was cut from. Of an answer given region by region, only the regions that are surely shown have such
-groups. An unsure one has a group without heights, whose Certainty of Finding is "Possible"; one that
-is surely not shown has none. Source: DICOM PS3.16, TID 1500 (report), TID 1501 (measurements and qualitative
-evaluations), TID 4019 (algorithm), annex D (Certainty of Finding).
+Each group has the region as finding and finding site (SNOMED CT, see regions.py), the span's length
+and probability, the heights of its two ends in scanner coordinates, and references to the source
+images that the span was cut from. Of an answer given region by region, only the regions that are
+surely shown have such groups. An unsure one has a group without heights, whose Certainty of Finding
+is "Possible"; one that is surely not shown has none. Source: DICOM PS3.16, TID 1500 (report), TID
+1501 (measurements and qualitative evaluations), TID 4019 (algorithm), annex D (Certainty of
+Finding).
 """
 
 from __future__ import annotations
@@ -61,56 +62,58 @@ from fovnet.report.exports.originals import (
 
 # of concepts without a standard code: the two ends of a span, and that no region is shown
 SCHEME = "99FOVNET"
-SHOWN = CodedConcept("regions", SCHEME, "Body regions shown")
-NO_REGION = CodedConcept("none", SCHEME, "None of the regions")
-LOWER = CodedConcept("lower-end", SCHEME, "Height of the lower end, scanner coordinates")
-UPPER = CodedConcept("upper-end", SCHEME, "Height of the upper end, scanner coordinates")
-POSSIBLE = CodedConcept("371930009", "SCT", "Possible")
-MRI = CodedConcept("113091000", "SCT", "Magnetic resonance imaging")
-TIMES = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime")
-BESIDES = ("SOPInstanceUID", "SeriesInstanceUID", *TIMES)
-"""What is not part of a report's UIDs: these themselves, and when it was written, which differs each time."""
+REGIONS_SHOWN_CODE = CodedConcept("regions", SCHEME, "Body regions shown")
+NO_REGION_CODE = CodedConcept("none", SCHEME, "None of the regions")
+LOWER_END_CODE = CodedConcept("lower-end", SCHEME, "Height of the lower end, scanner coordinates")
+UPPER_END_CODE = CodedConcept("upper-end", SCHEME, "Height of the upper end, scanner coordinates")
+POSSIBLE_CODE = CodedConcept("371930009", "SCT", "Possible")
+MRI_CODE = CodedConcept("113091000", "SCT", "Magnetic resonance imaging")
+TIME_ATTRIBUTES = ("ContentDate", "ContentTime", "InstanceCreationDate", "InstanceCreationTime")
+EXCLUDED_ATTRIBUTES = ("SOPInstanceUID", "SeriesInstanceUID", *TIME_ATTRIBUTES)
+"""What is not part of a report's UIDs: these themselves, and when it was written, which differs
+each time."""
 SERIES_NUMBER = 9000  # above the numbers that scanners use
-UNIDENTIFIED = uid_for("unidentified")  # until all content is there
+TEMPORARY_UID = uid_for("unidentified")  # until all content is there
 
 
-def structured_report(
+def build_report(
     answer: StoredAnswer, vocabulary: Vocabulary, tell: Callable[[str], None] = say_nothing
 ) -> Comprehensive3DSR:
-    """The SR of an answer, in its source's study; its UIDs are those of all that it says, so that the same
-    content has the same ones, and no other content.  Its character set is UTF-8.
+    """The SR of an answer, in its source's study; its UIDs are those of all that it says, so that
+    the same content has the same ones, and no other content.  Its character set is UTF-8.
 
-    Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is the first of
-    the algorithm's parameters; an uncertain answer without statements has the groups of its best guess.
-    `tell` is told which attributes of the source have values that are not valid, and were left out.  Raises
-    ModelError as `originals_of` and `refuse_unreferable`, and "export-no-code" for a region without a code.
+    Where a region or the extents are not sure, its Completion Flag is PARTIAL, and the reason is
+    the first of the algorithm's parameters; an uncertain answer without statements has the groups
+    of its best guess. `tell` is told which attributes of the source have values that are not valid,
+    and were left out.  Raises ModelError as `originals_of` and `refuse_unreferable`, and
+    "export-no-code" for a region without a code.
     """
     sources = originals_of(answer)
     refuse_unreferable(answer, sources)
-    emptied = inherit(sources[0].header)
+    emptied_names = inherit(sources[0].header)
     content = MeasurementReport(
-        _observed_by(answer),
-        procedure_reported=MRI,
-        imaging_measurements=_groups(answer, vocabulary, sources),
+        _observation_context(answer),
+        procedure_reported=MRI_CODE,
+        imaging_measurements=_measurement_groups(answer, vocabulary, sources),
         title=codes.DCM.ImagingMeasurementReport,
     )
     _separate(content[0])
-    unsure = _unsure(answer)
+    unsure_part = _unsure_part(answer)
     report = Comprehensive3DSR(
         [source.header for source in sources],
         content[0],
-        series_instance_uid=UNIDENTIFIED,
+        series_instance_uid=TEMPORARY_UID,
         series_number=SERIES_NUMBER,
-        sop_instance_uid=UNIDENTIFIED,
+        sop_instance_uid=TEMPORARY_UID,
         specific_character_set=UTF_8,
         instance_number=1,
         manufacturer="fovnet",
-        is_complete=not unsure,
+        is_complete=not unsure_part,
         is_final=False,
         is_verified=False,
-        series_description="fovnet: body regions" + (f" ({unsure})" if unsure else ""),
+        series_description="fovnet: body regions" + (f" ({unsure_part})" if unsure_part else ""),
     )
-    for name in emptied:
+    for name in emptied_names:
         if name in report:  # other modules' attributes are not copied
             tell(f"without a valid {name}, which the report leaves out")
             if not report[name].value and name not in MAY_BE_EMPTY:
@@ -120,8 +123,8 @@ def structured_report(
 
 
 def _separate(content: Any) -> None:
-    """Marks all containers of a content tree as SEPARATE: DCMTK's dsr2html drops the names of items in those
-    that are CONTINUOUS, as highdicom writes them (PS3.3, C.18.8)."""
+    """Marks all containers of a content tree as SEPARATE: DCMTK's dsr2html drops the names of items
+    in those that are CONTINUOUS, as highdicom writes them (PS3.3, C.18.8)."""
     if content.get("ContinuityOfContent"):
         content.ContinuityOfContent = "SEPARATE"
     for item in content.get("ContentSequence", []):
@@ -135,13 +138,13 @@ def _identify(report: Any) -> None:
     """
     for equipment in report.ContributingEquipmentSequence:
         equipment.pop("ContributionDateTime", None)
-    content = content_of(report, BESIDES)
+    content = content_of(report, EXCLUDED_ATTRIBUTES)
     report.SeriesInstanceUID = uid_for("sr-series", content)
     report.SOPInstanceUID = uid_for("sr", content)
     report.file_meta.MediaStorageSOPInstanceUID = report.SOPInstanceUID
 
 
-def _observed_by(answer: StoredAnswer) -> Any:
+def _observation_context(answer: StoredAnswer) -> Any:
     """The observation context: fovnet as a device, with its ensemble as model."""
     device = DeviceObserverIdentifyingAttributes(
         uid_for("device", answer.model),
@@ -152,7 +155,7 @@ def _observed_by(answer: StoredAnswer) -> Any:
     return ObservationContext(observer_device_context=ObserverContext(codes.DCM.Device, device))
 
 
-def _groups(
+def _measurement_groups(
     answer: StoredAnswer, vocabulary: Vocabulary, sources: Sequence[Original]
 ) -> list[MeasurementsAndQualitativeEvaluations]:
     """The groups of what is shown, then of what may be; at least one, as the standard asks for."""
@@ -160,21 +163,21 @@ def _groups(
         # dcmqi keeps the first parameter alone
         "fovnet",
         answer.version,
-        parameters=(*_caution(answer), f"ensemble {answer.model}"),
+        parameters=(*_caution_parameters(answer), f"ensemble {answer.model}"),
     )
     groups = [
-        _group(answer, number, span, vocabulary, sources, algorithm)
+        _span_group(answer, number, span, vocabulary, sources, algorithm)
         for number, span in enumerate(answer.shown_spans, start=1)
     ]
     groups += [
-        _possible(answer, one, vocabulary, sources, algorithm)
-        for one in answer.statements
-        if not one.is_sure
+        _possible_group(answer, statement, vocabulary, sources, algorithm)
+        for statement in answer.statements
+        if not statement.is_sure
     ]
-    return groups or [_nothing(answer, sources, algorithm)]
+    return groups or [_empty_group(answer, sources, algorithm)]
 
 
-def _group(
+def _span_group(
     answer: StoredAnswer,
     number: int,
     span: StoredSpan,
@@ -183,64 +186,69 @@ def _group(
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The measurement group of one span."""
-    mm, one = codes.UCUM.Millimeter, codes.UCUM.NoUnits
-    used = [
-        found for source in sources if (found := source.only(answer.images_of(span))) is not None
+    mm = codes.UCUM.Millimeter
+    no_units = codes.UCUM.NoUnits
+    originals = [
+        original
+        for source in sources
+        if (original := source.only(answer.images_of(span))) is not None
     ]
     return MeasurementsAndQualitativeEvaluations(
-        _tracked(f"span {number}", "span", *answer.identity(), number, *image_keys(sources)),
-        **_found(answer, span.region, vocabulary),
+        _tracking(f"span {number}", "span", *answer.identity(), number, *image_keys(sources)),
+        **_finding(answer, span.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
             Measurement(codes.SCT.Length, round(span.to_mm - span.from_mm, 3), mm),
-            Measurement(LOWER, round(span.from_mm, 3), mm),
-            Measurement(UPPER, round(span.to_mm, 3), mm),
-            Measurement(codes.DCM.Probability, round(answer.probability(span), 4), one),
+            Measurement(LOWER_END_CODE, round(span.from_mm, 3), mm),
+            Measurement(UPPER_END_CODE, round(span.to_mm, 3), mm),
+            Measurement(codes.DCM.Probability, round(answer.probability(span), 4), no_units),
         ],
-        source_images=_images(used),
+        source_images=_image_references(originals),
     )
 
 
-def _possible(
+def _possible_group(
     answer: StoredAnswer,
-    said: Statement,
+    statement: Statement,
     vocabulary: Vocabulary,
     sources: Sequence[Original],
     algorithm: Any,
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of an unsure region, which may be shown: its probability, no heights; it refers
     to all images."""
-    identity = *answer.identity(), said.region, *image_keys(sources)
+    identity = *answer.identity(), statement.region, *image_keys(sources)
     return MeasurementsAndQualitativeEvaluations(
-        _tracked(f"possible {said.region}"[:64], "possible", *identity),
-        **_found(answer, said.region, vocabulary),
+        _tracking(f"possible {statement.region}"[:64], "possible", *identity),
+        **_finding(answer, statement.region, vocabulary),
         algorithm_id=algorithm,
         measurements=[
-            Measurement(codes.DCM.Probability, round(said.probability, 4), codes.UCUM.NoUnits)
+            Measurement(codes.DCM.Probability, round(statement.probability, 4), codes.UCUM.NoUnits)
         ],
-        qualitative_evaluations=[QualitativeEvaluation(codes.DCM.CertaintyOfFinding, POSSIBLE)],
-        source_images=_images(sources),
+        qualitative_evaluations=[
+            QualitativeEvaluation(codes.DCM.CertaintyOfFinding, POSSIBLE_CODE)
+        ],
+        source_images=_image_references(sources),
     )
 
 
-def _nothing(
+def _empty_group(
     answer: StoredAnswer, sources: Sequence[Original], algorithm: Any
 ) -> MeasurementsAndQualitativeEvaluations:
     """The group of a volume that shows none of the regions; it refers to all images."""
     return MeasurementsAndQualitativeEvaluations(
-        _tracked("no region", "span", *answer.identity(), 0, *image_keys(sources)),
+        _tracking("no region", "span", *answer.identity(), 0, *image_keys(sources)),
         algorithm_id=algorithm,
-        qualitative_evaluations=[QualitativeEvaluation(SHOWN, NO_REGION)],
-        source_images=_images(sources),
+        qualitative_evaluations=[QualitativeEvaluation(REGIONS_SHOWN_CODE, NO_REGION_CODE)],
+        source_images=_image_references(sources),
     )
 
 
-def _tracked(name: str, *identity: object) -> TrackingIdentifier:
+def _tracking(name: str, *identity: object) -> TrackingIdentifier:
     """The name of a group, with a UID determined by `identity`."""
     return TrackingIdentifier(uid_for(*identity), name)
 
 
-def _found(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[str, Any]:
+def _finding(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[str, Any]:
     """The region that a group is about.  Raises ModelError "export-no-code" if it has no code."""
     term = vocabulary.concept(region)
     if term is None:
@@ -257,38 +265,40 @@ def _found(answer: StoredAnswer, region: str, vocabulary: Vocabulary) -> dict[st
     }
 
 
-def _images(used: Sequence[Original]) -> list[SourceImageForMeasurementGroup]:
+def _image_references(originals: Sequence[Original]) -> list[SourceImageForMeasurementGroup]:
     """References to the images that a group was made from."""
     return [
         SourceImageForMeasurementGroup(
-            one.header.SOPClassUID, one.header.SOPInstanceUID, list(one.frames) or None
+            original.header.SOPClassUID,
+            original.header.SOPInstanceUID,
+            list(original.frames) or None,
         )
-        for one in used
+        for original in originals
     ]
 
 
-def _date_as(path: Path, report: Any) -> None:
-    """Copies the dates of an existing report with the same UID at `path`, so that a repeated export gives the
-    same file."""
+def _copy_dates(path: Path, report: Any) -> None:
+    """Copies the dates of an existing report with the same UID at `path`, so that a repeated export
+    gives the same file."""
     if is_our_dicom(path):
-        before = dcmread(path, specific_tags=["SOPInstanceUID", *TIMES])
-        if before.get("SOPInstanceUID") == report.SOPInstanceUID:
-            for name in TIMES:
-                if name in before:
-                    report[name] = before[name]
+        earlier_report = dcmread(path, specific_tags=["SOPInstanceUID", *TIME_ATTRIBUTES])
+        if earlier_report.get("SOPInstanceUID") == report.SOPInstanceUID:
+            for name in TIME_ATTRIBUTES:
+                if name in earlier_report:
+                    report[name] = earlier_report[name]
 
 
-def _unsure(answer: StoredAnswer) -> str:
-    """What of an answer is not sure, in a word or two: "partly", "uncertain", "extents unsure"; "" if
-    nothing."""
+def _unsure_part(answer: StoredAnswer) -> str:
+    """What of an answer is not sure, in a word or two: "partly", "uncertain", "extents unsure"; ""
+    if nothing."""
     if answer.status != "ok":
         return answer.status
     return "extents unsure" if answer.statements and not answer.are_extents_sure else ""
 
 
-def _caution(answer: StoredAnswer) -> tuple[str, ...]:
-    unsure = _unsure(answer)
-    return (f"{unsure}: {answer.message}"[:1024],) if unsure else ()
+def _caution_parameters(answer: StoredAnswer) -> tuple[str, ...]:
+    unsure_part = _unsure_part(answer)
+    return (f"{unsure_part}: {answer.message}"[:1024],) if unsure_part else ()
 
 
 def write_report(
@@ -297,11 +307,12 @@ def write_report(
     folder: Path,
     tell: Callable[[str], None] = say_nothing,
 ) -> Path:
-    """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is removed.
+    """Writes `folder/<volume_id>.dcm`; for a refused volume, the report of an earlier answer is
+    removed.
 
-    Raises as `structured_report`, and ModelError "export-header" if the library rejects the source's header,
-    "export-foreign" if the file there was not written by fovnet, "export-other-study" if it reports on other
-    images; "export-stays" as `withdraw`.
+    Raises as `build_report`, and ModelError "export-header" if the library rejects the source's
+    header, "export-foreign" if the file there was not written by fovnet, "export-other-study" if it
+    reports on other images; "export-stays" as `withdraw`.
     """
     path = folder / f"{answer.volume_id}.dcm"
     if answer.status == "refused":
@@ -309,8 +320,8 @@ def write_report(
     with despite_header(answer, "from which no report can be made"):
         if answer.status != "refused":
             refuse_foreign(path)
-        report = structured_report(answer, vocabulary, tell)
+        report = build_report(answer, vocabulary, tell)
         refuse_other_series(path, report)
-        _date_as(path, report)
+        _copy_dates(path, report)
         clear_unfinished(folder, name=escape(path.name))  # it may contain the patient's name
         return replace_with(path, partial(report.save_as, enforce_file_format=True))

@@ -1,9 +1,9 @@
-"""One volume as a drawing: two views, the predicted spans and the probabilities, along a common vertical axis
-in millimetres.
+"""One volume as a drawing for its page: two views, the predicted spans and the probabilities, along
+a common vertical axis in millimetres.
 
-Coordinates are in drawing units, one per pixel on a wide screen; the template writes them as SVG. A page took
-7 ms and 72 kB, the matplotlib picture of the same volume 170 ms and 125 kB: fast enough for a page per volume
-in a batch of a hundred thousand.
+Coordinates are in drawing units, one per pixel on a wide screen; the template writes them as SVG. A
+page took 7 ms and 72 kB, the matplotlib picture of the same volume 170 ms and 125 kB: fast enough
+for a page per volume in a batch of a hundred thousand.
 """
 
 from __future__ import annotations
@@ -16,29 +16,34 @@ from numpy.typing import NDArray
 
 from fovnet.drawing.canvas import readable_on
 from fovnet.drawing.raster import jpeg_uri
-from fovnet.evaluate.cases import DecidedBorder, StoredSpan
-from fovnet.regions import NONE, Vocabulary
+from fovnet.evaluate.cases import DecidedBorder
+from fovnet.regions import NONE
 from fovnet.report.content.wording import whole_mm
-from fovnet.report.figures.spans import edges_within, extent_mm, lanes_of
+from fovnet.report.figures.body import Body, PanelLimits, lanes_of
 from fovnet.report.figures.views import coronal_view, on_even_heights, sagittal_view
 
-TALLEST, WIDEST, SHORTEST = 520.0, 250.0, 170.0
-"""Maximum height and width of a view, and the minimum height at which curves are legible."""
-LEFT, TOP, FOOT, GAP, LANES, CURVES = 58.0, 22.0, 40.0, 14.0, 92.0, 210.0
-"""Margins for the heights on the left, the headings above and the notes below; the gap between panels; widths
-of spans and curves."""
-SEEN = 0.02
+VIEW_UNITS = PanelLimits(tallest=520.0, widest=250.0, shortest=170.0, narrowest=90.0)
+"""Of each of the two views."""
+LEFT = 58.0  # for the heights
+TOP = 22.0  # for the headings
+FOOT = 40.0  # for the notes
+GAP = 14.0  # between panels
+LANES_WIDTH = 92.0  # of all spans side by side
+CURVES_WIDTH = 210.0
+LEAST_PROBABILITY = 0.02
 """A class whose probability is below this in every slice has no curve."""
 
 Floats = NDArray[np.float64]
-Down = Callable[[float], float]
+FromTop = Callable[[float], float]
 """From a height in mm to the distance from the top of the drawing."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """An image in the drawing, stretched to the panel; `ends`: the sides of the patient at its left and right
-    edge, such as ("R", "L")."""
+    """An image in the drawing, stretched to the panel.
+
+    ends  the sides of the patient at its left and right edge, such as ("R", "L")
+    """
 
     name: str
     uri: str
@@ -48,7 +53,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Box:
+class SpanBox:
     """A predicted span, or the interval of a boundary."""
 
     words: str
@@ -61,7 +66,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ProbabilityCurve:
     """The probability of one class, as the points of an SVG polyline."""
 
     name: str
@@ -70,9 +75,13 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """Everything to write as SVG, in drawing units: `ticks` with their labels in mm, `lines` at edges of
-    spans, `heights` of the slices."""
+class BodyDrawing:
+    """Everything to write as SVG, in drawing units.
+
+    ticks    heights with their labels in mm
+    lines    heights of the edges of spans
+    heights  of the slices
+    """
 
     wide: float
     tall: float
@@ -83,115 +92,121 @@ class Drawing:
     lanes_wide: float
     curves_left: float
     curves_wide: float
-    spans: tuple[Box, ...]
-    bands: tuple[Box, ...]
-    curves: tuple[Curve, ...]
+    spans: tuple[SpanBox, ...]
+    bands: tuple[SpanBox, ...]
+    curves: tuple[ProbabilityCurve, ...]
     ticks: tuple[tuple[float, str], ...]
     lines: tuple[float, ...]
     heights: tuple[float, ...]
     note: str
 
 
-def body_drawing(
-    pixels: NDArray[np.uint8],
-    z_mm: Floats,
-    side_mm: float,
-    smoothed: Floats,
-    spans: Sequence[StoredSpan],
-    borders: Sequence[DecidedBorder],
-    vocabulary: Vocabulary,
-) -> Drawing:
-    """The drawing of a volume: pixels (s, 128, 128) uint8, heights z_mm (s,) ascending, probabilities (s, k).
+def body_drawing(body: Body, borders: Sequence[DecidedBorder]) -> BodyDrawing:
+    """The drawing of a volume of at least one slice; `borders` with their intervals."""
+    view = body.panel_size(VIEW_UNITS)
 
-    s is at least 1.
-    """
-    low, high = extent_mm(z_mm, spans)
-    scale = min(TALLEST / (high - low), WIDEST / side_mm)
-    tall, wide = max((high - low) * scale, SHORTEST), side_mm * scale
-    wide = max(wide, 90.0)
+    def from_top(mm: float) -> float:
+        return round(TOP + view.height * (body.high_mm - mm) / body.height_mm, 1)
 
-    def down(mm: float) -> float:
-        return round(TOP + tall * (high - mm) / (high - low), 1)
-
-    views = (
-        ("from the front", coronal_view(pixels), ("R", "L")),
-        ("from the left side", sagittal_view(pixels), ("A", "P")),
-    )
-    panels = tuple(
-        Panel(
-            name,
-            jpeg_uri(on_even_heights(view, z_mm, low, high)[::-1]),
-            round(LEFT + place * (wide + GAP), 1),
-            round(wide, 1),
-            ends,
-        )
-        for place, (name, view, ends) in enumerate(views)
-    )
-    lanes_left = round(LEFT + 2 * (wide + GAP), 1)
-    curves_left = round(lanes_left + LANES + GAP, 1)
-    stretch = tall / ((high - low) * scale)
-    heights = np.array([down(mm) for mm in z_mm])
-    return Drawing(
-        wide=round(curves_left + CURVES + 12, 1),
-        tall=round(TOP + tall + FOOT, 1),
+    lanes_left = round(LEFT + 2 * (view.width + GAP), 1)
+    curves_left = round(lanes_left + LANES_WIDTH + GAP, 1)
+    heights = np.array([from_top(mm) for mm in body.z_mm])
+    scale_note = "true to scale"
+    if view.stretch > 1.05:
+        scale_note = f"z stretched {view.stretch:.1f} times"
+    return BodyDrawing(
+        wide=round(curves_left + CURVES_WIDTH + 12, 1),
+        tall=round(TOP + view.height + FOOT, 1),
         top=TOP,
-        bottom=round(TOP + tall, 1),
-        panels=panels,
+        bottom=round(TOP + view.height, 1),
+        panels=_panels(body, view.width),
         lanes_left=lanes_left,
-        lanes_wide=LANES,
+        lanes_wide=LANES_WIDTH,
         curves_left=curves_left,
-        curves_wide=CURVES,
-        spans=_boxes(spans, vocabulary, down, lanes_left),
-        bands=tuple(_band(one, down, curves_left) for one in borders),
-        curves=_curves(smoothed, heights, vocabulary, curves_left),
-        ticks=tuple((down(mm), whole_mm(mm)) for mm in _round_heights(low, high)),
-        lines=tuple(sorted(down(mm) for mm in edges_within(spans, low, high))),
+        curves_wide=CURVES_WIDTH,
+        spans=_span_boxes(body, from_top, lanes_left),
+        bands=tuple(_interval_box(border, from_top, curves_left) for border in borders),
+        curves=_curves(body, heights, curves_left),
+        ticks=tuple(
+            (from_top(mm), whole_mm(mm)) for mm in _round_heights(body.low_mm, body.high_mm)
+        ),
+        lines=tuple(sorted(from_top(mm) for mm in body.edges_mm)),
         heights=tuple(heights.tolist()),
-        note=f"{side_mm:.0f} mm wide, z stretched {stretch:.1f} times"
-        if stretch > 1.05
-        else f"{side_mm:.0f} mm wide, true to scale",
+        note=f"{body.side_mm:.0f} mm wide, {scale_note}",
     )
 
 
-def _boxes(
-    spans: Sequence[StoredSpan], vocabulary: Vocabulary, down: Down, left: float
-) -> tuple[Box, ...]:
-    lanes, count = lanes_of(spans, vocabulary)
-    wide = LANES / count
+def _panels(body: Body, width: float) -> tuple[Panel, ...]:
+    """The views from the front and from the left side, from left to right."""
+    views = (
+        ("from the front", coronal_view(body.pixels), ("R", "L")),
+        ("from the left side", sagittal_view(body.pixels), ("A", "P")),
+    )
+    panels = []
+    for column, (name, pixels, ends) in enumerate(views):
+        upside_up = on_even_heights(pixels, body.z_mm, body.low_mm, body.high_mm)[::-1]
+        left = round(LEFT + column * (width + GAP), 1)
+        panels.append(Panel(name, jpeg_uri(upside_up), left, round(width, 1), ends))
+    return tuple(panels)
+
+
+def _span_boxes(body: Body, from_top: FromTop, left: float) -> tuple[SpanBox, ...]:
+    lanes = lanes_of(body.spans, body.vocabulary)
+    lane_width = LANES_WIDTH / lanes.lane_count
     boxes = []
-    for span, lane in zip(spans, lanes, strict=True):
-        top, bottom, colour = down(span.to_mm), down(span.from_mm), vocabulary.colour(span.region)
-        across, tall = round(left + lane * wide, 1), round(max(bottom - top, 1.0), 1)
+    for span, lane in zip(body.spans, lanes.of_span, strict=True):
+        top = from_top(span.to_mm)
+        colour = body.vocabulary.colour(span.region)
         boxes.append(
-            Box(span.region, across, top, round(wide - 2, 1), tall, colour, readable_on(colour))
+            SpanBox(
+                words=span.region,
+                left=round(left + lane * lane_width, 1),
+                top=top,
+                wide=round(lane_width - 2, 1),
+                tall=_height_between(top, from_top(span.from_mm)),
+                colour=colour,
+                ink=readable_on(colour),
+            )
         )
     return tuple(boxes)
 
 
-def _band(border: DecidedBorder, down: Down, left: float) -> Box:
-    top, bottom = down(border.high_mm), down(border.low_mm)
-    words = f"{border.below} | {border.above}"
-    return Box(words, left, top, CURVES, round(max(bottom - top, 1.0), 1), "#22303c", "#22303c")
+def _interval_box(border: DecidedBorder, from_top: FromTop, left: float) -> SpanBox:
+    """The 90 % interval of a border."""
+    top = from_top(border.high_mm)
+    return SpanBox(
+        words=f"{border.below} | {border.above}",
+        left=left,
+        top=top,
+        wide=CURVES_WIDTH,
+        tall=_height_between(top, from_top(border.low_mm)),
+        colour="#22303c",
+        ink="#22303c",
+    )
 
 
-def _curves(
-    smoothed: Floats, heights: Floats, vocabulary: Vocabulary, left: float
-) -> tuple[Curve, ...]:
-    across = np.round(left + CURVES * smoothed, 0).astype(int)
+def _height_between(top: float, bottom: float) -> float:
+    """At least one unit, so that the box can be seen."""
+    return round(max(bottom - top, 1.0), 1)
+
+
+def _curves(body: Body, heights: Floats, left: float) -> tuple[ProbabilityCurve, ...]:
+    """One for each class that is somewhere probable, that of none first."""
+    across = np.round(left + CURVES_WIDTH * body.smoothed, 0).astype(int)
     curves = []
-    for column, name in enumerate(vocabulary.classes):
-        if smoothed[:, column].max() >= SEEN:
+    for column, name in enumerate(body.vocabulary.classes):
+        if body.smoothed[:, column].max() >= LEAST_PROBABILITY:
             points = " ".join(
                 f"{x},{y:g}"
                 for x, y in zip(across[:, column].tolist(), heights.tolist(), strict=True)
             )
-            curves.append(Curve(name, vocabulary.colour(name), points))
+            curves.append(ProbabilityCurve(name, body.vocabulary.colour(name), points))
     return tuple(sorted(curves, key=lambda curve: curve.name != NONE))
 
 
-def _round_heights(low: float, high: float) -> list[float]:
+def _round_heights(low_mm: float, high_mm: float) -> list[float]:
     """Two to six multiples of 1, 2 or 5 times a power of ten, between two heights in mm."""
-    rough = (high - low) / 6
-    unit = 10.0 ** np.floor(np.log10(rough))
-    step = unit * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * unit >= rough)
-    return [float(mm) for mm in np.arange(np.ceil(low / step) * step, high, step)]
+    least_step = (high_mm - low_mm) / 6
+    power = 10.0 ** np.floor(np.log10(least_step))
+    step = power * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= least_step)
+    return [float(mm) for mm in np.arange(np.ceil(low_mm / step) * step, high_mm, step)]

@@ -16,10 +16,11 @@ from fovnet.report.content.page import Page
 from fovnet.report.content.performance import BorderDots, ConfusionView
 from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.search import CurvePoint
-from fovnet.report.content.statement_rates import SaidView
-from fovnet.report.figures.explained import explained_figures
+from fovnet.report.content.statement_rates import StatementsView
+from fovnet.report.figures.body import Body
+from fovnet.report.figures.body_figure import volume_figure
 from fovnet.report.figures.flow import flow_figure, risk_figure, statement_risk_figure
-from fovnet.report.figures.whole_body import volume_figure
+from fovnet.report.figures.search_explanation import figures_of_search
 
 
 def confusion_figure(view: ConfusionView) -> Figure:
@@ -32,7 +33,9 @@ def confusion_figure(view: ConfusionView) -> Figure:
             axis.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto")
             for row, column in np.ndindex(*stage.counts.shape):
                 count = int(stage.counts[row, column])
-                tone = "white" if shares[row, column] > 0.55 else INK if count else "#c4ccd3"
+                text_colour = INK if count else "#c4ccd3"
+                if shares[row, column] > 0.55:
+                    text_colour = "white"
                 weight = "bold" if row == column and count else "normal"
                 words = f"{count}" if count else "·"
                 axis.text(
@@ -41,7 +44,7 @@ def confusion_figure(view: ConfusionView) -> Figure:
                     words,
                     ha="center",
                     va="center",
-                    color=tone,
+                    color=text_colour,
                     fontsize=7.5,
                     weight=weight,
                 )
@@ -64,35 +67,36 @@ def confusion_figure(view: ConfusionView) -> Figure:
         return figure
 
 
-def border_figure(dots: Sequence[BorderDots]) -> Figure:
-    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is agreement.
-    Errors and medians beyond `_reach` are arrows at the edge: on a longer axis the other points would
-    overlap."""
+def border_figure(rows: Sequence[BorderDots]) -> Figure:
+    """Signed error in mm of every border found, one row per kind; the shaded band of ±10 mm is
+    agreement. Errors and medians beyond
+    `_axis_reach_mm` are arrows at the edge: on a longer axis the other
+    points would overlap."""
     with house_style():
-        figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(dots), 1)))
+        figure = Figure(figsize=(7.6, 0.75 + 0.42 * max(len(rows), 1)))
         inches = figure.get_figheight()
         axis = figure.add_axes((0.19, 0.48 / inches, 0.78, 1 - 0.58 / inches))
         axis.axvspan(-10, 10, color="#dcebf3", linewidth=0)
         axis.axvline(0, color=FAINT, linewidth=0.7)
-        reach = _reach(dots)
-        for place, row in enumerate(reversed(dots)):
+        reach_mm = _axis_reach_mm(rows)
+        for row_index, row in enumerate(reversed(rows)):
             errors = np.asarray(row.errors_mm)
             # steps of the golden ratio separate equal errors
-            spread = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)
-            within = np.abs(errors) <= reach
+            offsets = 0.5 * (np.arange(len(errors)) * 0.618 % 1 - 0.5)
+            is_within = np.abs(errors) <= reach_mm
             axis.scatter(
-                errors[within],
-                (place + spread)[within],
+                errors[is_within],
+                (row_index + offsets)[is_within],
                 s=13,
                 color=ACCENT,
                 alpha=0.6,
                 linewidths=0,
             )
             for side, mark in ((-1, "<"), (1, ">")):
-                beyond = (place + spread)[~within & (np.sign(errors) == side)]
+                heights_beyond = (row_index + offsets)[~is_within & (np.sign(errors) == side)]
                 axis.scatter(
-                    np.full(len(beyond), 1.05 * side * reach),
-                    beyond,
+                    np.full(len(heights_beyond), 1.05 * side * reach_mm),
+                    heights_beyond,
                     s=22,
                     marker=mark,
                     color=WARN,
@@ -100,12 +104,21 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
                 )
             # above the points, which it would otherwise hide
             if row.median_mm is not None:
-                mark = "v" if abs(row.median_mm) <= reach else ">" if row.median_mm > 0 else "<"
-                at = float(np.clip(row.median_mm, -1.05 * reach, 1.05 * reach))
-                axis.plot([at], [place + 0.36], color=INK, marker=mark, markersize=5, linestyle="")
-        axis.set_yticks(range(len(dots)), [row.name for row in reversed(dots)])
-        axis.set_ylim(-0.6, len(dots) - 0.4)
-        axis.set_xlim(-1.1 * reach, 1.1 * reach)
+                mark = ">" if row.median_mm > 0 else "<"
+                if abs(row.median_mm) <= reach_mm:
+                    mark = "v"
+                median_mm = float(np.clip(row.median_mm, -1.05 * reach_mm, 1.05 * reach_mm))
+                axis.plot(
+                    [median_mm],
+                    [row_index + 0.36],
+                    color=INK,
+                    marker=mark,
+                    markersize=5,
+                    linestyle="",
+                )
+        axis.set_yticks(range(len(rows)), [row.name for row in reversed(rows)])
+        axis.set_ylim(-0.6, len(rows) - 0.4)
+        axis.set_xlim(-1.1 * reach_mm, 1.1 * reach_mm)
         axis.tick_params(axis="y", length=0)
         axis.spines["left"].set_visible(False)
         axis.set_xlabel(
@@ -114,31 +127,31 @@ def border_figure(dots: Sequence[BorderDots]) -> Figure:
         return figure
 
 
-def _reach(dots: Sequence[BorderDots]) -> float:
-    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if that is
-    smaller; at least 20.
+def _axis_reach_mm(rows: Sequence[BorderDots]) -> float:
+    """The largest absolute error in mm drawn to scale: twice the 95th percentile, or the maximum if
+    that is smaller; at least 20.
 
     Of borders between two regions alone, where any was found: an end may be half a metre off.
     """
-    between = [row for row in dots if row.errors_mm and not row.are_ends] or dots
-    errors = np.abs(np.concatenate([row.errors_mm for row in between])) if between else np.zeros(0)
-    return (
-        float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95)))) if len(errors) else 20.0
-    )
+    region_borders = [row for row in rows if row.errors_mm and not row.are_ends] or rows
+    errors = np.abs([error for row in region_borders for error in row.errors_mm])
+    if not len(errors):
+        return 20.0
+    return float(max(20.0, min(errors.max(), 2 * np.quantile(errors, 0.95))))
 
 
 def reliability_figure(
     points: Sequence[ReliabilityPoint],
-    share: str = "share of slices that are right",
-    of: str = "slices",
-    against: str = "confidence",
+    share_label: str = "share of slices that are right",
+    count_label: str = "slices",
+    confidence_label: str = "confidence",
 ) -> Figure:
-    """Share of right slices against confidence, above a histogram of the confidence; or of other things, with
-    the words of the three axes."""
+    """Share of right slices against confidence, above a histogram of the confidence; or of other
+    things, with the words of the three axes."""
     with house_style():
         figure = Figure(figsize=(5.2, 4.6))
         axis = figure.add_axes((0.13, 0.34, 0.84, 0.58))
-        below = figure.add_axes((0.13, 0.11, 0.84, 0.15))
+        histogram = figure.add_axes((0.13, 0.11, 0.84, 0.15))
         axis.plot([0, 1], [0, 1], color=FAINT, linewidth=0.8, dashes=(4, 3))
         marks = {
             "raw": (WARN, "^"),
@@ -148,51 +161,51 @@ def reliability_figure(
             PRESENCE: (ACCENT, "o"),
         }
         stages = [name for name in marks if any(point.stage == name for point in points)]
-        wide = 0.07 / max(len(stages), 1)
-        for place, name in enumerate(stages):
-            offset, (colour, mark) = wide * (place - (len(stages) - 1) / 2), marks[name]
-            mine = [point for point in points if point.stage == name]
-            sure, right = [point.confidence for point in mine], [point.share for point in mine]
-            axis.plot(sure, right, color=colour, marker=mark, markersize=4)
+        bar_width = 0.07 / max(len(stages), 1)
+        for stage_index, name in enumerate(stages):
+            colour, mark = marks[name]
+            stage_points = [point for point in points if point.stage == name]
+            confidences = [point.confidence for point in stage_points]
+            shares = [point.share for point in stage_points]
+            axis.plot(confidences, shares, color=colour, marker=mark, markersize=4)
             axis.lines[-1].set_label(CALIBRATED[name])
-            places, slices = (
-                [point.middle + offset for point in mine],
-                [point.slices for point in mine],
-            )
-            below.bar(places, slices, width=0.95 * wide, color=colour)
-        axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel=share)
+            offset = bar_width * (stage_index - (len(stages) - 1) / 2)
+            bar_positions = [point.middle + offset for point in stage_points]
+            counts = [point.slices for point in stage_points]
+            histogram.bar(bar_positions, counts, width=0.95 * bar_width, color=colour)
+        axis.set(xlim=(0, 1), ylim=(0, 1.02), ylabel=share_label)
         legend_above(axis, len(stages), columnspacing=1.4)
-        below.set(xlim=(0, 1), ylabel=of, xlabel=against)
+        histogram.set(xlim=(0, 1), ylabel=count_label, xlabel=confidence_label)
         return figure
 
 
-def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Figure:
+def search_figure(points: Sequence[CurvePoint], *, is_further: bool = False) -> Figure:
     """Score of every trial by slot, failed ones as crosses, the best so far as a line, the start
-    configurations circled; if networks were trained `further`, without line and circles."""
+    configurations circled; if networks were trained further, without line and circles."""
     with house_style():
         figure = Figure(figsize=(7.6, 3.0))
         axis = figure.add_axes((0.1, 0.16, 0.87, 0.72))
-        done = [point for point in points if point.score is not None]
-        scores = np.array([point.score for point in done], dtype=np.float64)
-        slots = [point.slot for point in done]
+        scored_points = [point for point in points if point.score is not None]
+        scores = np.array([point.score for point in scored_points], dtype=np.float64)
+        slots = [point.slot for point in scored_points]
         axis.scatter(slots, scores, s=14, color=FAINT, alpha=0.8, linewidths=0, label="a trial")
-        if len(scores) and not further:
+        if len(scores) and not is_further:
             best = np.minimum.accumulate(scores)
             axis.step(slots, best, where="post", color=ACCENT, linewidth=1.6, label="best so far")
-        starts = [point for point in done if point.is_start and not further]
+        starts = [point for point in scored_points if point.is_start and not is_further]
         if starts:
             heights = np.array([point.score for point in starts], dtype=np.float64)
-            place = [point.slot for point in starts]
-            ringed = axis.scatter(
-                place, heights, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2
+            start_slots = [point.slot for point in starts]
+            circles = axis.scatter(
+                start_slots, heights, s=54, facecolors="none", edgecolors=WARN, linewidths=1.2
             )
-            ringed.set_label("the start configuration")
-        failed = [point.slot for point in points if point.score is None]
-        if failed:
-            floor = float(scores.max()) if len(scores) else 1.0
+            circles.set_label("the start configuration")
+        failed_slots = [point.slot for point in points if point.score is None]
+        if failed_slots:
+            worst_score = float(scores.max()) if len(scores) else 1.0
             axis.scatter(
-                failed,
-                [floor * 1.04] * len(failed),
+                failed_slots,
+                [worst_score * 1.04] * len(failed_slots),
                 marker="x",
                 s=16,
                 color=WARN,
@@ -207,62 +220,65 @@ def search_figure(points: Sequence[CurvePoint], *, further: bool = False) -> Fig
         return figure
 
 
-def picture(view: VolumeView, vocabulary: Vocabulary) -> Figure:
+def case_figure(view: VolumeView, vocabulary: Vocabulary) -> Figure:
     """The figure of one evaluated volume."""
+    body = Body(view.pixels, view.z_mm, view.side_mm, view.smoothed, view.spans, vocabulary)
     return volume_figure(
         view.title,
-        view.pixels,
-        view.z_mm,
-        view.side_mm,
+        body,
         view.raw,
-        view.smoothed,
-        view.spans,
-        vocabulary,
         truth=view.truth,
         message=view.message,
         guessed=view.guessed,
     )
 
 
-def _statement_figures(said: SaidView) -> dict[str, Figure | None]:
+def _statement_figures(view: StatementsView) -> dict[str, Figure | None]:
     """The figures of what is said of each region."""
-    words = (
+    axis_labels = (
         "share of regions that are shown",
         "statements",
         "probability that the region is shown",
     )
     return {
-        "statement-reliability": reliability_figure(said.reliability, *words),
-        "statement-risk": statement_risk_figure(said) if said.risk else None,
+        "statement-reliability": reliability_figure(view.reliability, *axis_labels),
+        "statement-risk": statement_risk_figure(view) if view.risk else None,
     }
 
 
 def charts(page: Page) -> dict[str, str]:
-    """Every figure of the page as a data: URI, by its name in the template; figures without data are left
-    out."""
-    performance, risk, search = page.performance, page.confidence.risk, page.search
-    borders, flow, failures = (
-        performance.border_errors,
-        page.cohort.flow,
-        page.cases.failures.pictured,
-    )
-    drawn: dict[str, Figure | None] = {
+    """Every figure of the page as a data: URI, by its name in the template; figures without data
+    are left out."""
+    performance = page.performance
+    risk = page.confidence.risk
+    search = page.search
+    borders = performance.border_errors
+    flow = page.cohort.flow
+    failures = page.cases.failures.pictured
+    figure_of_name: dict[str, Figure | None] = {
         "confusion": confusion_figure(performance.confusion),
-        "borders": border_figure(borders) if any(row.errors_mm for row in borders) else None,
         "reliability": reliability_figure(page.confidence.reliability),
-        "search": search_figure(search.points, further=search.further) if search.points else None,
-        "flow": flow_figure(flow) if flow.steps else None,
-        "risk": risk_figure(risk) if risk.points else None,
-        **(_statement_figures(performance.said) if performance.said else {}),
     }
+    if any(row.errors_mm for row in borders):
+        figure_of_name["borders"] = border_figure(borders)
+    if search.points:
+        figure_of_name["search"] = search_figure(search.points, is_further=search.further)
+    if flow.steps:
+        figure_of_name["flow"] = flow_figure(flow)
+    if risk.points:
+        figure_of_name["risk"] = risk_figure(risk)
+    if performance.said:
+        figure_of_name |= _statement_figures(performance.said)
     if search.explained is not None:
-        drawn |= explained_figures(search.explained.explanation)
+        figure_of_name |= figures_of_search(search.explained.explanation)
     views = {f"volume-{index}": view for index, view in enumerate(page.cases.pictures)}
-    views |= {f"failure-{index}": one.picture for index, one in enumerate(failures)}
-    drawn |= {name: picture(view, page.vocabulary) for name, view in views.items()}
-    small = {
-        f"failure-{index}-{place}": jpeg_uri(thumbnail.pixels)
-        for index, one in enumerate(failures)
-        for place, thumbnail in enumerate(one.thumbnails)
+    views |= {f"failure-{index}": failure.picture for index, failure in enumerate(failures)}
+    figure_of_name |= {name: case_figure(view, page.vocabulary) for name, view in views.items()}
+    uri_of_thumbnail = {
+        f"failure-{index}-{number}": jpeg_uri(thumbnail.pixels)
+        for index, failure in enumerate(failures)
+        for number, thumbnail in enumerate(failure.thumbnails)
     }
-    return {name: svg_uri(figure) for name, figure in drawn.items() if figure is not None} | small
+    return {
+        name: svg_uri(figure) for name, figure in figure_of_name.items() if figure is not None
+    } | uri_of_thumbnail

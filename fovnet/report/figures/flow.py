@@ -14,7 +14,7 @@ from matplotlib.patches import FancyBboxPatch
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, WARN, house_style, legend_above
 from fovnet.report.content.confidence import RiskView
 from fovnet.report.content.flow import FlowView, LeftOut
-from fovnet.report.content.statement_rates import SaidView
+from fovnet.report.content.statement_rates import StatementsView
 
 STEP_INCHES = 0.86
 MOST_REASONS = 4
@@ -29,12 +29,12 @@ def flow_figure(view: FlowView) -> Figure:
         axis = figure.add_axes((0, 0, 1, 1))
         axis.set(xlim=(0, 7.6), ylim=(0, STEP_INCHES * count + 0.1))
         axis.axis("off")
-        for place, step in enumerate(view.steps):
-            middle = STEP_INCHES * (count - place - 0.5) + 0.05
+        for step_index, step in enumerate(view.steps):
+            middle = STEP_INCHES * (count - step_index - 0.5) + 0.05
             counts = {"volumes": step.volumes, "subjects": step.subjects, "slices": step.slices}
-            known = (f"{count:,} {what}" for what, count in counts.items() if count is not None)
-            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(known))
-            if place:
+            counted = (f"{count:,} {what}" for what, count in counts.items() if count is not None)
+            _box(axis, 0.1, middle, 3.5, step.name, " · ".join(counted))
+            if step_index:
                 axis.annotate(
                     "",
                     (1.85, middle + 0.27),
@@ -47,7 +47,7 @@ def flow_figure(view: FlowView) -> Figure:
                 axis.text(
                     4.0,
                     top,
-                    _reasons(step.left_out),
+                    _reasons_text(step.left_out),
                     va="center",
                     ha="left",
                     fontsize=7.5,
@@ -56,11 +56,11 @@ def flow_figure(view: FlowView) -> Figure:
         return figure
 
 
-def _box(axis: Any, left: float, middle: float, wide: float, title: str, words: str) -> None:
+def _box(axis: Any, left: float, middle: float, width: float, title: str, words: str) -> None:
     axis.add_patch(
         FancyBboxPatch(
             (left, middle - 0.25),
-            wide,
+            width,
             0.5,
             boxstyle="round,pad=0,rounding_size=0.06",
             facecolor="#f4f7f9",
@@ -71,23 +71,24 @@ def _box(axis: Any, left: float, middle: float, wide: float, title: str, words: 
     axis.text(left + 0.12, middle - 0.1, words, va="center", fontsize=8)
 
 
-def _reasons(left_out: Sequence[LeftOut]) -> str:
+def _reasons_text(exclusions: Sequence[LeftOut]) -> str:
     lines = [
         line
-        for one in left_out[:MOST_REASONS]
-        for line in wrap(f"{one.volumes:,} {one.why}", 58)[:1]
+        for exclusion in exclusions[:MOST_REASONS]
+        for line in wrap(f"{exclusion.volumes:,} {exclusion.why}", 58)[:1]
     ]
-    return "\n".join([*lines, *(["and others"] if len(left_out) > MOST_REASONS else [])])
+    return "\n".join([*lines, *(["and others"] if len(exclusions) > MOST_REASONS else [])])
 
 
 def risk_figure(view: RiskView) -> Figure:
-    """Share of wrong slices, and of volumes with wrong regions, against the share of volumes answered."""
+    """Share of wrong slices, and of volumes with wrong regions, against the share of volumes
+    answered."""
     with house_style():
         figure = Figure(figsize=(5.2, 3.6))
         axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
-        across = np.array([point.coverage for point in view.points])
+        coverages = np.array([point.coverage for point in view.points])
         axis.step(
-            across,
+            coverages,
             [point.wrong_sets for point in view.points],
             where="post",
             color=WARN,
@@ -96,45 +97,54 @@ def risk_figure(view: RiskView) -> Figure:
             label="volumes with wrong regions",
         )
         axis.step(
-            across,
+            coverages,
             [point.slice_error for point in view.points],
             where="post",
             color=ACCENT,
             linewidth=1.8,
             label="slices wrong",
         )
-        _finish(axis, "share of the volumes answered, the surest first", view.answered, "answered")
+        _label_axes(
+            axis, "share of the volumes answered, the surest first", view.answered, "answered"
+        )
         return figure
 
 
-def statement_risk_figure(view: SaidView) -> Figure:
-    """Share of wrong statements against the share of statements decided, the most probable first."""
+def statement_risk_figure(view: StatementsView) -> Figure:
+    """Share of wrong statements against the share of statements decided, the most probable
+    first."""
     with house_style():
         figure = Figure(figsize=(5.2, 3.6))
         axis = figure.add_axes((0.14, 0.15, 0.82, 0.74))
-        across, wrong = [one.coverage for one in view.risk], [one.wrong for one in view.risk]
         axis.step(
-            across, wrong, where="post", color=ACCENT, linewidth=1.8, label="statements wrong"
+            [point.coverage for point in view.risk],
+            [point.wrong for point in view.risk],
+            where="post",
+            color=ACCENT,
+            linewidth=1.8,
+            label="statements wrong",
         )
-        _finish(axis, "share of the statements decided, the surest first", view.decided, "decided")
+        _label_axes(
+            axis, "share of the statements decided, the surest first", view.decided, "decided"
+        )
         return figure
 
 
-def _finish(axis: Axes, across: str, answered: float | None, mark: str) -> None:
-    """Words of the axes and legend, and a dotted line at the share answered."""
-    if answered is not None:
-        axis.axvline(answered, color=INK, linewidth=0.8, dashes=(2, 2))
+def _label_axes(axis: Axes, x_label: str, share: float | None, line_label: str) -> None:
+    """Words of the axes and legend, and a dotted line at `share`, what is answered."""
+    if share is not None:
+        axis.axvline(share, color=INK, linewidth=0.8, dashes=(2, 2))
         # left of 0 are the tick labels
-        side, ha = (-0.01, "right") if answered > 0.08 else (0.01, "left")
+        is_left = share > 0.08
         axis.text(
-            answered + side,
+            share - 0.01 if is_left else share + 0.01,
             0.97,
-            mark,
+            line_label,
             transform=axis.get_xaxis_transform(),
-            ha=ha,
+            ha="right" if is_left else "left",
             va="top",
             rotation=90,
         )
-    axis.set(xlim=(0, 1.01), xlabel=across, ylabel="share wrong")
+    axis.set(xlim=(0, 1.01), xlabel=x_label, ylabel="share wrong")
     axis.set_ylim(0, None)
     legend_above(axis, 2, -0.04)

@@ -19,18 +19,18 @@ from matplotlib.ticker import (
 from fovnet.drawing.canvas import ACCENT, FAINT, INK, SOFT, WARN, house_style
 
 SPAN = 10.0
-"""Losses with a ratio above this have a logarithmic axis: an initial loss far above guessing would flatten
-the rest."""
+"""Losses with a ratio above this have a logarithmic axis: an initial loss far above guessing would
+flatten the rest."""
 
 
 def learning_figure(
     training: Sequence[float], validation: Sequence[float], guess: float, title: str, ending: str
 ) -> Figure:
-    """Training and validation loss of each epoch; `guess` is the validation loss of guessing, `ending` a
-    sentence below the title.
+    """Training and validation loss of each epoch; `guess` is the validation loss of guessing,
+    `ending` a sentence below the title.
 
-    Bad signs: a validation loss that rises while the training loss falls (overfitting), or both at the loss
-    of guessing. A loss that is not a number is a gap.
+    Bad signs: a validation loss that rises while the training loss falls (overfitting), or both at
+    the loss of guessing. A loss that is not a number is a gap.
     """
     with house_style():
         figure = Figure(figsize=(6.4, 3.9))
@@ -79,16 +79,16 @@ def _mark_best(axis: Axes, validation: Sequence[float]) -> None:
 
 
 def _scale(axis: Axes, losses: Sequence[float]) -> None:
-    """A linear axis from 0, or a logarithmic one where the losses are positive and their ratio exceeds
-    SPAN."""
+    """A linear axis from 0, or a logarithmic one where the losses are positive and their ratio
+    exceeds SPAN."""
     finite = np.asarray([loss for loss in losses if np.isfinite(loss)])
     if finite.min() > 0 and finite.max() > SPAN * finite.min():
         axis.set_yscale("log")
-        wide = finite.max() > 1000.0 * finite.min()
+        is_wide = finite.max() > 1000.0 * finite.min()
         axis.yaxis.set_major_locator(
-            LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8)
+            LogLocator(subs=(1.0,) if is_wide else (1.0, 2.0, 5.0), numticks=8)
         )
-        axis.yaxis.set_major_formatter(LogFormatterSciNotation() if wide else ScalarFormatter())
+        axis.yaxis.set_major_formatter(LogFormatterSciNotation() if is_wide else ScalarFormatter())
         axis.yaxis.set_minor_locator(NullLocator())
     else:
         axis.set_ylim(0.0, 1.06 * float(finite.max()))

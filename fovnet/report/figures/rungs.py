@@ -1,5 +1,5 @@
-"""The chart of a search that compares trainings before their end: what ran when, on which rung, and with what
-loss."""
+"""The chart of a search that compares trainings before their end: what ran when, on which rung, and
+with what loss."""
 
 from __future__ import annotations
 
@@ -16,86 +16,98 @@ from fovnet.drawing.scales import unit_of_time, wide_scale
 from fovnet.search.explain.spent import Spending, Stretch
 from fovnet.words import several
 
-PALE, LAST = "#b5d0e4", "#0d151c"
-"""The colours of the first rung, from where they deepen to ACCENT, and of the last: trained to the end."""
-SLIVER = 0.002
-"""The least width of a bar, as a share of the whole time: a training of a second is seen beside one of an
-hour."""
-LINES = 120
-"""Of so many configurations each has a line of its own; of more, neighbours overlap, to be thick enough to
-see."""
+FIRST_COLOUR, LAST_COLOUR = "#b5d0e4", "#0d151c"
+"""The colours of the first rung, from where they deepen to ACCENT, and of the last: trained to the
+end."""
+LEAST_BAR_SHARE = 0.002
+"""The least width of a bar, as a share of the whole time: a training of a second is seen beside one
+of an hour."""
+MOST_SEPARATE_LINES = 120
+"""Of so many configurations each has a line of its own; of more, neighbours overlap, to be thick
+enough to see."""
 
 
-def rungs_figure(spent: Spending) -> Figure | None:
-    """Above, one line per configuration over virtual time, each slot a bar in the colour of its rung; below,
-    the score at each slot's end, joined along a training.  None before the first slot has ended."""
-    timed = [one for one in spent.slots if one.ends is not None]
-    if not timed:
+def rungs_figure(spending: Spending) -> Figure | None:
+    """Above, one line per configuration over virtual time, each slot a bar in the colour of its
+    rung; below, the score at each slot's end, joined along a training.  None before the first slot
+    has ended."""
+    stretches = [stretch for stretch in spending.slots if stretch.ends is not None]
+    if not stretches:
         return None
-    colours = rung_colours(len(spent.rungs))
-    unit, name = unit_of_time(max(one.ends or 0.0 for one in timed))
+    colours = rung_colours(len(spending.rungs))
+    unit, unit_name = unit_of_time(max(stretch.ends or 0.0 for stretch in stretches))
     with house_style():
         figure = Figure(figsize=(9.6, 5.6))
-        above, below = (
-            figure.add_axes((0.08, 0.44, 0.9, 0.49)),
-            figure.add_axes((0.08, 0.09, 0.9, 0.31)),
-        )
-        _draw_bars(above, timed, unit, colours)
-        _draw_scores(below, timed, unit, colours)
-        end = max(one.ends or 0.0 for one in timed) / unit
-        for axis in (above, below):
-            axis.set_xlim(-0.01 * end, 1.01 * end)
-        above.tick_params(labelbottom=False)
-        below.set(xlabel=f"virtual time, {name}", ylabel="score")
-        _legend(above, spent, colours)
+        bar_axis = figure.add_axes((0.08, 0.44, 0.9, 0.49))
+        score_axis = figure.add_axes((0.08, 0.09, 0.9, 0.31))
+        _draw_bars(bar_axis, stretches, unit, colours)
+        _draw_scores(score_axis, stretches, unit, colours)
+        last_end = max(stretch.ends or 0.0 for stretch in stretches) / unit
+        for axis in (bar_axis, score_axis):
+            axis.set_xlim(-0.01 * last_end, 1.01 * last_end)
+        bar_axis.tick_params(labelbottom=False)
+        score_axis.set(xlabel=f"virtual time, {unit_name}", ylabel="score")
+        _legend(bar_axis, spending, colours)
         return figure
 
 
 def rung_colours(count: int) -> list[str]:
     """A colour for each rung, the darker the higher."""
-    ramp = LinearSegmentedColormap.from_list("rungs", [PALE, ACCENT])
-    return [*(to_hex(ramp(share)) for share in np.linspace(0, 1, count - 1)), LAST]
+    ramp = LinearSegmentedColormap.from_list("rungs", [FIRST_COLOUR, ACCENT])
+    return [*(to_hex(ramp(share)) for share in np.linspace(0, 1, count - 1)), LAST_COLOUR]
 
 
-def _draw_bars(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequence[str]) -> None:
-    count = 1 + max(one.place for one in timed)
-    least = SLIVER * max(one.ends or 0.0 for one in timed)
-    for one, after in _joined(timed):  # from a slot to the one that goes on with it
+def _draw_bars(
+    axis: Any, stretches: Sequence[Stretch], unit: float, colours: Sequence[str]
+) -> None:
+    count = 1 + max(stretch.place for stretch in stretches)
+    least_seconds = LEAST_BAR_SHARE * max(stretch.ends or 0.0 for stretch in stretches)
+    # from a slot to the one that goes on with it
+    for stretch, next_stretch in _successive_slots(stretches):
         axis.hlines(
-            one.place,
-            (one.ends or 0.0) / unit,
-            (after.begins or 0.0) / unit,
+            stretch.place,
+            (stretch.ends or 0.0) / unit,
+            (next_stretch.begins or 0.0) / unit,
             color=FAINT,
             linewidth=0.4,
         )
-    begins = np.array([one.begins for one in timed], dtype=np.float64)
-    widths = np.maximum(np.array([one.ends for one in timed], dtype=np.float64) - begins, least)
-    faces, height = [colours[one.rung] for one in timed], max(0.85, count / LINES)
+    begin_seconds = np.array([stretch.begins for stretch in stretches], dtype=np.float64)
+    end_seconds = np.array([stretch.ends for stretch in stretches], dtype=np.float64)
+    widths = np.maximum(end_seconds - begin_seconds, least_seconds)
     axis.barh(
-        [one.place for one in timed],
+        [stretch.place for stretch in stretches],
         widths / unit,
-        left=begins / unit,
-        height=height,
-        color=faces,
+        left=begin_seconds / unit,
+        height=max(0.85, count / MOST_SEPARATE_LINES),
+        color=[colours[stretch.rung] for stretch in stretches],
         linewidth=0,
     )
-    failed = [one for one in timed if one.score is None]
-    ends = [(one.ends or 0.0) / unit for one in failed]
+    failed_stretches = [stretch for stretch in stretches if stretch.score is None]
+    ends = [(stretch.ends or 0.0) / unit for stretch in failed_stretches]
     axis.scatter(
-        ends, [one.place for one in failed], marker="x", s=14, color=WARN, linewidths=0.9, zorder=3
+        ends,
+        [stretch.place for stretch in failed_stretches],
+        marker="x",
+        s=14,
+        color=WARN,
+        linewidths=0.9,
+        zorder=3,
     )
     axis.set_ylim(count - 0.25, -0.75)  # the first at the top
     axis.set_ylabel("configuration, as begun")
     axis.yaxis.get_major_locator().set_params(integer=True)
 
 
-def _draw_scores(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequence[str]) -> None:
-    """The scores as dots and the chains as lines, with the lowest so far; a line of text where there is
-    none."""
-    scored = sorted(
-        (one for one in timed if one.score is not None), key=lambda one: (one.ends or 0.0, one.slot)
+def _draw_scores(
+    axis: Any, stretches: Sequence[Stretch], unit: float, colours: Sequence[str]
+) -> None:
+    """The scores as dots and the chains as lines, with the lowest so far; a line of text where
+    there is none."""
+    scored_stretches = sorted(
+        (stretch for stretch in stretches if stretch.score is not None),
+        key=lambda stretch: (stretch.ends or 0.0, stretch.slot),
     )
-    if not scored:
+    if not scored_stretches:
         axis.text(
             0.5,
             0.5,
@@ -106,42 +118,47 @@ def _draw_scores(axis: Any, timed: Sequence[Stretch], unit: float, colours: Sequ
         )
         axis.set_yticks([])
         return
-    for one, after in _joined(scored):
+    for stretch, next_stretch in _successive_slots(scored_stretches):
         axis.plot(
-            [(one.ends or 0.0) / unit, (after.ends or 0.0) / unit],
-            [one.score, after.score],
+            [(stretch.ends or 0.0) / unit, (next_stretch.ends or 0.0) / unit],
+            [stretch.score, next_stretch.score],
             color=FAINT,
             linewidth=0.5,
             zorder=1,
         )
-    ends = np.array([one.ends for one in scored], dtype=np.float64) / unit
-    scores = np.array([one.score for one in scored], dtype=np.float64)
+    ends = np.array([stretch.ends for stretch in scored_stretches], dtype=np.float64) / unit
+    scores = np.array([stretch.score for stretch in scored_stretches], dtype=np.float64)
     axis.step(ends, np.minimum.accumulate(scores), where="post", color=INK, linewidth=1.0, zorder=2)
-    size = 16 if len(scored) < 100 else 7
+    size = 16 if len(scored_stretches) < 100 else 7
     axis.scatter(
-        ends, scores, s=size, c=[colours[one.rung] for one in scored], linewidths=0, zorder=3
+        ends,
+        scores,
+        s=size,
+        c=[colours[stretch.rung] for stretch in scored_stretches],
+        linewidths=0,
+        zorder=3,
     )
     wide_scale(axis, "y", scores)
 
 
-def _joined(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:
+def _successive_slots(stretches: Sequence[Stretch]) -> list[tuple[Stretch, Stretch]]:
     """Each slot of a training with the next one of it."""
-    last: dict[int, Stretch] = {}
+    last_of_place: dict[int, Stretch] = {}
     pairs = []
-    for one in sorted(stretches, key=lambda one: one.slot):
-        if one.place in last:
-            pairs.append((last[one.place], one))
-        last[one.place] = one
+    for stretch in sorted(stretches, key=lambda stretch: stretch.slot):
+        if stretch.place in last_of_place:
+            pairs.append((last_of_place[stretch.place], stretch))
+        last_of_place[stretch.place] = stretch
     return pairs
 
 
-def _legend(axis: Any, spent: Spending, colours: Sequence[str]) -> None:
-    names = [several(rung.epochs, "epoch") for rung in spent.rungs]
+def _legend(axis: Any, spending: Spending, colours: Sequence[str]) -> None:
+    names = [several(rung.epochs, "epoch") for rung in spending.rungs]
     handles = [
         Line2D([], [], color=colour, linewidth=5, label=name)
         for colour, name in zip(colours, names, strict=True)
     ]
-    if any(one.score is None for one in spent.slots):
+    if any(stretch.score is None for stretch in spending.slots):
         handles.append(
             Line2D([], [], color=WARN, marker="x", linewidth=0, markersize=4, label="failed")
         )

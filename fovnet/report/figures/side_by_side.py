@@ -37,52 +37,62 @@ class Course:
 
 def course(search: Search, trials: Sequence[Trial]) -> Course:
     """The course of a search, from its finished trials by slot."""
-    whole = search.schedule.epochs
-    spent = np.cumsum([own_epochs(trial.proposal, whole) / whole for trial in trials])
+    full_epochs = search.schedule.epochs
+    full_trainings = np.cumsum(
+        [own_epochs(trial.proposal, full_epochs) / full_epochs for trial in trials]
+    )
     scores = np.array([np.inf if trial.score is None else trial.score for trial in trials])
     lowest = np.minimum.accumulate(scores)
     kind = search.schedule.kind
-    contestant = (
-        "taught " * bool(search.prior) + search.method + (f"+{kind}" if kind != "full" else "")
-    )
+    contestant = f"taught {search.method}" if search.prior else search.method
+    if kind != "full":
+        contestant += f"+{kind}"
     begun = len({trial.proposal.row for trial in trials})
     return Course(
-        contestant, search.seed, begun, spent[np.isfinite(lowest)], lowest[np.isfinite(lowest)]
+        contestant,
+        search.seed,
+        begun,
+        full_trainings[np.isfinite(lowest)],
+        lowest[np.isfinite(lowest)],
     )
 
 
 def courses_figure(courses: Sequence[Course]) -> Figure:
-    """One line a search, in the colour of its contestant, and the seed at its end; an empty one has no
-    line."""
-    names = list(dict.fromkeys(one.contestant for one in courses))
-    colour = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
+    """One line a search, in the colour of its contestant, and the seed at its end; an empty one has
+    no line."""
+    names = list(dict.fromkeys(course.contestant for course in courses))
+    colour_of_name = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
     with house_style():
         figure = Figure(figsize=(7.2, 4.2))
         axis = figure.add_axes((0.09, 0.12, 0.87, 0.78))
-        drawn = [one for one in courses if len(one.spent)]
-        for one in drawn:
-            first = next(other for other in drawn if other.contestant == one.contestant)
-            label = one.contestant if one is first else None
+        visible_courses = [course for course in courses if len(course.spent)]
+        for course in visible_courses:
+            first_course = next(
+                earlier_course
+                for earlier_course in visible_courses
+                if earlier_course.contestant == course.contestant
+            )
+            label = course.contestant if course is first_course else None
             axis.step(
-                one.spent,
-                one.lowest,
+                course.spent,
+                course.lowest,
                 where="post",
-                color=colour[one.contestant],
+                color=colour_of_name[course.contestant],
                 linewidth=1.2,
                 label=label,
             )
             axis.annotate(
-                f"seed {one.seed}",
-                (one.spent[-1], one.lowest[-1]),
+                f"seed {course.seed}",
+                (course.spent[-1], course.lowest[-1]),
                 (4, 0),
                 textcoords="offset points",
                 va="center",
-                color=colour[one.contestant],
+                color=colour_of_name[course.contestant],
                 fontsize=7,
             )
         axis.set(xlabel="spent, in epochs of full trainings", ylabel="lowest score so far")
-        if drawn:
-            wide_scale(axis, "y", np.concatenate([one.lowest for one in drawn]))
+        if visible_courses:
+            wide_scale(axis, "y", np.concatenate([course.lowest for course in visible_courses]))
             axis.margins(x=0.08)
             legend_above(axis, len(names), 0.0)
         return figure

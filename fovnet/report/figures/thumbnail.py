@@ -1,8 +1,9 @@
-"""A volume as a thumbnail: its view from the front, and beside it a bar with the spans in their colours."""
+"""A volume as a thumbnail: its view from the front, and beside it a bar with the spans in their
+colours."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -10,55 +11,52 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from fovnet.drawing.raster import jpeg
-from fovnet.evaluate.cases import StoredSpan
 from fovnet.records import replace_with
-from fovnet.regions import Vocabulary
-from fovnet.report.figures.spans import extent_mm, lanes_of
+from fovnet.report.figures.body import Body, lanes_of
 from fovnet.report.figures.views import coronal_view, on_even_heights
 
 SIDE = 128
-"""Longest side of the view in pixels: twice as many as are shown, for fine screens.  One takes 2 to 5 kB."""
+"""Longest side of the view in pixels: twice as many as are shown, for fine screens.  One takes 2 to
+5 kB."""
 SHORTEST = 40
 """Shortest side: a few axial slices true to scale would be a line."""
-BAR, GAP = 9, 3
-"""Width of a lane of spans, and what separates it from the view."""
+BAR = 9
+"""Width of a lane of spans."""
+GAP = 3
+"""What separates it from the view."""
 DASH = 5
-"""Length of the dashes of a span that is unsure: it differs from a sure one by more than its colour."""
+"""Length of the dashes of a span that is unsure: it differs from a sure one by more than its
+colour."""
 
 Bytes = NDArray[np.uint8]
 
 
-def thumbnail(
-    pixels: Bytes,
-    z_mm: NDArray[np.float64],
-    side_mm: float,
-    spans: Sequence[StoredSpan],
-    unsure: Collection[str],
-    vocabulary: Vocabulary,
-) -> Bytes:
-    """The picture (h, w, 3) uint8 of a volume (s, 128, 128), head up, the patient's right on the left.
+def thumbnail(body: Body, unsure: Collection[str]) -> Bytes:
+    """The picture (h, w, 3) uint8 of a volume, head up, the patient's right on the left.
 
     unsure  regions whose spans are dashed
     """
-    low, high = extent_mm(z_mm, spans)
-    scale = SIDE / max(high - low, side_mm)
-    tall, wide = (max(round(mm * scale), SHORTEST) for mm in (high - low, side_mm))
-    view = Image.fromarray(on_even_heights(coronal_view(pixels), z_mm, low, high)[::-1])
-    grey = np.asarray(view.resize((wide, tall), Image.Resampling.BILINEAR))
-    lanes, count = lanes_of(spans, vocabulary)
-    drawn = np.zeros((tall, wide + count * (GAP + BAR), 3), dtype=np.uint8)
-    drawn[:, :wide] = grey[:, :, None]
-    for span, lane in zip(spans, lanes, strict=True):
+    scale = SIDE / max(body.height_mm, body.side_mm)
+    height, width = (max(round(mm * scale), SHORTEST) for mm in (body.height_mm, body.side_mm))
+    view = on_even_heights(coronal_view(body.pixels), body.z_mm, body.low_mm, body.high_mm)
+    grey = np.asarray(
+        Image.fromarray(view[::-1]).resize((width, height), Image.Resampling.BILINEAR)
+    )
+    lanes = lanes_of(body.spans, body.vocabulary)
+    picture = np.zeros((height, width + lanes.lane_count * (GAP + BAR), 3), dtype=np.uint8)
+    picture[:, :width] = grey[:, :, None]
+    for span, lane in zip(body.spans, lanes.of_span, strict=True):
         top, bottom = (
-            round(tall * (high - mm) / (high - low)) for mm in (span.to_mm, span.from_mm)
+            round(height * (body.high_mm - mm) / body.height_mm)
+            for mm in (span.to_mm, span.from_mm)
         )
         rows = np.arange(top, max(bottom - 1, top + 1))
-        rows = rows[(rows - top) // DASH % 2 == 0] if span.region in unsure else rows
-        left = wide + GAP + lane * (GAP + BAR)
-        drawn[rows[rows < tall], left : left + BAR] = list(
-            bytes.fromhex(vocabulary.colour(span.region)[1:])
-        )
-    return drawn
+        if span.region in unsure:
+            rows = rows[(rows - top) // DASH % 2 == 0]
+        left = width + GAP + lane * (GAP + BAR)
+        colour = bytes.fromhex(body.vocabulary.colour(span.region)[1:])
+        picture[rows[rows < height], left : left + BAR] = list(colour)
+    return picture
 
 
 def save_thumbnail(path: Path, picture: Bytes) -> Path:

@@ -10,60 +10,57 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 DARK = 0.25
-"""A slab with less than this share of the brightest slab's brightness shows air, such as between the legs."""
+"""A slab with less than this share of the brightest slab's brightness shows air, such as between
+the legs."""
 
 
 def coronal_view(pixels: Bytes) -> Bytes:
-    """The body seen from the front, (s, w) uint8 from feet to head, the patient's right on the left."""
+    """The body seen from the front, (s, w) uint8 from feet to head, the patient's right on the
+    left."""
     return _slab(pixels, 1)
 
 
 def sagittal_view(pixels: Bytes) -> Bytes:
-    """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from feet to head,
-    the front on the left."""
+    """The body seen from its left side, as lateral radiographs are displayed, (s, h) uint8 from
+    feet to head, the front on the left."""
     return _slab(pixels, 2)
 
 
 def _slab(pixels: Bytes, axis: int) -> Bytes:
-    """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest depth if
-    the slab at the centroid has less than DARK of its brightness, as between the legs.
+    """The mean of a slab a tenth of the slice deep, at the centroid of brightness; at the brightest
+    depth if the slab at the centroid has less than DARK of its brightness, as between the legs.
 
-    A single row is noisy, and a projection of all rows shows no spine. Contrast runs from the 1st to the
-    99.5th percentile.
+    A single row is noisy, and a projection of all rows shows no spine. Contrast runs from the 1st
+    to the 99.5th percentile.
     """
     if not len(pixels):
         return np.zeros((0, pixels.shape[3 - axis] if pixels.ndim == 3 else 0), dtype=np.uint8)
-    deep = pixels.shape[axis]
+    depth = pixels.shape[axis]
     brightness = pixels.sum(axis=(0, 3 - axis), dtype=np.int64)
-    centre = (
-        float(brightness @ np.arange(deep) / brightness.sum())
-        if brightness.sum()
-        else (deep - 1) / 2
-    )
-    half = max(deep // 20, 1)
-    middle = int(np.clip(round(centre), half, deep - 1 - half))
-    slabs = np.convolve(brightness, np.ones(2 * half + 1), mode="valid")
-    if slabs[middle - half] < DARK * slabs.max():
-        middle = half + int(slabs.argmax())
-    slab = (
-        np.take(pixels, np.arange(middle - half, middle + half + 1), axis=axis)
-        .astype(np.float64)
-        .mean(axis=axis)
-    )
-    dark, bright = np.percentile(slab, [1.0, 99.5])
-    if bright - dark < 1.0:  # uniform, as when all slices are covered
+    centre = (depth - 1) / 2
+    if brightness.sum():
+        centre = float(brightness @ np.arange(depth) / brightness.sum())
+    half_thickness = max(depth // 20, 1)
+    middle_row = int(np.clip(round(centre), half_thickness, depth - 1 - half_thickness))
+    slabs = np.convolve(brightness, np.ones(2 * half_thickness + 1), mode="valid")
+    if slabs[middle_row - half_thickness] < DARK * slabs.max():
+        middle_row = half_thickness + int(slabs.argmax())
+    slab_rows = np.arange(middle_row - half_thickness, middle_row + half_thickness + 1)
+    slab = np.take(pixels, slab_rows, axis=axis).astype(np.float64).mean(axis=axis)
+    black, white = np.percentile(slab, [1.0, 99.5])
+    if white - black < 1.0:  # uniform, as when all slices are covered
         return np.asarray(slab.round().astype(np.uint8))
     return np.asarray(
-        np.clip((slab - dark) / max(bright - dark, 1e-9) * 255, 0, 255).round(), dtype=np.uint8
+        np.clip((slab - black) / max(white - black, 1e-9) * 255, 0, 255).round(), dtype=np.uint8
     )
 
 
 def on_even_heights(view: Bytes, z_mm: NDArray[np.float64], low_mm: float, high_mm: float) -> Bytes:
-    """A view (s, w) resampled to 2s even heights from `low_mm` to `high_mm` by the nearest slice; unchanged
-    if evenly spaced or s < 3."""
-    apart = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))
-    if len(z_mm) < 3 or np.ptp(apart) < 0.01 * apart.mean():
+    """A view (s, w) resampled to 2s even heights from `low_mm` to `high_mm` by the nearest slice;
+    unchanged if evenly spaced or s < 3."""
+    distances_mm = np.append(np.diff(z_mm), (high_mm - low_mm) / len(z_mm))
+    if len(z_mm) < 3 or np.ptp(distances_mm) < 0.01 * distances_mm.mean():
         return view
     lines = 2 * len(z_mm)
-    heights = low_mm + (np.arange(lines) + 0.5) * (high_mm - low_mm) / lines
-    return view[np.searchsorted((z_mm[1:] + z_mm[:-1]) / 2, heights)]
+    heights_mm = low_mm + (np.arange(lines) + 0.5) * (high_mm - low_mm) / lines
+    return view[np.searchsorted((z_mm[1:] + z_mm[:-1]) / 2, heights_mm)]

@@ -1,4 +1,5 @@
-"""The model card: what a user of the ensemble has to know, on one or two pages, from the facts of the report.
+"""The model card: what a user of the ensemble has to know, on one or two pages, from the facts of
+the report.
 
 Headings after M. Mitchell et al., *Model cards for model reporting*, FAT* 2019, section 4.
 """
@@ -8,36 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.content.page import Page
 
 
 @dataclass(frozen=True)
-class Part:
+class CardSection:
     """A section of the card."""
 
     heading: str
     paragraphs: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
 
 
-def card(page: Page) -> tuple[Part, ...]:
+def card_sections(page: Page) -> tuple[CardSection, ...]:
     """The sections of the card, in order."""
-    answer, cohort, performance, confidence = (
-        page.answer,
-        page.cohort,
-        page.performance,
-        page.confidence,
-    )
-    said = performance.said
+    answer = page.answer
+    cohort = page.cohort
+    confidence = page.confidence
     return (
-        Part(
+        CardSection(
             "Model details",
             (
-                f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial MRI "
-                f"slices, {page.search.origin}, with a rule that turns slice probabilities into regions with "
-                "extents in millimetres. Licence of the program: Apache-2.0; the weights are under the "
-                "terms of the data they were trained on.",
+                f"An ensemble of {len(page.search.members.rows)} convolutional networks for axial "
+                f"MRI slices, {page.search.origin}, with a rule that turns slice probabilities "
+                "into regions with extents in millimetres. Licence of the program: Apache-2.0; the "
+                "weights are under the terms of the data they were trained on.",
             ),
             (
                 page.search.members,
@@ -46,55 +43,55 @@ def card(page: Page) -> tuple[Part, ...]:
                 page.provenance.hashes,
             ),
         ),
-        Part("Intended use", answer.intended_use),
-        Part("Not for", tuple(f"Not for {one}." for one in answer.not_for)),
-        Part(
+        CardSection("Intended use", answer.intended_use),
+        CardSection("Not for", tuple(f"Not for {use}." for use in answer.not_for)),
+        CardSection(
             "Factors",
             (
-                "Figures are given by collection and by every recorded attribute; see the subgroups below.",
+                "Figures are given by collection and by every recorded attribute; see the "
+                "subgroups below.",
             ),
             (cohort.attributes,),
         ),
-        Part(
+        CardSection(
             "Metrics",
             (page.method.intervals, *page.reference.paragraphs),
             (page.reference.landmarks,),
         ),
-        Part(
+        CardSection(
             "Training and evaluation data",
             (cohort.sentence,),
             (cohort.by_split, cohort.flow_table, page.reference.labelled_slices),
         ),
-        Part(
-            "Quantitative analyses",
-            (
-                answer.sentence,
-                answer.by_collection,
-                *([said.promises] if said and said.promises else []),
-            ),
-            (
-                performance.handling,
-                *([said.table] if said else []),
-                performance.regions,
-                performance.borders,
-                performance.subgroups,
-            ),
-        ),
-        Part(
+        quantitative_analyses(page),
+        CardSection(
             "Confidence",
             (confidence.risk.sentence,),
             (confidence.calibration, confidence.risk.table),
         ),
-        Part(
+        CardSection(
             "Ethical considerations",
             (
-                "Head images can show a face. Ids are hashed unless plain ones are requested, and pictures "
-                "can be left out or their heads covered (report.gallery, report.faces). Nothing is sent "
-                "anywhere.",
+                "Head images can show a face. Ids are hashed unless plain ones are requested, and "
+                "pictures can be left out or their heads covered (report.gallery, report.faces). "
+                "Nothing is sent anywhere.",
             ),
         ),
-        Part("Caveats", page.method.limits),
+        CardSection("Caveats", page.method.limits),
     )
+
+
+def quantitative_analyses(page: Page) -> CardSection:
+    """The section of the results, with that on statements where there are any."""
+    performance = page.performance
+    statements = performance.said
+    paragraphs = [page.answer.sentence, page.answer.by_collection]
+    tables = [performance.handling]
+    if statements:
+        tables.append(statements.table)
+        paragraphs += filter(None, [statements.promises])
+    tables += [performance.regions, performance.borders, performance.subgroups]
+    return CardSection("Quantitative analyses", tuple(paragraphs), tuple(tables))
 
 
 def card_facts(page: Page) -> dict[str, object]:
@@ -107,7 +104,7 @@ def card_facts(page: Page) -> dict[str, object]:
                 "paragraphs": list(part.paragraphs),
                 "tables": [table.name for table in part.tables if table.rows],
             }
-            for part in card(page)
+            for part in card_sections(page)
         ],
     }
 
@@ -115,32 +112,29 @@ def card_facts(page: Page) -> dict[str, object]:
 def markdown(page: Page) -> str:
     """The card as Markdown."""
     pieces = [f"# Model card: {page.title}"]
-    for part in card(page):
+    for part in card_sections(page):
         pieces += [
             f"## {part.heading}",
             *part.paragraphs,
-            *(_table(table) for table in part.tables if table.rows),
+            *(_table_text(table) for table in part.tables if table.rows),
         ]
     return "\n\n".join(pieces) + "\n"
 
 
-def _table(table: Table) -> str:
+def _table_text(table: ReportTable) -> str:
     lines = [
-        _line(table.header),
-        _line(["---"] * len(table.header)),
-        *(_line(row) for row in table.rows),
+        _line_text(table.header),
+        _line_text(["---"] * len(table.header)),
+        *(_line_text(row) for row in table.rows),
     ]
     return "\n".join(lines)
 
 
-def _line(cells: Sequence[str | Shown]) -> str:
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+def _line_text(cells: Sequence[str | MeasuredText]) -> str:
+    return "| " + " | ".join(_cell_text(cell) for cell in cells) + " |"
 
 
-def _cell(cell: str | Shown) -> str:
-    text = (
-        cell
-        if isinstance(cell, str)
-        else ", ".join(word for word in (cell.value, cell.interval, cell.count) if word)
-    )
+def _cell_text(cell: str | MeasuredText) -> str:
+    parts = (cell,) if isinstance(cell, str) else (cell.value, cell.interval, cell.count)
+    text = ", ".join(filter(None, parts))
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

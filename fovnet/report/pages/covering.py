@@ -1,8 +1,9 @@
-"""Whether a folder of answers has covered faces: whoever handed it on believes that all in it are, so it
-stays covered, for every command that draws into it, until it is told otherwise.
+"""Whether a folder of answers has covered faces: whoever handed it on believes that all in it are,
+so it stays covered, for every command that draws into it, until it is told otherwise.
 
-The memory is a small file in the folder, written before the first covered picture is: to ask all the JSONs of
-an archive of 100,000 volumes again at each of its shards would take longer than a shard.
+The memory is a small file in the folder, written before the first covered picture is: to ask all
+the JSONs of an archive of 100,000 volumes again at each of its shards would take longer than a
+shard.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ OPENING = "fovnet: faces are covered in the pictures and pages of this folder"
 TEXT = f"{OPENING}, and of what is added to it; `--faces` shows them.\n"
 
 
-def shows_faces(folder: Path, named: Collection[str], told: bool | None) -> bool:
-    """Whether volumes `named` are to be drawn with faces into `folder`, which remembers where not.
+def shows_faces(folder: Path, volume_ids: Collection[str], option: bool | None) -> bool:
+    """Whether volumes are to be drawn with faces into `folder`, which remembers where not.
 
-    told  by --faces or --no-faces; None: neither, and they are covered where any answer in the folder is
-    Told to show them, the folder forgets, unless other answers in it are covered.  Raises ConfigError
-    "out-foreign" if the file that remembers is not fovnet's.
+    option  --faces or --no-faces; None: neither, and they are covered where any answer in the
+            folder is
+    Told to show them, the folder forgets, unless other answers in it are covered.  Raises
+    ConfigError "out-foreign" if the file that remembers is not fovnet's.
     """
-    shows = not _is_covered(folder, named) if told is None else told
+    shows = not _is_covered(folder, volume_ids) if option is None else option
     if not shows:
         remember(folder)
-    elif (folder / MARK).exists() and not any(_answers_covered(_others(folder, named))):
+    elif (folder / MARK).exists() and not any(_answers_covered(_other_answers(folder, volume_ids))):
         (folder / MARK).unlink(missing_ok=True)
     return shows
 
@@ -44,18 +46,18 @@ def _is_our_mark(path: Path) -> bool:
     return begins_with(path, [OPENING])
 
 
-def _is_covered(folder: Path, named: Iterable[str]) -> bool:
-    """What the folder remembers; else, as an earlier fovnet left no such file, what these volumes and the
-    first answer in the folder say."""
+def _is_covered(folder: Path, volume_ids: Iterable[str]) -> bool:
+    """What the folder remembers; else, as an earlier fovnet left no such file, what these volumes
+    and the first answer in the folder say."""
     if _is_our_mark(folder / MARK):
         return True
-    earlier = _answers_covered(folder / f"{volume_id}.json" for volume_id in named)
-    return any(earlier) or next(iter(_answers_covered(_others(folder, ()))), False)
+    is_covered = _answers_covered(folder / f"{volume_id}.json" for volume_id in volume_ids)
+    return any(is_covered) or next(iter(_answers_covered(_other_answers(folder, ()))), False)
 
 
-def _others(folder: Path, named: Collection[str]) -> Iterable[Path]:
-    names = set(named)
-    return (path for path in folder.glob("*.json") if path.stem not in names)
+def _other_answers(folder: Path, volume_ids: Collection[str]) -> Iterable[Path]:
+    excluded_names = set(volume_ids)
+    return (path for path in folder.glob("*.json") if path.stem not in excluded_names)
 
 
 def _answers_covered(paths: Iterable[Path]) -> Iterable[bool]:

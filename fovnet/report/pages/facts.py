@@ -10,7 +10,7 @@ from typing import Any
 from fovnet.evaluate.evaluation import Evaluation
 from fovnet.evaluate.writing import facts as measured
 from fovnet.records import clear_unfinished, write_json, write_text, write_tsv
-from fovnet.report.content.cells import Shown, Table
+from fovnet.report.content.cells import MeasuredText, ReportTable
 from fovnet.report.content.page import Page
 from fovnet.report.content.pictures import VolumeView
 from fovnet.report.content.statements import STATED
@@ -21,9 +21,10 @@ DRAWN_ONLY = frozenset({"pixels", "raw", "smoothed", "z_mm"})
 
 
 def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
-    """The texts and tables of the page, the numbers in its captions, the measures with all their digits."""
+    """The texts and tables of the page, the numbers in its captions, the measures with all their
+    digits."""
     return {
-        "page": _plain(page),
+        "page": _json_value(page),
         "stated": STATED,
         "model_card": card_facts(page),
         "evaluation": measured(evaluation),
@@ -33,8 +34,8 @@ def report_facts(page: Page, evaluation: Evaluation) -> dict[str, Any]:
 def write_facts(
     report_html: Path, page: Page, evaluation: Evaluation, *, settings: Any, seed: int
 ) -> list[Path]:
-    """Writes report.json, model-card.md and one TSV per table in report-tables beside `report_html`; removes
-    tables of an earlier run."""
+    """Writes report.json, model-card.md and one TSV per table in report-tables beside
+    `report_html`; removes tables of an earlier run."""
     folder = report_html.parent / "report-tables"
     clear_unfinished(folder)
     for stale in folder.glob("*.tsv"):
@@ -49,39 +50,39 @@ def write_facts(
         write_text(report_html.with_name("model-card.md"), markdown(page)),
     ]
     for table in tables(page):
-        columns, rows = spread(table)
+        columns, rows = spreadsheet(table)
         written.append(write_tsv(folder / f"{table.name}.tsv", columns, rows))
     return written
 
 
-def tables(value: Any) -> Iterator[Table]:
+def tables(value: Any) -> Iterator[ReportTable]:
     """Every table with a name and rows, at any depth of a page."""
-    if isinstance(value, Table):
+    if isinstance(value, ReportTable):
         if value.name and value.rows:
             yield value
     elif isinstance(value, tuple | list):
-        for one in value:
-            yield from tables(one)
+        for element in value:
+            yield from tables(element)
     elif is_dataclass(value) and not isinstance(value, VolumeView):
         for field in fields(value):
             yield from tables(getattr(value, field.name))
 
 
-def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value, interval and
-    count."""
-    measured_at = [
-        any(isinstance(row[place], Shown) for row in table.rows)
-        for place in range(len(table.header))
+def spreadsheet(table: ReportTable) -> tuple[list[str], list[dict[str, str]]]:
+    """Columns and rows for a spreadsheet: a column with measured cells becomes three, for value,
+    interval and count."""
+    is_measured_column = [
+        any(isinstance(row[column], MeasuredText) for row in table.rows)
+        for column in range(len(table.header))
     ]
     columns: list[str] = []
-    for name, is_measured in zip(table.header, measured_at, strict=True):
+    for name, is_measured in zip(table.header, is_measured_column, strict=True):
         columns += [name, f"{name}, interval", f"{name}, count"] if is_measured else [name]
     rows = []
     for row in table.rows:
         cells: dict[str, str] = {}
         for name, cell in zip(table.header, row, strict=True):
-            if isinstance(cell, Shown):
+            if isinstance(cell, MeasuredText):
                 cells |= {
                     name: cell.value,
                     f"{name}, interval": cell.interval,
@@ -93,16 +94,16 @@ def spread(table: Table) -> tuple[list[str], list[dict[str, str]]]:
     return columns, rows
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A page as JSON types, without the fields DRAWN_ONLY."""
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            field.name: _plain(getattr(value, field.name))
+            field.name: _json_value(getattr(value, field.name))
             for field in fields(value)
             if field.name not in DRAWN_ONLY
         }
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_json_value(element) for element in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _json_value(element) for key, element in value.items()}
     return value.tolist() if hasattr(value, "tolist") else value

@@ -17,44 +17,54 @@ from fovnet.decision.statements import SOME_UNSURE, UNSURE, YES, Statement, is_g
 from fovnet.own_files import PAGES, ROWS_OPENING, page_name, remove_rows, rows_name, thumbnail_name
 from fovnet.records import read_json, write_text
 from fovnet.regions import NONE, Vocabulary
-from fovnet.report.content.cells import Table
+from fovnet.report.content.cells import ReportTable
 from fovnet.report.content.doubt_words import doubt_in_words
-from fovnet.report.content.said import ANSWERS, GUESS_WORDS, Said, chips, chips_of_spans, sentence
+from fovnet.report.content.region_answers import (
+    ANSWERS,
+    GUESS_SENTENCES,
+    RegionChip,
+    answer_sentence,
+    chips,
+    chips_of_spans,
+)
 from fovnet.report.content.wording import percent
-from fovnet.report.pages.pour import rooms
+from fovnet.report.pages.pour import template_environment
 from fovnet.words import several
 
-FIRST = 200
-"""Rows written as HTML, for readers without JavaScript; with it, further ones are built from the data of all
-rows, as many at a time."""
-HELD = 50_000
-"""Rows that the page itself holds, 6 MB; the further ones of a large batch lie in files of as many beside the
-pages of volumes, which the script asks for one by one.  In one page a million rows took 1.5 GB of memory."""
-URGENCY = {status: place for place, status in enumerate(ANSWERS)}
+ROWS_IN_HTML = 200
+"""Rows written as HTML, for readers without JavaScript; with it, further ones are built from
+the data of all rows, as many at a time."""
+ROWS_IN_PAGE = 50_000
+"""Rows that the page itself holds, 6 MB; the further ones of a large batch lie in files of as
+many beside the pages of volumes, which the script asks for one by one.  In one page a million rows
+took 1.5 GB of memory."""
+URGENCY = {status: rank for rank, status in enumerate(ANSWERS)}
 """Order of the volumes by status."""
-LONGEST = 160
-"""Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence.  The reason why
-a volume is refused is whole, as it has no page."""
-LISTED_ASIDE = 200
+LONGEST_DOUBT = 160
+"""Characters of a doubt in the list; the volume's JSON and spans.tsv have the whole sentence.  The
+reason why a volume is refused is whole, as it has no page."""
+MOST_UNREAD_LISTED = 200
 """Series that are not read, listed with their reasons; found.tsv has all."""
-NAMED_DOUBTS = 12
+MOST_DOUBTS_NAMED = 12
 """Kinds of doubt listed with their counts, the most frequent ones."""
 
 
 @dataclass(frozen=True)
 class IndexRow:
-    """One volume: what it shows in plain words and as chips, confidence of the whole volume, doubts.
+    """One volume: what it shows in plain words and as chips, confidence of the whole volume,
+    doubts.
 
-    none     "yes" if it surely shows no region, "unsure" if it may be so, else ""
+    none        "yes" if it surely shows no region, "unsure" if it may be so, else ""
     confidence  None where its best guess is not sure
+    page        relative URL of its page, "" if it has none
+    picture     relative URL of its thumbnail, "" if it has none
     certainty   by which volumes of one status are ordered, the least sure first
-    page, picture  relative URLs of its page and its thumbnail, "" if it has none
     """
 
     volume_id: str
     status: str
     sentence: str
-    said: tuple[Said, ...]
+    said: tuple[RegionChip, ...]
     none: str
     confidence: float | None
     doubt: str
@@ -65,16 +75,24 @@ class IndexRow:
 
 @dataclass(frozen=True)
 class IndexPage:
-    """The whole index; `aside` counts the DICOM series found but not read, by kind; `unread` lists the first
-    of them with their reasons, all but `unlisted`; `names` and `colours` are of the regions, and of none;
-    `guess_words` tell what a best guess is, where any is not sure."""
+    """The whole index.
+
+    aside        numbers of the DICOM series found but not read, by kind
+    unread       the first of them with their reasons
+    unlisted     the number of the others
+    rows         all volumes
+    first        those that are written as HTML
+    names        of the regions, and of none
+    colours      of the same
+    guess_words  what a best guess is, where any is not sure
+    """
 
     sentence: str
-    statuses: Table
-    regions: Table
-    doubts: Table
-    aside: Table
-    unread: Table
+    statuses: ReportTable
+    regions: ReportTable
+    doubts: ReportTable
+    aside: ReportTable
+    unread: ReportTable
     unlisted: int
     rows: tuple[IndexRow, ...]
     first: tuple[IndexRow, ...]
@@ -89,62 +107,71 @@ def index_page(
     vocabulary: Vocabulary,
     series: Sequence[Mapping[str, Any]] = (),
 ) -> IndexPage:
-    """The index from what the tables hold of each volume; doubts of flagged volumes that are not told there
-    are read from their JSON in `folder`.
+    """The index from what the tables hold of each volume; doubts of flagged volumes that are not
+    told there are read from their JSON in `folder`.
 
     series   rows of found.tsv, of which those set aside are counted
     """
-    rows, counted, doubts = [], Counter[str](), Counter[str]()
-    drawn = _drawn(folder)
-    for one in volumes:
-        why = _doubts(folder, one)
-        doubts.update({doubt_in_words(code) for code, _ in why})
-        doubt = "; ".join(filter(None, (words for _, words in why)))
-        row = _row(one, doubt, drawn, vocabulary)
+    rows = []
+    count_of_status: Counter[str] = Counter()
+    count_of_doubt: Counter[str] = Counter()
+    present_files = _present_files(folder)
+    for volume in volumes:
+        volume_doubts = _doubts_of(folder, volume)
+        count_of_doubt.update({doubt_in_words(code) for code, _ in volume_doubts})
+        doubt_text = "; ".join(filter(None, (words for _, words in volume_doubts)))
+        row = _index_row(volume, doubt_text, present_files, vocabulary)
         if row.status == "refused":
-            row = replace(row, doubt=doubt)
-        counted[row.status] += 1
+            row = replace(row, doubt=doubt_text)
+        count_of_status[row.status] += 1
         rows.append(row)
-    unread = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
-    ordered = sorted(rows, key=_place)
+    count_of_kind = Counter(str(row["kind"]) for row in series if row["kind"] != "volume")
+    ordered = sorted(rows, key=_order_key)
     return IndexPage(
-        sentence=_sentence(counted),
-        statuses=_counted(
+        sentence=_summary_sentence(count_of_status),
+        statuses=_counts_table(
             "answer",
-            {words: counted[key] for key, words in ANSWERS.items() if counted[key]},
+            {words: count_of_status[key] for key, words in ANSWERS.items() if count_of_status[key]},
             len(rows),
         ),
-        regions=_regions(rows, vocabulary),
-        doubts=_counted("doubt", _frequent(doubts), len(rows)),
-        aside=_counted("set aside", _frequent(unread, len(unread)), len(series), "series"),
-        unread=_unread(series),
-        unlisted=max(0, unread.total() - LISTED_ASIDE),
+        regions=_regions_table(rows, vocabulary),
+        doubts=_counts_table("doubt", _most_frequent(count_of_doubt), len(rows)),
+        aside=_counts_table(
+            "set aside", _most_frequent(count_of_kind, len(count_of_kind)), len(series), "series"
+        ),
+        unread=_unread_table(series),
+        unlisted=max(0, count_of_kind.total() - MOST_UNREAD_LISTED),
         rows=tuple(ordered),
-        first=tuple(ordered[:FIRST]),
+        first=tuple(ordered[:ROWS_IN_HTML]),
         names=vocabulary.classes,
         colours=tuple(map(vocabulary.colour, vocabulary.classes)),
-        guess_words=GUESS_WORDS if any(map(_is_guess_unsure, rows)) else "",
+        guess_words=GUESS_SENTENCES if any(map(_is_guess_unsure, rows)) else "",
     )
 
 
-def write_index(path: Path, page: IndexPage, held: int = HELD) -> Path:
-    """Writes the index, atomically: one HTML file, after the files of the rows beyond the `held` first, if
-    there are any; returns `path`."""
+def write_index(path: Path, page: IndexPage, rows_in_page: int = ROWS_IN_PAGE) -> Path:
+    """Writes the index, atomically: one HTML file, after the files of the rows beyond those of
+    the page, if there are any; returns `path`."""
     data = script_data(page)
     rows = data["rows"]
-    further = [rows[at : at + held] for at in range(held, len(rows), held)]
-    for number, some in enumerate(further, 1):
+    row_files = [
+        rows[first : first + rows_in_page] for first in range(rows_in_page, len(rows), rows_in_page)
+    ]
+    for number, file_rows in enumerate(row_files, 1):
         write_text(
             path.parent / rows_name(number),
-            f"{ROWS_OPENING}{_script_text(some)});\n",
+            f"{ROWS_OPENING}{_script_text(file_rows)});\n",
             keep_same=True,
         )
-    shown = Markup(
-        _script_text({**data, "rows": rows[:held], "total": len(rows), "files": len(further)})
+    page_data = Markup(
+        _script_text(
+            {**data, "rows": rows[:rows_in_page], "total": len(rows), "files": len(row_files)}
+        )
     )
-    html = rooms().get_template("index.html.jinja").render(page=page, data=shown, answers=ANSWERS)
+    template = template_environment().get_template("index.html.jinja")
+    html = template.render(page=page, data=page_data, answers=ANSWERS)
     write_text(path, html, keep_same=True)
-    remove_rows(path.parent, len(further))
+    remove_rows(path.parent, len(row_files))
     return path
 
 
@@ -157,19 +184,20 @@ def _script_text(data: Any) -> str:
 def script_data(page: IndexPage) -> dict[str, Any]:
     """What the script reads, kept short: of a hundred thousand volumes it is 12 MB.
 
-    rows  a list for each volume, in the order of its constants: name, places of status and sentence in their
-          lists, confidence, doubt, what is said of each region, address of its page, has it a thumbnail
+    rows  a list for each volume, in the order of its constants: name, places of status and sentence
+          in their lists, confidence, doubt, what is said of each region, address of its page, has
+          it a thumbnail
     """
     sentences = list(dict.fromkeys(row.sentence for row in page.rows))
-    places = {words: place for place, words in enumerate(sentences)}
+    sentence_indices = {words: index for index, words in enumerate(sentences)}
     rows = [
         [
             row.volume_id,
             URGENCY[row.status],
-            places[row.sentence],
+            sentence_indices[row.sentence],
             None if row.confidence is None else round(row.confidence, 3),
             row.doubt,
-            _marks(row, page.names),
+            _marks_text(row, page.names),
             _stem(row),
             int(bool(row.picture)),
         ]
@@ -184,21 +212,21 @@ def script_data(page: IndexPage) -> dict[str, Any]:
     }
 
 
-def _marks(row: IndexRow, names: Sequence[str]) -> str:
-    """ "y97 n2 g55 u40 - - -": the answer on each region and its percentage, "g" of a region that is unsure
-    and in the best guess, "-" where nothing is said."""
-    marks = {chip.region: _mark(chip) for chip in row.said}
+def _marks_text(row: IndexRow, names: Sequence[str]) -> str:
+    """ "y97 n2 g55 u40 - - -": the answer on each region and its percentage, "g" of a region that
+    is unsure and in the best guess, "-" where nothing is said."""
+    marks = {chip.region: _chip_mark(chip) for chip in row.said}
     return " ".join(marks.get(name, "-") for name in names[:-1]) + f" {row.none[:1] or '-'}"
 
 
-def _mark(chip: Said) -> str:
+def _chip_mark(chip: RegionChip) -> str:
     letter = "g" if chip.answer == UNSURE and chip.is_guess else chip.answer[0]
     return letter if chip.percent is None else f"{letter}{chip.percent}"
 
 
 def _stem(row: IndexRow) -> str | int:
-    """The name of a volume's page: 0 without one, 1 if it is the volume's, else the name quoted, as of bytes
-    that are not UTF-8."""
+    """The name of a volume's page: 0 without one, 1 if it is the volume's, else the name quoted, as
+    of bytes that are not UTF-8."""
     if not row.page:
         return 0
     try:
@@ -208,44 +236,52 @@ def _stem(row: IndexRow) -> str | int:
     return 1
 
 
-def _place(row: IndexRow) -> tuple[int, bool, float, str]:
-    """Its place in the list: those that need a look first, the least sure before the others; before those of
-    which a confidence is told those of which none is."""
+def _order_key(row: IndexRow) -> tuple[int, bool, float, str]:
+    """Its place in the list: those that need a look first, the least sure before the others; before
+    those of which a confidence is told those of which none is."""
     return URGENCY[row.status], row.confidence is not None, row.certainty, row.volume_id
 
 
-def _drawn(folder: Path) -> frozenset[str]:
+def _present_files(folder: Path) -> frozenset[str]:
     """Paths of the pages and thumbnails that are there, relative to the index."""
-    place = folder / PAGES
-    return (
-        frozenset(f"{PAGES}/{path.name}" for path in place.iterdir())
-        if place.is_dir()
-        else frozenset()
-    )
+    folder_of_pages = folder / PAGES
+    if not folder_of_pages.is_dir():
+        return frozenset()
+    return frozenset(f"{PAGES}/{path.name}" for path in folder_of_pages.iterdir())
 
 
-def _row(one: TableRows, doubt: str, drawn: Container[str], vocabulary: Vocabulary) -> IndexRow:
-    head, made = one.spans[0], one.statements(vocabulary.classes[:-1])
-    name, status = str(head["volume_id"]), str(head["status"])
-    found = tuple(dict.fromkeys(str(span["region"]) for span in one.spans if span.get("region")))
-    said = chips(made, vocabulary) if made else chips_of_spans(found, status, vocabulary)
-    bare = status != "refused" and not found and all(chip.answer != YES for chip in said)
+def _index_row(
+    volume: TableRows, doubt_text: str, present_files: Container[str], vocabulary: Vocabulary
+) -> IndexRow:
+    head = volume.spans[0]
+    statements = volume.statements(vocabulary.classes[:-1])
+    volume_id = str(head["volume_id"])
+    status = str(head["status"])
+    span_regions = [str(span["region"]) for span in volume.spans if span.get("region")]
+    regions = tuple(dict.fromkeys(span_regions))
+    region_chips = chips(statements, vocabulary) or chips_of_spans(regions, status, vocabulary)
+    is_shown = bool(regions) or any(chip.answer == YES for chip in region_chips)
+    none = ""
+    if status != "refused" and not is_shown:
+        none = YES if status == "ok" else UNSURE
+    if len(doubt_text) > LONGEST_DOUBT:
+        doubt_text = f"{doubt_text[: LONGEST_DOUBT - 1]}…"
     page, picture = (
-        quote(path, errors="surrogateescape") if path in drawn else ""
-        for path in (page_name(name), thumbnail_name(name))
+        quote(path, errors="surrogateescape") if path in present_files else ""
+        for path in (page_name(volume_id), thumbnail_name(volume_id))
     )
     confidence = head.get("volume_confidence")
     return IndexRow(
-        name,
-        status,
-        sentence(made, found, status),
-        said,
-        (YES if status == "ok" else UNSURE) if bare else "",
-        confidence if is_guess_sure(made, status) else None,
-        doubt if len(doubt) <= LONGEST else f"{doubt[: LONGEST - 1]}…",
-        page,
-        picture,
-        _certainty(made, confidence),
+        volume_id=volume_id,
+        status=status,
+        sentence=answer_sentence(statements, regions, status),
+        said=region_chips,
+        none=none,
+        confidence=confidence if is_guess_sure(statements, status) else None,
+        doubt=doubt_text,
+        page=page,
+        picture=picture,
+        certainty=_certainty(statements, confidence),
     )
 
 
@@ -256,90 +292,108 @@ def _is_guess_unsure(row: IndexRow) -> bool:
     )
 
 
-def _certainty(made: Sequence[Statement], confidence: float | None) -> float:
-    """The confidence of a volume where it has one; else how far its statements are from even, on average: 0.5
-    to 1; 1 without any."""
+def _certainty(statements: Sequence[Statement], confidence: float | None) -> float:
+    """The confidence of a volume where it has one; else how far its statements are from even, on
+    average: 0.5 to 1; 1 without any."""
     if confidence is not None:
         return confidence
-    return (
-        sum(max(one.probability, 1 - one.probability) for one in made) / len(made) if made else 1.0
-    )
+    if not statements:
+        return 1.0
+    probabilities = [statement.probability for statement in statements]
+    return sum(max(share, 1 - share) for share in probabilities) / len(probabilities)
 
 
-def _doubts(folder: Path, one: TableRows) -> list[tuple[str, str]]:
-    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason; without a
-    sentence where only probabilities are unsure, which the chips show."""
-    head = one.spans[0]
-    some = (
-        [(SOME_UNSURE.code, "")] if SOME_UNSURE.code in str(head.get("code") or "").split() else []
-    )
+def _doubts_of(folder: Path, volume: TableRows) -> list[tuple[str, str]]:
+    """(code, sentence) of each doubt of a flagged volume; of a refused one the code and the reason;
+    without a sentence where only probabilities are unsure, which the chips show."""
+    head = volume.spans[0]
+    status = str(head["status"])
+    doubts_of_some = []
+    if SOME_UNSURE.code in str(head.get("code") or "").split():
+        doubts_of_some.append((SOME_UNSURE.code, ""))
     extents = head.get("extents")
-    if extents == "sure" or (head["status"] == "ok" and extents != "unsure"):
-        return some
-    given, body = (one.doubts, head) if one.doubts is not None else _told(folder, head)
-    listed = [(str(code or "other"), str(words or "")) for code, words in given if code != NONE]
-    if listed or some:
-        return listed + some
-    code = (head["status"] == "refused" and str(body.get("code") or "")) or ANSWERS[
-        str(head["status"])
+    if extents == "sure" or (status == "ok" and extents != "unsure"):
+        return doubts_of_some
+    codes_and_words: Sequence[tuple[Any, Any]] | None = volume.doubts
+    facts: Mapping[str, Any] = head
+    if codes_and_words is None:
+        codes_and_words, facts = _doubts_in_json(folder, head)
+    doubts = [
+        (str(code or "other"), str(words or "")) for code, words in codes_and_words if code != NONE
     ]
-    return [(code, str(body.get("message") or ""))]
+    if doubts or doubts_of_some:
+        return doubts + doubts_of_some
+    code = str(facts.get("code") or "") if status == "refused" else ""
+    return [(code or ANSWERS[status], str(facts.get("message") or ""))]
 
 
-def _told(folder: Path, head: Mapping[str, Any]) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
-    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `head` if unreadable."""
+def _doubts_in_json(
+    folder: Path, head: Mapping[str, Any]
+) -> tuple[list[tuple[Any, Any]], Mapping[str, Any]]:
+    """(code and sentence of each doubt, the facts) of a volume's JSON; none and `head` if
+    unreadable."""
     try:
-        body: Mapping[str, Any] = read_json(folder / f"{head['volume_id']}.json")
+        facts: Mapping[str, Any] = read_json(folder / f"{head['volume_id']}.json")
     except (OSError, ValueError):
-        body = head
-    return [(one.get("code"), one.get("sentence")) for one in body.get("doubts") or ()], body
+        facts = head
+    return [
+        (doubt.get("code"), doubt.get("sentence")) for doubt in facts.get("doubts") or ()
+    ], facts
 
 
-def _sentence(counted: Counter[str]) -> str:
-    total = sum(counted.values())
-    flagged = total - counted["ok"]
+def _summary_sentence(count_of_status: Counter[str]) -> str:
+    total = sum(count_of_status.values())
+    flagged = total - count_of_status["ok"]
     if not flagged:
         return f"{several(total, 'volume')}, all answered."
-    named = ", ".join(
-        f"{counted[status]:,} {ANSWERS[status]}"
+    counts_text = ", ".join(
+        f"{count_of_status[status]:,} {ANSWERS[status]}"
         for status in ("ok", "partly", "uncertain", "refused")
-        if counted[status] or status != "partly"
+        if count_of_status[status] or status != "partly"
     )
-    return f"{several(total, 'volume')}: {named}. Those that need a look ({flagged:,}) come first."
+    return (
+        f"{several(total, 'volume')}: {counts_text}. Those that need a look ({flagged:,}) come "
+        "first."
+    )
 
 
-def _regions(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> Table:
-    """Volumes that surely show a region, and those that may, by region in the order of the vocabulary."""
-    surely, perhaps = Counter[str](), Counter[str]()
+def _regions_table(rows: Sequence[IndexRow], vocabulary: Vocabulary) -> ReportTable:
+    """Volumes that surely show a region, and those that may, by region in the order of the
+    vocabulary."""
+    surely_shown: Counter[str] = Counter()
+    perhaps_shown: Counter[str] = Counter()
     for row in rows:
-        answers = {one.region: one.answer for one in row.said} | {NONE: row.none}
-        surely.update(name for name, answer in answers.items() if answer == YES)
-        perhaps.update(name for name, answer in answers.items() if answer in (YES, UNSURE))
-    names = [name for name in vocabulary.classes if perhaps[name]]
-    return Table(
+        answers = {chip.region: chip.answer for chip in row.said} | {NONE: row.none}
+        surely_shown.update(name for name, answer in answers.items() if answer == YES)
+        perhaps_shown.update(name for name, answer in answers.items() if answer in (YES, UNSURE))
+    names = [name for name in vocabulary.classes if perhaps_shown[name]]
+    return ReportTable(
         ("region", "surely shows", "may show"),
-        [(name, f"{surely[name]:,}", f"{perhaps[name]:,}") for name in names],
+        [(name, f"{surely_shown[name]:,}", f"{perhaps_shown[name]:,}") for name in names],
         list(map(vocabulary.colour, names)),
     )
 
 
-def _unread(series: Iterable[Mapping[str, Any]]) -> Table:
+def _unread_table(series: Iterable[Mapping[str, Any]]) -> ReportTable:
     """Path, kind and whole reason of series that are not read, unreadable ones first."""
     rows = [row for row in series if row["kind"] != "volume"]
     rows.sort(key=lambda row: row["kind"] != "unreadable")
     header = ("path", "set aside as", "reason")
     cells = [
-        (row.get("path", ""), row["kind"], row.get("reason", "")) for row in rows[:LISTED_ASIDE]
+        (row.get("path", ""), row["kind"], row.get("reason", ""))
+        for row in rows[:MOST_UNREAD_LISTED]
     ]
-    return Table(header, cells)
+    return ReportTable(header, cells)
 
 
-def _frequent(counts: Counter[str], most: int = NAMED_DOUBTS) -> dict[str, int]:
-    """The most frequent kinds and their counts, those of equal counts by name: the order does not depend on
-    that of the volumes."""
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most])
+def _most_frequent(counts: Counter[str], most: int = MOST_DOUBTS_NAMED) -> dict[str, int]:
+    """The most frequent kinds and their counts, those of equal counts by name: the order does not
+    depend on that of the volumes."""
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:most])
 
 
-def _counted(name: str, counts: Mapping[str, int], total: int, of: str = "volumes") -> Table:
+def _counts_table(
+    name: str, counts: Mapping[str, int], total: int, unit: str = "volumes"
+) -> ReportTable:
     rows = [(key, f"{count:,}/{total:,}", percent(count / total)) for key, count in counts.items()]
-    return Table((name, of, "share"), rows)
+    return ReportTable((name, unit, "share"), rows)

@@ -9,28 +9,32 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fovnet.records import clear_unfinished, write_text
-from fovnet.report.content.cells import Shown
+from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.page import Page
 from fovnet.report.figures.charts import charts
 
 
 @cache
-def rooms() -> Environment:
+def template_environment() -> Environment:
     """The templates, compiled once."""
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("fovnet.report.pages", "templates"),
         autoescape=True,
         undefined=StrictUndefined,  # a renamed field raises, instead of leaving a gap in the page
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.tests["measured"] = lambda cell: isinstance(cell, Shown)
-    return made
+    environment.tests["measured"] = lambda cell: isinstance(cell, MeasuredText)
+    return environment
 
 
 def pour(page: Page) -> str:
     """The HTML of the page. The same page gives the same text."""
-    return rooms().get_template("report.html.jinja").render(page=page, figures=charts(page))
+    return (
+        template_environment()
+        .get_template("report.html.jinja")
+        .render(page=page, figures=charts(page))
+    )
 
 
 def write_report(out_html: Path, page: Page) -> Path:

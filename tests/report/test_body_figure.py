@@ -10,8 +10,9 @@ from matplotlib.image import imread
 
 from fovnet.drawing.canvas import png, save_png, svg
 from fovnet.regions import DEFAULT, Region, Vocabulary
+from fovnet.report.figures.body import Body
+from fovnet.report.figures.body_figure import volume_figure
 from fovnet.report.figures.views import coronal_view
-from fovnet.report.figures.whole_body import volume_figure
 
 
 def drawn(case, truth=None, **more):
@@ -20,18 +21,8 @@ def drawn(case, truth=None, **more):
         if case.pixels is not None
         else np.zeros((len(case.z_mm), 128, 128), dtype=np.uint8)
     )
-    return volume_figure(
-        case.volume_id,
-        pixels,
-        case.z_mm,
-        case.side_mm,
-        case.raw,
-        case.smoothed,
-        case.spans,
-        DEFAULT,
-        truth,
-        **more,
-    )
+    body = Body(pixels, case.z_mm, case.side_mm, case.smoothed, case.spans, DEFAULT)
+    return volume_figure(case.volume_id, body, case.raw, truth=truth, **more)
 
 
 @pytest.fixture(scope="module")
@@ -174,9 +165,8 @@ def test_the_names_of_many_regions_stand_within_the_figure(planted, count, lette
     k = len(words.classes)
     z_mm = 5.0 * np.arange(20)
     curves = np.full((20, k), 1 / k)
-    figure = volume_figure(
-        "t", np.zeros((20, 40, 40), np.uint8), z_mm, 200.0, curves, curves, (), words
-    )
+    body = Body(np.zeros((20, 40, 40), np.uint8), z_mm, 200.0, curves, (), words)
+    figure = volume_figure("t", body, curves)
     figure.canvas.draw()
     box, whole = figure.legends[0].get_window_extent(), figure.bbox
     assert box.x0 >= 0 and box.x1 <= whole.x1
@@ -191,19 +181,9 @@ def test_a_long_message_is_read_to_its_end_and_makes_the_figure_taller() -> None
         "stack.nrrd: only 61 whole numbers.",
         " ".join(f"word{number}" for number in range(60)) + " Give the MR volume.",
     )
-    figures = [
-        volume_figure(
-            "v",
-            np.zeros((0, 8), np.uint8),
-            np.zeros(0),
-            1.0,
-            *2 * [np.zeros((0, 7))],
-            [],
-            DEFAULT,
-            message=one,
-        )
-        for one in (short, long)
-    ]
+    curves = np.zeros((0, 7))
+    nothing = Body(np.zeros((0, 8), np.uint8), np.zeros(0), 1.0, curves, [], DEFAULT)
+    figures = [volume_figure("v", nothing, curves, message=message) for message in (short, long)]
     assert [" ".join(figure.texts[1].get_text().split()) for figure in figures] == [short, long]
     assert figures[1].get_figheight() > figures[0].get_figheight() + 0.5
     for figure in figures:

@@ -1,0 +1,153 @@
+"""How a search converged: when its best score came, what trainings took, what more trials may
+gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fovnet.report.content.wording import duration, score_text
+from fovnet.search.explain.explanation import Explanation, Step
+from fovnet.words import several
+
+
+def convergence_text(explanation: Explanation) -> str:
+    """When the best score was reached, what training took, and what further trials may gain."""
+    best_step = next(
+        (step for step in explanation.steps if step.slot == explanation.best_slot), None
+    )
+    if best_step is None:
+        return "No trial has a score: there is no convergence."
+    sentences = [
+        _best_score(explanation, best_step),
+        _slots_since(explanation, best_step),
+        _time_of_all_trainings(explanation),
+        *_regret_sentences(explanation),
+        *_remaining_gain(explanation),
+        *_pace(explanation),
+        *_accuracy_of_seconds(explanation),
+    ]
+    return " ".join(sentences)
+
+
+def slot_word(explanation: Explanation) -> str:
+    """What a slot is called: a trial, where each is one."""
+    return "slot" if explanation.spending else "trial"
+
+
+def _best_score(explanation: Explanation, best_step: Step) -> str:
+    """When the best score came, and the best of those spread over the space before."""
+    return (
+        f"The best score, {score_text(best_step.score)}, came in slot {best_step.slot}, after "
+        f"{duration(best_step.seconds_spent)} of training in all"
+        f"{_initial_scores_clause(explanation, best_step)}."
+    )
+
+
+def _initial_scores_clause(explanation: Explanation, best_step: Step) -> str:
+    """The best of the first scores; "" where a method chose these too, or none came before the
+    best."""
+    initial_scores = [
+        step.score
+        for step in explanation.steps
+        if step.slot < explanation.initial and step.score is not None
+    ]
+    chosen_by_method = explanation.spending is not None or explanation.taught is not None
+    if not initial_scores or best_step.slot < explanation.initial or chosen_by_method:
+        return ""
+    return (
+        f"; the {several(len(initial_scores), 'score')} of the slots spread over the space before "
+        f"came to {score_text(min(initial_scores))} at best"
+    )
+
+
+def _slots_since(explanation: Explanation, best_step: Step) -> str:
+    slot = slot_word(explanation)
+    count = len(explanation.steps) - explanation.steps.index(best_step) - 1
+    if not count:
+        return f"No {slot} came after it."
+    return f"{several(count, slot)} after it found nothing better."
+
+
+def _time_of_all_trainings(explanation: Explanation) -> str:
+    last_step = explanation.steps[-1]
+    return (
+        f"All trainings together took {duration(last_step.seconds_spent)}, predicted "
+        f"{duration(last_step.predicted_seconds_spent)}."
+    )
+
+
+def _regret_sentences(explanation: Explanation) -> Iterator[str]:
+    """The expected regret before the first slot that has one, and before the last."""
+    steps = [step for step in explanation.steps if step.expected_regret is not None]
+    if not steps:
+        return
+    last_clause = ""
+    if len(steps) > 1:
+        last_clause = (
+            f", and {_regret_text(steps[-1].expected_regret)} before slot {steps[-1].slot}"
+        )
+    yield (
+        f"The expected regret was {_regret_text(steps[0].expected_regret)} before slot "
+        f"{steps[0].slot}{last_clause}."
+    )
+
+
+def _remaining_gain(explanation: Explanation) -> Iterator[str]:
+    """The expected regret at the end, and the draws that random search would need; of scores after
+    different epochs, what is left is unknown."""
+    matter = explanation.matter
+    if matter is None or explanation.spending is not None:
+        return
+    if matter.remaining_regret is None:
+        yield "The model knows only ranks: the remaining gain is unknown."
+    else:
+        regret = _regret_text(matter.remaining_regret)
+        was_forecast = any(step.expected_regret is not None for step in explanation.steps)
+        subject = "At the end it is" if was_forecast else "The expected regret at the end is"
+        yield (
+            f"{subject} {regret}: an upper bound of how much lower the best untried configuration "
+            "is expected to be than the best one tried."
+        )
+    yield (
+        f"The model takes {matter.as_good:,} of the {explanation.feasible:,} configurations that "
+        "fit to be as good as the best, up to the difference between two trainings of one "
+        "configuration: if so, random trials would reach the first of them after "
+        f"{matter.random_draws:,.1f} on average."
+    )
+
+
+def _pace(explanation: Explanation) -> Iterator[str]:
+    """How many times the predicted seconds a training took: the median and the quartiles."""
+    if not explanation.pace:
+        return
+    lower, median, upper = (f"{ratio:.2g}" for ratio in explanation.pace)
+    quartile_clause = f"; half of them {lower} to {upper} times" if lower != upper else ""
+    yield f"A training took {median} times the predicted seconds (median{quartile_clause})."
+
+
+def _accuracy_of_seconds(explanation: Explanation) -> Iterator[str]:
+    """How many trainings took as long as predicted, and how long the remaining ones will take."""
+    if explanation.seconds is None:
+        return
+    accurate = explanation.seconds.predicted
+    if explanation.spending:
+        trainings = f"{several(accurate.total, 'slot')} that completed"
+    else:
+        trainings = f"{several(accurate.total, 'training')} that went to the end"
+    yield (
+        f"Of {trainings} {accurate.count} took within 25 % of the prediction; corrected by the "
+        f"trials before each, {explanation.seconds.refined.count}."
+    )
+    seconds_left = explanation.seconds.left
+    if seconds_left:
+        yield (
+            f"The remaining trials take about {duration(seconds_left)}, if they are like the "
+            "finished ones."
+        )
+
+
+def _regret_text(regret: float | None) -> str:
+    """The regret with three significant digits; "less than 0.0001" below that."""
+    if regret is None:
+        return "–"
+    return "less than 0.0001" if 0 < regret < 1e-4 else f"{regret:.3g}"

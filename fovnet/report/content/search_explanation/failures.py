@@ -1,0 +1,72 @@
+"""The trials of a search that have no score, and why."""
+
+from __future__ import annotations
+
+from fovnet.report.content.cells import ReportTable
+from fovnet.report.content.search_explanation.convergence import slot_word
+from fovnet.report.content.wording import configuration_text, percent
+from fovnet.search.explain.explanation import Explanation, FailureGroup
+from fovnet.words import several
+
+
+def failures_text(explanation: Explanation) -> str:
+    """How many trials have no score, why, and their forecast chance to train."""
+    slot = slot_word(explanation)
+    if not explanation.finished and not explanation.failures:
+        return "No trial is finished."
+    if not explanation.failures:
+        return f"No {slot} failed."
+    kinds = ", ".join(_group_phrase(group) for group in explanation.failure_groups)
+    return (
+        f"{len(explanation.failures)} of {several(explanation.finished, slot)} have no score: "
+        f"{kinds}."
+    )
+
+
+def _group_phrase(group: FailureGroup) -> str:
+    """ "2 diverged (given a chance of 87.5 % to train, on average; “the loss was not a
+    number”)"."""
+    details = []
+    if group.mean_chance_to_train is not None:
+        chance = percent(group.mean_chance_to_train)
+        details.append(f"given a chance of {chance} to train, on average")
+    if group.example:
+        details.append(f"“{group.example}”")
+    phrase = f"{group.count} {_status_text(group.status)}"
+    return f"{phrase} ({'; '.join(details)})" if details else phrase
+
+
+def failures_table(explanation: Explanation) -> ReportTable:
+    """One row per kind of failure."""
+    rows = [
+        (
+            _status_text(group.status),
+            f"{group.count}/{explanation.finished}",
+            "the configuration" if group.because_of_configuration else "the machine",
+            percent(group.mean_chance_to_train),
+        )
+        for group in explanation.failure_groups
+    ]
+    header = ("ended as", "trials", "because of", "mean chance to train, forecast")
+    return ReportTable(header, rows, name="search-failures")
+
+
+def trials_without_score(explanation: Explanation) -> ReportTable:
+    """One row per trial without a score."""
+    rows = [
+        (
+            str(failure.slot),
+            _status_text(failure.status),
+            configuration_text(failure.configuration),
+            percent(failure.chance_to_train),
+            str(failure.retries),
+            failure.message,
+        )
+        for failure in explanation.failures
+    ]
+    header = ("trial", "ended as", "configuration", "chance to train", "retries", "message")
+    return ReportTable(header, rows, name="failed-trials")
+
+
+def _status_text(status: str) -> str:
+    return status.replace("_", " ")

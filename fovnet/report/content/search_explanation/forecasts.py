@@ -1,0 +1,72 @@
+"""Whether the forecasts of a search held."""
+
+from __future__ import annotations
+
+from scipy.stats import binom
+
+from fovnet.report.content.wording import percent
+from fovnet.search.explain.explanation import Explanation, Share
+from fovnet.words import several
+
+BAND_COVERAGE = 0.95
+"""Nominal coverage of the forecast band."""
+RARE = 0.025
+"""The tail probability below which a deviation from it is reported."""
+
+NETWORK_METHODS = ("ranking", "ensemble-ei")
+"""Methods whose model is not a Gaussian process."""
+
+
+def forecasts_text(explanation: Explanation) -> str:
+    """Whether scores fell inside their forecast bands, and as many trials trained as expected."""
+    forecasts = explanation.forecasts
+    if not forecasts.slots:
+        return _no_forecast(explanation)
+    sentences = []
+    if forecasts.inside.total:
+        inside = forecasts.inside
+        interval = f"{percent(inside.low)[:-2]}–{percent(inside.high)}"
+        sentences.append(
+            f"{inside.count}/{inside.total} scores, {percent(inside.count / inside.total)} "
+            f"({interval}), fell inside the 95 % band forecast before their training"
+            f"{_verdict(inside)}."
+        )
+    if forecasts.below or forecasts.above:
+        sentences.append(f"{forecasts.below} lay below their band, {forecasts.above} above.")
+    if forecasts.trained.total:
+        trials = several(forecasts.trained.total, "trial")
+        sentences.append(
+            f"Of {trials} with a forecast {forecasts.expected:.1f} were expected to train, "
+            f"{forecasts.trained.count} did."
+        )
+    return " ".join(sentences)
+
+
+def _no_forecast(explanation: Explanation) -> str:
+    """Why no score was forecast."""
+    is_process = explanation.method.startswith("gp-")
+    if not is_process and explanation.method not in NETWORK_METHODS:
+        return f"No score was forecast: {explanation.method} asks no model of the scores."
+    if explanation.spending:
+        sentence = "No score was forecast: the model saw trainings of different lengths"
+        if is_process:
+            sentence += (
+                ", and predicts their final scores only with search.fidelity: axis, after the "
+                "first slots"
+            )
+        return f"{sentence}."
+    initial_slots = several(explanation.initial, "slot")
+    return (
+        f"No score was forecast: the model is used after the first {initial_slots}, once a trial "
+        "has a score."
+    )
+
+
+def _verdict(inside: Share) -> str:
+    """Whether the count inside the band is improbably small or large for a coverage of
+    BAND_COVERAGE: a one-sided binomial tail below RARE."""
+    if binom.cdf(inside.count, inside.total, BAND_COVERAGE) < RARE:
+        return ": too few, the model was overconfident"
+    if binom.sf(inside.count - 1, inside.total, BAND_COVERAGE) < RARE:
+        return ": more than stated, the bands could be narrower"
+    return ", which agrees with it"

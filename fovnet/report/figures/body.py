@@ -1,0 +1,120 @@
+"""A volume as all its pictures show it: what is drawn, at which heights, how large, and in which
+lanes.
+
+    s  slices, feet to head        k  classes
+
+The pictures differ in how they are written: `body_figure` as matplotlib draws, `body_drawing` as
+numbers for SVG, `thumbnail` as pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fovnet.evaluate.cases import StoredSpan
+from fovnet.regions import Vocabulary
+
+RIM_MM = 0.5
+"""A span's edge within this distance of the end of a picture equals that end up to rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A volume to draw, with its answer.
+
+    pixels    (s, h, w) uint8, feet to head, the patient's right on the left
+    z_mm      (s,) heights of the slices, ascending
+    side_mm   width and depth of a slice
+    smoothed  (s, k) calibrated, smoothed probabilities
+    spans     predicted regions with their ends in mm
+    """
+
+    pixels: NDArray[np.uint8]
+    z_mm: NDArray[np.float64]
+    side_mm: float
+    smoothed: NDArray[np.float64]
+    spans: Sequence[StoredSpan]
+    vocabulary: Vocabulary
+
+    @cached_property
+    def _half_step_mm(self) -> float:
+        step_mm = float(np.median(np.diff(self.z_mm))) if len(self.z_mm) > 1 else 5.0
+        return step_mm / 2
+
+    @cached_property
+    def low_mm(self) -> float:
+        """Lower end of the picture: of the first slice or of a span, which may reach further, as
+        the first slice may stand for several."""
+        first_mm = float(self.z_mm[0]) - self._half_step_mm
+        return min([first_mm, *(span.from_mm for span in self.spans)])
+
+    @cached_property
+    def high_mm(self) -> float:
+        """Upper end of the picture, as `low_mm`."""
+        last_mm = float(self.z_mm[-1]) + self._half_step_mm
+        return max([last_mm, *(span.to_mm for span in self.spans)])
+
+    @property
+    def height_mm(self) -> float:
+        """Height of the picture."""
+        return self.high_mm - self.low_mm
+
+    @property
+    def edges_mm(self) -> list[float]:
+        """Heights of the spans' ends, ascending, without those at the ends of the picture."""
+        edges = {edge for span in self.spans for edge in (span.from_mm, span.to_mm)}
+        return sorted(edge for edge in edges if self.low_mm + RIM_MM < edge < self.high_mm - RIM_MM)
+
+    def panel_size(self, limits: PanelLimits) -> PanelSize:
+        """The size of a view that is true to scale, unless the volume is too flat or too narrow."""
+        scale = min(limits.tallest / self.height_mm, limits.widest / self.side_mm)
+        true_height = self.height_mm * scale
+        height = max(true_height, limits.shortest)
+        width = max(self.side_mm * scale, limits.narrowest)
+        return PanelSize(width, height, height / true_height)
+
+
+class PanelLimits(NamedTuple):
+    """Limits of a view, in units of its picture.
+
+    tallest, widest  maximum height and width
+    shortest         minimum height, at which curves beside it are legible
+    narrowest        minimum width
+    """
+
+    tallest: float
+    widest: float
+    shortest: float
+    narrowest: float
+
+
+class PanelSize(NamedTuple):
+    """A view in units of its picture; `stretch`: how many times feet to head is stretched, 1 true
+    to scale."""
+
+    width: float
+    height: float
+    stretch: float
+
+
+class Lanes(NamedTuple):
+    """Where spans lie side by side: the lane of each, from the left, and the number of lanes."""
+
+    of_span: list[int]
+    lane_count: int
+
+
+def lanes_of(spans: Sequence[StoredSpan], vocabulary: Vocabulary) -> Lanes:
+    """The chain in one lane, each side region such as spine in its own beside it."""
+    regions = {span.region for span in spans}
+    lanes = [name for name in vocabulary.side_regions if name in regions]
+    if not lanes or not regions.isdisjoint(vocabulary.chain):
+        lanes = ["chain", *lanes]
+    of_span = [lanes.index(span.region) if span.region in lanes else 0 for span in spans]
+    return Lanes(of_span, len(lanes))

@@ -1,0 +1,329 @@
+"""The whole-body figure: a volume, its probabilities and its predicted spans, along a common
+vertical axis in millimetres.
+
+After the full-body figures in Bertrand, *Hyper-parameter optimization in deep learning and transfer
+learning* (thesis, 2019).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from textwrap import wrap
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from fovnet.drawing.canvas import FAINT, INK, SOFT, WARN, house_style, readable_on
+from fovnet.evaluate.cases import StoredSpan
+from fovnet.regions import Vocabulary
+from fovnet.report.figures.body import Body, PanelLimits, lanes_of
+from fovnet.report.figures.views import coronal_view
+
+PANEL_INCHES = PanelLimits(tallest=6.4, widest=2.7, shortest=1.7, narrowest=0.9)
+"""Of the coronal view."""
+CURVES_INCHES = 2.5  # width of the curves
+BAR_INCHES = 0.95  # width of a column of spans
+LEFT_INCHES = 0.65  # left of the first panel
+GAP_INCHES = 0.22  # between two panels
+NAME_POINTS = 7.5  # height of a region's name in its box
+LINE_INCHES = 0.17  # height of a line of the message
+MOST_LINES = 6
+"""Of the message: a path and a sentence have three or four."""
+PALE = 0.45  # opacity of a guess
+FOOT_INCHES = 0.75  # below the panels, for the labels and the first row of the legend
+LEGEND_ROW_INCHES = 0.14  # for each further row of the legend
+LEAST_SMOOTHING = 0.02
+"""If smoothing changes no probability by more than this, the label of the curves does not
+distinguish raw from smoothed."""
+
+
+def volume_figure(
+    title: str,
+    body: Body,
+    raw: NDArray[np.float64],
+    *,
+    truth: Sequence[StoredSpan] | None = None,
+    message: str = "",
+    guessed: bool = False,
+    unsure: Collection[str] = (),
+    notes: str = "",
+) -> Figure:
+    """One volume from feet (bottom) to head: coronal view, probability curves, the predicted spans,
+    and the true ones if given.
+
+    Millimetres are drawn true to scale unless the stack is much wider than tall; the figure then
+    states the stretch.  An empty volume gives its title and message alone.
+
+    raw      (s, k) probabilities of the networks, as thin lines; the smoothed ones are bold
+    truth    true spans
+    message  the doubts, below the title
+    guessed  the answer is uncertain: the spans are pale and labelled "guess", and the message is
+             red
+    unsure   regions whose spans are pale too
+    notes    what else was done to the volume, below the message
+    """
+    with house_style():
+        if not len(body.z_mm):
+            return _empty_figure(title, message)
+        panel = body.panel_size(PANEL_INCHES)
+        columns = [panel.width, CURVES_INCHES, BAR_INCHES if truth is None else 2 * BAR_INCHES]
+        width = sum(columns) + 1.45
+        message_lines = _lines(f"uncertain: {message}" if guessed else message, width)
+        note_lines = _lines(notes, width)
+        legend_rows = _rows_of_legend(body.vocabulary, width)
+        foot = FOOT_INCHES + LEGEND_ROW_INCHES * (legend_rows - 1)
+        heading_inches = LINE_INCHES * (len(message_lines) + len(note_lines))
+        figure = Figure(figsize=(width, panel.height + foot + 0.45 + heading_inches))
+        FigureCanvasAgg(figure)
+        axes = _columns(figure, columns, panel.height, foot)
+        _show_coronal(axes[0], body, panel.stretch)
+        _show_curves(axes[1], body, raw)
+        bars = [("guess" if guessed else "predicted", body.spans)]
+        if truth is not None:
+            bars.append(("true", truth))
+        _show_bars(
+            axes[2],
+            bars,
+            body.vocabulary,
+            points_per_mm=72 * panel.height / body.height_mm,
+            pale={span.region for span in body.spans} if guessed else unsure,
+        )
+        for axis in axes:
+            axis.set_ylim(body.low_mm, body.high_mm)
+        _show_borders(axes, body.edges_mm)
+        _name_colours(figure, body.vocabulary, legend_rows)
+        _write_heading(figure, title, message_lines, note_lines, WARN if guessed else INK)
+        return figure
+
+
+def _write_heading(
+    figure: Figure,
+    title: str,
+    message_lines: Sequence[str],
+    note_lines: Sequence[str],
+    message_colour: str,
+) -> None:
+    """The title at the top left, and below it the message and the notes."""
+    left = LEFT_INCHES / figure.get_figwidth()
+    top = 1 - 0.24 / figure.get_figheight()
+    figure.text(left, top, title, fontsize=10, fontweight="bold", va="center", parse_math=False)
+    for lines, colour, lines_above in (
+        (message_lines, message_colour, 0),
+        (note_lines, INK, len(message_lines)),
+    ):
+        below = (0.12 + LINE_INCHES * lines_above) / figure.get_figheight()
+        figure.text(left, top - below, "\n".join(lines), color=colour, va="top", parse_math=False)
+
+
+def _columns(
+    figure: Figure, widths: Sequence[float], panel_height: float, foot: float
+) -> list[Axes]:
+    """Axes side by side, of the given widths in inches, on a common baseline."""
+    width = figure.get_figwidth()
+    height = figure.get_figheight()
+    left = LEFT_INCHES
+    axes = []
+    for column in widths:
+        axes.append(
+            figure.add_axes((left / width, foot / height, column / width, panel_height / height))
+        )
+        left += column + GAP_INCHES
+    for axis in axes[1:]:
+        axis.tick_params(labelleft=False)
+    return axes
+
+
+def _show_coronal(axis: Axes, body: Body, stretch: float) -> None:
+    """The coronal view on a regular grid of heights, by the nearest slice: unevenly spaced slices
+    are as tall as their spacing."""
+    slices = len(body.z_mm)
+    half_line_mm = body.height_mm / (4 * slices)
+    lines_mm = np.linspace(body.low_mm, body.high_mm, 2 * slices, endpoint=False) + half_line_mm
+    middles_mm = (body.z_mm[1:] + body.z_mm[:-1]) / 2
+    axis.set_facecolor("black")
+    axis.imshow(
+        coronal_view(body.pixels)[np.searchsorted(middles_mm, lines_mm)],
+        cmap="gray",
+        vmin=0,
+        vmax=255,
+        origin="lower",
+        aspect="auto",
+        interpolation="bilinear",
+        extent=(0, body.side_mm, body.low_mm, body.high_mm),
+    )
+    axis.set_ylabel("height z, mm")
+    axis.set_xticks([])
+    note = f"{body.side_mm:.0f} mm wide"
+    if stretch > 1.05:
+        note += f",\nz stretched {stretch:.1f} times"
+    axis.set_xlabel(note, color=SOFT)
+    axis.spines[:].set_visible(False)
+    for x, letter in ((0.04, "R"), (0.96, "L")):
+        axis.text(
+            x,
+            0.985,
+            letter,
+            transform=axis.transAxes,
+            color="white",
+            ha="center",
+            va="top",
+            fontsize=8,
+            weight="bold",
+            zorder=5,
+            path_effects=[withStroke(linewidth=2, foreground="black")],
+        )
+
+
+def _show_curves(axis: Axes, body: Body, raw: NDArray[np.float64]) -> None:
+    """Probability to the right, height upwards: raw thin, smoothed bold, with a dark outline for
+    pale colours."""
+    for column, name in enumerate(body.vocabulary.classes):
+        colour = body.vocabulary.colour(name)
+        smoothed = body.smoothed[:, column]
+        axis.plot(raw[:, column], body.z_mm, color=colour, linewidth=0.6, alpha=0.75)
+        axis.plot(smoothed, body.z_mm, color=INK, linewidth=2.3, alpha=0.35)
+        axis.plot(smoothed, body.z_mm, color=colour, linewidth=1.7)
+    axis.set_xlim(-0.02, 1.02)
+    axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    largest_change = float(np.abs(raw - body.smoothed).max()) if len(raw) else 0.0
+    is_smoothed = largest_change > LEAST_SMOOTHING
+    axis.set_xlabel("probability (bold: calibrated, smoothed)" if is_smoothed else "probability")
+    axis.tick_params(axis="y", length=0)
+
+
+def _name_colours(figure: Figure, vocabulary: Vocabulary, rows: int) -> None:
+    """A legend of all classes at the foot, in `rows` rows: a curve may belong to a region without a
+    span."""
+    chips = [
+        Rectangle((0, 0), 1, 1, facecolor=vocabulary.colour(name), label=name)
+        for name in vocabulary.classes
+    ]
+    figure.legend(
+        handles=chips,
+        loc="lower center",
+        ncols=math.ceil(len(chips) / rows),
+        fontsize=7,
+        handlelength=0.8,
+        handleheight=0.8,
+        columnspacing=1.0,
+        handletextpad=0.4,
+        borderaxespad=0.1,
+    )
+
+
+def _rows_of_legend(vocabulary: Vocabulary, inches: float) -> int:
+    """The number of rows of the legend, each column as wide as the longest name in letters of 7
+    points."""
+    column_inches = 0.28 + 0.058 * max(map(len, vocabulary.classes))
+    columns = max(1, math.floor(inches / column_inches))
+    return math.ceil(len(vocabulary.classes) / columns)
+
+
+def _show_borders(axes: Sequence[Axes], heights_mm: Sequence[float]) -> None:
+    """A dashed line at each height, through the view and the curves."""
+    for height_mm in heights_mm:
+        axes[0].axhline(height_mm, color="white", linewidth=0.7, alpha=0.75, dashes=(4, 3))
+        axes[1].axhline(height_mm, color=FAINT, linewidth=0.5, dashes=(4, 3))
+
+
+def _show_bars(
+    axis: Axes,
+    bars: Sequence[tuple[str, Sequence[StoredSpan]]],
+    vocabulary: Vocabulary,
+    points_per_mm: float,
+    pale: Collection[str],
+) -> None:
+    """One column per answer; the chain on its left, side regions such as spine on its right.  In
+    the first, the predicted one, some regions are pale."""
+    for bar, (_, spans) in enumerate(bars):
+        lanes = lanes_of(spans, vocabulary)
+        lane_width = 0.9 / lanes.lane_count
+        axis.add_patch(Rectangle((bar - 0.45, -1e6), 0.9, 2e6, facecolor="#f1f3f5", linewidth=0))
+        for span, lane in zip(spans, lanes.of_span, strict=True):
+            _add_span(
+                axis,
+                span,
+                left=bar - 0.45 + lane * lane_width,
+                width=lane_width,
+                colour=vocabulary.colour(span.region),
+                points_per_mm=points_per_mm,
+                is_pale=bar == 0 and span.region in pale,
+            )
+    axis.set_xlim(-0.5, len(bars) - 0.5)
+    axis.set_xticks(range(len(bars)), [name for name, _ in bars])
+    axis.tick_params(axis="both", length=0)
+    axis.xaxis.set_tick_params(pad=6)
+    axis.spines[:].set_visible(False)
+
+
+def _add_span(
+    axis: Axes,
+    span: StoredSpan,
+    *,
+    left: float,
+    width: float,
+    colour: str,
+    points_per_mm: float,
+    is_pale: bool,
+) -> None:
+    """A coloured box with the name of its region if that fits; the legend names the colours."""
+    height_mm = span.to_mm - span.from_mm
+    is_upright = width > 0.6
+    axis.add_patch(
+        Rectangle(
+            (left, span.from_mm),
+            width,
+            height_mm,
+            facecolor=colour,
+            edgecolor="white",
+            linewidth=1,
+            alpha=PALE if is_pale else None,
+        )
+    )
+    # a letter is about 0.6 times as wide as high
+    name_points = NAME_POINTS * (1.1 if is_upright else 0.6 * len(span.region))
+    if height_mm * points_per_mm < name_points:
+        return
+    axis.text(
+        left + width / 2,
+        (span.from_mm + span.to_mm) / 2,
+        span.region,
+        ha="center",
+        va="center",
+        color=INK if is_pale else readable_on(colour),
+        fontsize=NAME_POINTS,
+        rotation=0 if is_upright else 90,
+        clip_on=True,
+    )
+
+
+def _empty_figure(title: str, message: str) -> Figure:
+    """A volume without slices: its title, and the message."""
+    width = 6.4
+    lines = _lines(message or "no slices", width)
+    height = 0.8 + LINE_INCHES * len(lines)
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    figure.text(
+        0.04,
+        1 - 0.32 / height,
+        title,
+        fontsize=10,
+        fontweight="bold",
+        va="center",
+        parse_math=False,
+    )
+    figure.text(0.04, 1 - 0.52 / height, "\n".join(lines), color=WARN, va="top", parse_math=False)
+    return figure
+
+
+def _lines(message: str, figure_inches: float) -> list[str]:
+    """The message wrapped to a figure so many inches wide, at about 17 characters an inch; cut
+    after MOST_LINES, with …."""
+    return wrap(message, int((figure_inches - 0.8) * 17), max_lines=MOST_LINES, placeholder=" …")

@@ -1,0 +1,203 @@
+"""The folder that `predict` writes into: locked for one run, free of files of earlier ones, and its
+tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fovnet.decision.answer import TABLE
+from fovnet.decision.answers_table import TABLE as ANSWERS
+from fovnet.errors import ConfigError
+from fovnet.machine.locks import lock_folder
+from fovnet.own_files import (
+    LABEL_LOG,
+    PAGES,
+    are_our_rows,
+    is_our_json,
+    is_our_page,
+    is_our_table,
+    page_name,
+    refuse_foreign,
+    remove_rows,
+    rows_of_index,
+    thumbnail_name,
+)
+from fovnet.records import clear_unfinished, read_json, write_json, write_tsv
+from fovnet.results import Results
+from fovnet.volume.dicom.table import COLUMNS, ID_COLUMNS
+
+INDEX = "index.html"
+"""File name of the index; pages of volumes are in a folder beside it, as a volume may be called
+index."""
+
+
+def refuse_others(folder: Path) -> None:
+    """Raises ConfigError "out-foreign" if `folder` has tables or an index not written by `predict`,
+    or decisions of a workflow run; "out-labels" if it is a folder of labels."""
+    if (folder / LABEL_LOG).exists():
+        raise ConfigError(
+            "out-labels",
+            f"--out {folder}: is a folder of labels, where a folder for answers is wanted; give "
+            "another one",
+        )
+    run = Results(folder.resolve().parent)
+    if folder.resolve() == run.decisions and (run.ensemble / "ensemble.json").exists():
+        raise ConfigError(
+            "out-foreign",
+            f"--out {folder}: holds the decisions of a workflow run; give another folder",
+        )
+    for name in (TABLE, ANSWERS, "found.tsv"):
+        refuse_foreign(folder / name, is_our_table)
+    refuse_foreign(folder / "found.json", is_our_json)
+    refuse_foreign(folder / INDEX, is_our_page)
+    for path in rows_of_index(folder):
+        refuse_foreign(path, are_our_rows)
+
+
+def files_beside(volume_id: str, pictures: bool, pages: bool) -> tuple[str, ...]:
+    """Names of the files that an answer needs besides its JSON to be complete."""
+    picture_names = (f"{volume_id}.png",) if pictures else ()
+    page_names = (page_name(volume_id), thumbnail_name(volume_id)) if pages else ()
+    return (*picture_names, *page_names)
+
+
+def files_not_requested(volume_id: str, pictures: bool, pages: bool) -> set[str]:
+    """Names of the files beside an answer that another run may have left."""
+    return set(files_beside(volume_id, True, True)) - set(files_beside(volume_id, pictures, pages))
+
+
+def _refuse_gone(folder: Path, number: int) -> None:
+    if not folder.is_dir() or folder.stat().st_ino != number:
+        raise ConfigError(
+            "out-gone",
+            f"--out {folder}: was removed or replaced, with the answers in it, while volumes were "
+            "being answered; run the same command again",
+        )
+
+
+@contextmanager
+def claim_folder(folder: Path, *, wait: bool = False) -> Iterator[Callable[[], None]]:
+    """Locks `folder` for one run while the block runs: of two runs at once, each table would lack
+    the other's answers.  Yields a function that raises ConfigError "out-gone" if the folder, and
+    answers with it, was removed or replaced since.
+
+    wait  for another run that holds the lock
+    The kernel releases the lock when the process ends in any way.  On a file system without locks,
+    no run is kept out.  Raises ConfigError "out-busy" if another run holds the lock, "out-foreign"
+    as `refuse_others`.
+    """
+    try:
+        lock = lock_folder(folder, wait=wait)
+    except BlockingIOError as busy:
+        raise ConfigError(
+            "out-busy",
+            f"--out {folder}: another `fovnet predict` is writing there; wait for it, or give each "
+            "run its own folder",
+        ) from busy
+    try:
+        refuse_others(folder)
+        clear_unfinished(folder, folder / PAGES)
+        yield partial(_refuse_gone, folder, os.fstat(lock).st_ino)
+    finally:
+        os.close(lock)
+
+
+def withdraw(
+    folder: Path,
+    kept_ids: Collection[str],
+    run_ids: Collection[str] | None,
+    *,
+    tables: bool,
+    pictures: bool,
+    pages: bool,
+    faces: bool,
+) -> int:
+    """Removes files of an earlier run that could be mistaken for this run's; returns how many
+    pictures and pages that may show faces.
+
+    kept_ids  volumes whose answers stay; without `faces`, those of their pictures and pages that
+              are not requested now are removed
+    run_ids   volumes of this run; without `faces`, pictures and pages that show faces of other
+              volumes are removed too; None: the folder is shared with other runs, whose files are
+              left alone
+    tables    remove the table and the index, which list the earlier run's answers: if this run is
+              killed, they would pass for its own; the JSONs, from which both are made, stay
+    Without `pages` the index is always removed, as it lists other volumes than the new table.
+    """
+    listings = [TABLE, ANSWERS] if tables else []
+    if tables or not pages:
+        listings.append(INDEX)
+    for name in listings:
+        (folder / name).unlink(missing_ok=True)
+    if not (folder / INDEX).exists():
+        remove_rows(folder, 0)
+    if faces:
+        return 0
+    unwanted_names = [
+        name for volume_id in kept_ids for name in files_not_requested(volume_id, pictures, pages)
+    ]
+    if run_ids is not None:
+        for volume_id in _volumes_with_faces(folder, set(run_ids)):
+            unwanted_names += files_beside(volume_id, True, True)
+    paths = [folder / name for name in unwanted_names if (folder / name).exists()]
+    for path in paths:
+        path.unlink(missing_ok=True)
+    return len(paths)
+
+
+def _volumes_with_faces(folder: Path, excluded_ids: Container[str]) -> Iterator[str]:
+    """Volumes in the folder, except these, that an earlier run drew with faces and that still have
+    a picture or a page."""
+    for path in folder.glob("*.json"):
+        volume_id = path.stem
+        if volume_id in excluded_ids or not is_our_json(path):
+            continue
+        if not any((folder / name).exists() for name in files_beside(volume_id, True, True)):
+            continue
+        try:
+            facts = read_json(path)
+        except (OSError, ValueError):
+            continue
+        if isinstance(facts, dict) and facts.get("faces") and facts.get("volume_id") == volume_id:
+            yield volume_id
+
+
+def write_found(folder: Path, series: list[dict[str, Any]], *, show_ids: bool) -> None:
+    """Writes found.tsv and found.json: every DICOM series found, and why some are not read; removes
+    both if there is none."""
+    if not series:  # those of an earlier run list other volumes
+        for name in ("found.tsv", "found.json"):
+            (folder / name).unlink(missing_ok=True)
+        return
+    columns = (*COLUMNS, *(ID_COLUMNS if show_ids else ()))
+    write_tsv(folder / "found.tsv", columns, series, keep_same=True)
+    write_json(folder / "found.json", {"series": series}, keep_same=True)
+
+
+def failures(
+    rows: Iterable[Mapping[str, Any]], series: Sequence[Mapping[str, Any]]
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """(rows of spans.tsv of refused volumes, rows of found.tsv of unreadable members of archives).
+    An archive without any readable member counts as a refused volume."""
+    unreadable = [row for row in series if row["kind"] == "unreadable"]
+    paths = {row["path"] for row in unreadable}
+    refused_rows = []
+    answered_paths = set()
+    for row in rows:
+        if row["status"] == "refused":
+            refused_rows.append(row)
+        if row["path"] in paths:  # a file may have a DICOM name and be none
+            answered_paths.add(row["path"])
+    refused_paths = {row["path"] for row in refused_rows}
+    unreadable_members = [
+        row
+        for row in unreadable
+        if row["path"] not in answered_paths
+        and row["path"].partition(", member ")[0] not in refused_paths
+    ]
+    return refused_rows, unreadable_members
