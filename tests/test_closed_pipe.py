@@ -37,8 +37,8 @@ def test_a_closed_pipe_ends_a_verb_quietly(line: list[str], tmp_path) -> None:
 def test_only_the_output_s_pipe_counts(tmp_path) -> None:
     """A broken pipe to a worker is a bug like any other, and is told with its traceback."""
     script = (
-        "import fovnet.cli as cli\ndef broken(**how):\n    raise BrokenPipeError(32, 'Broken pipe')\ncli.app "
-        "= broken\ncli.main()"
+        "import fovnet.cli as cli\ndef broken(**how):\n    raise BrokenPipeError(32, 'Broken "
+        "pipe')\ncli.main(broken)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
