@@ -11,6 +11,6 @@
     intensity   which intensities are black and white
     unpacking   the bytes of a file, decompressed
 
-Behind these doors: `grid`, the voxels of a format that stores plain numbers; `checks`, whether an array can
-be an MR volume; `filled`, constants where nothing was measured.
+Behind these doors: `grid`, the voxels of a format that stores plain numbers; `checks`, whether an
+array can be an MR volume; `filled`, constants where nothing was measured.
 """

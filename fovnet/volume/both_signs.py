@@ -1,19 +1,20 @@
-"""Volumes whose background lies amid their values, as much below it as above: field maps in Hz, phase images,
-differences, susceptibility and statistic maps.
+"""Volumes whose background lies amid their values, as much below it as above: field maps in Hz,
+phase images, differences, susceptibility and statistic maps.
 
-Magnitudes have their air at the lowest value.  Where nothing gives signal a map has one constant, mostly 0,
-and on both sides of it values of like size; where a program wrote NaN, that constant is taken to be 0.
-Intensities normalised to the mean 0 and the standard deviation 1 inside a mask (MONAI, nnU-Net) have both
-signs too, and are recognised by these two numbers.  Interpolation between them and the background takes the
-deviation down to 0.5 to 0.9: such intensities are called a map.
+Magnitudes have their air at the lowest value.  Where nothing gives signal a map has one constant,
+mostly 0, and on both sides of it values of like size; where a program wrote NaN, that constant is
+taken to be 0. Intensities normalised to the mean 0 and the standard deviation 1 inside a mask
+(MONAI, nnU-Net) have both signs too, and are recognised by these two numbers.  Interpolation
+between them and the background takes the deviation down to 0.5 to 0.9: such intensities are called
+a map.
 
-Not seen are a z map of mean 0 and deviation 1, which these numbers do not tell from normalised intensities; a
-field so far from 0 that under a tenth of it has the other sign; and p values, which lie within 0 and 1 as
-many scaled intensities do.
+Not seen are a z map of mean 0 and deviation 1, which these numbers do not tell from normalised
+intensities; a field so far from 0 that under a tenth of it has the other sign; and p values, which
+lie within 0 and 1 as many scaled intensities do.
 
-Measured, the 1st percentile below the background over the 99th above it: 54 series of real magnitudes and 200
-simulated ones have at most 0.09 where 5 % of the voxels are one value, splines 0.03; the real field map of a
-bottle 0.89, real and imaginary parts of a liver 0.89 to 1.16.
+Measured, the 1st percentile below the background over the 99th above it: 54 series of real
+magnitudes and 200 simulated ones have at most 0.09 where 5 % of the voxels are one value, splines
+0.03; the real field map of a bottle 0.89, real and imaginary parts of a liver 0.89 to 1.16.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Checks that an array and its affine can be an MR volume, for every file format: geometry, values, kind of
-image."""
+"""Checks that an array and its affine can be an MR volume, for every file format: geometry, values,
+kind of image."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ LABEL_MIN_VOXELS = 32**3  # in fewer voxels equal neighbours can be chance
 
 
 def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
-    """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite, singular,
-    sheared by more than 5°, with voxels outside 0.05..100 mm, or 100 m away."""
+    """Raises VolumeError "volume-geometry" if the affine cannot be a scanner's grid: not finite,
+    singular, sheared by more than 5°, with voxels outside 0.05..100 mm, or 100 m away."""
     if not np.isfinite(vox_to_ras).all():
         raise VolumeError(
             "volume-geometry",
@@ -85,9 +85,9 @@ def refuse_affine(source: str, vox_to_ras: NDArray[np.float64]) -> None:
 
 
 def refuse_plane(volume: Volume) -> None:
-    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or axial
-    slices over 32,768 pixels of their smaller spacing wide, whose square padding would not fit into memory;
-    "volume-shape" for slices that are lines or points."""
+    """Raise VolumeError if a RAS volume cannot be cut: "volume-geometry" for a side over 10 m, or
+    axial slices over 32,768 pixels of their smaller spacing wide, whose square padding would not
+    fit into memory; "volume-shape" for slices that are lines or points."""
     shape = volume.voxels.shape
     spacing_mm = volume.spacing_mm
     columns, rows, _ = shape
@@ -112,10 +112,11 @@ def refuse_plane(volume: Volume) -> None:
 def usable_voxels(
     source: str, voxels: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are set to
-    `dark_intensity` of the others.
+    """(voxels all finite, notes): NaN, infinities and values beyond 1e20, if fewer than half, are
+    set to `dark_intensity` of the others.
 
-    Raises VolumeError "volume-nonfinite" if half or more are such, "volume-constant" if all others are equal.
+    Raises VolumeError "volume-nonfinite" if half or more are such, "volume-constant" if all others
+    are equal.
     """
     notes: tuple[str, ...] = ()
     with np.errstate(invalid="ignore"):
@@ -134,16 +135,16 @@ def usable_voxels(
 
 
 def dark_intensity(sample: NDArray[np.float32], low: float) -> np.float32:
-    """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are filled;
-    `low` if there are none.  Not the minimum: a single broken voxel would give all filled ones its value, and
-    the window would show everything else white."""
+    """The 0.001 quantile of the finite values of a sample (m,), with which non-finite voxels are
+    filled; `low` if there are none.  Not the minimum: a single broken voxel would give all filled
+    ones its value, and the window would show everything else white."""
     finite = sample[np.isfinite(sample)]
     return np.float32(np.quantile(finite, DARKEST, method="lower") if finite.size else low)
 
 
 def non_finite_notes(source: str, bad: int, voxels: int) -> tuple[str, ...]:
-    """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more are
-    not."""
+    """A note if some voxels are not finite.  Raises VolumeError "volume-nonfinite" if half or more
+    are not."""
     if 2 * bad >= voxels:
         raise VolumeError(
             "volume-nonfinite",
@@ -163,8 +164,8 @@ def refuse_constant(source: str, low: float, high: float) -> None:
 
 
 def refuse_ct(volume: Volume) -> None:
-    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is in CT; a
-    value that most of them have in a sample is named, as it may be a constant fill."""
+    """Raise VolumeError "volume-ct" if more than 5 % of the voxels are at or below -900, as air is
+    in CT; a value that most of them have in a sample is named, as it may be a constant fill."""
     if volume.voxels.min() > CT_AIR:  # most volumes: counted below, each voxel takes a byte
         return
     share = np.count_nonzero(volume.voxels <= CT_AIR) / volume.voxels.size
@@ -185,10 +186,10 @@ def refuse_ct(volume: Volume) -> None:
 
 
 def refuse_labels(volume: Volume) -> None:
-    """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background (`_grounds`)
-    excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of equal voxels has them
-    too: more than FEW_LABELS values must also be gathered, each in a place of its own.  Volumes under 32³
-    voxels are not tested."""
+    """Raises VolumeError "volume-labels" for whole numbers in flat patches, the background
+    (`_grounds`) excepted: a scanner's noise does not allow such patches.  MR enlarged to blocks of
+    equal voxels has them too: more than FEW_LABELS values must also be gathered, each in a place of
+    its own.  Volumes under 32³ voxels are not tested."""
     glance = _glance(volume.voxels)
     if volume.voxels.size < LABEL_MIN_VOXELS or not np.array_equal(glance, np.rint(glance)):
         return
@@ -208,8 +209,8 @@ def refuse_labels(volume: Volume) -> None:
 
 
 def refuse_modality(source: str, modality: str) -> None:
-    """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a missing or
-    unknown one is accepted."""
+    """Raises VolumeError "volume-ct" or "volume-modality" for a known modality other than MR; a
+    missing or unknown one is accepted."""
     code = modality.upper().removeprefix("MET_MOD_")
     if code in (*CT, *OTHER_MODALITIES):
         raise VolumeError(
@@ -229,13 +230,13 @@ def _glance(voxels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _position_share(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -> float:
-    """How much of the variance of positions along an axis the values of a sample (i, j, k) explain, the
-    background excepted; the second largest of the three axes, since left and right may share labels, and
-    brightness may fall off along one.  Adjusted for their number: 0 for values that lie anywhere, 1 if each
-    has a place of its own.
+    """How much of the variance of positions along an axis the values of a sample (i, j, k) explain,
+    the background excepted; the second largest of the three axes, since left and right may share
+    labels, and brightness may fall off along one.  Adjusted for their number: 0 for values that lie
+    anywhere, 1 if each has a place of its own.
 
-    Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²); Ezekiel
-    (1930), the adjustment of R².
+    Source: Fisher (1925), Statistical Methods for Research Workers, intraclass correlations (η²);
+    Ezekiel (1930), the adjustment of R².
     """
     inside = ~np.isin(glance, grounds)
     _, label, counts = np.unique(glance[inside], return_inverse=True, return_counts=True)
@@ -250,19 +251,19 @@ def _position_share(glance: NDArray[np.float32], grounds: NDArray[np.float32]) -
 
 
 def _grounds(sample: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The two most frequent values of a sample, or one if it has under 16: possible background values, be it
-    0 or -500."""
+    """The two most frequent values of a sample, or one if it has under 16: possible background
+    values, be it 0 or -500."""
     values, counts = np.unique(sample, return_counts=True)
     grounds = GROUNDS if len(values) >= FEWEST_GREYS else 1
     return values[np.argsort(-counts, kind="stable")][:grounds]
 
 
 def _flatness(voxels: NDArray[np.float32], axis: int, grounds: NDArray[np.float32]) -> float:
-    """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for a single
-    layer.
+    """Share of the voxels outside the background whose next neighbour along an axis is equal; 0 for
+    a single layer.
 
-    Counted in at most about 80 planes, contiguous in memory: label maps and MR differ so much that a part of
-    a large volume suffices.
+    Counted in at most about 80 planes, contiguous in memory: label maps and MR differ so much that
+    a part of a large volume suffices.
     """
     slow_axis = int(np.argmax(np.abs(voxels.strides)))
     planes = [slice(None)] * 3

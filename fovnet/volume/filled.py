@@ -1,10 +1,11 @@
-"""A constant far below all intensities, in a large part of a volume: what a program wrote where it had no
-image.
+"""A constant far below all intensities, in a large part of a volume: what a program wrote where it
+had no image.
 
-Programs that resample fill with the air of CT unless told otherwise, -1024 or -1000 (elastix, 3D Slicer), or
-with -2000, -9999 or -32768.  Magnitudes are never negative, so that one negative value beneath them is no
-intensity, and becomes 0 like any padding; so does what was interpolated between it and the image.  Where many
-other values are negative too, as in CT or phase images, nothing is changed.
+Programs that resample fill with the air of CT unless told otherwise, -1024 or -1000 (elastix, 3D
+Slicer), or with -2000, -9999 or -32768.  Magnitudes are never negative, so that one negative value
+beneath them is no intensity, and becomes 0 like any padding; so does what was interpolated between
+it and the image.  Where many other values are negative too, as in CT or phase images, nothing is
+changed.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ CT_AIR = -900.0  # Hounsfield units: air is -1000, lung above -900
 
 
 def without_fill(volume: Volume) -> Volume:
-    """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself if it has
-    no fill."""
+    """The volume with a constant fill, and all else that is negative, set to 0, and a note; itself
+    if it has no fill."""
     value = fill_of(lattice(volume.voxels))
     if value is None:
         return volume
@@ -43,10 +44,10 @@ def fill_of(sample: NDArray[np.float32]) -> float | None:
     value, share = most_frequent(sample[sample < 0])
     if share * np.count_nonzero(sample < 0) < LEAST_SHARE * sample.size:
         return None
-    others = sample[sample != value]
-    if not others.size:
+    image = sample[sample != value]
+    if not image.size:
         return None
-    dark, bright = np.percentile(others, (100 * INTERPOLATED_SHARE, CLIP_PERCENTILE))
+    dark, bright = np.percentile(image, (100 * INTERPOLATED_SHARE, CLIP_PERCENTILE))
     return value if dark >= 0 and (value <= CT_AIR or -value > bright) else None
 
 

@@ -1,9 +1,10 @@
-"""The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL, MGH,
-Analyze.
+"""The voxels of a format that stores plain numbers after a header: NIfTI, NRRD, MetaImage, GIPL,
+MGH, Analyze.
 
-A reader converts its header into a StoredGrid, which is checked here before memory is allocated; the
-voxels are then read frame by frame. They become float32 piece by piece, so that a frame is in memory
-once: 4 bytes a voxel whatever is stored, where an int16 one with a slope would take 14 at once.
+A reader converts its header into a StoredGrid, which is checked here before memory is allocated;
+the voxels are then read frame by frame. They become float32 piece by piece, so that a frame is in
+memory once: 4 bytes a voxel whatever is stored, where an int16 one with a slope would take 14 at
+once.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class StoredGrid:
 
 
 def refuse_size(source: str, sizes: Sequence[int]) -> None:
-    """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of memory."""
+    """Raise VolumeError "volume-too-large" if a frame of this size takes more than MOST_BYTES of
+    memory."""
     frame_bytes = math.prod(map(int, sizes)) * VOXEL_BYTES
     if frame_bytes > MOST_BYTES:
         raise VolumeError(
@@ -82,8 +84,8 @@ def refuse_size(source: str, sizes: Sequence[int]) -> None:
 
 
 def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
-    """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an invalid
-    grid or scaling.
+    """Raises VolumeError for a header with no voxels, too many, more than the file contains, or an
+    invalid grid or scaling.
 
     stored_bytes  bytes of voxels in the file, None if they are compressed
     """
@@ -114,12 +116,12 @@ def refuse_grid(path: Path, grid: StoredGrid, stored_bytes: int | None) -> None:
 
 
 def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[str, ...]:
-    """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes as whole
-    frames follow.
+    """Notes on `rest_bytes` after the voxels of a file with one frame: empty, or that as many bytes
+    as whole frames follow.
 
-    Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or plane, and
-    not of whole frames: the header then states too small a grid, and planes may be sheared.  Less than
-    LEFT_BYTES, or an unknown number (None), is accepted.
+    Raises VolumeError "volume-corrupt" if the rest is at least as large as one more column, row or
+    plane, and not of whole frames: the header then states too small a grid, and planes may be
+    sheared.  Less than LEFT_BYTES, or an unknown number (None), is accepted.
     """
     frame_bytes = math.prod(grid.sizes[: grid.frame_axes]) * grid.dtype.itemsize
     if rest_bytes is None or rest_bytes < max(LEFT_BYTES, frame_bytes // max(grid.shape)):
@@ -139,8 +141,8 @@ def rest_notes(path: Path, grid: StoredGrid, rest_bytes: int | None) -> tuple[st
 def stored_type(
     path: Path, kind: int, types: Mapping[int, str], refused: Mapping[int, tuple[str, str]]
 ) -> np.dtype[Any]:
-    """The dtype of a format's type code `kind`.  Raises VolumeError with the code and words of `refused`, or
-    "volume-corrupt"."""
+    """The dtype of a format's type code `kind`.  Raises VolumeError with the code and words of
+    `refused`, or "volume-corrupt"."""
     if kind in refused:
         code, what = refused[kind]
         raise VolumeError(
@@ -182,8 +184,8 @@ def read_grid(
 
 
 def frames(path: Path, stream: BinaryIO, grid: StoredGrid) -> Iterator[NDArray[np.float32]]:
-    """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it is
-    requested."""
+    """The frames (i, j, k) in the order of the file, as float32 intensities; each is read when it
+    is requested."""
     block = grid.sizes[: grid.frame_axes]
     for _ in range(math.prod(grid.sizes[grid.frame_axes :])):
         voxels = np.empty(math.prod(block), np.float32)
@@ -215,11 +217,11 @@ class UsableFrame(NamedTuple):
 def first_usable(
     path: Path, frames_in_order: Iterable[NDArray[np.float32]], count: int
 ) -> UsableFrame:
-    """The first usable of `count` frames.  A frame with less than 5 % of the next one's brightness is taken
-    for noise or nearly empty, and the next is used instead.
+    """The first usable of `count` frames.  A frame with less than 5 % of the next one's brightness
+    is taken for noise or nearly empty, and the next is used instead.
 
-    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of the first
-    UNUSABLE is usable: 260 KB of zeros may unpack to millions of frames.
+    One more frame is read than is returned.  Raises the VolumeError of the first frame if none of
+    the first UNUSABLE is usable: 260 KB of zeros may unpack to millions of frames.
     """
     choice: UsableFrame | None = None
     first_fault: VolumeError | None = None
@@ -258,8 +260,8 @@ def first_usable(
 
 
 def brightness(sample: NDArray[np.float32]) -> float:
-    """The 99.5th percentile of the absolute difference from the median, over the finite values of a sample
-    (m,); 0 if there are none."""
+    """The 99.5th percentile of the absolute difference from the median, over the finite values of a
+    sample (m,); 0 if there are none."""
     finite = sample[np.abs(sample) <= LARGEST]
     if not finite.size:
         return 0.0

@@ -1,7 +1,7 @@
 """The intensity window of a volume: the intensities shown as black and as white.
 
-MR intensities have no unit: fat is 300 on one scanner, 30 000 on another.  The window is therefore estimated
-from the volume itself.
+MR intensities have no unit: fat is 300 on one scanner, 30 000 on another.  The window is therefore
+estimated from the volume itself.
 
     foreground  voxels above the mean, with values clipped at the 99.5th percentile: a vessel or a coil
                 element a hundred times brighter than tissue would otherwise raise the mean above the tissue
@@ -10,8 +10,8 @@ from the volume itself.
     white       99th percentile of the foreground: that of all voxels would depend on the amount of air in the
                 field of view
 
-Source of the mean as foreground threshold and of the upper percentile: Nyúl & Udupa (1999), Magn Reson Med
-42:1072.
+Source of the mean as foreground threshold and of the upper percentile: Nyúl & Udupa (1999), Magn
+Reson Med 42:1072.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ WHITE_PERCENTILE = 99.0
 def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
     """(black, white) intensities of a finite, not constant volume (i, j, k); black < white.
 
-    Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost empty
-    volume), the extremes of all voxels.
+    Estimated from a regular lattice of at most 500 000 voxels; if that has no contrast (an almost
+    empty volume), the extremes of all voxels.
     """
     sample = lattice(voxels)
     # Both at once: the sample is partitioned only once.  float32, as numpy computes a single percentile of
@@ -53,7 +53,8 @@ def window(voxels: NDArray[np.float32]) -> tuple[float, float]:
 
 
 def lattice(voxels: NDArray[np.float32], most: int = SAMPLE_VOXELS) -> NDArray[np.float32]:
-    """At most `most` voxels of a volume, (m,), on a regular lattice that subsamples the longest axes first.
+    """At most `most` voxels of a volume, (m,), on a regular lattice that subsamples the longest
+    axes first.
 
     Always in C order of the given axes, so that a sum over it does not depend on the memory layout.
     """

@@ -1,9 +1,10 @@
-"""The orientation of a volume's axes, and its conversion to left→right, back→front, feet→head (RAS+).
+"""The orientation of a volume's axes, and its conversion to left→right, back→front, feet→head
+(RAS+).
 
-A grid within `max_tilt_deg` of the scanner axes is only permuted and flipped (nibabel's closest canonical
-form: every voxel keeps its value); a more oblique one is interpolated onto a grid along the scanner axes.
-The same grid can be stored in 48 axis orders and directions; all of them give the same result, because every
-decision depends on the *set* of axis directions only.
+A grid within `max_tilt_deg` of the scanner axes is only permuted and flipped (nibabel's closest
+canonical form: every voxel keeps its value); a more oblique one is interpolated onto a grid along
+the scanner axes. The same grid can be stored in 48 axis orders and directions; all of them give the
+same result, because every decision depends on the *set* of axis directions only.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ MATTERS_MM = 1e-3
 def to_ras(volume: Volume, max_tilt_deg: float = MAX_TILT_DEG) -> Volume:
     """The volume with axes running left→right, back→front, feet→head.
 
-    Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the affine
-    still oblique.  Above it the result is interpolated (trilinear) on a grid along the scanner axes with the
-    same centre and spacings that covers the volume; outside, it has the black of the volume's window, and
-    `counted_z_mm` keeps the heights of the original slices.  Where no point of that grid lies in the volume,
-    or all are alike, it is too thin for that, and stays as it is: a single slice fills no space.  Raises
-    VolumeError "volume-too-large" if the grid would have more than MOST_STRAIGHT voxels, before memory is
-    allocated.
+    Up to `max_tilt_deg` it is exactly `nibabel.as_closest_canonical`: a view, voxels unchanged, the
+    affine still oblique.  Above it the result is interpolated (trilinear) on a grid along the
+    scanner axes with the same centre and spacings that covers the volume; outside, it has the black
+    of the volume's window, and `counted_z_mm` keeps the heights of the original slices.  Where no
+    point of that grid lies in the volume, or all are alike, it is too thin for that, and stays as
+    it is: a single slice fills no space.  Raises VolumeError "volume-too-large" if the grid would
+    have more than MOST_STRAIGHT voxels, before memory is allocated.
     """
     canonical = closest_canonical(volume)
     tilt = tilt_deg(canonical.vox_to_ras)
@@ -67,7 +68,8 @@ def tilt_deg(vox_to_ras: NDArray[np.float64]) -> float:
 
 
 def closest_canonical(volume: Volume) -> Volume:
-    """The volume with its axes permuted and flipped to the nearest RAS order; a view of the same voxels."""
+    """The volume with its axes permuted and flipped to the nearest RAS order; a view of the same
+    voxels."""
     orientation = closest_axes(volume.vox_to_ras)
     vox_to_ras = volume.vox_to_ras @ orientations.inv_ornt_aff(orientation, volume.voxels.shape)  # type: ignore[no-untyped-call]
     # t + c·(n-1) rounds differently in each storage order
@@ -81,11 +83,11 @@ def closest_canonical(volume: Volume) -> Volume:
 
 
 def closest_axes(vox_to_ras: NDArray[np.float64]) -> NDArray[np.float64]:
-    """nibabel's orientation (3, 2) of a grid, one row per stored axis: the RAS axis it becomes, and +1 or -1
-    for its direction.
+    """nibabel's orientation (3, 2) of a grid, one row per stored axis: the RAS axis it becomes, and
+    +1 or -1 for its direction.
 
-    At exactly 45° nibabel's result depends on which axis is stored first.  Here each axis is first given a
-    positive sign and the three are sorted, so that equal grids get equal results.
+    At exactly 45° nibabel's result depends on which axis is stored first.  Here each axis is first
+    given a positive sign and the three are sorted, so that equal grids get equal results.
     """
     directions = vox_to_ras[:3, :3] / np.linalg.norm(vox_to_ras[:3, :3], axis=0)
     directions = np.round(directions, 6) + 0.0  # float32 in a header has seven digits
@@ -144,12 +146,12 @@ def _straighten(canonical: Volume) -> Volume:
 def straight_grid(
     axes: NDArray[np.float64], shape: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
-    """Spacings (3,) and sides (3,) of the grid along the scanner axes that covers a RAS-ordered one with
-    these axes (3, 3).
+    """Spacings (3,) and sides (3,) of the grid along the scanner axes that covers a RAS-ordered one
+    with these axes (3, 3).
 
-    The spacings are the volume's own, unless the grid then had out of proportion many voxels: of plates 0.05
-    mm thin and metres wide nearly all of it is empty.  The smallest are widened then.  None, and the sides
-    with the own spacings, above MOST_STRAIGHT voxels.
+    The spacings are the volume's own, unless the grid then had out of proportion many voxels: of
+    plates 0.05 mm thin and metres wide nearly all of it is empty.  The smallest are widened then.
+    None, and the sides with the own spacings, above MOST_STRAIGHT voxels.
     """
     spacing = np.linalg.norm(axes, axis=0)
     extent_mm = np.abs(axes) @ (shape - 1)
@@ -165,8 +167,8 @@ def straight_grid(
 
 
 def straight_voxels(vox_to_ras: NDArray[np.float64], shape: tuple[int, ...]) -> int:
-    """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes; 0 if
-    there are too many."""
+    """The number of voxels of a grid (i, j, k) in any order, once it stands along the scanner axes;
+    0 if there are too many."""
     orientation = closest_axes(vox_to_ras)
     order = orientation[:, 0].argsort()
     spacing, sides = straight_grid(vox_to_ras[:3, :3][:, order], np.asarray(shape)[order])

@@ -1,7 +1,8 @@
-"""The bytes of a file, decompressed if necessary, and never more of them in memory than a header asks for.
+"""The bytes of a file, decompressed if necessary, and never more of them in memory than a header
+asks for.
 
-isal decompresses gzip two to four times as fast as the standard library (a 17 MB head: 19 against 49 ms), and
-verifies the checksum too.
+isal decompresses gzip two to four times as fast as the standard library (a 17 MB head: 19 against
+49 ms), and verifies the checksum too.
 """
 
 from __future__ import annotations
@@ -32,25 +33,25 @@ DAMAGED = (zlib.error, cast(type[Exception], isal_zlib.IsalError), igzip.BadGzip
 
 
 def has_preamble(opening: bytes) -> bool:
-    """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header of a TIFF,
-    an Analyze or a gzip file.
+    """Whether "DICM" stands at byte 128.  The 128 bytes before it are free: they may be the header
+    of a TIFF, an Analyze or a gzip file.
 
-    This wins over any other magic number: NIfTI has its lowest intensity there, and in a text header no zero
-    follows, as in a tag.  Source: DICOM PS3.10, 7.1.
+    This wins over any other magic number: NIfTI has its lowest intensity there, and in a text
+    header no zero follows, as in a tag.  Source: DICOM PS3.10, 7.1.
     """
     return opening[128:132] == b"DICM" and (len(opening) <= 132 or b"\0" in opening[132:HEAD])
 
 
 def regular_path(path: Path) -> Path:
-    """The path, if it is a file or folder.  Raises VolumeError as `refuse_pipe`, and OSError if nothing is
-    there."""
+    """The path, if it is a file or folder.  Raises VolumeError as `refuse_pipe`, and OSError if
+    nothing is there."""
     refuse_pipe(path, path.stat().st_mode)
     return path
 
 
 def refuse_pipe(path: Path, mode: int) -> None:
-    """Raises VolumeError "volume-unreadable" for the mode of a pipe, a socket or a device: opening one may
-    block for ever."""
+    """Raises VolumeError "volume-unreadable" for the mode of a pipe, a socket or a device: opening
+    one may block for ever."""
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         kind = next(name for test, name in _KINDS if test(mode))
         raise VolumeError(
@@ -78,8 +79,8 @@ def is_gzip(path: Path) -> bool:
 
 
 def unpack_opening(opening: bytes) -> bytes:
-    """The first bytes of a file of which these are the first ones packed with gzip; empty if they are not
-    gzip, or damaged."""
+    """The first bytes of a file of which these are the first ones packed with gzip; empty if they
+    are not gzip, or damaged."""
     try:
         return zlib.decompressobj(wbits=31).decompress(opening, 1024)
     except zlib.error:
@@ -92,8 +93,8 @@ def begins_like_gzip(opening: bytes) -> bool:
 
 
 def decode_stream(file: BinaryIO, encoding: str) -> BinaryIO:
-    """The rest of an open file, decoded while it is read: encoding "raw", "gzip", "zlib" or "bzip2".  Close
-    the file."""
+    """The rest of an open file, decoded while it is read: encoding "raw", "gzip", "zlib" or
+    "bzip2".  Close the file."""
     if encoding == "gzip":
         return cast(BinaryIO, igzip.IGzipFile(fileobj=file))  # type: ignore[no-untyped-call]
     if encoding == "bzip2":
@@ -136,8 +137,8 @@ def stored_numbers(
 
 
 def skip(path: Path, stream: BinaryIO, count: int) -> None:
-    """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside 0..64 MiB,
-    "volume-truncated"."""
+    """Reads and discards `count` bytes.  Raises VolumeError "volume-corrupt" for a count outside
+    0..64 MiB, "volume-truncated"."""
     if not 0 <= count <= MAX_BEHIND:
         raise VolumeError(
             "volume-corrupt",
@@ -155,10 +156,11 @@ def skip(path: Path, stream: BinaryIO, count: int) -> None:
 
 
 def drain(stream: BinaryIO) -> int | None:
-    """The number of bytes left in a stream, read to its end: only there gzip verifies its checksum, and
-    detects a flipped bit.
+    """The number of bytes left in a stream, read to its end: only there gzip verifies its checksum,
+    and detects a flipped bit.
 
-    Reads at most 64 MiB, since a few kilobytes of gzip can decompress to any length; None if there are more.
+    Reads at most 64 MiB, since a few kilobytes of gzip can decompress to any length; None if there
+    are more.
     """
     rest = 0
     for _ in range(MAX_BEHIND // PIECE):

@@ -12,8 +12,8 @@ NO_AXIS = -1
 
 @dataclass(frozen=True)
 class Images:
-    """The source images of a volume, one for each index along `axis` of its grid: the link from a result to
-    the archive.
+    """The source images of a volume, one for each index along `axis` of its grid: the link from a
+    result to the archive.
 
     axis    NO_AXIS if the volume was resampled, so that every slice crosses several of them
     uids    SOP instance UIDs
@@ -44,8 +44,8 @@ class Volume:
                   None
     images      the source images, if the format has any; else None
 
-    Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right, back→front,
-    feet→head.
+    Readers return the grid as stored; `orient.to_ras` returns it with axes running left→right,
+    back→front, feet→head.
     """
 
     voxels: NDArray[np.float32]
@@ -57,12 +57,13 @@ class Volume:
 
     @property
     def spacing_mm(self) -> NDArray[np.float64]:
-        """(3,) distance between neighbouring voxels along each axis; derived, so it cannot disagree with the
-        affine."""
+        """(3,) distance between neighbouring voxels along each axis; derived, so it cannot disagree
+        with the affine."""
         return np.asarray(np.linalg.norm(self.vox_to_ras[:3, :3], axis=0))
 
     def slice_heights_mm(self) -> NDArray[np.float64]:
-        """(k,) scanner z at the centre of each slice plane along the third axis, rounded to 1e-6 mm.
+        """(k,) scanner z at the centre of each slice plane along the third axis, rounded to 1e-6
+        mm.
 
         Rounded because an affine flipped twice differs from the original in its fourteenth digit.
         """

@@ -2,10 +2,10 @@
 
     sub-<label>/[ses-<label>/]anat/sub-<label>[_ses-<label>][_<key>-<value>...]_<suffix>.nii[.gz]
 
-with the fields of their sidecars: the .json of the same name, and by the inheritance principle every .json of
-the same suffix in a folder above whose entities are all among the image's; nearer ones take precedence.  Only
-site, sex and scanner are read from participants.tsv. Source: BIDS 1.10, "Common principles" and "Anatomy
-imaging data".
+with the fields of their sidecars: the .json of the same name, and by the inheritance principle
+every .json of the same suffix in a folder above whose entities are all among the image's; nearer
+ones take precedence.  Only site, sex and scanner are read from participants.tsv. Source: BIDS 1.10,
+"Common principles" and "Anatomy imaging data".
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ PARTS = {
 
 
 def gather_bids(tree: Path) -> Gathering:
-    """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-, as in
-    participants.tsv."""
+    """Every anatomical MR image, unlabelled; subject_id is the participant's label with its sub-,
+    as in participants.tsv."""
     gathering = Gathering()
     table = tree / "participants.tsv"
     unreadable: dict[Path, AsideRow] = {}
@@ -92,8 +92,8 @@ def _add_folder(
     person: dict[str, str],
     unreadable: dict[Path, AsideRow],
 ) -> None:
-    """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may be that of
-    every image of a data set."""
+    """Adds the images of a folder, and to `unreadable` their sidecars that cannot be read: one may
+    be that of every image of a data set."""
     for path in sorted(
         path for path in folder.iterdir() if path.name.endswith((".nii", ".nii.gz"))
     ):

@@ -16,10 +16,11 @@ LEAST_SHARE = 0.01
 
 
 def body_slices(volume: Volume) -> tuple[int, int]:
-    """(first, last) slice with tissue, of the volume in its closest RAS order, counted from the feet.
+    """(first, last) slice with tissue, of the volume in its closest RAS order, counted from the
+    feet.
 
-    The first and the last slice with at least 1 % of its pixels above the noise; slices without signal may
-    lie between them. The whole volume if there is no such slice.
+    The first and the last slice with at least 1 % of its pixels above the noise; slices without
+    signal may lie between them. The whole volume if there is no such slice.
     """
     voxels = closest_canonical(volume).voxels
     black, white = window(voxels)

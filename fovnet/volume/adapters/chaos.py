@@ -4,8 +4,8 @@
     <Train_Sets|Test_Sets>/MR/<subject>/T2SPIR/DICOM_anon/*.dcm
     .../Ground/*.png                masks of liver, kidneys and spleen, one PNG per slice
 
-Each series is one volume, with its folder as path.  Nothing is labelled: the position of each mask is in the
-DICOM headers only, which are not read here.  CT (the folder CT beside MR) is left out.
+Each series is one volume, with its folder as path.  Nothing is labelled: the position of each mask
+is in the DICOM headers only, which are not read here.  CT (the folder CT beside MR) is left out.
 Source: Kavur et al., *CHAOS challenge* (2021), Medical Image Analysis 69:101950.
 """
 

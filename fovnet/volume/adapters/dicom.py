@@ -1,10 +1,10 @@
-"""A DICOM tree as exported by an archive: every readable series is a volume, in whatever folders and archives
-its files lie.
+"""A DICOM tree as exported by an archive: every readable series is a volume, in whatever folders
+and archives its files lie.
 
-What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is listed in
-aside.tsv with its reason; nothing is labelled.  No patient identifiers are written: a subject_id is twelve
-hex digits of a hash of PatientID, a volume_id the same digits and those of its series.  Where one PatientID
-is that of several people (`subjects`), it is a hash of their study.
+What triage sets aside (localisers, derived maps, repeats, single images, other modalities) is
+listed in aside.tsv with its reason; nothing is labelled.  No patient identifiers are written: a
+subject_id is twelve hex digits of a hash of PatientID, a volume_id the same digits and those of its
+series.  Where one PatientID is that of several people (`subjects`), it is a hash of their study.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def gather_dicom(
 
 
 def _leave(gathering: Gathering, path: Path) -> None:
-    """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold some, and is
-    set aside as broken."""
+    """Sets aside a path without DICOM as left out; an archive that cannot be opened might hold
+    some, and is set aside as broken."""
     try:
         if file_kind(path).is_archive:
             survey(path)
@@ -114,8 +114,8 @@ def _add(gathering: Gathering, images: Sequence[tuple[Mapping[str, Any], Frame]]
 
 def _first_image(path: Path, series: str) -> Frame:
     """The first image of a series.  Raises VolumeError "volume-series" if it no longer exists."""
-    place, _ = split_address(path)
-    found_series = find_series(place, series)
+    container, _ = split_address(path)
+    found_series = find_series(container, series)
     if found_series is None:
         raise VolumeError(
             "volume-series", f"{path}: the series {series} no longer exists. Collect again."
@@ -137,7 +137,8 @@ def _attributes(frame: Frame) -> dict[str, str]:
 
 
 def plane_of(frame: Frame) -> str:
-    """The anatomical plane of an image, from the axis nearest to its normal; empty without an orientation."""
+    """The anatomical plane of an image, from the axis nearest to its normal; empty without an
+    orientation."""
     if frame.orientation is None:
         return ""
     normal = np.cross(frame.orientation[:3], frame.orientation[3:])

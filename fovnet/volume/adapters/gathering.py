@@ -39,8 +39,8 @@ class AsideRow:
 
 @dataclass
 class Gathering:
-    """The rows of a collection being assembled; regions in slices of the volume in its closest RAS order,
-    counted from the feet.
+    """The rows of a collection being assembled; regions in slices of the volume in its closest RAS
+    order, counted from the feet.
 
     path_by_id  path of each volume by its case-folded volume_id
     notes       rows of aside.tsv, of the kind "note", on volumes that are in the tables
@@ -58,8 +58,8 @@ class Gathering:
         return sum(row.kind == BROKEN for row in self.aside)
 
     def add(self, volume: VolumeRow, labels: Iterable[RegionRow] = ()) -> None:
-        """Adds a volume, without its empty attributes, and its labels; sets it aside if its volume_id is not
-        a valid file name or is already in use."""
+        """Adds a volume, without its empty attributes, and its labels; sets it aside if its
+        volume_id is not a valid file name or is already in use."""
         name = f"its name {volume.volume_id!r}"
         key = volume.volume_id.casefold()
         if not names_a_file(volume.volume_id):
@@ -86,12 +86,12 @@ class Gathering:
 def write_tables(
     out: Path, gathering: Gathering, tree: Path | None = None, *, replace: bool = False
 ) -> Path:
-    """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled, and
-    aside.tsv if anything was found.
+    """Writes `out`/volumes.tsv and returns its path; regions.tsv beside it if anything is labelled,
+    and aside.tsv if anything was found.
 
-    Paths below `out` are written relative to it, others in full.  Raises CollectionError "collection-exists"
-    if tables already exist there, which may have been corrected by hand, unless `replace`; "collect-nothing"
-    if no volume was found in `tree`.
+    Paths below `out` are written relative to it, others in full.  Raises CollectionError
+    "collection-exists" if tables already exist there, which may have been corrected by hand, unless
+    `replace`; "collect-nothing" if no volume was found in `tree`.
     """
     volumes_path = out / "volumes.tsv"
     regions_path = out / "regions.tsv"
@@ -157,8 +157,8 @@ def _region_row(row: RegionRow) -> dict[str, Any]:
 
 
 def path_in_table(path: Path, out: Path) -> str:
-    """The path as written to the table: relative if it lies in the table's folder, so that both can be moved
-    together, else absolute."""
+    """The path as written to the table: relative if it lies in the table's folder, so that both can
+    be moved together, else absolute."""
     # resolve would follow links out of the tree
     path = Path(os.path.abspath(path))  # noqa: PTH100
     folder = Path(os.path.abspath(out))  # noqa: PTH100

@@ -3,7 +3,8 @@
     IXI002-Guys-0828-T1.nii.gz      subject, hospital, examination number, sequence; all in one folder or one
                                     folder per sequence
 
-Every slice with tissue is labelled head.  Diffusion (DTI, sixteen files per examination) is left out.
+Every slice with tissue is labelled head.  Diffusion (DTI, sixteen files per examination) is left
+out.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ HEAD_ONLY = ("T1", "T2", "PD", "MRA")
 
 
 def gather_ixi(tree: Path) -> Gathering:
-    """Every structural image and angiogram, labelled head from its first to its last slice with tissue."""
+    """Every structural image and angiogram, labelled head from its first to its last slice with
+    tissue."""
     gathering = Gathering()
     for path in sorted(
         path for path in tree.rglob("*") if path.name.lower().endswith((".nii", ".nii.gz"))

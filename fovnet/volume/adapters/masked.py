@@ -1,5 +1,5 @@
-"""Volumes with organ masks: one NIfTI per organ in a folder `segmentations`, or one file of numbered labels
-and a table of their names.
+"""Volumes with organ masks: one NIfTI per organ in a folder `segmentations`, or one file of
+numbered labels and a table of their names.
 
     case/mri.nii.gz                       case/mri.nii.gz
     case/segmentations/liver.nii.gz       case/segmentations.nii.gz
@@ -46,8 +46,8 @@ SESSION = re.compile(r"(ses|sess|session|visit|scan|timepoint|time|tp)[-_ ]?\w{1
 
 
 def gather_masked(tree: Path, labels: Path | None = None) -> Gathering:
-    """Every case below `tree`, labelled by its organs; a case is a folder with masks, and the volume is named
-    after it.
+    """Every case below `tree`, labelled by its organs; a case is a folder with masks, and the
+    volume is named after it.
 
     labels  the table of numbered labels: two columns, number and name, separated by tabs or commas
     Raises CollectionError "collect-labels" for numbered labels without a table, or a table that is not
@@ -83,8 +83,8 @@ def _is_image(path: Path) -> bool:
 
 
 def _person(parts: Sequence[str]) -> str:
-    """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person, are both
-    p01."""
+    """The subject_id of a case in these folders: p01/ses-1 and p01/ses-2, sessions of one person,
+    are both p01."""
     if len(parts) > 1 and SESSION.fullmatch(parts[-1]):
         parts = parts[:-1]
     return "_".join(parts)
@@ -108,8 +108,8 @@ def cases(tree: Path) -> Iterator[Path]:
 
 
 def add_case(gathering: Gathering, volume: VolumeRow, case: Path, names: Mapping[int, str]) -> None:
-    """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if it cannot
-    be read or labelled."""
+    """Adds the volume with the regions derived from its masks; sets it aside, with the reason, if
+    it cannot be read or labelled."""
     try:
         image = read(volume.path)
         grid = VolumeGrid(image.voxels.shape, image.vox_to_ras)
@@ -140,14 +140,14 @@ def add_case(gathering: Gathering, volume: VolumeRow, case: Path, names: Mapping
 
 
 def organ_called(name: str) -> str | None:
-    """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is hip_left;
-    None if there is none."""
+    """The organ of REGION_ORGANS with this name, ignoring case, hyphens and blanks: "Hip-left" is
+    hip_left; None if there is none."""
     return SPELLED.get(re.sub(r"[\s-]+", "_", name.strip()).casefold())
 
 
 def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
-    """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether that is
-    meant."""
+    """Sets aside a mask or a table if `name` is similar to one of REGION_ORGANS, asking whether
+    that is meant."""
     if organ_called(name):
         return
     for match in get_close_matches(name.casefold(), UNNUMBERED, 1, ALIKE):
@@ -159,8 +159,8 @@ def _leave_misspelt(gathering: Gathering, path: Path, name: str) -> None:
 def _organs(
     case: Path, grid: VolumeGrid, names: Mapping[int, str], gathering: Gathering
 ) -> dict[str, OrganExtent | None]:
-    """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar name are
-    set aside."""
+    """Extent of each organ with a mask, by name, over all masks of that name; masks with a similar
+    name are set aside."""
     if (case / FOLDER).is_dir():
         paths_by_organ: dict[str, list[Path]] = {}
         for path in sorted((case / FOLDER).iterdir()):
@@ -200,11 +200,11 @@ def _extent_in(paths: Sequence[Path], grid: VolumeGrid) -> OrganExtent | None:
 
 
 def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides at 45°
-    too.
+    """(voxels, spacing in mm) of a mask in the closest RAS order of its image, whose affine decides
+    at 45° too.
 
-    Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its image's grid
-    ("mask-grid").
+    Raises VolumeError if it cannot be read, has several frames ("mask-frames"), or is not on its
+    image's grid ("mask-grid").
     """
     mask_grid = nifti_grid(path)
     if not mask_grid.is_same_as(grid):
@@ -230,7 +230,8 @@ def mask_in_ras(path: Path, grid: VolumeGrid) -> tuple[NDArray[Any], NDArray[np.
 
 
 def _label_names(table: Path) -> dict[int, str]:
-    """{number: name} of a table; lines that do not begin with a number, such as a heading, are skipped."""
+    """{number: name} of a table; lines that do not begin with a number, such as a heading, are
+    skipped."""
     try:
         text = regular_path(table).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:

@@ -2,11 +2,11 @@
 
 The limits are those of the labelling convention, each at the end of an organ:
 
-    legs | lower end of the ischium | pelvis | top of the iliac crest | abdomen | top of the liver dome |
-    chest | lung apex | head
+    legs | lower end of the ischium | pelvis | top of the iliac crest | abdomen | top of the liver
+    dome | chest | lung apex | head
 
-The hip bones give the first two (lowest and highest slice), the liver the third, the lungs the fourth
-(highest slice).  The rules:
+The hip bones give the first two (lowest and highest slice), the liver the third, the lungs the
+fourth (highest slice).  The rules:
 
 1.  Up to the highest slice of an organ whose upper end is a limit, slices belong to the region below the
     limit or a lower one; slices above it belong to a higher one, *if the organ's end is in the volume*.  An
@@ -22,7 +22,8 @@ The hip bones give the first two (lowest and highest slice), the liver the third
 5.  If a slice is still undecided, or two rules contradict each other, the volume gets no labels at all:
     partial labels would make the rest of it `none`.
 
-Connected components of a mask smaller than a tenth of its largest one are taken for segmentation errors.
+Connected components of a mask smaller than a tenth of its largest one are taken for segmentation
+errors.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class OrganExtent:
 
 @dataclass(frozen=True)
 class Limit:
-    """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any of
-    `organs`.
+    """The upper limit of the region of rung `below`: the highest (`highest`) or lowest slice of any
+    of `organs`.
 
     width_mm  least width of a field of view in which these organs would be seen
     """
@@ -111,8 +112,8 @@ WITHOUT_LIVER = dict.fromkeys(("heart", *LUNGS), (3, 3))
 
 
 def extent(mask: NDArray[np.bool_], spacing_mm: NDArray[np.float64]) -> OrganExtent | None:
-    """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an empty
-    mask."""
+    """The extent of an organ's mask (i, j, k) in RAS order, without small components; None for an
+    empty mask."""
     component, count = ndimage.label(mask)
     if not count:
         return None
@@ -139,7 +140,8 @@ def _touches_a_side(part: NDArray[np.bool_]) -> bool:
 def regions_of(
     organs: Mapping[str, OrganExtent | None], slices: int, width_mm: float
 ) -> tuple[NDArray[np.int64], str]:
-    """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be labelled).
+    """(rung of each slice (slices,), ""), or (an empty array, the reason why the volume cannot be
+    labelled).
 
     organs    extent of each organ that has a mask, or None for an empty mask
     width_mm  the field of view from left to right
@@ -171,8 +173,8 @@ def regions_of(
 def _organs_of(
     limit: Limit, organs: Mapping[str, OrganExtent | None]
 ) -> dict[str, OrganExtent | None]:
-    """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches highest,
-    has one."""
+    """The organs of a limit that have a mask; lobes of a lung only if its upper lobe, which reaches
+    highest, has one."""
     names = [name for name in limit.organs if name in organs]
     upper_sides = {side for side in ("left", "right") if f"lung_upper_lobe_{side}" in names}
     return {
@@ -183,8 +185,8 @@ def _organs_of(
 
 
 def _is_absent(limit: Limit, organs: Mapping[str, OrganExtent | None], width_mm: float) -> bool:
-    """Whether all masks of a limit's organs, of both sides, are empty although the field of view is wide
-    enough to show them (rule 2)."""
+    """Whether all masks of a limit's organs, of both sides, are empty although the field of view is
+    wide enough to show them (rule 2)."""
     names = list(_organs_of(limit, organs))
     has_both_sides = _has_both_sides(names)
     is_empty = not any(organs[name] for name in names)

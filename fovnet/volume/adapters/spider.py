@@ -4,9 +4,9 @@
     masks/<the same>.mha            vertebrae 1 to 25 counted from the lowest, canal 100, discs from 201
     overview.csv                    one line per image, with attributes of its DICOM header
 
-Every slice is labelled spine; the masks do not determine where pelvis, abdomen and chest meet, so no chain
-region is labelled. Source: van der Graaf et al., *Lumbar spine segmentation in MR images* (2024), Scientific
-Data 11:264.
+Every slice is labelled spine; the masks do not determine where pelvis, abdomen and chest meet, so
+no chain region is labelled. Source: van der Graaf et al., *Lumbar spine segmentation in MR images*
+(2024), Scientific Data 11:264.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ NAME = re.compile(r"(?P<subject>\d+)_(?P<sequence>t1|t2|t2_SPACE)", re.IGNORECAS
 
 
 def gather_spider(tree: Path) -> Gathering:
-    """Every image, labelled spine from its first to its last slice; one without a mask on its grid is set
-    aside."""
+    """Every image, labelled spine from its first to its last slice; one without a mask on its grid
+    is set aside."""
     gathering = Gathering()
     for path in sorted((tree / "images").glob("*")):
         match = NAME.fullmatch(path.stem)
@@ -35,7 +35,8 @@ def gather_spider(tree: Path) -> Gathering:
             )
             continue
         try:
-            grid, mask = metaimage_grid(path), metaimage_grid(tree / "masks" / path.name)
+            grid = metaimage_grid(path)
+            mask = metaimage_grid(tree / "masks" / path.name)
         except VolumeError as fault:
             gathering.refuse(path, fault)
             continue

@@ -1,8 +1,9 @@
-"""The people among the volumes of a DICOM tree, where one PatientID is that of several, or one person has it
-in two spellings.
+"""The people among the volumes of a DICOM tree, where one PatientID is that of several, or one
+person has it in two spellings.
 
-Volumes that may be of one person are one subject, so that a split cannot cut through them; volumes whose
-headers contradict each other are several.  One that may be of either of two people is of none.
+Volumes that may be of one person are one subject, so that a split cannot cut through them; volumes
+whose headers contradict each other are several.  One that may be of either of two people is of
+none.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def subjects_of(volumes: Sequence[PersonOfVolume]) -> Subjects:
 
 
 def _claim(volume: PersonOfVolume) -> tuple[str, str]:
-    """What volumes of one person have in common: the PatientID, however it is written; without one the name
-    and birth date, else the study, else nothing."""
+    """What volumes of one person have in common: the PatientID, however it is written; without one
+    the name and birth date, else the study, else nothing."""
     person = volume.person
     if person.patient_id:
         spelling = spelling_of(person.patient_id)
@@ -157,8 +158,8 @@ def _note(
             f"{note}; {several(len(unclear), 'volume')} of none of them surely" if unclear else note
         )
     if len(people) > 1 and _contradictions(people) == ["PatientID"]:
-        others = several(len(people) - 1, "other")
-        note = f"{label} is like that of {others}; they may be of one person"
+        other_people = several(len(people) - 1, "other")
+        note = f"{label} is like that of {other_people}; they may be of one person"
         return f"{note}: {len(people)} subjects"
     if len(people) == 1 and len({volume.person.patient_id for volume in volumes}) > 1:
         ways = "leading zeros, case, blanks, punctuation"

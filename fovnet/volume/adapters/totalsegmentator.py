@@ -6,7 +6,8 @@
     s0001/segmentations/<organ>.nii.gz      one mask per organ, empty if the organ is outside the field of
                                             view
 
-Source: D'Antonoli et al., *TotalSegmentator MRI* (2024), arXiv:2405.19492.  Age and gender are not read.
+Source: D'Antonoli et al., *TotalSegmentator MRI* (2024), arXiv:2405.19492.  Age and gender are not
+read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Analyze 7.5 pairs, .hdr and .img, with an SPM .mat that gives the directions of the axes.
 
 The header alone has no agreed convention for left and right, so a pair without a .mat is refused.
-The .mat counts voxels from 1; its matrix M flips left and right, mat does not (convention and header as in
-nibabel).
+The .mat counts voxels from 1; its matrix M flips left and right, mat does not (convention and
+header as in nibabel).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MAX_MAT = 1 << 20  # SPM's hold one or a few 4 × 4 matrices
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether the stated header length is 348, as in Analyze; for an .img, that of the .hdr beside it.  NIfTI
-    pairs are claimed before."""
+    """Whether the stated header length is 348, as in Analyze; for an .img, that of the .hdr beside
+    it.  NIfTI pairs are claimed before."""
     opening = header_opening(path, opening)
     return opening[:4] in (b"\x5c\x01\x00\x00", b"\x00\x00\x01\x5c") and len(opening) >= 348
 
@@ -47,7 +47,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def read(path: Path) -> Volume:
-    """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" without a .mat."""
+    """The first usable frame of an Analyze pair.  Raises VolumeError: "volume-orientation" without
+    a .mat."""
     if not path.name.lower().endswith((".hdr", ".hdr.gz", ".img", ".img.gz")):
         raise VolumeError(
             "volume-missing",
@@ -68,8 +69,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises VolumeError as
-    `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from header and .mat.  Raises
+    VolumeError as `read`."""
     with open_unpacked(nifti_files_of(path)[0]) as file:
         header = _header(path, file.read(348))
     return _grid(path, header).sizes, _affine(path, header)

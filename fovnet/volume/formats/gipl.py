@@ -1,8 +1,8 @@
 """GIPL volumes (Guy's Image Processing Lab): .gipl, .gipl.gz.
 
-The header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: the axes are taken to be
-LPS, as in ITK-SNAP, with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx (the layout); checked
-against SimpleITK.
+The header of 256 bytes, big-endian, has sizes, spacing and origin but no directions: the axes are
+taken to be LPS, as in ITK-SNAP, with a note.  Source: ITK, Modules/IO/GIPL/src/itkGiplImageIO.cxx
+(the layout); checked against SimpleITK.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def claims(path: Path, opening: bytes) -> bool:
 
 
 def read(path: Path) -> Volume:
-    """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an invalid
-    header or data."""
+    """The first usable frame of a GIPL file, its axes taken to be LPS.  Raises VolumeError for an
+    invalid header or data."""
     with open_unpacked(path) as file:
         header = np.frombuffer(file.read(HEADER.itemsize), HEADER)[0]
         dtype = stored_type(path, int(header["type"]), TYPES, REFUSED)

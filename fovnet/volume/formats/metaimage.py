@@ -1,9 +1,8 @@
 """MetaImage volumes: .mha, and .mhd with the data in a file beside it; raw or zlib.
 
-The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as in ITK; a header
-without a matrix is refused, since an identity would be a guess.
-Source: MetaIO documentation (itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is from
-MetaIO's own table.
+The header is text.  TransformMatrix, Offset and ElementSpacing give the affine, in LPS as in ITK; a
+header without a matrix is refused, since an identity would be a guess. Source: MetaIO documentation
+(itk.org/Wiki/MetaIO/Documentation); the size of MET_LONG, 4 bytes, is from MetaIO's own table.
 """
 
 from __future__ import annotations
@@ -63,8 +62,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def read(path: Path) -> Volume:
     """The first usable frame of a MetaImage, its affine converted from LPS to RAS.
 
-    Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or many data
-    files, "volume-outside" for a data file outside the header's folder, and for an invalid header or data.
+    Raises VolumeError: "volume-orientation" without TransformMatrix, "volume-encoding" for text or
+    many data files, "volume-outside" for a data file outside the header's folder, and for an
+    invalid header or data.
     """
     with open_unpacked(path) as file:
         fields = _fields(path, file)
@@ -82,8 +82,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as
-    `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError
+    as `read`."""
     with open_unpacked(path) as file:
         fields = _fields(path, file)
     grid = _grid(path, fields)
@@ -91,8 +91,8 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _fields(path: Path, file: BinaryIO) -> dict[str, str]:
-    """The fields of the header, names in lower case; the file is then at the byte after ElementDataFile, the
-    last field."""
+    """The fields of the header, names in lower case; the file is then at the byte after
+    ElementDataFile, the last field."""
     fields: dict[str, str] = {}
     while "elementdatafile" not in fields:
         line = header_line(path, file)
@@ -187,8 +187,8 @@ def _voxel_stream(
     *,
     is_packed: bool,
 ) -> BinaryIO:
-    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
-    file."""
+    """A stream at the first voxel, from a file that is at the end of the header, or at the start of
+    the data file."""
     if not _flag(path, {"binarydata": "True"} | fields, "binarydata"):
         raise scattered_voxels(path, "BinaryData", fields["binarydata"])
     bytes_before = whole_number(path, "HeaderSize", fields.get("headersize", "0"))

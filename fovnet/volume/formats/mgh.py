@@ -1,9 +1,9 @@
 """MGH and MGZ volumes, the formats of FreeSurfer.
 
-The header's layout is nibabel's; its default orientation for files without one is not used: they are refused.
-The format is big endian; dcm2niix (-e o) writes the same fields little endian, which the version tells.
-Source: FreeSurfer, "MgzFormat" (surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat);
-nibabel.freesurfer.mghformat.
+The header's layout is nibabel's; its default orientation for files without one is not used: they
+are refused. The format is big endian; dcm2niix (-e o) writes the same fields little endian, which
+the version tells. Source: FreeSurfer, "MgzFormat"
+(surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat); nibabel.freesurfer.mghformat.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ REFUSED = {
 
 
 def claims(path: Path, opening: bytes) -> bool:
-    """Whether a file named .mgh, .mgz or .mgh.gz begins with version 1, in either byte order; the format has
-    no magic number."""
+    """Whether a file named .mgh, .mgz or .mgh.gz begins with version 1, in either byte order; the
+    format has no magic number."""
     return (
         path.name.lower().endswith((".mgh", ".mgz", ".mgh.gz"))
         and (opening[3:4] == b"\x01" or opening.startswith(LITTLE_ENDIAN))
@@ -41,8 +41,8 @@ def claims(path: Path, opening: bytes) -> bool:
 
 
 def read(path: Path) -> Volume:
-    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if goodRASFlag is not
-    set."""
+    """The first usable frame of an MGH file.  Raises VolumeError: "volume-orientation" if
+    goodRASFlag is not set."""
     with open_unpacked(path) as file:
         header = _header(path, file)
         grid = _grid(path, header)
@@ -54,8 +54,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError as
-    `read`."""
+    """(number of voxels along each axis, (4, 4) affine to RAS) from the header.  Raises VolumeError
+    as `read`."""
     with open_unpacked(path) as file:
         header = _header(path, file)
     return _grid(path, header).sizes, _affine(path, header)
@@ -83,8 +83,8 @@ def _grid(path: Path, header: Any) -> StoredGrid:
 
 
 def _affine(path: Path, header: Any) -> NDArray[np.float64]:
-    """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre, which is
-    voxel dims / 2."""
+    """(4, 4) voxel index to RAS millimetres, from the directions and the position of the centre,
+    which is voxel dims / 2."""
     if int(header["goodRASFlag"]) <= 0:
         raise missing_directions(path, "valid directions (goodRASFlag 0)")
     affine = np.eye(4)

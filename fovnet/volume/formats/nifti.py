@@ -1,8 +1,8 @@
 """NIfTI-1 and NIfTI-2 volumes, single files and .hdr/.img pairs, plain or gzip.
 
-nibabel parses the header; this module decides what fovnet can use: a real-valued frame whose header gives its
-position. Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections on qform, sform,
-intent and xyzt_units.
+nibabel parses the header; this module decides what fovnet can use: a real-valued frame whose header
+gives its position. Source: Cox et al., NIfTI-1 data format (nifti.nimh.nih.gov, nifti1.h), sections
+on qform, sform, intent and xyzt_units.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def read(path: Path) -> Volume:
     """The first usable frame of a NIfTI file, with the affine of its sform, else of its qform: see
     `_geometry`.
 
-    Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and for voxels
-    that are not intensities (RGB, complex, vectors, label maps by intent).
+    Raises VolumeError for a missing or invalid affine (neither form set, or not a scanner's), and
+    for voxels that are not intensities (RGB, complex, vectors, label maps by intent).
     """
     header_path, *image_paths = files_of(path)
     is_pair = bool(image_paths)
@@ -130,8 +130,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header, of a
-    label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI."""
+    """(number of voxels along each axis, at least three axes; (4, 4) affine in mm) from the header,
+    of a label map too.  Raises VolumeError as `read`, and "volume-format" if it is not NIfTI."""
     files = files_of(path)
     with open_unpacked(files[0]) as file:
         block = file.read(HEADER_BYTES)
@@ -144,8 +144,8 @@ def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
 
 
 def _first_byte(path: Path, header: Any, is_pair: bool) -> int:
-    """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the header of
-    a single file."""
+    """The offset of the voxels in bytes.  Raises VolumeError "volume-corrupt" if it lies within the
+    header of a single file."""
     first_byte = int(header.get_data_offset())
     header_bytes = int(header.sizeof_hdr)
     if not is_pair and 0 <= first_byte < header_bytes:
@@ -158,8 +158,8 @@ def _first_byte(path: Path, header: Any, is_pair: bool) -> int:
 
 
 def header_opening(path: Path, opening: bytes) -> bytes:
-    """The first bytes of the header: `opening`, or for an .img those of the .hdr beside it, if there is
-    one."""
+    """The first bytes of the header: `opening`, or for an .img those of the .hdr beside it, if
+    there is one."""
     header = _partner(path, ".hdr")
     if not path.name.lower().endswith((".img", ".img.gz")) or not header.exists():
         return opening
@@ -199,9 +199,9 @@ def _header(path: Path, block: bytes, is_pair: bool) -> Any:
 def _correct(stored: Any) -> Any:
     """A copy without the faults that nibabel corrects, and with a quaternion that nibabel accepts.
 
-    nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any pixdim[0]
-    other than -1 for 1; NIfTI's own code scales the quaternion to length 1, and asks for the sign alone.
-    Source: nifti1_io.c, nifti_quatern_to_mat44 and nifti_convert_nhdr2nim.
+    nibabel raises for (b, c, d) longer than 1 by three epsilons of the stored type, and takes any
+    pixdim[0] other than -1 for 1; NIfTI's own code scales the quaternion to length 1, and asks for
+    the sign alone. Source: nifti1_io.c, nifti_quatern_to_mat44 and nifti_convert_nhdr2nim.
     """
     header = stored.copy()
     header.check_fix(logger=_QUIET)
@@ -222,8 +222,8 @@ def _quaternion(header: Any) -> NDArray[np.float64]:
 
 
 def _qform_directions(header: Any) -> NDArray[np.float64]:
-    """(3, 3) unit vectors of the qform's axes in its columns, whatever pixdim is; NaN if its quaternion is
-    none, even coarsely rounded.  Source: nifti1_io.c, nifti_quatern_to_mat44."""
+    """(3, 3) unit vectors of the qform's axes in its columns, whatever pixdim is; NaN if its
+    quaternion is none, even coarsely rounded.  Source: nifti1_io.c, nifti_quatern_to_mat44."""
     b, c, d = bcd = _quaternion(header)
     squared_length = float(bcd @ bcd)
     if not squared_length <= LONGEST_TO_COMPARE**2:
@@ -265,7 +265,8 @@ def _refuse_kind(path: Path, stored: Any) -> None:
 
 
 def refuse_map_of_spm(path: Path, description: bytes) -> None:
-    """Raises VolumeError "volume-map" for the description in a header (NIfTI, Analyze) of a map of SPM."""
+    """Raises VolumeError "volume-map" for the description in a header (NIfTI, Analyze) of a map of
+    SPM."""
     if SPM_MAP.match(description):
         words = description.split(b"\0")[0].decode(errors="replace").rstrip()
         raise _not_intensities(path, "volume-map", f'a map of SPM ("{words}")')
@@ -287,8 +288,9 @@ def _refuse_type(path: Path, stored: Any) -> None:
 
 
 def _grid(path: Path, header: Any) -> StoredGrid:
-    """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which nibabel
-    writes for it, and infinity.  Raises VolumeError if its shape is not possible for a volume."""
+    """The grid in the header.  A slope of 0 means that there is none (nifti1.h); so do NaN, which
+    nibabel writes for it, and infinity.  Raises VolumeError if its shape is not possible for a
+    volume."""
     shape = tuple(map(int, header.get_data_shape()))
     if len(shape) < 2 or 0 in shape:
         raise VolumeError(
@@ -309,11 +311,11 @@ def _grid(path: Path, header: Any) -> StoredGrid:
 def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """(the (4, 4) affine in millimetres from sform or qform, notes); never a default.
 
-    If both are set, the sform is used unless it is all zero, or of ones against pixdim, or has a template's
-    coordinates and the qform the scanner's.  Both are compared: a difference above 1 mm is noted; one of over
-    45° in an axis, or one of `_refuse_size`, is refused, since one of the two must be wrong.  If only a
-    template's coordinates are known, TEMPLATE_NOTE is among the notes; if the sform is of ones, one of
-    ONES_NOTES.
+    If both are set, the sform is used unless it is all zero, or of ones against pixdim, or has a
+    template's coordinates and the qform the scanner's.  Both are compared: a difference above 1 mm
+    is noted; one of over 45° in an axis, or one of `_refuse_size`, is refused, since one of the two
+    must be wrong.  If only a template's coordinates are known, TEMPLATE_NOTE is among the notes; if
+    the sform is of ones, one of ONES_NOTES.
     """
     # nibabel corrects a code outside 0..5 to 0
     sform = int(header["sform_code"])
@@ -361,9 +363,9 @@ def _geometry(path: Path, stored: Any, header: Any) -> tuple[NDArray[np.float64]
 
 
 def _is_of_ones(stored: Any, header: Any) -> bool:
-    """Whether the sform is a unit matrix but for flips and exchanges, and pixdim differs by more than 5 %
-    along an axis of two voxels or more: programs write that where they know no better, and the ACDC
-    collection has it throughout."""
+    """Whether the sform is a unit matrix but for flips and exchanges, and pixdim differs by more
+    than 5 % along an axis of two voxels or more: programs write that where they know no better, and
+    the ACDC collection has it throughout."""
     pixdim = np.abs(_pixdim(stored))
     if not (_has_unit_voxels(header) and _is_set(pixdim)):
         return False
@@ -381,11 +383,11 @@ def _has_unit_voxels(header: Any) -> bool:
 def _instead_of_ones(
     path: Path, stored: Any, header: Any, scale: NDArray[np.float64], qform: int
 ) -> tuple[NDArray[np.float64], str]:
-    """((4, 4) affine in millimetres, a note) where the sform is of ones: the qform, if it is set and valid,
-    else the sform with the sizes of pixdim.
+    """((4, 4) affine in millimetres, a note) where the sform is of ones: the qform, if it is set
+    and valid, else the sform with the sizes of pixdim.
 
-    Raises VolumeError "volume-geometry" if the qform contradicts directions that a program has set: any but
-    those of the identity.
+    Raises VolumeError "volume-geometry" if the qform contradicts directions that a program has set:
+    any but those of the identity.
     """
     sform = np.array(header.get_sform(), dtype=np.float64)
     sform[:3, :3] = np.rint(sform[:3, :3])
@@ -447,9 +449,10 @@ def _compare_forms(
     sform: NDArray[np.float64],
     qform: NDArray[np.float64],
 ) -> tuple[str, ...]:
-    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of the volume.
-    Raises VolumeError if the direction of an axis or a voxel size differs too much (OTHER_WAY_DEG,
-    `_refuse_size`): each is compared although the other part of the qform may be invalid."""
+    """A note if the qform is invalid, or differs from the sform by more than 1 mm at a corner of
+    the volume. Raises VolumeError if the direction of an axis or a voxel size differs too much
+    (OTHER_WAY_DEG, `_refuse_size`): each is compared although the other part of the qform may be
+    invalid."""
     corners = np.indices((2, 2, 2)).reshape(3, 8).T * (
         np.asarray([*header.get_data_shape()[:3], 1][:3]) - 1
     )
@@ -472,8 +475,8 @@ def _refuse_other_way(
     directions: NDArray[np.float64],
     distance_mm: float = np.nan,
 ) -> None:
-    """Raises VolumeError "volume-geometry" if an axis of the sform (4, 4) and of the qform's directions
-    (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.
+    """Raises VolumeError "volume-geometry" if an axis of the sform (4, 4) and of the qform's
+    directions (3, 3) are more than OTHER_WAY_DEG apart; NaN are not compared.
 
     distance_mm  between the two forms, at most, at a corner
     """
@@ -496,9 +499,9 @@ def _refuse_size(
     sform: NDArray[np.float64],
     pixdim_owner: str,
 ) -> None:
-    """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor above 1.5
-    along an axis of two voxels or more, or by 5 % if the sform is of ones, as is left where another axis has
-    no pixdim.  A pixdim of 0 or NaN is ignored."""
+    """Raises VolumeError "volume-geometry" if the spacings of sform and pixdim differ by a factor
+    above 1.5 along an axis of two voxels or more, or by 5 % if the sform is of ones, as is left
+    where another axis has no pixdim.  A pixdim of 0 or NaN is ignored."""
     spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)
     has_two_voxels = np.asarray([*header.get_data_shape(), 1, 1][:3]) > 1
     valid = np.isfinite(pixdim_mm) & (pixdim_mm > 0) & has_two_voxels
@@ -522,8 +525,8 @@ def _compare_spacing(
     sform: NDArray[np.float64],
 ) -> tuple[str, ...]:
     """A note if the spacings of pixdim and sform differ by more than 5 %.  Raises VolumeError as
-    `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set the sform
-    alone."""
+    `_refuse_size`, but not for a pixdim of 1 × 1 × 1, which is what programs leave there that set
+    the sform alone."""
     if (np.abs(_pixdim(stored)) != 1).any():
         _refuse_size(path, header, pixdim_mm, sform, "pixdim")
     spacing_mm = np.linalg.norm(sform[:3, :3], axis=0)

@@ -1,8 +1,8 @@
 """NRRD volumes: .nrrd, and .nhdr with the data in a file beside it; raw, gzip or bzip2.
 
-The header is text; space, directions and origin give the affine.  A file without them is refused: "spacings"
-alone give no orientation. Source: the NRRD format definition, teem.sourceforge.net/nrrd/format.html, sections
-4 to 6.
+The header is text; space, directions and origin give the affine.  A file without them is refused:
+"spacings" alone give no orientation. Source: the NRRD format definition,
+teem.sourceforge.net/nrrd/format.html, sections 4 to 6.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ VECTOR = re.compile(r"\(([^()]*)\)|none", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Header:
-    """A header: its fields and its key/value pairs, names in lower case; `end` is the offset of the first
-    byte after it."""
+    """A header: its fields and its key/value pairs, names in lower case; `end` is the offset of the
+    first byte after it."""
 
     fields: dict[str, str]
     key_values: dict[str, str]
@@ -107,9 +107,9 @@ def files_of(path: Path) -> tuple[Path, ...]:
 def read(path: Path) -> Volume:
     """The first usable frame of an NRRD, its affine converted from its space to RAS.
 
-    Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for text or many
-    data files, "volume-outside" for a data file outside the header's folder, and for an invalid header or
-    data.
+    Raises VolumeError: "volume-orientation" without a space or directions, "volume-encoding" for
+    text or many data files, "volume-outside" for a data file outside the header's folder, and for
+    an invalid header or data.
     """
     with open_unpacked(path) as file:
         header = _header(path, file)
@@ -127,8 +127,8 @@ def read(path: Path) -> Volume:
 
 
 def header_of(path: Path) -> tuple[tuple[int, ...], NDArray[np.float64]]:
-    """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError as
-    `read`."""
+    """(number of voxels along i, j, k, (4, 4) affine to RAS) from the header.  Raises VolumeError
+    as `read`."""
     with open_unpacked(path) as file:
         header = _header(path, file)
     directions = _directions(path, header)
@@ -159,7 +159,8 @@ def _header(path: Path, file: BinaryIO) -> Header:
 
 
 def _line(path: Path, file: BinaryIO, fields: dict[str, str]) -> str:
-    """The next line; "" also at the end of a detached header, which need not end with an empty line."""
+    """The next line; "" also at the end of a detached header, which need not end with an empty
+    line."""
     try:
         return header_line(path, file)
     except VolumeError as fault:
@@ -198,8 +199,8 @@ def _encoding(path: Path, header: Header) -> str:
 
 
 def _grid(path: Path, header: Header, directions: list[NDArray[np.float64] | None]) -> StoredGrid:
-    """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every further
-    axis counts frames."""
+    """Sizes, type and spatial axes.  Raises VolumeError unless there are three of these and every
+    further axis counts frames."""
     dimension = _dimension(path, header)
     sizes = whole_numbers(path, "sizes", _field(path, header, "sizes"))
     if len(sizes) != dimension:
@@ -279,8 +280,8 @@ def _directions(path: Path, header: Header) -> list[NDArray[np.float64] | None]:
 def _affine(
     path: Path, header: Header, directions: list[NDArray[np.float64] | None]
 ) -> NDArray[np.float64]:
-    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an origin, or as
-    `refuse_affine`."""
+    """(4, 4) voxel index to RAS millimetres.  Raises VolumeError "volume-geometry" without an
+    origin, or as `refuse_affine`."""
     origin = header.fields.get("space origin")
     if origin is None:
         raise VolumeError(
@@ -321,8 +322,8 @@ def _voxel_stream(
     grid: StoredGrid,
     stored_bytes: int | None,
 ) -> BinaryIO:
-    """A stream at the first voxel, from a file that is at the end of the header, or at the start of the data
-    file."""
+    """A stream at the first voxel, from a file that is at the end of the header, or at the start of
+    the data file."""
     fields = header.fields
     lines_before, bytes_before = (
         whole_number(path, name, fields.get(name, fields.get(name.replace(" ", ""), "0")))

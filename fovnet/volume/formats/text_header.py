@@ -1,5 +1,5 @@
-"""Text headers, as in NRRD and MetaImage: lines of fields, then the voxels, in the same file or in another
-one beside it."""
+"""Text headers, as in NRRD and MetaImage: lines of fields, then the voxels, in the same file or in
+another one beside it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MAX_HEADER = 1 << 20  # a DICOM header copied into key/value lines takes 100 KiB
 
 
 def header_line(path: Path, file: BinaryIO) -> str:
-    """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the header,
-    or the header exceeds 1 MiB."""
+    """The next line, stripped; "" for an empty one.  Raises VolumeError if the file ends within the
+    header, or the header exceeds 1 MiB."""
     line = file.readline(MAX_HEADER)
     if file.tell() >= MAX_HEADER:
         raise VolumeError(
@@ -89,8 +89,8 @@ def missing_directions(path: Path, missing: str) -> VolumeError:
 def data_file_beside(path: Path, field: str, name: str) -> Path:
     """The data file that a header names, with the separators of Windows too.
 
-    Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a header is
-    untrusted, and must not make fovnet read other files on the disk.
+    Raises VolumeError "volume-outside" for one that is not in the header's folder or below: a
+    header is untrusted, and must not make fovnet read other files on the disk.
     """
     for flavour in (PurePosixPath(name), PureWindowsPath(name)):
         if flavour.anchor or ".." in flavour.parts:

@@ -1,10 +1,10 @@
-"""Noise around the body: where nothing gives signal, a quotient, a fit or an angle is noise as bright as
-tissue.
+"""Noise around the body: where nothing gives signal, a quotient, a fit or an angle is noise as
+bright as tissue.
 
-Maps computed from several images (ADC, T1, T2) and phase images have such air if nobody masked it.  The
-intensity window then shows the noise, and networks that learned from magnitude images, whose air is dark, see
-no body.  `has_noisy_air` finds such volumes; `blacken_noise` makes their noise black, so that they look like
-others.
+Maps computed from several images (ADC, T1, T2) and phase images have such air if nobody masked it.
+The intensity window then shows the noise, and networks that learned from magnitude images, whose
+air is dark, see no body.  `has_noisy_air` finds such volumes; `blacken_noise` makes their noise
+black, so that they look like others.
 
     grain   standard deviation σ of noise, as a share of the mean, both near a voxel; from second differences
             along rows and columns, over about STEP_MM, since interpolated neighbours are alike: of
@@ -13,12 +13,13 @@ others.
             COARSE, and ACROSS of them along the other: thin edges are outvoted, and lines are smooth along
             one axis.
 
-Of 899 simulated volumes as a scanner stores them one is thought to be in noise, and none of 20 real ones;
-with noise put around them 47 to 49 of 60 are found, and 16 or 17 of the real ones; in the others little air
-is seen.
+Of 899 simulated volumes as a scanner stores them one is thought to be in noise, and none of 20 real
+ones; with noise put around them 47 to 49 of 60 are found, and 16 or 17 of the real ones; in the
+others little air is seen.
 
-Source: Immerkær (1996), Comput Vis Image Underst 64:300, estimates σ from the mean of a Laplacian; the median
-instead is that of the median absolute deviation, Rousseeuw & Croux (1993), J Am Stat Assoc 88:1273.
+Source: Immerkær (1996), Comput Vis Image Underst 64:300, estimates σ from the mean of a Laplacian;
+the median instead is that of the median absolute deviation, Rousseeuw & Croux (1993), J Am Stat
+Assoc 88:1273.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ Floats32 = NDArray[np.float32]
 
 
 def has_noisy_air(volume: Volume, black: float, white: float) -> bool:
-    """Whether bright noise surrounds what a volume with this window shows; False for noise alone, and if the
-    air around it is dark."""
+    """Whether bright noise surrounds what a volume with this window shows; False for noise alone,
+    and if the air around it is dark."""
     count = volume.voxels.shape[2]
     sample = np.unique(np.linspace(0, count - 1, min(SAMPLE, count)).round().astype(int))
     planes = _crop(_shares(volume.voxels[:, :, sample], black, white))
@@ -83,8 +84,8 @@ def blacken_noise(volume: Volume, black: float, white: float) -> Volume:
 
 
 def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of at least
-    NEAR × NEAR voxels."""
+    """(i, j) which voxels of a slice, from 0 (black) to 1 (white), are in bright noise: patches of
+    at least NEAR × NEAR voxels."""
     mean = _near(plane)
     median = np.float32(COARSE * 0.6745 * math.sqrt(6)) * mean
     rough_i, rough_j = (
@@ -99,8 +100,8 @@ def noise(plane: Floats32, spacing_mm: NDArray[np.float64]) -> NDArray[np.bool_]
 
 
 def _differences(plane: Floats32, axis: int, spacing_mm: float) -> Floats32:
-    """|x[i-d] - 2 x[i] + x[i+d]| along an axis of a slice, mirrored at its ends, with d voxels about
-    STEP_MM."""
+    """|x[i-d] - 2 x[i] + x[i+d]| along an axis of a slice, mirrored at its ends, with d voxels
+    about STEP_MM."""
     length = plane.shape[axis]
     step = min(max(1, round(STEP_MM / spacing_mm)), length - 1)
     padding = [(0, 0), (0, 0)]

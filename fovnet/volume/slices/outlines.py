@@ -3,7 +3,7 @@
 pictures  (n, 128, 128) of 4 mm per pixel, grey values 0 to 255
 outlines  (n, 2, 8, 8, 8): scale, cell's row and column, bin
 centre    the central 256 mm, cells of 32 mm
-whole     512 mm, cells of 64 mm
+field     512 mm, cells of 64 mm
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def outlines(pictures: NDArray[np.generic]) -> NDArray[np.float32]:
     pixels = pictures.astype(np.float32)
     central = slice(WIDTH // 2, WIDTH // 2 + WIDTH)
     centre = pixels[:, central, central]
-    whole = pixels.reshape(-1, WIDTH, 2, WIDTH, 2).mean(axis=(2, 4))
+    field = pixels.reshape(-1, WIDTH, 2, WIDTH, 2).mean(axis=(2, 4))
     white = np.quantile(centre.reshape(len(centre), -1), BRIGHT, axis=1)
     white = np.maximum(white, DARKEST).astype(np.float32)
-    scales = np.clip(np.stack([centre, whole], axis=1) / white[:, None, None, None], 0, 1)
+    scales = np.clip(np.stack([centre, field], axis=1) / white[:, None, None, None], 0, 1)
     return histograms(scales.reshape(-1, WIDTH, WIDTH).astype(np.float32)).reshape(-1, *SHAPE)

@@ -1,5 +1,5 @@
-"""The positions of slices; imports numpy alone, since training and prediction use it without reading
-files."""
+"""The positions of slices; imports numpy alone, since training and prediction use it without
+reading files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Placing:
     z_mm: NDArray[np.float64]
 
     def neighbours(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(2, m) rows of the slices below and above the slices in rows (m,); at the ends of a volume the
-        slice itself."""
+        """(2, m) rows of the slices below and above the slices in rows (m,); at the ends of a
+        volume the slice itself."""
         neighbours = np.clip(np.stack([rows - 1, rows + 1]), 0, len(self.volume) - 1)
         return np.where(self.volume[neighbours] == self.volume[rows], neighbours, rows)
 

@@ -1,10 +1,10 @@
-"""Axial, sagittal and coronal pictures of a volume, at three places each and centred on the bright part,
-which show its orientation.
+"""Axial, sagittal and coronal pictures of a volume, at three places each and centred on the bright
+part, which show its orientation.
 
     pictures  (3, 3, 128, 128) uint8: plane (axial, sagittal, coronal), place, row, column; 4 mm per pixel
 
-Rows run from front to back in axial pictures and from head to feet in the others; columns from the patient's
-right to the left, in sagittal ones from front to back; all according to the header.
+Rows run from front to back in axial pictures and from head to feet in the others; columns from the
+patient's right to the left, in sagittal ones from front to back; all according to the header.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Floats32 = NDArray[np.float32]
 
 
 def pictures(stack: SliceStack) -> NDArray[np.uint8]:
-    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the 512 mm about
-    its centre of brightness."""
+    """The nine pictures (3, 3, 128, 128) of a volume; of one longer or wider than 512 mm, of the
+    512 mm about its centre of brightness."""
     with one_thread():
         slices = _about_the_body(stack)
         along = _rows(stack)
@@ -53,7 +53,8 @@ def pictures(stack: SliceStack) -> NDArray[np.uint8]:
 
 
 def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
-    """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to head."""
+    """The extent in mm of a volume's pixels above 0 from side to side, front to back and feet to
+    head."""
     bright = stack.pixels > 0
     pixel_mm = stack.side_mm / SIDE
     height_mm = np.diff(stack.edges_mm)[bright.any(axis=(1, 2))].sum()
@@ -65,11 +66,11 @@ def extents_mm(stack: SliceStack) -> tuple[float, float, float]:
 
 
 def states_axes(stack: SliceStack) -> bool:
-    """Whether the header states the directions of its axes: False for a diagonal affine with the origin in
-    the middle or at a corner.
+    """Whether the header states the directions of its axes: False for a diagonal affine with the
+    origin in the middle or at a corner.
 
-    Converters without orientation information write such a header, and so does the simulator when it turns a
-    volume.
+    Converters without orientation information write such a header, and so does the simulator when
+    it turns a volume.
     """
     affine = stack.vox_to_ras
     sizes = np.diag(affine)[:3]
@@ -92,14 +93,14 @@ def states_axes(stack: SliceStack) -> bool:
 
 
 def shows_stated_axes(stack: SliceStack) -> bool:
-    """Whether the orientation of a volume can be taken from its header: the header states it, and the volume
-    extends LEAST_MM each way."""
+    """Whether the orientation of a volume can be taken from its header: the header states it, and
+    the volume extends LEAST_MM each way."""
     return states_axes(stack) and min(extents_mm(stack)) >= LEAST_MM
 
 
 def _about_the_body(stack: SliceStack) -> Floats32:
-    """The slices (s, 128, 128); if they are wider than the pictures, shifted so that their centre of
-    brightness is in the middle."""
+    """The slices (s, 128, 128); if they are wider than the pictures, shifted so that their centre
+    of brightness is in the middle."""
     slices = stack.pixels.astype(np.float32)
     if stack.side_mm > PIXEL_MM * SIDE:
         for axis, centre in enumerate(middle(stack.pixels), start=1):
@@ -108,8 +109,8 @@ def _about_the_body(stack: SliceStack) -> Floats32:
 
 
 def _rows(stack: SliceStack) -> Floats32:
-    """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if there are
-    more."""
+    """(r, s) weights of the slices in at most 128 rows of 4 mm, about the centre of brightness if
+    there are more."""
     along, _ = rows_along(stack.z_mm)
     if len(along) <= SIDE:
         return along
@@ -125,7 +126,7 @@ def _places(profile: Floats32) -> list[int]:
     """The indices at which the cumulative sum of a profile reaches the shares PLACES."""
     cumulative = np.cumsum(profile, dtype=np.float64)
     places = np.searchsorted(cumulative, np.array(PLACES) * cumulative[-1])
-    return [int(place) for place in places]
+    return [int(index) for index in places]
 
 
 def _upright(section: Floats32) -> Floats32:
@@ -137,7 +138,8 @@ def _upright(section: Floats32) -> Floats32:
 
 
 def _centre(picture: Floats32) -> Floats32:
-    """A picture (128, 128), shifted by whole pixels so that its centre of brightness is in the middle."""
+    """A picture (128, 128), shifted by whole pixels so that its centre of brightness is in the
+    middle."""
     total = float(picture.sum())
     if not total:
         return picture

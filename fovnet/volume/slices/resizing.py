@@ -14,12 +14,13 @@ BAND = 16  # rows of weights per matrix product: fewer rows have fewer zeros, bu
 
 
 def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np.float32]:
-    """(128, pixels) weights that resample a line of pixels, centred in `side_mm` of black, to 128 pixels.
+    """(128, pixels) weights that resample a line of pixels, centred in `side_mm` of black, to 128
+    pixels.
 
-    The triangle filter, as wide as the larger of the two pixel sizes: linear interpolation when enlarging,
-    antialiased when shrinking; each row sums to one over image and padding together.  Source: Heckbert
-    (1989), *Fundamentals of Texture Mapping and Image Warping*, section 3.5; the same filter as Pillow's
-    BILINEAR resize.
+    The triangle filter, as wide as the larger of the two pixel sizes: linear interpolation when
+    enlarging, antialiased when shrinking; each row sums to one over image and padding together.
+    Source: Heckbert (1989), *Fundamentals of Texture Mapping and Image Warping*, section 3.5; the
+    same filter as Pillow's BILINEAR resize.
     """
     target_mm = side_mm / SIDE
     # padding pixels whose centre is inside
@@ -33,12 +34,12 @@ def resize_weights(pixels: int, spacing_mm: float, side_mm: float) -> NDArray[np
 
 
 class Resize:
-    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T, without
-    most products with zeros.
+    """Weights (128, j) down and (128, i) across, applied to planes (j, i): down @ plane @ across.T,
+    without most products with zeros.
 
-    Only two to ten weights of a row are not zero, so each band of 16 rows needs only part of the plane: a 320
-    × 320 plane takes 65 µs instead of 376.  The remaining products are summed in the same order; the last bit
-    may differ where BLAS splits long sums.
+    Only two to ten weights of a row are not zero, so each band of 16 rows needs only part of the
+    plane: a 320 × 320 plane takes 65 µs instead of 376.  The remaining products are summed in the
+    same order; the last bit may differ where BLAS splits long sums.
     """
 
     def __init__(self, down: NDArray[np.float32], across: NDArray[np.float32]) -> None:

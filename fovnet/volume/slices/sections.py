@@ -1,12 +1,12 @@
-"""Sagittal and coronal sections of a volume, made from its axial slices; imports numpy alone, since training
-and prediction use it.
+"""Sagittal and coronal sections of a volume, made from its axial slices; imports numpy alone, since
+training and prediction use it.
 
     n  slices
     v  volumes
     r  rows of all volumes together, each of PIXEL_MM, those of a volume from feet to head
 
-A single slice shows little of its position; a section through the whole volume shows it, in rough outlines,
-which simulated and real bodies have most in common.
+A single slice shows little of its position; a section through the whole volume shows it, in rough
+outlines, which simulated and real bodies have most in common.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def sections(pixels: NDArray[np.uint8], placing: Placing) -> Sections:
 
 
 def sections_of(pixels: NDArray[np.uint8], rows: NDArray[np.int64], placing: Placing) -> Sections:
-    """The sections of the volumes that contain the slices `rows` (m,), with the positions of these slices; no
-    other volume is read."""
+    """The sections of the volumes that contain the slices `rows` (m,), with the positions of these
+    slices; no other volume is read."""
     runs = placing.runs
     runs = runs[np.unique(np.searchsorted(runs[:, 0], rows, side="right") - 1)]
     volume_rows = np.concatenate([np.arange(first, end) for first, end in runs.tolist()])
@@ -96,8 +96,8 @@ def _sections_of_volume(
 
 
 def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
-    """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside the centre
-    of the image."""
+    """(row, column) of the centre of brightness of slices (s, 128, 128): the body may lie beside
+    the centre of the image."""
     picture = pixels.mean(axis=0, dtype=np.float32)
     total = float(picture.sum())
     if not total:
@@ -108,12 +108,12 @@ def middle(pixels: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def rows_along(z_mm: NDArray[np.float64]) -> tuple[Floats, NDArray[np.int64]]:
-    """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that contains each
-    slice).
+    """(weights (r, s) of slices at ascending heights for rows of PIXEL_MM, the row (s,) that
+    contains each slice).
 
-    The triangle filter, as wide as the larger of a row and the median step: linear interpolation between
-    slices farther apart.  A volume extends half a step beyond its outermost slices; a single slice is one row
-    thick.
+    The triangle filter, as wide as the larger of a row and the median step: linear interpolation
+    between slices farther apart.  A volume extends half a step beyond its outermost slices; a
+    single slice is one row thick.
     """
     step_mm = float(np.median(np.diff(z_mm))) if len(z_mm) > 1 else PIXEL_MM
     bottom_mm = z_mm[0] - step_mm / 2

@@ -23,8 +23,8 @@ from fovnet.volume.sources.source import Source, read, source_of
 from fovnet.volume.volume import Images, Volume
 
 ALGORITHM = 1
-"""Incremented when the same file and settings give different slices: old cache entries are then remade, and
-old networks refused."""
+"""Incremented when the same file and settings give different slices: old cache entries are then
+remade, and old networks refused."""
 
 # of a slice: a stack of 2.8 mm slices stays as it is, instead of being halved to 5.6 mm
 SLACK = 0.1
@@ -79,15 +79,15 @@ class SliceStack:
 
     @property
     def middle(self) -> NDArray[np.int64]:
-        """(s,) the slice at the middle of each cut, as regions.tsv counts slices; of an even group the lower
-        of the two."""
+        """(s,) the slice at the middle of each cut, as regions.tsv counts slices; of an even group
+        the lower of the two."""
         return self.covers.sum(axis=1) // 2 if self.counted is None else self.counted
 
     @property
     def edges_mm(self) -> NDArray[np.float64]:
-        """(s + 1,) scanner heights of the cuts' edges, feet to head: the outer faces of the slices they
-        average, so that a last cut of more slices than the others, and a single cut, have their true
-        thickness."""
+        """(s + 1,) scanner heights of the cuts' edges, feet to head: the outer faces of the slices
+        they average, so that a last cut of more slices than the others, and a single cut, have
+        their true thickness."""
         return edges_of(self.z_mm, self.covers, self.vox_to_ras)
 
     @property
@@ -123,14 +123,15 @@ class SliceStack:
 def edges_of(
     z_mm: NDArray[np.float64], covers: NDArray[np.int64], vox_to_ras: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers` (s, 2); see
-    `SliceStack.edges_mm`."""
+    """(s + 1,) scanner heights of the edges of cuts at z_mm (s,) that average the slices `covers`
+    (s, 2); see `SliceStack.edges_mm`."""
     heights = vox_to_ras[2, 2] * (np.diff(covers, axis=1)[:, 0] + 1)
     return np.append(z_mm - heights / 2, z_mm[-1:] + heights[-1:] / 2)
 
 
 def slice_volume(source: Source | Path, slicing: Slicing | None = None) -> SliceStack:
-    """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if it cannot be."""
+    """The slices of a volume on disk: read, reoriented to RAS, cut.  Raises VolumeError if it
+    cannot be."""
     source = source if isinstance(source, Source) else source_of(source)
     slicing = slicing or Slicing()
     volume = to_ras(read(source), slicing.max_tilt_deg)
@@ -150,12 +151,12 @@ def cut(
     checksum: str = "",
     blacken_noise: bool = True,
 ) -> SliceStack:
-    """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres, resized
-    to 128 × 128, windowed.
+    """The slices of a RAS volume: grouped to the target spacing, padded to a square in millimetres,
+    resized to 128 × 128, windowed.
 
-    Intensities are resized first and windowed last, so that values are rounded to grey levels only once.
-    Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise around the body that
-    is as bright as the body.
+    Intensities are resized first and windowed last, so that values are rounded to grey levels only
+    once. Padding is black, also if black is not intensity 0.  With `blacken_noise` so is noise
+    around the body that is as bright as the body.
     """
     black, white = window(volume.voxels)
     if blacken_noise and noisy_air.has_noisy_air(volume, black, white):
@@ -201,8 +202,8 @@ def cut(
 
 
 def slice_format(slicing: Slicing) -> dict[str, Any]:
-    """The settings that determine the content of a slice, as JSON facts: a network is valid only for the
-    format it was trained on.
+    """The settings that determine the content of a slice, as JSON facts: a network is valid only
+    for the format it was trained on.
 
     `blacken_noise` is not included: it changes only volumes that a network then knows nothing of.
     """
@@ -217,12 +218,12 @@ def slice_format(slicing: Slicing) -> dict[str, Any]:
 
 
 def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[np.int64]:
-    """(s, 2) first and last slice of each group of neighbours, counted from the feet; every slice is in
-    exactly one.
+    """(s, 2) first and last slice of each group of neighbours, counted from the feet; every slice
+    is in exactly one.
 
-    Each group has n = ⌈target / spacing - 0.1⌉ slices, so that cuts are at least the target apart (less a
-    tenth of a slice); the last also takes the up to n - 1 left over, since a smaller group of their own would
-    be noisier and too near.
+    Each group has n = ⌈target / spacing - 0.1⌉ slices, so that cuts are at least the target apart
+    (less a tenth of a slice); the last also takes the up to n - 1 left over, since a smaller group
+    of their own would be noisier and too near.
     """
     group = max(1, int(np.ceil(target_spacing_mm / spacing_mm - SLACK)))
     first = np.arange(max(1, slices // group), dtype=np.int64) * group
@@ -233,8 +234,8 @@ def groups(slices: int, spacing_mm: float, target_spacing_mm: float) -> NDArray[
 def _mean_planes(
     voxels: NDArray[np.float32], covers: NDArray[np.int64]
 ) -> Iterator[NDArray[np.float32]]:
-    """The mean plane (j, i) of each group, summed slice by slice, so that the result does not depend on the
-    memory layout."""
+    """The mean plane (j, i) of each group, summed slice by slice, so that the result does not
+    depend on the memory layout."""
     for first, last in covers.tolist():
         block = np.ascontiguousarray(voxels[:, :, first : last + 1].transpose(2, 1, 0))
         plane = block[0].copy()  # the block may be a view of the volume, as for NIfTI

@@ -1,7 +1,8 @@
 """The possible volumes under the paths that a user gives, and their volume_ids.
 
-A DICOM series is one volume, however many files it has.  Its path is that of its folder, file or archive if
-that contains no other series, else its address, with the series' digits after `#` (see `dicom.address`).
+A DICOM series is one volume, however many files it has.  Its path is that of its folder, file or
+archive if that contains no other series, else its address, with the series' digits after `#` (see
+`dicom.address`).
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ SUFFIXES = (
     ".ima",
     ".zip",
 )
-"""Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name instead of
-ignored."""
+"""Suffixes of volume files.  A file with one of them that fovnet cannot read is refused by name
+instead of ignored."""
 
 # a table blanks these, and would differ from the JSON
 CONTROL = re.compile(f"[{''.join(map(chr, BLANKED))}]+")
@@ -131,8 +132,8 @@ def find(
     show_ids: bool = False,
     progress: Advance | None = None,
 ) -> Discovery:
-    """The volumes to read: every file given by name, files in folders that look like volumes, and DICOM
-    series; sorted within a folder.
+    """The volumes to read: every file given by name, files in folders that look like volumes, and
+    DICOM series; sorted within a folder.
 
     include   kinds of DICOM series to read although triage sets them aside (`triage.INCLUDABLE`)
     progress  told after each DICOM header of a folder or an archive (done, total)
@@ -275,7 +276,8 @@ def _nothing(paths: Sequence[Path], passed: Iterable[Path]) -> VolumeError:
 
 
 def count_endings(files: Sequence[Path]) -> str:
-    """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without ending"."""
+    """The number of files by their endings, the commonest first: "3 files: 2 .png, 1 without
+    ending"."""
     endings = Counter(_ending(path) for path in files)
     counts = [f"{count:,} {ending}" for ending, count in endings.most_common(ENDINGS)]
     if len(endings) > ENDINGS:
@@ -292,8 +294,8 @@ def _ending(path: Path) -> str:
 
 
 def _hides_volumes(hidden: Path) -> bool:
-    """Whether a hidden file is named like a volume, or one of the first files of a hidden folder looks like
-    one.  What macOS writes beside each file on foreign disks (`._scan.nii`) is none."""
+    """Whether a hidden file is named like a volume, or one of the first files of a hidden folder
+    looks like one.  What macOS writes beside each file on foreign disks (`._scan.nii`) is none."""
     if hidden.name.startswith("._") or hidden.name in PROGRAM_FOLDERS:
         return False
     if not os.path.isdir(hidden) or hidden.is_symlink():  # noqa: PTH112
@@ -312,17 +314,17 @@ def _once(paths: Iterable[Path]) -> list[Path]:
 
 
 def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
-    """What is in a folder: files of other formats, archives, and DICOM series, whose files may be in several
-    subfolders.
+    """What is in a folder: files of other formats, archives, and DICOM series, whose files may be
+    in several subfolders.
 
-    If it contains only archives without a readable series, these are volumes: each is then refused with its
-    reason.
+    If it contains only archives without a readable series, these are volumes: each is then refused
+    with its reason.
     """
     volumes: list[Path] = []
     rows: list[dict[str, Any]] = []
     extent_by_path: dict[Path, SeriesExtent] = {}
     items: list[DicomObject] = []
-    others: list[Path] = []
+    skipped_files: list[Path] = []
     archives_set_aside: list[Path] = []
     links: list[Path] = []
     hidden: list[Path] = []
@@ -334,7 +336,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
             items.append(DicomObject(path))
             continue
         if role == "":
-            others.append(path)
+            skipped_files.append(path)
             continue
         if role == "volume":
             volumes.append(path)
@@ -343,7 +345,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
         archives.append(path)
         listing = _list_dicom(path, inquiry)
         if not listing.rows and _is_document(path):
-            others.append(path)
+            skipped_files.append(path)
             continue
         rows += listing.rows
         extent_by_path |= listing.extent_by_path
@@ -366,7 +368,7 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
     volume_names = {(path.parent, volume_name(path)) for path in volumes}
     passed = [
         path
-        for path in others
+        for path in skipped_files
         if path.name.upper() != "DICOMDIR" and (path.parent, volume_name(path)) not in volume_names
     ]
     volumes = sorted(volumes + listing.volumes)
@@ -383,8 +385,8 @@ def _list_folder(folder: Path, inquiry: _Inquiry) -> _Listing:
 def _role(kind: FileKind) -> str:
     """What a file seems to be: "archive", "DICOM", "volume", else "".
 
-    An unreadable one is "volume", and so is one that raises an unexpected exception: reading it will give the
-    reason for its refusal.
+    An unreadable one is "volume", and so is one that raises an unexpected exception: reading it
+    will give the reason for its refusal.
     """
     try:
         if kind.is_closed:
@@ -399,22 +401,22 @@ def _role(kind: FileKind) -> str:
 
 
 def _list_dicom(
-    place: Path,
+    container: Path,
     inquiry: _Inquiry,
     items: Sequence[DicomObject] | None = None,
     only: Collection[Path] = (),
 ) -> _Listing:
-    """The series of an archive, a file, or the files `only` of a folder.  An archive that cannot be opened is
-    a volume itself.
+    """The series of an archive, a file, or the files `only` of a folder.  An archive that cannot be
+    opened is a volume itself.
 
     items  its objects, where they are known
     """
     try:
-        contents = survey(place, items, inquiry.progress)
+        contents = survey(container, items, inquiry.progress)
     except Exception:  # a damaged archive may raise any: it is refused when it is read
-        return _Listing([place])
+        return _Listing([container])
     if not only:
-        return _list_series(contents.series, contents.unread, place, inquiry)
+        return _list_series(contents.series, contents.unread, container, inquiry)
     unread = [entry for entry in contents.unread if entry.item.path in only]
     return _list_series(contents.series, unread, None, inquiry, only)
 
@@ -422,12 +424,12 @@ def _list_dicom(
 def _list_series(
     series_list: Sequence[Series],
     unread: Sequence[Unread],
-    place: Path | None,
+    container: Path | None,
     inquiry: _Inquiry,
     only: Collection[Path] = (),
 ) -> _Listing:
-    """These series, each with a path within `place`, else within the folder or file that contains all of the
-    series.
+    """These series, each with a path within `container`, else within the folder or file that contains
+    all of the series.
 
     only   only the series that these files belong to
     """
@@ -438,7 +440,7 @@ def _list_series(
         named_files = [path for path in sorted(_files(series)) if path in only]
         if only and not named_files:
             continue
-        home = place or folders[series.family, series.whose]
+        home = container or folders[series.family, series.whose]
         if named_files:  # these may be copies of files elsewhere
             home = named_files[0] if len(series.items) == 1 else named_files[0].parent
         is_alone = ids_by_home.get(home) == {series.id}
@@ -462,8 +464,8 @@ def _is_of_another_format(unread: Unread) -> bool:
 
 
 def _folder_by_family(series_list: Iterable[Series]) -> dict[tuple[str, str], Path]:
-    """By family and person, the folder with all files of that series, whatever volumes it was split into; a
-    single file itself."""
+    """By family and person, the folder with all files of that series, whatever volumes it was split
+    into; a single file itself."""
     files: dict[tuple[str, str], set[Path]] = {}
     for series in series_list:
         paths = files.setdefault((series.family, series.whose), set())
@@ -485,11 +487,11 @@ def _files(series: Series) -> set[Path]:
 
 
 def _ids_by_home(series_list: Iterable[Series]) -> dict[Path, set[str]]:
-    """For every file and folder, the ids of the series that reading it alone would find, by their images or
-    copies of them in it.
+    """For every file and folder, the ids of the series that reading it alone would find, by their
+    images or copies of them in it.
 
-    A series of the kind "repeat" counts in a folder that does not contain the series it repeats: read alone,
-    it is not a repetition there.
+    A series of the kind "repeat" counts in a folder that does not contain the series it repeats:
+    read alone, it is not a repetition there.
     """
     ids_by_home: dict[Path, set[str]] = {}
     families_by_home: dict[Path, set[tuple[str, str]]] = {}  # of series that are no repetitions
@@ -514,8 +516,8 @@ def _homes(files: Collection[Path]) -> set[Path]:
 def name_volumes(
     paths: Sequence[Path], id_by_path: Mapping[str, str] = MappingProxyType({})
 ) -> list[str]:
-    """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths give the
-    same name.
+    """One volume_id per path, in order: the name without suffix, with -2, -3, ... if several paths
+    give the same name.
 
     id_by_path  volume_ids that paths, as text, had before and keep: the others are numbered beside them
     Names that differ only in case count as the same, since some file systems do not distinguish them; a name
@@ -550,8 +552,8 @@ def _plain_name(path: Path) -> str:
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the members of a
-    document."""
+    """Whether a zip archive has a suffix of neither an archive nor a volume, or none and the
+    members of a document."""
     if path.name.lower().endswith(SUFFIXES):
         return False
     return _has_suffix(path) or bool(kind_of_document(path))

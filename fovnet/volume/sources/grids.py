@@ -21,8 +21,8 @@ PLANES = ("sagittal", "coronal", "axial")
 
 @dataclass(frozen=True)
 class VolumeGrid:
-    """The number of voxels along each stored axis (3,), and the (4, 4) affine from voxel index to scanner
-    millimetres (RAS+)."""
+    """The number of voxels along each stored axis (3,), and the (4, 4) affine from voxel index to
+    scanner millimetres (RAS+)."""
 
     shape: tuple[int, int, int]
     vox_to_ras: NDArray[np.float64]
@@ -45,27 +45,29 @@ class VolumeGrid:
 
     @property
     def plane(self) -> str:
-        """The scan plane, perpendicular to the axis of the largest spacing; empty for nearly cubic voxels."""
+        """The scan plane, perpendicular to the axis of the largest spacing; empty for nearly cubic
+        voxels."""
         thick = int(np.argmax(self.spacing_mm))
-        others = np.delete(self.spacing_mm, thick)
+        in_plane_mm = np.delete(self.spacing_mm, thick)
         towards = int(closest_axes(self.vox_to_ras)[thick, 0])
-        return PLANES[towards] if self.spacing_mm[thick] >= THICKER * others.max() else ""
+        return PLANES[towards] if self.spacing_mm[thick] >= THICKER * in_plane_mm.max() else ""
 
     def is_same_as(self, other: VolumeGrid) -> bool:
         """Whether both have the same shape and the same corners, to 0.1 mm."""
         if self.shape != other.shape:
             return False
         corners = np.indices((2, 2, 2)).reshape(3, 8).T * (np.asarray(self.shape) - 1)
-        apart = self.vox_to_ras - other.vox_to_ras
-        return bool(np.abs(corners @ apart[:3, :3].T + apart[:3, 3]).max() <= SAME_PLACE_MM)
+        difference = self.vox_to_ras - other.vox_to_ras
+        shifts_mm = corners @ difference[:3, :3].T + difference[:3, 3]
+        return bool(np.abs(shifts_mm).max() <= SAME_PLACE_MM)
 
     def _axis(self, ras_axis: int) -> int:
         return int(np.flatnonzero(closest_axes(self.vox_to_ras)[:, 0] == ras_axis)[0])
 
 
 def nifti_grid(path: Path) -> VolumeGrid:
-    """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not a
-    scanner's."""
+    """The grid of a NIfTI file.  Raises VolumeError if its header cannot be read or its grid is not
+    a scanner's."""
     # its error states what the file is instead: empty, a text, a git-annex pointer
     reader = reader_of(file_kind(path))
     sizes, vox_to_ras = guard(reader, path, lambda: nifti.header_of(path))

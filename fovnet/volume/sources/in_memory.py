@@ -1,7 +1,7 @@
 """Volumes that are in memory already: a nibabel image, or an array with its affine.
 
-They are written to a temporary NIfTI file and read like any other, so that what is refused of a file is
-refused of them.
+They are written to a temporary NIfTI file and read like any other, so that what is refused of a
+file is refused of them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from fovnet.errors import VolumeError
 
 NAME = "image"
-MOST_CHANNELS = (
-    16  # as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
-)
+# as many contrasts or echoes stand first in an array of MONAI, TorchIO or nnU-Net
+MOST_CHANNELS = 16
 WANTED = "give a path, a nibabel image, or a numpy array (i, j, k) with its affine"
 SCANNER = 1  # code of an affine: coordinates of the scanner
 
@@ -48,8 +47,10 @@ def as_file(volume: Any, affine: ArrayLike | None = None) -> Iterator[Path]:
                 volume if isinstance(volume, SpatialImage) else _image(volume, affine), path
             )
         except (HeaderDataError, ImageFileError, TypeError, ValueError) as fault:
-            held = f"the image given: no NIfTI file can hold it ({fault})"
-            raise VolumeError("volume-type", f"{held}; give an array of real numbers.") from fault
+            raise VolumeError(
+                "volume-type",
+                f"the image given: no NIfTI file can hold it ({fault}); give an array of real numbers.",
+            ) from fault
         yield path
 
 
@@ -79,14 +80,15 @@ def _image(array: Any, affine: ArrayLike | None) -> nibabel.Nifti1Image:
 
 
 def _storable(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in a type that NIfTI readers know: 64-bit integers, half floats and bits as float32."""
+    """The array in a type that NIfTI readers know: 64-bit integers, half floats and bits as
+    float32."""
     rare = array.dtype.kind == "b" or array.dtype in (np.int64, np.uint64, np.float16)
     return array.astype(np.float32) if rare else array
 
 
 def _refuse_channels_first(volume: Any) -> None:
-    """Raises VolumeError "volume-format" for a tensor, with its array in words, and "volume-shape" for an
-    array or image whose first axis seems to count channels."""
+    """Raises VolumeError "volume-format" for a tensor, with its array in words, and "volume-shape"
+    for an array or image whose first axis seems to count channels."""
     shape = tuple(getattr(volume, "shape", ()))
     index = f"[{', '.join('0' * (len(shape) - 3))}]" if _has_channels_first(shape) else ""
     if hasattr(volume, "detach"):  # torch.Tensor, and MetaTensor of MONAI
@@ -110,7 +112,8 @@ def _refuse_channels_first(volume: Any) -> None:
 def _has_channels_first(shape: tuple[int, ...]) -> bool:
     """Whether an array of this shape seems to be (channels, i, j, k), or have more axes in front.
 
-    So may be (i, j, k, frames) of a thin sagittal series: then one frame of it gives the same answer.
+    So may be (i, j, k, frames) of a thin sagittal series: then one frame of it gives the same
+    answer.
     """
     if len(shape) <= 3 or 0 in shape:
         return False

@@ -1,7 +1,7 @@
 """What stands at a path, from one look: its state on disk, and its first bytes from one opening.
 
-Discovery, the choice of a reader and the source ask this record, so that a file is opened once for all of
-their questions.
+Discovery, the choice of a reader and the source ask this record, so that a file is opened once for
+all of their questions.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Places = list[list[int]]
 class FileKind:
     """What stands at a path, as one look at it saw it.
 
-    path      of a file or a folder, or the address of a series in one
-    place     the file or folder itself
-    digits    of the address; empty if the path is none
-    mode      type and permissions of the place, as in `os.stat`; 0 if the disk does not tell
-    stamp     size, times and inode of the place; empty if the disk does not tell
-    stored    the first bytes of a file as they are stored; empty if it cannot be read
-    opening   the first bytes of a file, unpacked if they are gzip
-    fault     why the place cannot be read or its first bytes not be unpacked
+    path       of a file or a folder, or the address of a series in one
+    container  the file or folder itself
+    digits     of the address; empty if the path is none
+    mode       type and permissions of the container, as in `os.stat`; 0 if the disk does not tell
+    stamp      size, times and inode of the container; empty if the disk does not tell
+    stored     the first bytes of a file as they are stored; empty if it cannot be read
+    opening    the first bytes of a file, unpacked if they are gzip
+    fault      why the container cannot be read or its first bytes not be unpacked
     """
 
     path: Path
-    place: Path
+    container: Path
     digits: str
     mode: int = 0
     stamp: Places = field(default_factory=list)
@@ -47,17 +47,17 @@ class FileKind:
 
     @property
     def is_folder(self) -> bool:
-        """Whether the place is a folder."""
+        """Whether the container is a folder."""
         return stat.S_ISDIR(self.mode)
 
     @property
     def is_closed(self) -> bool:
-        """Whether the place is a folder that this user may not read."""
-        return self.is_folder and not os.access(self.place, os.R_OK | os.X_OK)
+        """Whether the container is a folder that this user may not read."""
+        return self.is_folder and not os.access(self.container, os.R_OK | os.X_OK)
 
     @property
     def is_file(self) -> bool:
-        """Whether the place is a regular file."""
+        """Whether the container is a regular file."""
         return stat.S_ISREG(self.mode)
 
     @property
@@ -75,8 +75,8 @@ class FileKind:
         return self.path.name.lower().endswith(DICOM_SUFFIXES) or begins_like_dicom(self.stored)
 
     def means_dicom(self) -> bool:
-        """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not one packed
-        with gzip."""
+        """Whether the path is a folder, an address of a series, a zip archive or a DICOM file; not
+        one packed with gzip."""
         if self.digits or self.is_folder or self.is_archive:
             return True
         return begins_like_dicom(self.opening) and not begins_like_gzip(self.stored)
@@ -84,18 +84,18 @@ class FileKind:
 
 def file_kind(path: Path) -> FileKind:
     """What stands at a path now.  A pipe is never opened: that could block for ever."""
-    place, digits = split_address(path)
+    container, digits = split_address(path)
     try:
-        facts = place.stat()
+        facts = container.stat()
     except (OSError, ValueError) as fault:  # ValueError: a null byte in the name
-        return FileKind(path, place, digits, fault=fault)
-    kind = FileKind(path, place, digits, facts.st_mode, [place_of(facts)])
+        return FileKind(path, container, digits, fault=fault)
+    kind = FileKind(path, container, digits, facts.st_mode, [place_of(facts)])
     if kind.is_folder:
         return kind
     stored = b""
     try:
-        refuse_pipe(place, kind.mode)
-        with place.open("rb") as file:
+        refuse_pipe(container, kind.mode)
+        with container.open("rb") as file:
             stored = file.read(OPENING_BYTES)
             if not begins_like_gzip(stored):
                 return replace(kind, stored=stored, opening=stored)

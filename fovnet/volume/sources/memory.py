@@ -1,8 +1,8 @@
-"""The memory that reading a volume takes, estimated from its header or file size, so that a batch does not
-exceed its memory budget.
+"""The memory that reading a volume takes, estimated from its header or file size, so that a batch
+does not exceed its memory budget.
 
-An oblique volume is resampled on a grid along the scanner axes, which may have many times its voxels: that
-grid is counted from the header.
+An oblique volume is resampled on a grid along the scanner axes, which may have many times its
+voxels: that grid is counted from the header.
 """
 
 from __future__ import annotations
@@ -48,53 +48,56 @@ PLAIN_TO_BYTES = 18  # per byte of an uncompressed file: voxels of one byte, the
 LEAST_BYTES = 2**22  # 200 slices of 128 × 128, a decoded header, buffers
 
 BUDGET_BYTES = 2**32
-"""Memory for all volumes of a batch that are being read or wait to be used; a larger volume is read alone."""
+"""Memory for all volumes of a batch that are being read or wait to be used; a larger volume is read
+alone."""
 
 
 def bytes_to_read(source: Source) -> int:
     """The approximate bytes of memory that reading a volume takes; at most those of the largest one
     (MOST_VOXELS).
 
-    From the grid in a NIfTI header, else from grid and size on disk: for a folder those of all its series,
-    for a series in it those of its files.  LEAST_BYTES for a file that will be refused by its header.
+    From the grid in a NIfTI header, else from grid and size on disk: for a folder those of all its
+    series, for a series in it those of its files.  LEAST_BYTES for a file that will be refused by
+    its header.
     """
-    place, digits = split_address(source.path)
+    container, digits = split_address(source.path)
     try:
-        if place.is_dir():
-            taken = _bytes_by_digits(place, place.stat().st_mtime_ns).get(digits, 0)
+        if container.is_dir():
+            needed_bytes = _bytes_by_digits(container, container.stat().st_mtime_ns).get(digits, 0)
         else:
-            taken = _bytes_of_file(source, place, digits)
+            needed_bytes = _bytes_of_file(source, container, digits)
     except (OSError, ValueError, VolumeError):
-        taken = 0  # a null byte in the name; a file that no reader claims
+        needed_bytes = 0  # a null byte in the name; a file that no reader claims
     except Exception:
         # reading it will raise it too, and refuse the volume; until then it is alone
         return BUDGET_BYTES
-    return LEAST_BYTES + min(taken, MOST_VOXELS * BYTES_PER_VOXEL)
+    return LEAST_BYTES + min(needed_bytes, MOST_VOXELS * BYTES_PER_VOXEL)
 
 
 @lru_cache(maxsize=64)
 def _bytes_by_digits(folder: Path, changed_ns: int) -> dict[str, int]:
-    """Bytes of memory for each series of a folder, by the digits of its address, and for all under ""; cached
-    for a batch of these series."""
+    """Bytes of memory for each series of a folder, by the digits of its address, and for all under
+    ""; cached for a batch of these series."""
     bytes_by_digits: dict[str, int] = {}
     total = 0
     for series in survey(folder).series:
         files = {item.path for item in series.items}
         file_bytes = sum(max(file_stamp(file)[0], 0) for file in files)
         grid = _grid_voxels(partial(_series_header, series))
-        taken = max(PACKED_TO_BYTES * file_bytes, BYTES_PER_VOXEL * grid.stored)
-        taken += grid.straight_bytes
-        bytes_by_digits |= dict.fromkeys((series.id, *series.beside), taken)
-        total += taken
+        needed_bytes = max(PACKED_TO_BYTES * file_bytes, BYTES_PER_VOXEL * grid.stored)
+        needed_bytes += grid.straight_bytes
+        bytes_by_digits |= dict.fromkeys((series.id, *series.beside), needed_bytes)
+        total += needed_bytes
     return bytes_by_digits | {"": total}
 
 
-def _bytes_of_file(source: Source, place: Path, digits: str) -> int:
-    """Those of one volume; of a file or an archive of DICOM, of all its series or that of the address."""
+def _bytes_of_file(source: Source, container: Path, digits: str) -> int:
+    """Those of one volume; of a file or an archive of DICOM, of all its series or that of the
+    address."""
     format_name = source.reader.name
     if format_name == DICOM.name:
-        named_series = find_series(place, digits) if digits else None
-        series_list = survey(place).series if named_series is None else (named_series,)
+        named_series = find_series(container, digits) if digits else None
+        series_list = survey(container).series if named_series is None else (named_series,)
         grids = [_grid_voxels(partial(_series_header, series)) for series in series_list]
     elif format_name in HEADER_OF:
         grids = [_grid_voxels(partial(HEADER_OF[format_name], source.path))]
@@ -105,7 +108,7 @@ def _bytes_of_file(source: Source, place: Path, digits: str) -> int:
     if format_name == "NIfTI":
         return grid_bytes + straight_bytes
     bytes_a_byte = PACKED_TO_BYTES if source.is_packed else PLAIN_TO_BYTES
-    return max(grid_bytes, place.stat().st_size * bytes_a_byte) + straight_bytes
+    return max(grid_bytes, container.stat().st_size * bytes_a_byte) + straight_bytes
 
 
 def _series_header(series: Series) -> Header:

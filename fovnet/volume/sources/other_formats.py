@@ -38,8 +38,8 @@ NO_IMAGES = ("a text file", "of no known format", "a file packed twice with gzip
 
 
 def unread_image(path: Path) -> tuple[str, str] | None:
-    """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet does not
-    read; None for any other."""
+    """(kind, one thing to try) of a file in a folder that holds an image in a format that fovnet
+    does not read; None for any other."""
     if path.is_symlink() and is_annexed(str(path.readlink())) and not path.exists():
         return ANNEX
     has_number = path.suffix[1:].isdigit()  # 1.2.840.113 has a "suffix" too
@@ -62,8 +62,8 @@ def is_annexed(link: str) -> bool:
 
 
 def other_format(path: Path, opening: bytes) -> tuple[str, str]:
-    """(kind of a file that no reader claims, one thing to try), from its name and first bytes, unpacked if
-    they are gzip."""
+    """(kind of a file that no reader claims, one thing to try), from its name and first bytes,
+    unpacked if they are gzip."""
     name = path.name.lower()
     if name.endswith(".rec"):
         return PHILIPS

@@ -1,7 +1,8 @@
-"""The choice of the reader of a file, and a refusal with a reason for every file that none can read.
+"""The choice of the reader of a file, and a refusal with a reason for every file that none can
+read.
 
-Formats are identified by content, not by name: a text file renamed `.nii` is reported as a text file.  To add
-a format, add an entry to READERS.
+Formats are identified by content, not by name: a text file renamed `.nii` is reported as a text
+file.  To add a format, add an entry to READERS.
 """
 
 from __future__ import annotations
@@ -115,12 +116,12 @@ def has_reader(kind: FileKind) -> bool:
 def volume_name(path: Path) -> str:
     """The file name without the suffixes of a volume: "knee.v2.nii.gz" gives "knee.v2", the address
     "study.zip#0123456789ab" gives "study-0123456789ab"."""
-    place, series = split_address(path)
+    container, series = split_address(path)
     if series:
-        return f"{volume_name(place)}-{series}"
-    name = place.name
-    if name in ("", "..") or os.path.isdir(place):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
-        return place.resolve().name or "volume"
+        return f"{volume_name(container)}-{series}"
+    name = container.name
+    if name in ("", "..") or os.path.isdir(container):  # noqa: PTH112  (is_dir raises in a closed folder); 1.2.840.113 has no suffix
+        return container.resolve().name or "volume"
     suffix = next(
         (suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), Path(name).suffix
     )
@@ -152,8 +153,8 @@ def guard(reader: Reader, path: Path, work: Callable[[], Result]) -> Result:
 
 
 def short_of_memory(path: Path, what: str) -> VolumeError:
-    """The refusal of a volume within all limits for which memory ran out while doing `what`; a later attempt
-    may succeed."""
+    """The refusal of a volume within all limits for which memory ran out while doing `what`; a
+    later attempt may succeed."""
     return VolumeError(
         "volume-memory",
         f"{path}: not enough memory to {what}. Try again with fewer other programs running or fewer workers, "
@@ -163,7 +164,7 @@ def short_of_memory(path: Path, what: str) -> VolumeError:
 
 def _refuse_unreadable(kind: FileKind) -> None:
     """Raises VolumeError for a file that is empty, or whose first bytes could not be read."""
-    path = kind.place
+    path = kind.container
     fault = kind.fault
     if isinstance(fault, DAMAGED):
         raise VolumeError(
@@ -190,8 +191,8 @@ def _refuse_unreadable(kind: FileKind) -> None:
 
 
 def _damage(path: Path, fault: Exception) -> VolumeError:
-    """The refusal of damaged compressed data, or of gzip followed by other bytes, which gunzip ignores with a
-    warning."""
+    """The refusal of damaged compressed data, or of gzip followed by other bytes, which gunzip
+    ignores with a warning."""
     with suppress(OSError, VolumeError):
         if str(fault).startswith("Not a gzipped file") and is_gzip(path):
             return VolumeError(
@@ -206,18 +207,22 @@ def _damage(path: Path, fault: Exception) -> VolumeError:
 
 def _os_fault(path: Path, fault: OSError) -> VolumeError:
     if isinstance(fault, FileNotFoundError | NotADirectoryError):
-        place, hash_sign, digits = str(path).rpartition("#")
-        if hash_sign and os.path.lexists(place) and not _may_hold_series(file_kind(Path(place))):
+        container, hash_sign, digits = str(path).rpartition("#")
+        if (
+            hash_sign
+            and os.path.lexists(container)
+            and not _may_hold_series(file_kind(Path(container)))
+        ):
             return VolumeError(
                 "volume-series",
-                f"{path}: {place} is no folder, archive or DICOM file, so it holds no series to name. "
+                f"{path}: {container} is no folder, archive or DICOM file, so it holds no series to name. "
                 f"Leave #{digits} out.",
             )
-        if hash_sign and os.path.lexists(place):
+        if hash_sign and os.path.lexists(container):
             return VolumeError(
                 "volume-series",
                 f"{path}: {digits!r} after # is not a series: it must be twelve hexadecimal digits, as "
-                f"found.tsv and `{shlex.join(['fovnet', 'predict', place])}` show them. Name one of those.",
+                f"found.tsv and `{shlex.join(['fovnet', 'predict', container])}` show them. Name one of those.",
             )
         if fault.filename and Path(fault.filename).name != path.name:
             return VolumeError(

@@ -1,8 +1,8 @@
-"""What all shards of an archive share: settings that change answers, pictures or tables, and so belong to the
-whole and not to one step.
+"""What all shards of an archive share: settings that change answers, pictures or tables, and so
+belong to the whole and not to one step.
 
-The survey keeps what it was told, and later steps inherit it.  On what it was not told, the shards must
-agree.
+The survey keeps what it was told, and later steps inherit it.  On what it was not told, the shards
+must agree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 SHIPPED = "shipped"
 IN_ANSWERS = ("pictures", "pages", "faces")
-"""Settings that a shard's rows record beside the identity of its networks; the others make the list."""
+"""Settings that a shard's rows record beside the identity of its networks; the others make the
+list."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +50,21 @@ class ShardSettings:
         """Every setting by its name."""
         return {name: getattr(self, name) for name in NAMES}
 
-    def updated(self, told: ShardSettings) -> ShardSettings:
-        """These, but for those that `told` has."""
-        return replace(
-            self, **{name: value for name, value in told.facts.items() if value is not None}
-        )
+    def updated(self, changes: ShardSettings) -> ShardSettings:
+        """These, but for those that `changes` has."""
+        values = {name: value for name, value in changes.facts.items() if value is not None}
+        return replace(self, **values)
 
-    def contradictions(self, told: ShardSettings) -> Iterator[tuple[str, Any, Any]]:
-        """(name, value here, value told) of each setting that both have and that differs; a model is the same
-        folder by whatever link."""
+    def contradictions(self, settings: ShardSettings) -> Iterator[tuple[str, Any, Any]]:
+        """(name, value here, value in `settings`) of each setting that both have and that differs; a model
+        is the same folder by whatever link."""
         for name, value in self.facts.items():
-            other = getattr(told, name)
-            if value is None or other is None:
+            other_value = getattr(settings, name)
+            if value is None or other_value is None or value == other_value:
                 continue
-            if name == "model":
-                value_seen, other_seen = os.path.realpath(value), os.path.realpath(other)
-            else:
-                value_seen, other_seen = value, other
-            if value_seen != other_seen:
-                yield name, value, other
+            if name == "model" and os.path.realpath(value) == os.path.realpath(other_value):
+                continue
+            yield name, value, other_value
 
 
 NAMES = tuple(setting.name for setting in fields(ShardSettings))

@@ -1,12 +1,13 @@
-"""An archive listed once and cut into shards: lists of volumes that are answered list by list, anywhere.
+"""An archive listed once and cut into shards: lists of volumes that are answered list by list,
+anywhere.
 
     shards/shard-0007.jsonl   a line a volume, in the order of their paths: volume_id, path, bytes, state
     shards/survey.json        how many there are, in which order the shards' volumes follow each other, and
                               the settings of the whole
 
-A shard is never cut anew: a volume stays in the shard, and under the volume_id, that it had in an earlier
-survey, whatever is found beside it, and new volumes make new shards.  So a list changes, and with it what a
-workflow repeats, only where one of its own volumes does.
+A shard is never cut anew: a volume stays in the shard, and under the volume_id, that it had in an
+earlier survey, whatever is found beside it, and new volumes make new shards.  So a list changes,
+and with it what a workflow repeats, only where one of its own volumes does.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from fovnet.words import first_few, several
 FOLDER = "shards"
 SURVEY = "survey.json"
 VOLUME_BYTES = 2**23
-"""Bytes that a volume counts beside its own: on one core 0.2 s for its networks, picture and page, and
-0.025 s for each MB to be read.  By number alone, shards of large volumes would take thrice as long."""
+"""Bytes that a volume counts beside its own: on one core 0.2 s for its networks, picture and page,
+and 0.025 s for each MB to be read.  By number alone, shards of large volumes would take thrice as
+long."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def shard_rows(folder: Path, number: int) -> Path:
 
 
 def read_list(folder: Path, number: int) -> list[ShardVolume]:
-    """The volumes of a shard, by path.  Raises ConfigError "shard-unknown" if there is no such list, or if it
-    is damaged, and as `read_survey`."""
+    """The volumes of a shard, by path.  Raises ConfigError "shard-unknown" if there is no such
+    list, or if it is damaged, and as `read_survey`."""
     path = shard_list(folder, number)
     try:
         head, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
@@ -105,7 +107,8 @@ def read_list(folder: Path, number: int) -> list[ShardVolume]:
 
 
 def read_survey(folder: Path) -> ShardSurvey:
-    """What the survey left in a folder of answers.  Raises ConfigError "shard-unsurveyed" if nothing."""
+    """What the survey left in a folder of answers.  Raises ConfigError "shard-unsurveyed" if
+    nothing."""
     path = folder / FOLDER / SURVEY
     try:
         facts = read_json(path)
@@ -149,8 +152,8 @@ def cut(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
     """Of every volume, in order, its shard: as many neighbours in each as come to the same price,
     `volumes_a_shard` of them on average.
 
-    The price of a shard is off the mean by at most that of one volume.  No shard is empty: beside a volume
-    dearer than a whole shard there are fewer.
+    The price of a shard is off the mean by at most that of one volume.  No shard is empty: beside a
+    volume dearer than a whole shard there are fewer.
     """
     if not volumes:
         return []
@@ -165,7 +168,8 @@ def cut(volumes: Sequence[ShardVolume], volumes_a_shard: int) -> list[int]:
 
 
 def read_lists(folder: Path) -> dict[int, list[ShardVolume]]:
-    """The shards of earlier surveys in a folder of answers, by number.  Raises ConfigError as `read_list`."""
+    """The shards of earlier surveys in a folder of answers, by number.  Raises ConfigError as
+    `read_list`."""
     paths = sorted((folder / FOLDER).glob("shard-*.jsonl"))
     numbers = [int(path.stem.removeprefix("shard-")) for path in paths]
     return {number: read_list(folder, number) for number in numbers}
@@ -190,9 +194,9 @@ def assign_shards(
 def write_survey(
     folder: Path, discovery: Discovery, volumes_a_shard: int, settings: ShardSettings
 ) -> tuple[ShardSurvey, int, int]:
-    """(survey, how many volumes are new to it, how many are gone since the one before), with the lists of all
-    shards; lists that stay the same are not rewritten, and those whose volumes are gone are removed with
-    their rows.
+    """(survey, how many volumes are new to it, how many are gone since the one before), with the
+    lists of all shards; lists that stay the same are not rewritten, and those whose volumes are
+    gone are removed with their rows.
 
     volumes_a_shard  in a new one, on average
     settings         of the whole, for the steps after
@@ -232,9 +236,10 @@ def write_survey(
 
 
 def _refuse_gone(discovery: Discovery, earlier_paths: Collection[str]) -> None:
-    """Raise ConfigError "shard-archive-gone" if a path that was given is missing or empty, to be refused as a
-    volume, and held some in an earlier survey: its disk may not be mounted, and all shards would go.  Raise
-    "shard-path-missing" if it is no earlier volume either: a whole archive would be one refused volume."""
+    """Raise ConfigError "shard-archive-gone" if a path that was given is missing or empty, to be
+    refused as a volume, and held some in an earlier survey: its disk may not be mounted, and all
+    shards would go.  Raise "shard-path-missing" if it is no earlier volume either: a whole archive
+    would be one refused volume."""
     for source in discovery.sources:
         is_series = source.path in discovery.extent_by_path
         # is_file raises in a closed folder

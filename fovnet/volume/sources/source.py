@@ -1,5 +1,5 @@
-"""A volume on disk, as it travels from being found to its slices and its answer; what it is, is found out
-once.
+"""A volume on disk, as it travels from being found to its slices and its answer; what it is, is
+found out once.
 
     find (discovery)   its format, from its first bytes (kind)
     bytes_to_read      its grid, from its header
@@ -42,7 +42,8 @@ class Source:
                unreadable
     is_packed  whether the file is gzip or a zip archive
 
-    All else is found when it is first asked for, and then kept, as it was at that moment: `now` forgets it.
+    All else is found when it is first asked for, and then kept, as it was at that moment: `now`
+    forgets it.
     """
 
     path: Path
@@ -52,8 +53,8 @@ class Source:
 
     @classmethod
     def of(cls, kind: FileKind) -> Source:
-        """The source that stands at a path; one that no reader claims is refused, with the reason, when it is
-        read."""
+        """The source that stands at a path; one that no reader claims is refused, with the reason,
+        when it is read."""
         try:
             format_name = reader_of(kind).name
         except Exception:  # reading it raises it again, whatever it is, and is refused for it
@@ -61,8 +62,8 @@ class Source:
         return cls(kind.path, format_name, kind.stamp, kind.is_packed)
 
     def now(self) -> Source:
-        """The source as it is at this moment.  Its format is found again only if none was, or if it has
-        changed."""
+        """The source as it is at this moment.  Its format is found again only if none was, or if it
+        has changed."""
         if self.format and self.stamp == places_of([split_address(self.path)[0]]):
             return replace(self)
         return source_of(self.path)
@@ -74,7 +75,8 @@ class Source:
 
     @cached_property
     def series(self) -> SeriesChoice | None:
-        """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or several."""
+        """Its DICOM series; None for other formats.  Raises VolumeError if it means none, or
+        several."""
         if self.format != DICOM.name:
             return None
         return guard(DICOM, self.path, lambda: choose_series(self.path))
@@ -94,8 +96,8 @@ class Source:
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 hex of its file; of several files, or a series given by its address, of their joined
-        checksums and its digits.
+        """SHA-256 hex of its file; of several files, or a series given by its address, of their
+        joined checksums and its digits.
 
         Raises VolumeError as `read`.
         """
@@ -120,8 +122,8 @@ class Source:
 
     @cached_property
     def neighbour_notes(self) -> list[str] | None:
-        """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and if
-        unreadable."""
+        """Notes on a DICOM volume that depend on the objects beside it; None for other formats, and
+        if unreadable."""
         try:
             return list(self.series.beside) if self.series else None
         except VolumeError:
@@ -151,9 +153,9 @@ def source_of(path: Path) -> Source:
 def read(source: Source | Path) -> Volume:
     """The volume of a source, on its grid as stored.
 
-    Raises VolumeError for any fault of the file: the code is stable ("volume-missing", "volume-format",
-    "volume-truncated", "volume-geometry", ...), the message states the file, the value seen, the value
-    wanted, and what to try.
+    Raises VolumeError for any fault of the file: the code is stable ("volume-missing",
+    "volume-format", "volume-truncated", "volume-geometry", ...), the message states the file, the
+    value seen, the value wanted, and what to try.
     """
     source = source if isinstance(source, Source) else source_of(source)
     path = source.path
