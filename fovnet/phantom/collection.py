@@ -35,14 +35,14 @@ from fovnet.phantom.anatomy.body import Landmarks, label_volume, landmarks
 from fovnet.phantom.bodiless.kinds import draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, thing_volume
 from fovnet.phantom.features import features_left_out
-from fovnet.phantom.finish.headers import along_claimed_axes, claimed, region_alone
-from fovnet.phantom.finish.masks import Finish, along_slices, finished, shown
+from fovnet.phantom.finish.headers import apply_claimed_header, only_region, to_claimed_axes
+from fovnet.phantom.finish.masks import Finish, apply_finish, finish_slices, visible_voxels
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.oddities import BOTTLES, ODDITIES, oddity
 from fovnet.phantom.one_scanner import LEFT_OUT_OF_BODIES, scanner_of
 from fovnet.phantom.person.traits import Person, sample_person
-from fovnet.phantom.scanner.artefacts import wrapped
-from fovnet.phantom.scanner.scan import LabelVolume, averaged, scan
+from fovnet.phantom.scanner.artefacts import fold_over
+from fovnet.phantom.scanner.scan import LabelVolume, block_means, scan
 from fovnet.phantom.scanner.tissues import AIR
 from fovnet.phantom.variety import vary_plan
 from fovnet.records import (
@@ -400,7 +400,7 @@ def acquire_volume(
     marks = landmarks(person)
     grid = plan.grid.finer(plan.acquisition.average)
     labels = paint(person, grid).labels
-    is_visible = shown(labels, grid, marks, plan.finish.hides, plan.finish.stripping)
+    is_visible = visible_voxels(labels, grid, marks, plan.finish.hides, plan.finish.stripping)
     if is_visible is not None:
         labels = np.where(is_visible, labels, AIR)
     shift = np.eye(4)
@@ -411,10 +411,10 @@ def acquire_volume(
     average = plan.acquisition.average
     finish = plan.finish
     side_region = plan.family.side_region
-    volume = finished(scanned_volume, is_visible, average, finish)
+    volume = apply_finish(scanned_volume, is_visible, average, finish)
     isocentre_z = plan.isocentre_mm[2]
     if plan.turn:
-        return claimed(volume, plan.turn), _rows_of_turned_volume(
+        return apply_claimed_header(volume, plan.turn), _rows_of_turned_volume(
             labels, grid, marks, plan, is_visible
         )
     if plan.is_tilted and plan.header_is_true:
@@ -423,7 +423,7 @@ def acquire_volume(
         )
     if not plan.header_is_true:
         volume = replace(volume, vox_to_ras=np.diag([*volume.spacing_mm, 1.0]))
-    heights_mm, areas_mm2 = along_slices(
+    heights_mm, areas_mm2 = finish_slices(
         scanned_volume.slice_heights_mm() + isocentre_z,
         body_area_mm2(labels, plan),
         is_visible,
@@ -455,22 +455,22 @@ def _rows_of_turned_volume(
 
     Slices are counted in the final image, after folding, cropping and borders.
     """
-    rung = region_alone(plan.grid, marks, 0.0)
+    rung = only_region(plan.grid, marks, 0.0)
     z = grid.coordinates()[2]
     # raised hands belong to no region
     body = ((labels != AIR) & (z >= marks.sole) & (z < marks.vertex)).astype(np.float32)
     acquisition = plan.acquisition
     finish = plan.finish
-    share = averaged(body, acquisition.average)
+    share = block_means(body, acquisition.average)
     if acquisition.flaws.folded:
-        share = wrapped(share, acquisition.flaws.folded, acquisition.flaws.phase)
+        share = fold_over(share, acquisition.flaws.folded, acquisition.flaws.phase)
     box_finish = Finish(cropped=finish.cropped, through=finish.through, cube_mm=finish.cube_mm)
-    finished_share = finished(
+    finished_share = apply_finish(
         Volume(share, plan.grid.vox_to_ras, ""), is_visible, acquisition.average, box_finish
     )
     border_i, border_j = finish.border
     spacing = finished_share.spacing_mm
-    area_shares = along_claimed_axes(
+    area_shares = to_claimed_axes(
         np.pad(finished_share.voxels, ((border_i, border_i), (border_j, border_j), (0, 0))),
         plan.turn,
     )
@@ -505,7 +505,7 @@ def rows_in_mm(
 def body_area_mm2(labels: NDArray[np.integer], plan: Plan) -> NDArray[np.float64]:
     """(k,) area of body in each slice of the acquired grid, mm²."""
     a, b, c = plan.acquisition.average
-    share = averaged(
+    share = block_means(
         (labels != AIR).mean(axis=(0, 1), dtype=np.float32).reshape(1, 1, -1), (1, 1, c)
     ).ravel()
     spacing = plan.grid.spacing_mm

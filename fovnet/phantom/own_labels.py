@@ -44,12 +44,12 @@ from fovnet.phantom.collection import (
     volume_table,
 )
 from fovnet.phantom.features import features_left_out
-from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
+from fovnet.phantom.finish.masks import BACKGROUND, Finish, apply_finish, draw_finish
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import ACROSS, PLANES, Flaws, draw_flaws
-from fovnet.phantom.scanner.contrasts import freely
-from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, averaged, scan
-from fovnet.phantom.scanner.tissues import TISSUES, Tissue, shows
+from fovnet.phantom.scanner.contrasts import draw_contrast
+from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, block_means, scan
+from fovnet.phantom.scanner.tissues import TISSUES, Tissue, visible_tissues
 from fovnet.records import read_tsv, replace_with, write_tsv
 from fovnet.regions import DEFAULT, NONE, as_word
 from fovnet.volume.collection.truth import BEYOND_MM
@@ -121,7 +121,7 @@ def read_labels(
             "tissue.",
         )
     known_tissues = tuple(table[label] for label in label_values.tolist())
-    if not shows(known_tissues).any():
+    if not visible_tissues(known_tissues).any():
         raise VolumeError(
             "labels-empty",
             f"{labels}: all its labels are air according to {tissues}. Is it the right table?",
@@ -426,13 +426,13 @@ def _scan_segmentation(
     acquisition = _acquisition(body, site.snr, plane, excluded, rng)
     sequence = SEQUENCES[rng.integers(len(SEQUENCES))]
     if "free contrasts" not in excluded:
-        sequence, contrast = freely(sequence, rng)
+        sequence, contrast = draw_contrast(sequence, rng)
         acquisition = replace(acquisition, contrast=contrast)
     shape = tuple(size // n for size, n in zip(body.labels.shape, acquisition.average, strict=True))
     finish = Finish() if "masks" in excluded else draw_finish(False, shape, rng)
     volume = scan(body, sequence, acquisition, rng, segmentation.tissues, segmentation.name)
-    is_solid = shows(segmentation.tissues)[body.labels]
-    solid_share = averaged(is_solid.astype(np.float32), acquisition.average)
+    is_solid = visible_tissues(segmentation.tissues)[body.labels]
+    solid_share = block_means(is_solid.astype(np.float32), acquisition.average)
     labels = segmentation.body
     heights = _heights(
         volume.voxels.shape, volume.vox_to_ras, labels.labels.shape, labels.vox_to_ras
@@ -441,7 +441,7 @@ def _scan_segmentation(
     rows = _regions(segmentation, heights, solid_share.sum(axis=(0, 1)) * pixel_mm2)
     hides_background = finish.hides == BACKGROUND and is_solid.any()
     is_visible = is_solid if hides_background else None
-    volume = finished(volume, is_visible, acquisition.average, finish)
+    volume = apply_finish(volume, is_visible, acquisition.average, finish)
     columns = {
         "site": site.name,
         "manufacturer": site.manufacturer,
@@ -476,7 +476,7 @@ def _acquisition(
     if "artefacts" not in excluded:
         flaws = draw_flaws(plane, rng)
         snr_spread = 0.8
-        flaws = replace(flaws, begun=0.0 if "true places" in excluded else 0.5)
+        flaws = replace(flaws, motion_start=0.0 if "true places" in excluded else 0.5)
     field_strength = float(rng.choice([1.5, 3.0]))
     return Acquisition(
         field_strength, (a, b, c), snr * rng.lognormal(0, snr_spread), coil, flaws=flaws

@@ -45,12 +45,12 @@ from fovnet.phantom.acquisition.regrid import (
     with_axes,
 )
 from fovnet.phantom.anatomy.body import Landmarks
-from fovnet.phantom.finish.headers import TRUE_HEADERS, as_picture, draw_turn, region_alone
-from fovnet.phantom.finish.masks import BRAIN, draw_finish, stripped
+from fovnet.phantom.finish.headers import TRUE_HEADERS, draw_picture_turn, draw_turn, only_region
+from fovnet.phantom.finish.masks import BRAIN, draw_finish, draw_skull_stripping
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.artefacts import draw_flaws
-from fovnet.phantom.scanner.contrasts import freely
+from fovnet.phantom.scanner.contrasts import draw_contrast
 from fovnet.phantom.scanner.echo_planar import EchoPlanar
 from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.volume.orient import closest_axes
@@ -63,7 +63,7 @@ DIFFUSION_PLANAR = 0.8  # of diffusion images; the others are read line by line 
 FUNCTIONAL_SHARE = 1 / 8  # of heads: the commonest study of brains in public collections
 FUNCTIONAL = Sequence("echo planar", "gradient echo", 2000, 30, flip_deg=77, fat="suppressed")
 LONG_AXIS_SHARE = 0.2  # of the hearts along their own axes: four chambers or two, in few slices
-# of hearts with a turned header: those with `as_picture`, images in the scanner's column order
+# of hearts with a turned header: those with `draw_picture_turn`, images in the scanner's column order
 PICTURE_SHARE = 0.85
 TURNED_SHARE = 1 / 6  # of volumes that show one region alone
 TURNED_SHORT_AXES = 0.8  # of hearts along their own axes, which archives keep as stacks of images
@@ -237,7 +237,7 @@ def _thin_slab(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator)
 def _free_contrast(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     if usual_plan.family.name in DEFINED_BY_CONTRAST and rng.random() < CONTRAST_KEPT_SHARE:
         return usual_plan
-    sequence, contrast = freely(usual_plan.sequence, rng, _is_of_head(usual_plan))
+    sequence, contrast = draw_contrast(usual_plan.sequence, rng, _is_of_head(usual_plan))
     return replace(usual_plan, sequence=sequence).with_acquisition(contrast=contrast)
 
 
@@ -270,7 +270,7 @@ def _artefacts(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator)
     """Flaws of the image; SNR of a sixth to 2.5 times the site's; wrap-around of what lies outside
     the field of view."""
     motion_begins = 0.5 if request.person.placed else 0.0
-    flaws = replace(draw_flaws(usual_plan.plane, rng), begun=motion_begins)
+    flaws = replace(draw_flaws(usual_plan.plane, rng), motion_start=motion_begins)
     snr = usual_plan.acquisition.snr
     dice = rng.random(2)
     if dice[0] < 0.35:
@@ -329,7 +329,7 @@ def _is_of_head(plan: Plan) -> bool:
 def _masks(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
     finish = draw_finish(_is_of_head(usual_plan), usual_plan.grid.shape, rng)
     if usual_plan.family.name == BRAIN_ALONE and finish.hides != BRAIN:
-        finish = stripped(finish, rng)
+        finish = draw_skull_stripping(finish, rng)
     if usual_plan.acquisition.flaws.folded:
         finish = replace(finish, hides="")
     return replace(usual_plan, finish=finish)
@@ -346,14 +346,14 @@ def _turn_header(usual_plan: Plan, request: ScanRequest, rng: np.random.Generato
     isotropic_axis = int(rng.integers(3))
     if dice > share or family.side_region:
         return usual_plan
-    if region_alone(usual_plan.grid, request.marks, least_share) is None:
+    if only_region(usual_plan.grid, request.marks, least_share) is None:
         return usual_plan
     spacing_mm = usual_plan.grid.spacing_mm
     is_isotropic = spacing_mm.max() < 1.05 * spacing_mm.min()
     axis = isotropic_axis if is_isotropic else slice_axis(usual_plan)
     turn = draw_turn(axis, rng)
     if is_along_axes and rng.random() < PICTURE_SHARE:
-        turn = as_picture(axis, rng)
+        turn = draw_picture_turn(axis, rng)
     return replace(usual_plan, turn=turn, stored_axes=RAS_AXES)
 
 

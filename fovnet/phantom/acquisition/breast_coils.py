@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.breast_shapes import shaped
+from fovnet.phantom.person.breast_shapes import breast_shape
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.scan import Coil
 
@@ -57,7 +57,7 @@ def _element_mm(
 ) -> NDArray[np.float64]:
     """(3,) mm of the person: `distance_mm` outside the skin of a breast at a share `row` of its
     length and an angle `angle`; past the end, in front of it."""
-    breast = shaped(person, side)
+    breast = breast_shape(person, side)
     width_share = float(breast.squared[int(np.clip(row, 0, 1) * (len(breast.squared) - 1))]) ** 0.5
     radius_x, radius_z = (
         half_axis * min(width_share, plate) + distance_mm

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.person.breast_shapes import shaped
+from fovnet.phantom.person.breast_shapes import breast_shape
 from fovnet.phantom.person.traits import Person
 
 CLOSE_SHARE = 0.6
@@ -37,8 +37,8 @@ class BreastField(NamedTuple):
 def draw_breast_field(person: Person, is_of_one: bool, rng: np.random.Generator) -> BreastField:
     """The field of view of one breast, or both, of a prone woman with breasts `of_a_kind`; 0.5 to 6
     cm of air in front."""
-    right = shaped(person, 1)
-    left = shaped(person, -1)
+    right = breast_shape(person, 1)
+    left = breast_shape(person, -1)
     breast = right if right.length > left.length else left
     if is_of_one:
         breast = right if rng.random() < 0.5 else left

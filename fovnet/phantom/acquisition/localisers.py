@@ -49,7 +49,7 @@ def to_localiser(usual_plan: Plan, request: ScanRequest, rng: np.random.Generato
     plan = regrid(plan, stack_grid(plan, rng))
     sequence, single_shot = draw_quick_sequence(rng)
     flaws = replace(
-        _draw_flaws(plan, single_shot, rng), begun=0.5 if request.person.placed else 0.0
+        _draw_flaws(plan, single_shot, rng), motion_start=0.5 if request.person.placed else 0.0
     )
     coil = _draw_coil(request, plan, rng)
     snr = rng.uniform(10, 45)
@@ -166,7 +166,12 @@ def _draw_flaws(plan: Plan, is_single_shot: bool, rng: np.random.Generator) -> F
     if is_single_shot or rng.random() < 0.3:
         kept_share = rng.uniform(0.5, 0.85)
     return Flaws(
-        phase_axis, slice_axis, folded=folded, motion=motion, kept=(kept_share, 1.0), ball=ball
+        phase_axis,
+        slice_axis,
+        folded=folded,
+        motion=motion,
+        acquired_share=(kept_share, 1.0),
+        ball=ball,
     )
 
 
@@ -186,12 +191,13 @@ def _draw_coil(request: ScanRequest, plan: Plan, rng: np.random.Generator) -> Co
 def combine_flaws(flaws: Flaws, localiser_flaws: Flaws) -> Flaws:
     """`flaws` drawn for any image, combined with those a localiser has already (`localiser_flaws`):
     its axes, folding, blur and gradient fall-off."""
+    is_blurred = localiser_flaws.acquired_share[0] < 1
     return replace(
         flaws,
         phase=localiser_flaws.phase,
         through=localiser_flaws.through,
         folded=localiser_flaws.folded,
         motion=localiser_flaws.motion or flaws.motion,
-        kept=localiser_flaws.kept if localiser_flaws.kept[0] < 1 else flaws.kept,
+        acquired_share=(localiser_flaws if is_blurred else flaws).acquired_share,
         ball=localiser_flaws.ball,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirrored, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirror_point, tube
 from fovnet.phantom.person.breast_shapes import bust
 from fovnet.phantom.person.traits import Person
 
@@ -30,7 +30,8 @@ def _axillary_tail(person: Person, side: int) -> Paints:
         (146.0, front_y - 42, 1398.0),
     )
     tail = tube(
-        [mirrored(point, side) for point in points], [1.2 * radius_mm, radius_mm, 0.6 * radius_mm]
+        [mirror_point(point, side) for point in points],
+        [1.2 * radius_mm, radius_mm, 0.6 * radius_mm],
     )
     yield paint(tail.shrunk(-bust_shape.skin_mm), "skin", Layer.SKIN)
     yield paint(tail, "fat", Layer.FAT)

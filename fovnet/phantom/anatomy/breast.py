@@ -12,7 +12,7 @@ from fovnet.phantom.anatomy.layers import Layer, Paints, cover, paint
 from fovnet.phantom.anatomy.pectoral import draw_pectoral_front, pectoral_muscles
 from fovnet.phantom.geometry.dome import Dome
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Loft, Point, tube
-from fovnet.phantom.person.breast_shapes import bust, of_a_kind, shaped
+from fovnet.phantom.person.breast_shapes import breast_shape, bust, of_a_kind
 from fovnet.phantom.person.traits import Person
 
 LONGEST_BREAST_MM = 160.0
@@ -74,7 +74,7 @@ class GlandStrands(Filling):
 def breast(person: Person, side: int) -> Dome:
     """One breast under its skin: prone long and round or pointed, supine flat and to the side."""
     if of_a_kind(person):
-        return shaped(person, side)
+        return breast_shape(person, side)
     rng = person.generator(71)
     size = float(np.clip(rng.lognormal(0.05, 0.3) + 0.012 * (person.fat_mm - 15), 0.45, 2.3))
     power, point, sag = rng.uniform((1.5, 0.85, 0.0), (3.0, 1.35, 1.0)).tolist()
@@ -155,7 +155,7 @@ def breast_contour(person: Person, muscle: Loft) -> Paints:
 def _breasts_of_a_kind(person: Person, muscle: Loft) -> Paints:
     """Skin, fat, gland, pectoral muscles and axillae of a woman with breasts `of_a_kind`."""
     for side in (1, -1):
-        dome = shaped(person, side)
+        dome = breast_shape(person, side)
         yield paint(dome.shrunk(-bust(person).skin_mm), "skin", Layer.SKIN)
         yield paint(dome, "fat", Layer.FAT)
     pectoral_front = draw_pectoral_front(person, muscle)
@@ -199,7 +199,7 @@ def breast_structure(person: Person, rng: np.random.Generator) -> Paints:
 
 def _structure_of_a_kind(person: Person) -> Paints:
     for side in (1, -1):
-        dome = shaped(person, side)
+        dome = breast_shape(person, side)
         yield from gland.gland_strands(person, side)
         yield from _nipple(dome)
         yield from _veins(dome, person.generator(7327 + (side > 0)))

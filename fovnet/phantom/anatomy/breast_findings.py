@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.anatomy.gland import Wave, draw_waves, wave_value
 from fovnet.phantom.anatomy.layers import Paints, detail, details
-from fovnet.phantom.geometry.lobed import lobed
+from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Bools, Ellipsoid, Filling, Floats, Point, tube
-from fovnet.phantom.person.breast_shapes import Shaped, shaped
+from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape
 from fovnet.phantom.person.traits import Person
 
 HANGING_SHARES = {"mass": 0.5, "cysts": 0.2, "segment": 0.15, "clip": 0.15}
@@ -36,7 +36,7 @@ class EnhancingSegment(Filling):
     threshold   the higher, the fewer clumps
     """
 
-    region: Shaped
+    region: BreastShape
     direction: float
     half_angle: float
     waves: tuple[Wave, ...]
@@ -66,14 +66,14 @@ def breast_findings(person: Person) -> Paints:
     paint_by_name = {"mass": _masses, "cysts": _cysts, "segment": _segment, "clip": _clips}
     shares = HANGING_SHARES if person.prone else LYING_SHARES
     for name, share in shares.items():
-        breast = shaped(person, int(rng.choice([-1, 1])))
+        breast = breast_shape(person, int(rng.choice([-1, 1])))
         has_finding = rng.random() < share
         finding_rng = np.random.default_rng(rng.integers(2**31))
         if has_finding:
             yield from paint_by_name[name](breast, finding_rng)
 
 
-def _draw_point(breast: Shaped, margin_mm: float, rng: np.random.Generator) -> Point:
+def _draw_point(breast: BreastShape, margin_mm: float, rng: np.random.Generator) -> Point:
     """A point of the breast at least that far from its skin, if there is room."""
     t = rng.uniform(0.15, 0.8)
     u, w = (
@@ -85,7 +85,7 @@ def _draw_point(breast: Shaped, margin_mm: float, rng: np.random.Generator) -> P
     return breast.within_mm(t, u, w)
 
 
-def _masses(breast: Shaped, rng: np.random.Generator) -> Paints:
+def _masses(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One mass of 1 to 6 cm, at times necrotic, seldom with one or two smaller ones beside it; up
     to fourteen spicules each."""
     half_width_mm, half_height_mm = (
@@ -99,7 +99,7 @@ def _masses(breast: Shaped, rng: np.random.Generator) -> Paints:
         middle = _draw_point(breast, 0.6 * size_mm, rng)
         semi_axes = tuple((size_mm * np.exp(rng.normal(0, 0.2, 3))).tolist())
         ellipsoid = Ellipsoid(middle, semi_axes, tuple(rng.uniform(-40, 40, 3).tolist()))
-        yield detail(lobed(ellipsoid, rng), "tumour", BREAST_TISSUES)
+        yield detail(draw_lobed(ellipsoid, rng), "tumour", BREAST_TISSUES)
         for ray in rng.normal(0, 1, (rng.integers(0, 15), 3)):
             direction = ray / np.linalg.norm(ray)
             end_point = middle + size_mm * rng.uniform(1.3, 2.4) * direction
@@ -109,11 +109,11 @@ def _masses(breast: Shaped, rng: np.random.Generator) -> Paints:
             )
             yield detail(spicule, "tumour", BREAST_TISSUES)
         if size_mm > 9 and rng.random() < 0.3:
-            necrosis = lobed(ellipsoid.shrunk(0.35 * size_mm), rng)
+            necrosis = draw_lobed(ellipsoid.shrunk(0.35 * size_mm), rng)
             yield detail(necrosis, "fluid of a lesion", "tumour")
 
 
-def _cysts(breast: Shaped, rng: np.random.Generator) -> Paints:
+def _cysts(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One to eight round cysts of 4 to 30 mm."""
     for _ in range(rng.integers(1, 9)):
         radius_mm = float(np.exp(rng.uniform(np.log(2.0), np.log(15.0))))
@@ -125,7 +125,7 @@ def _cysts(breast: Shaped, rng: np.random.Generator) -> Paints:
         )
 
 
-def _segment(breast: Shaped, rng: np.random.Generator) -> Paints:
+def _segment(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """Enhancing clumps of 5 to 15 mm in a segment."""
     direction, half_angle, clump_mm, threshold = rng.uniform(
         (0.0, 0.25, 5.0, -0.3), (6.3, 0.9, 15.0, 1.8)
@@ -136,7 +136,7 @@ def _segment(breast: Shaped, rng: np.random.Generator) -> Paints:
     yield detail(clumps, "tumour", BREAST_TISSUES)
 
 
-def _clips(breast: Shaped, rng: np.random.Generator) -> Paints:
+def _clips(breast: BreastShape, rng: np.random.Generator) -> Paints:
     """One or two clips, with signal voids of 5 to 12 mm."""
     radii_mm = rng.uniform(2.5, 6.0, rng.integers(1, 3)).tolist()
     balls = (

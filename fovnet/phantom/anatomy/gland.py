@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.anatomy.layers import Layer, Paints, paint
 from fovnet.phantom.anatomy.pectoral import PectoralFront
 from fovnet.phantom.geometry.solids import Bools, Filling, Floats, tube
-from fovnet.phantom.person.breast_shapes import Shaped, bust, shaped
+from fovnet.phantom.person.breast_shapes import BreastShape, breast_shape, bust
 from fovnet.phantom.person.traits import Person
 
 Wave = tuple[float, ...]
@@ -49,7 +49,7 @@ class GlandShape(Filling):
     threshold    of `field`
     """
 
-    region: Shaped
+    region: BreastShape
     chest: PectoralFront
     behind_mm: float
     weights: tuple[float, ...]
@@ -143,7 +143,7 @@ def draw_gland(person: Person, side: int, pectoral_front: PectoralFront) -> Glan
     """The gland of one breast of a woman with breasts `of_a_kind`, with her share of gland."""
     rng = person.generator(7320)
     side_rng = person.generator(7321 + (side > 0))
-    breast = shaped(person, side)
+    breast = breast_shape(person, side)
     bust_shape = bust(person)
     shares = [share for _, share, *_ in GLAND_KINDS]
     name, _, *weights = GLAND_KINDS[rng.choice(len(GLAND_KINDS), p=shares)]
@@ -177,7 +177,7 @@ def gland_strands(person: Person, side: int) -> Paints:
     """Ligaments and ducts: winding strands from behind the nipple to the skin and the chest, 1.2 to
     3 mm thick, 8 to 55 of them."""
     rng = person.generator(7323 + (side > 0))
-    breast = shaped(person, side)
+    breast = breast_shape(person, side)
     count = person.generator(7325).integers(8, 56)
     thickness_factor = person.generator(7326).uniform(0.6, 1.3)
     for angle in (rng.uniform(0, 6.3) + np.arange(count) * 2.4).tolist():

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from fovnet.phantom.anatomy.layers import Paints, detail
 from fovnet.phantom.anatomy.lesions import sarcoma
-from fovnet.phantom.geometry.lobed import lobed
+from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.person.swelling import CORE
 from fovnet.phantom.person.traits import Person
@@ -27,12 +27,12 @@ def mass_in_leg(person: Person) -> Paints:
         return
     rng = person.generator(98)
     core_mm = CORE * swelling.radius_mm
-    mass = lobed(Ellipsoid(swelling.middle, (core_mm, core_mm, 0.96 * swelling.half_mm)), rng)
+    mass = draw_lobed(Ellipsoid(swelling.middle, (core_mm, core_mm, 0.96 * swelling.half_mm)), rng)
     if rng.random() < OEDEMA_SHARE:
         semi_axes = (
             core_mm + rng.uniform(4, 12),
             core_mm + rng.uniform(4, 12),
             swelling.half_mm + 20.0,
         )
-        yield detail(lobed(replace(mass.base, semi=semi_axes), rng), "bruise", OEDEMA_TISSUES)
+        yield detail(draw_lobed(replace(mass.base, semi=semi_axes), rng), "bruise", OEDEMA_TISSUES)
     yield from sarcoma(mass, 2 * core_mm, rng)

@@ -16,8 +16,8 @@ from fovnet.phantom.anatomy.brain import HEMISPHERE_MIDDLE_MM
 from fovnet.phantom.anatomy.breast import breast as dome
 from fovnet.phantom.anatomy.breast import gland_ellipsoid
 from fovnet.phantom.anatomy.layers import Layer, Paints, detail, paint
-from fovnet.phantom.geometry.lobed import Lobed, lobed
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, mirrored, tube
+from fovnet.phantom.geometry.lobed import Lobed, draw_lobed
+from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, mirror_point, tube
 from fovnet.phantom.geometry.tissue_structure import Sheets
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person
@@ -111,7 +111,7 @@ def _breast_mass(person: Person) -> Paints:
     for _ in range(1 + (rng.random() < 0.3)):
         middle = breast.within_mm(*rng.uniform((0.25, -0.4, -0.4), (0.7, 0.4, 0.4)).tolist())
         size_mm = float(np.exp(rng.uniform(np.log(5.0), np.log(24.0))))
-        mass = lobed(Ellipsoid(middle, _draw_semi_axes(size_mm, rng)), rng)
+        mass = draw_lobed(Ellipsoid(middle, _draw_semi_axes(size_mm, rng)), rng)
         yield detail(mass, "tumour", ("fat", "gland"))
         for direction in rng.normal(0, 1, (rng.integers(0, 9), 3)):
             spicule_mm = size_mm * rng.uniform(1.4, 2.4) * direction / np.linalg.norm(direction)
@@ -152,7 +152,7 @@ def _mass(person: Person, mass_place: MassPlace, rng: np.random.Generator) -> Pa
     site, middle, across_mm = mass_place
     a, b, c = _draw_semi_axes(0.5 * across_mm, rng)
     is_in_leg = site in ("thigh", "calf")
-    mass = lobed(Ellipsoid(middle, (a, b, c * (1.5 if is_in_leg else 1.0))), rng)
+    mass = draw_lobed(Ellipsoid(middle, (a, b, c * (1.5 if is_in_leg else 1.0))), rng)
     kind = rng.choice(["solid", "fluid", "bled", "dead inside"], p=[0.35, 0.25, 0.1, 0.3])
     if across_mm > LARGE_MM and site in ("thigh", "calf", "pelvis", "belly") and kind != "bled":
         yield from sarcoma(mass, across_mm, rng)
@@ -183,13 +183,13 @@ def _body_lesion(
     tissue = {"fluid": "fluid of a lesion", "bled": "bruise"}.get(kind, "tumour")
     yield detail(lesion, tissue, replaced_tissues)
     if kind == "dead inside":
-        core = lobed(lesion.base.shrunk(0.17 * across_mm), rng)
+        core = draw_lobed(lesion.base.shrunk(0.17 * across_mm), rng)
         yield detail(core, "fluid of a lesion", "tumour")
     if kind == "bled" and rng.random() < 0.5:
         yield detail(lesion.shrunk(0.12 * across_mm), "fluid of a lesion", "bruise")
     # a second part of another tissue, and strands through it
     if kind == "solid" and across_mm > 25:
-        yield detail(lobed(lesion.base.shrunk(0.25 * across_mm), rng), "muscle", "tumour")
+        yield detail(draw_lobed(lesion.base.shrunk(0.25 * across_mm), rng), "muscle", "tumour")
 
 
 def sarcoma(mass: Lobed, across_mm: float, rng: np.random.Generator) -> Paints:
@@ -247,7 +247,7 @@ def _draw_site_point(site: str, person: Person, rng: np.random.Generator) -> Poi
     if site in ("thigh", "calf"):
         z, behind_mm = (690 + 140 * w, 0) if site == "thigh" else (300 + 110 * w, 20)
         (point,) = limbs.turn_out(person, ((97 + 50 * u, 50 * v - behind_mm, z),))
-        return mirrored(point, side)
+        return mirror_point(point, side)
     if site == "breast":
         middle = np.array(gland_ellipsoid(dome(person, side)).centre)
         spread_mm = np.array((20, 12, 20))

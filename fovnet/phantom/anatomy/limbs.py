@@ -22,7 +22,7 @@ from fovnet.phantom.anatomy.layers import (
 )
 from fovnet.phantom.anatomy.leg_muscles import planes
 from fovnet.phantom.geometry.bundles import Outline
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, mirrored, tube
+from fovnet.phantom.geometry.solids import Ellipsoid, Point, Side, Solid, Tube, mirror_point, tube
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.tissues import TISSUES
 
@@ -380,7 +380,7 @@ def arm_joints(person: Person, side: int, with_small_parts: bool) -> list[Point]
         -12.0,
         1398.0 + raise_mm,
     )
-    return [mirrored(point, side) for point in (shoulder, *other_joints)]
+    return [mirror_point(point, side) for point in (shoulder, *other_joints)]
 
 
 def _arm_bones(side: int, joints: list[Point]) -> Paints:

@@ -12,7 +12,7 @@ import numpy as np
 from fovnet.phantom.anatomy import breast, thorax
 from fovnet.phantom.anatomy.layers import Paints, detail, details
 from fovnet.phantom.anatomy.trunk import column_y, muscular_trunk
-from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirrored
+from fovnet.phantom.geometry.solids import Ellipsoid, Point, mirror_point
 from fovnet.phantom.geometry.tissue_structure import Box, Sheets, Shells, Walls
 from fovnet.phantom.person.traits import Person
 
@@ -65,7 +65,9 @@ def _muscle_septa(person: Person, rng: np.random.Generator, with_small_parts: bo
                 (ax, ay), (bx, by) = (
                     rng.normal(0, 4 if high_z < 1500 else 2.5, (2, 2)) + muscle
                 ).tolist()
-                lines.append((mirrored((ax, ay, low_z), side), mirrored((bx, by, high_z), side)))
+                lines.append(
+                    (mirror_point((ax, ay, low_z), side), mirror_point((bx, by, high_z), side))
+                )
             walls = Walls(tuple(lines), share * thickness_mm)
             yield detail(walls, "intermuscular fat", over="muscle")
 

@@ -1,6 +1,7 @@
 """Small animals and a human hand, of the tissues of the simulated body.
 
-Rodents of 6 to 26 cm from nose to rump, rabbits of 30 to 45, lying along z, nose upwards, belly in front.
+Rodents of 6 to 26 cm from nose to rump, rabbits of 30 to 45, lying along z, nose upwards, belly in
+front.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ def rabbit(rng: np.random.Generator) -> Iterator[Paint]:
     length = rng.uniform(300, 450)
     for side in (1.0, -1.0):
         way = [(side * 0.03, -0.03, 0.46), (side * 0.06, -0.08, 0.56), (side * 0.07, -0.13, 0.68)]
-        yield from _covered(_tube(length, way, [0.02, 0.025, 0.012]), 1.0)
+        yield from _skin_fat_and_muscle(_tube(length, way, [0.02, 0.025, 0.012]), 1.0)
     yield from _animal(length, 0.2, rng)
 
 
 def _animal(length: float, tail: float, rng: np.random.Generator) -> Iterator[Paint]:
     """An animal of that length with a tail of that share of it."""
-    stout, fat = rng.uniform(0.8, 1.25), length * rng.uniform(0.003, 0.02)
+    stout = rng.uniform(0.8, 1.25)
+    fat = length * rng.uniform(0.003, 0.02)
     rows = (
         (-0.48, 0.02, 0.03),
         (-0.42, 0.09, 0.10),
@@ -63,10 +65,10 @@ def _animal(length: float, tail: float, rng: np.random.Generator) -> Iterator[Pa
         (0.42, 0.06, 0.055),
         (0.50, 0.02, 0.02),
     )
-    grown = length * stout
-    trunk = Loft(tuple((z * length, 0.0, 0.0, a * grown, b * grown, b * grown) for z, a, b in rows))
+    size = length * stout
+    trunk = Loft(tuple((z * length, 0.0, 0.0, a * size, b * size, b * size) for z, a, b in rows))
     yield from _limbs(length, tail, rng)
-    yield from _covered(trunk, fat)
+    yield from _skin_fat_and_muscle(trunk, fat)
     room = trunk.shrunk(0.025 * length)
     yield _organ(_lump(length, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2)) & room, "visceral fat")
     for tissue, centre, semi in ORGANS:
@@ -93,52 +95,55 @@ def _limbs(length: float, tail: float, rng: np.random.Generator) -> Iterator[Pai
             knee = (side * rng.uniform(0.13, 0.2), rng.uniform(-0.05, 0.1), z + 0.4 * down)
             foot = (side * rng.uniform(0.14, 0.26), rng.uniform(0.02, 0.16), z + down)
             line = [(side * 0.07, 0.0, z), knee, foot]
-            yield from _covered(
+            yield from _skin_fat_and_muscle(
                 _tube(length, line, np.array([1.3, 1.0, 0.4]) * thick), 0.004 * length
             )
             yield _organ(_tube(length, line, 0.2 * thick), "cortical bone")
     if tail:
         bend = rng.uniform(-0.2, 0.2)
         line = [(0, -0.04, -0.46), (bend, -0.04, -0.46 - 0.5 * tail), (0, 0, -0.46 - tail)]
-        yield from _covered(_tube(length, line, [0.02, 0.014, 0.006]), 0.002 * length)
+        yield from _skin_fat_and_muscle(_tube(length, line, [0.02, 0.014, 0.006]), 0.002 * length)
 
 
 def hand(rng: np.random.Generator) -> Iterator[Paint]:
     """A hand with its wrist: five fingers spread or closed, straight or bent, in any rotation."""
-    spread, bent, grown = rng.uniform(0, 1), rng.uniform(0, 35), rng.uniform(0.8, 1.15)
-    arm = _tube(grown, [(0, 0, -40), (0, 0, -90), (0, 0, -150)], [26, 27, 31])
-    yield from _covered(arm & _lump(grown, (0, 0, -95), (31, 20, 75), 0.3), 2.0)
-    yield from _covered(_lump(grown, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
+    finger_spread = rng.uniform(0, 1)
+    bend_deg = rng.uniform(0, 35)
+    size = rng.uniform(0.8, 1.15)
+    arm = _tube(size, [(0, 0, -40), (0, 0, -90), (0, 0, -150)], [26, 27, 31])
+    yield from _skin_fat_and_muscle(arm & _lump(size, (0, 0, -95), (31, 20, 75), 0.3), 2.0)
+    yield from _skin_fat_and_muscle(_lump(size, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
     for x in (11.0, -11.0):
-        yield from _bone(_tube(grown, [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)], [6, 6, 9]))
-    for at in range(8):
-        yield from _bone(_lump(grown, ((at % 4 - 1.5) * 12.0, 0, -52 + 11 * (at // 4)), (6, 6, 6)))
-    for at, (x, long_) in enumerate(FINGERS):
-        turn = float(np.deg2rad(bent) * rng.uniform(0.6, 1.4))
-        yield from _finger(x, long_, at == len(FINGERS) - 1, spread, turn, grown)
+        yield from _bone(_tube(size, [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)], [6, 6, 9]))
+    for index in range(8):
+        yield from _bone(
+            _lump(size, ((index % 4 - 1.5) * 12.0, 0, -52 + 11 * (index // 4)), (6, 6, 6))
+        )
+    for index, (x, finger_mm) in enumerate(FINGERS):
+        bend = float(np.deg2rad(bend_deg) * rng.uniform(0.6, 1.4))
+        yield from _finger(x, finger_mm, index == len(FINGERS) - 1, finger_spread, bend, size)
 
 
 def _finger(
-    x: float, long_: float, thumb: bool, spread: float, bent: float, grown: float
+    x: float, finger_mm: float, is_thumb: bool, spread: float, bend: float, size: float
 ) -> Iterator[Paint]:
-    """A finger beside `x` with its metacarpal and three phalanges, each bent forwards against the one
-    before."""
-    lean = np.deg2rad(50.0 if thumb else 0.5 * spread * x)
-    at, turned = np.array([x * (0.6 if thumb else 1.0), 0.0, -25.0 if thumb else 44.0]), 0.0
-    joints = [at]
+    """A finger beside `x` with its metacarpal and three phalanges, each bent forwards against the
+    one before."""
+    lean = np.deg2rad(50.0 if is_thumb else 0.5 * spread * x)
+    knuckle = np.array([x * (0.6 if is_thumb else 1.0), 0.0, -25.0 if is_thumb else 44.0])
+    angle = 0.0
+    joints = [knuckle]
     for share in (0.45, 0.32, 0.23):
-        step = np.array(
-            [np.sin(lean) * np.cos(turned), np.sin(turned), np.cos(lean) * np.cos(turned)]
-        )
-        joints.append(joints[-1] + share * long_ * step)
-        turned += bent
-    line = np.array(joints) * grown
-    yield from _covered(tube(line, np.array([11.0, 10.0, 9.0, 7.0]) * grown), 1.6)
+        step = np.array([np.sin(lean) * np.cos(angle), np.sin(angle), np.cos(lean) * np.cos(angle)])
+        joints.append(joints[-1] + share * finger_mm * step)
+        angle += bend
+    line = np.array(joints) * size
+    yield from _skin_fat_and_muscle(tube(line, np.array([11.0, 10.0, 9.0, 7.0]) * size), 1.6)
     for first, second in pairwise(line):
         gap = 0.12 * (second - first)
-        yield from _bone(tube([first + gap, second - gap], 4.6 * grown))
-    root = np.array([0.35 * x, 0.0, -38.0]) * grown
-    yield from _bone(tube([root, line[0]], 4.6 * grown))
+        yield from _bone(tube([first + gap, second - gap], 4.6 * size))
+    root = np.array([0.35 * x, 0.0, -38.0]) * size
+    yield from _bone(tube([root, line[0]], 4.6 * size))
 
 
 def _lump(size: float, middle: ArrayLike, semi: ArrayLike, square: float = 0.0) -> Ellipsoid:
@@ -152,7 +157,7 @@ def _tube(size: float, points: ArrayLike, radii: ArrayLike) -> Tube:
     return tube(np.multiply(points, size), np.multiply(radii, size))
 
 
-def _covered(solid: Solid, fat_mm: float) -> list[Paint]:
+def _skin_fat_and_muscle(solid: Solid, fat_mm: float) -> list[Paint]:
     """Muscle under fat and skin."""
     skin = max(0.8, 0.3 * fat_mm)
     return [

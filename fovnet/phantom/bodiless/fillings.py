@@ -1,8 +1,10 @@
-"""What vessels and fruit are filled with: water, pure or doped, gels, oils, and materials without signal.
+"""What vessels and fruit are filled with: water, pure or doped, gels, oils, and materials without
+signal.
 
-T1 and T2 of doped water follow from the relaxivity of nickel, copper, manganese or gadolinium, between 40 ms
-and those of pure water; agarose shortens T2 to 20 to 150 ms (Mitchell et al. (1986), Magn Reson Imaging
-4:263; Kraft et al. (1987), Magn Reson Med 5:555); oils and silicone have one line of fat or near it.
+T1 and T2 of doped water follow from the relaxivity of nickel, copper, manganese or gadolinium,
+between 40 ms and those of pure water; agarose shortens T2 to 20 to 150 ms (Mitchell et al. (1986),
+Magn Reson Imaging 4:263; Kraft et al. (1987), Magn Reson Med 5:555); oils and silicone have one
+line of fat or near it.
 """
 
 from __future__ import annotations
@@ -20,23 +22,26 @@ UNIFORM_SHARE = 0.6  # of fillings; the others have the grain of a gel
 def vessel_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
     """Air, plastic, and contents drawn each for itself, now and then air or plastic among them."""
     contents = [filling(rng) for _ in range(PARTS - 2)]
-    for at in range(1, len(contents)):
+    for index in range(1, len(contents)):
         if rng.random() < 0.2:
-            contents[at] = PLASTIC if rng.random() < 0.5 else NOTHING
+            contents[index] = PLASTIC if rng.random() < 0.5 else NOTHING
     return (NOTHING, PLASTIC, *contents)
 
 
 def filling(rng: np.random.Generator) -> Tissue:
     """Water, doped water, a gel or an oil."""
-    kind, mottle = rng.random(), 0.0 if rng.random() < UNIFORM_SHARE else rng.uniform(0.01, 0.12)
+    kind = rng.random()
+    mottle = 0.0 if rng.random() < UNIFORM_SHARE else rng.uniform(0.01, 0.12)
     if kind < 0.15:
-        t1, t2 = rng.uniform(2400, 3200), rng.uniform(900, 2200)
+        t1 = rng.uniform(2400, 3200)
+        t2 = rng.uniform(900, 2200)
         return _tissue("water", t1, t2, 1.0, 0.0, mottle)
     if kind < 0.6:
         t1 = log_uniform(40, 1500, rng)
         return _tissue("doped water", t1, t1 * rng.uniform(0.5, 0.95), 1.0, 0.0, mottle)
     if kind < 0.85:
-        t1, t2 = rng.uniform(400, 2500), log_uniform(20, 150, rng)
+        t1 = rng.uniform(400, 2500)
+        t2 = log_uniform(20, 150, rng)
         return _tissue("gel", t1, t2, rng.uniform(0.85, 1.0), 0.0, mottle)
     return _tissue(
         "oil",
@@ -50,13 +55,14 @@ def filling(rng: np.random.Generator) -> Tissue:
 
 def flesh_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
     """Air, the rind of a fruit, its flesh, the fibres between, its core and its seeds."""
-    t1, t2 = rng.uniform(700, 2200), rng.uniform(60, 600)
+    t1 = rng.uniform(700, 2200)
+    t2 = rng.uniform(60, 600)
     grain = rng.uniform(0.03, 0.2)
     rind = _tissue("rind", 0.6 * t1, rng.uniform(15, 60), rng.uniform(0.4, 0.9), 0.0, grain)
     flesh = _tissue("flesh", t1, t2, 1.0, 0.0, grain)
     fibre = _tissue("fibre", 0.7 * t1, rng.uniform(8, 50), rng.uniform(0.3, 0.9), 0.0, grain)
-    longer, slower = rng.uniform((0.6, 0.3), (1.3, 1.5)).tolist()
-    core = _tissue("core", longer * t1, slower * t2, 0.95, 0.0, grain)
+    t1_factor, t2_factor = rng.uniform((0.6, 0.3), (1.3, 1.5)).tolist()
+    core = _tissue("core", t1_factor * t1, t2_factor * t2, 0.95, 0.0, grain)
     seed = _tissue("seed", 300.0, 20.0, rng.uniform(0.1, 0.6), 0.3, 0.0)
     return (NOTHING, rind, flesh, fibre, core, seed, filling(rng), filling(rng))
 

@@ -1,5 +1,5 @@
-"""The kinds of things, by name: those that collections hold for training, and those held out, on which alone
-it is tested whether a thing of a kind never seen is told from a body."""
+"""The kinds of things, by name: those that collections hold for training, and those held out, on
+which alone it is tested whether a thing of a kind never seen is told from a body."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Parts = Callable[[np.random.Generator], Iterable[Paint]]
 Table = Callable[[np.random.Generator], tuple[Tissue, ...]]
 
 
-def _made(parts: Parts, table: Table, rng: np.random.Generator) -> Thing:
+def _make_thing(parts: Parts, table: Table, rng: np.random.Generator) -> Thing:
     """A thing, its shape drawn before what it is filled with."""
     return Thing(tuple(parts(rng)), table(rng))
 
 
-def _filled(table: Table, kinds: Mapping[str, Parts]) -> dict[str, Make]:
-    return {name: partial(_made, parts, table) for name, parts in kinds.items()}
+def _with_filling(table: Table, kinds: Mapping[str, Parts]) -> dict[str, Make]:
+    return {name: partial(_make_thing, parts, table) for name, parts in kinds.items()}
 
 
 def _flesh_and_bone(rng: np.random.Generator) -> tuple[Tissue, ...]:
@@ -33,7 +33,7 @@ def _flesh_and_bone(rng: np.random.Generator) -> tuple[Tissue, ...]:
 
 
 TRAINING: Mapping[str, Make] = {
-    **_filled(
+    **_with_filling(
         vessel_table,
         {
             "cylinder": vessels.cylinder,
@@ -43,32 +43,33 @@ TRAINING: Mapping[str, Make] = {
             "bottle": vessels.bottle,
             "bottles": vessels.bottles,
             "loading ring": vessels.loading_ring,
-            "layered phantom": quality.layered,
+            "layered phantom": quality.layered_phantom,
             "vials": quality.vials,
             "inserts": quality.inserts,
             "lattice": quality.lattice,
         },
     ),
-    **_filled(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
-    **_filled(_flesh_and_bone, {"rodent": animals.rodent, "hand": animals.hand}),
+    **_with_filling(flesh_table, {"citrus": fruit.citrus, "melon": fruit.melon}),
+    **_with_filling(_flesh_and_bone, {"rodent": animals.rodent, "hand": animals.hand}),
 }
 HELD_OUT: Mapping[str, Make] = {
-    **_filled(
+    **_with_filling(
         vessel_table,
         {
             "prism": vessels.prism,
             "beaker": vessels.beaker,
-            "nested vessels": vessels.nested,
+            "nested vessels": vessels.nested_vessels,
             "balls in a ball": quality.balls,
             "straws": quality.straws,
             "stairs": quality.stairs,
         },
     ),
-    **_filled(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
-    **_filled(_flesh_and_bone, {"rabbit": animals.rabbit}),
+    **_with_filling(flesh_table, {"apple": fruit.apple, "pineapple": fruit.pineapple}),
+    **_with_filling(_flesh_and_bone, {"rabbit": animals.rabbit}),
 }
 COMMON = ("cylinder", "ball", "bottles", "layered phantom", "cylinder", "bottles")
-"""Drawn in addition to one each of TRAINING: what stands in a scanner most often, and resembles limbs."""
+"""Drawn in addition to one each of TRAINING: what stands in a scanner most often, and resembles
+limbs."""
 
 
 def draw_kind(rng: np.random.Generator) -> str:

@@ -1,4 +1,5 @@
-"""A thing in the scanner: in fields of view of any size and plane, in any coil, sequence and finish."""
+"""A thing in the scanner: in fields of view of any size and plane, in any coil, sequence and
+finish."""
 
 from __future__ import annotations
 
@@ -12,32 +13,36 @@ from fovnet.phantom.acquisition.coils import draw_surface_coil
 from fovnet.phantom.acquisition.protocols import SEQUENCES
 from fovnet.phantom.bodiless.kinds import HELD_OUT, TRAINING
 from fovnet.phantom.bodiless.thing import Thing, log_uniform
-from fovnet.phantom.finish.masks import BACKGROUND, Finish, draw_finish, finished
+from fovnet.phantom.finish.masks import BACKGROUND, Finish, apply_finish, draw_finish
 from fovnet.phantom.geometry.raster import Grid, rasterise
 from fovnet.phantom.geometry.solids import FAR, Floats
 from fovnet.phantom.scanner.artefacts import ACROSS, draw_flaws
-from fovnet.phantom.scanner.contrasts import FreeContrast, freely
+from fovnet.phantom.scanner.contrasts import FreeContrast, draw_contrast
 from fovnet.phantom.scanner.scan import Acquisition, Coil, LabelVolume, scan
 from fovnet.phantom.scanner.sequence import Sequence, signals
-from fovnet.phantom.scanner.tissues import Tissue, shows
+from fovnet.phantom.scanner.tissues import Tissue, visible_tissues
 from fovnet.volume.volume import Volume
 
 FOLDS = {"axial": (1, 1, 2), "coronal": (1, 2, 1), "sagittal": (2, 1, 1), "isotropic": (1, 1, 1)}
 """Label voxels along each axis that make one voxel: thick slices are means of two."""
 PLANES = tuple(FOLDS)
 CAREFUL_SHARE = 0.3  # without flaws, in an even coil, with the contrast of physics
-STANDING, LYING = 0.5, 0.2  # shares of things upright, and along the left-right axis
+STANDING = 0.5  # share of things upright
+LYING = 0.2  # share of things along the left-right axis
 MATRIX = (80, 176)  # voxels across a slice
 SLICES = (8, 56)
 AROUND = (0.65, 2.4)  # field of view over the size of what is in it: cut off, or small within
-LEAST_MM, MOST_MM = 60.0, 480.0  # of a field of view
-TRIED, FAINT = 8, 0.004  # sequences drawn at most; signal of what is hardly seen
+LEAST_MM = 60.0  # of a field of view
+MOST_MM = 480.0
+TRIED = 8  # sequences drawn at most
+FAINT = 0.004  # signal of what is hardly seen
 STEP_MM = (1.5, 9.0)  # between slices
 
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """The scanner's millimetres in the axes of a thing: `axes` (3, 3) @ point; a `Shape` for `rasterise`."""
+    """The scanner's millimetres in the axes of a thing: `axes` (3, 3) @ point; a `Shape` for
+    `rasterise`."""
 
     axes: NDArray[np.float64]
 
@@ -53,10 +58,8 @@ class Turned:
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes of the scanner around boxes (n, 2, 3) of the thing."""
         boxes = boxes.clip(-FAR, FAR)
-        middle, half = (
-            boxes.mean(axis=1) @ self.axes,
-            (boxes[:, 1] - boxes[:, 0]) / 2 @ np.abs(self.axes),
-        )
+        middle = boxes.mean(axis=1) @ self.axes
+        half = (boxes[:, 1] - boxes[:, 0]) / 2 @ np.abs(self.axes)
         return np.stack([middle - half, middle + half], axis=1)
 
 
@@ -77,22 +80,27 @@ def thing_volume(kind: str, plane: str, rng: np.random.Generator) -> Volume:
     sequence, contrast = _sequence(thing.tissues, labels, rng)
     acquired = replace(acquired, contrast=contrast)
     volume = scan(body, sequence, acquired, rng, thing.tissues, kind)
-    solid = shows(thing.tissues)[labels]
+    solid = visible_tissues(thing.tissues)[labels]
     hides = solid if finish.hides == BACKGROUND and solid.any() else None
-    return finished(volume, hides, fold, finish)
+    return apply_finish(volume, hides, fold, finish)
 
 
 def _sequence(
     tissues: tuple[Tissue, ...], labels: NDArray[np.uint8], rng: np.random.Generator
 ) -> tuple[Sequence, FreeContrast | None]:
-    """A sequence, and a departure from its contrast in most; in nearly all, the thing is seen in it.
+    """A sequence, and a departure from its contrast in most; in nearly all, the thing is seen in
+    it.
 
-    Water is black in an image of fat, and oil where fat is suppressed: others are drawn then, a few times.
+    Water is black in an image of fat, and oil where fat is suppressed: others are drawn then, a few
+    times.
     """
-    held = np.unique(labels[labels > 0])
+    labels_there = np.unique(labels[labels > 0])
     for _ in range(TRIED):
-        sequence, contrast = freely(SEQUENCES[rng.integers(len(SEQUENCES))], rng)
-        if held.size and float(np.max(signals(tissues, sequence, 1.5)[held])) > FAINT:
+        sequence, contrast = draw_contrast(SEQUENCES[rng.integers(len(SEQUENCES))], rng)
+        if (
+            labels_there.size
+            and float(np.max(signals(tissues, sequence, 1.5)[labels_there])) > FAINT
+        ):
             break
     return sequence, None if rng.random() < CAREFUL_SHARE else contrast
 
@@ -110,13 +118,15 @@ def _turn(rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.Generator) -> Grid:
-    """The voxels: a field about the thing, not quite in its middle, cut off or with much air around."""
+    """The voxels: a field about the thing, not quite in its middle, cut off or with much air
+    around."""
     low, high = thing.box_mm
     corners = np.stack(np.meshgrid(*zip(low, high, strict=True), indexing="ij"), axis=-1).reshape(
         -1, 3
     )
     placed = corners @ turn  # the inverse of a rotation is its transpose
-    size, middle = np.ptp(placed, axis=0), (placed.min(axis=0) + placed.max(axis=0)) / 2
+    size = np.ptp(placed, axis=0)
+    middle = (placed.min(axis=0) + placed.max(axis=0)) / 2
     across = log_uniform(*AROUND, rng)
     fields = np.clip(size * across * np.exp(rng.uniform(-0.2, 0.2, 3)), LEAST_MM, MOST_MM)
     through = ACROSS.get(plane)
@@ -140,7 +150,8 @@ def _field(thing: Thing, turn: NDArray[np.float64], plane: str, rng: np.random.G
 
 def _acquisition(grid: Grid, plane: str, rng: np.random.Generator) -> Acquisition:
     """Coil, flaws and noise: even and clean in one volume of three."""
-    field, snr = float(rng.choice([1.5, 3.0])), log_uniform(6, 120, rng)
+    field = float(rng.choice([1.5, 3.0]))
+    snr = log_uniform(6, 120, rng)
     if rng.random() < CAREFUL_SHARE:
         return Acquisition(field, snr=max(snr, 20.0))
     coil = draw_surface_coil(Coil(), grid, np.zeros(3), rng)

@@ -1,7 +1,7 @@
 """A thing in its own millimetres, upright along z about its middle, and what it is filled with.
 
-Labels up to PARTS - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the others its contents.
-Animals and hands have the tissues of the simulated body instead.
+Labels up to PARTS - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the others its
+contents. Animals and hands have the tissues of the simulated body instead.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Thing:
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
 
-def walled(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
+def vessel_paints(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:
     """The solid filled with one of the thing's own materials, and its wall."""
     return [Paint(inner.shrunk(-wall_mm), WALL), Paint(inner, label)]
 
@@ -52,22 +52,27 @@ def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
 
 
 def on_circle(radius: float, angle: float) -> tuple[float, float]:
-    """x and y of the point of a circle about the axis at that angle, radians, from the right to the front."""
+    """x and y of the point of a circle about the axis at that angle, radians, from the right to the
+    front."""
     return radius * float(np.cos(angle)), radius * float(np.sin(angle))
 
 
-def upright(
-    wide_mm: float,
-    high_mm: float,
+def column(
+    width_mm: float,
+    height_mm: float,
     *,
-    at: Point = MIDDLE,
-    deep_mm: float = 0.0,
+    centre: Point = MIDDLE,
+    depth_mm: float = 0.0,
     square: float = 0.0,
     top: float = 1.0,
 ) -> Loft:
-    """A column about the point `at`, `deep_mm` from front to back if given: a cylinder, a box with `square`
-    near 1, a cone with a `top` of another width."""
-    x, y, z = at
-    wide, deep, half = wide_mm / 2, (deep_mm or wide_mm) / 2, high_mm / 2
-    low = (z - half, x, y, wide, deep, deep)
-    return Loft((low, (z + half, x, y, top * wide, top * deep, top * deep)), square=square)
+    """A column about `centre`, `depth_mm` from front to back if given: a cylinder, a box with
+    `square` near 1, a cone with a `top` of another width."""
+    x, y, z = centre
+    half_width = width_mm / 2
+    half_depth = (depth_mm or width_mm) / 2
+    half_height = height_mm / 2
+    bottom_row = (z - half_height, x, y, half_width, half_depth, half_depth)
+    top_depth = top * half_depth
+    top_row = (z + half_height, x, y, top * half_width, top_depth, top_depth)
+    return Loft((bottom_row, top_row), square=square)

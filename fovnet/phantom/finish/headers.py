@@ -1,7 +1,7 @@
 """Headers that turn the axes: an affine of plain voxel sizes, by which every stack is axial.
 
-Written by converters that know the voxel sizes but not the orientation.  A brain may then appear in coronal,
-a knee in sagittal, a heart in short-axis view, all as slices from below upwards.
+Written by converters that know the voxel sizes but not the orientation.  A brain may then appear in
+coronal, a knee in sagittal, a heart in short-axis view, all as slices from below upwards.
 """
 
 from __future__ import annotations
@@ -22,78 +22,76 @@ UPRIGHT = 0.5
 LATTICE = 9  # points at which heights are evaluated along each axis of a grid
 
 Turn = tuple[tuple[int, int], ...]
-"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its direction;
-() for a true header."""
+"""For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its
+direction; () for a true header."""
 
 
-def region_alone(grid: Grid, marks: Landmarks, least: float) -> int | None:
-    """The rung of the chain that contains the grid (mm of the person), or at least the share `least` of it;
-    None if there is none.
+def only_region(grid: Grid, marks: Landmarks, least: float) -> int | None:
+    """The rung of the chain that contains the grid (mm of the person), or at least the share
+    `least` of it; None if there is none.
 
     Parts above the vertex or below the soles are ignored: a head with air above it is a head alone.
     """
-    along = [np.linspace(-0.5, size - 0.5, LATTICE) for size in grid.shape]
-    i, j, k = np.meshgrid(*along, indexing="ij")
-    z = (
-        grid.vox_to_ras[2, 0] * i
-        + grid.vox_to_ras[2, 1] * j
-        + grid.vox_to_ras[2, 2] * k
-        + grid.vox_to_ras[2, 3]
-    )
+    points = [np.linspace(-0.5, size - 0.5, LATTICE) for size in grid.shape]
+    i, j, k = np.meshgrid(*points, indexing="ij")
+    row = grid.vox_to_ras[2]
+    z = row[0] * i + row[1] * j + row[2] * k + row[3]
     borders = np.asarray(marks.borders_mm)
+    regions = len(borders) - 1
     rungs = np.searchsorted(borders, z, side="right") - 1
-    counts = np.bincount(
-        rungs[(rungs >= 0) & (rungs < len(borders) - 1)], minlength=len(borders) - 1
-    )
+    counts = np.bincount(rungs[(rungs >= 0) & (rungs < regions)], minlength=regions)
     rung = int(counts.argmax())
-    return rung if counts[rung] and counts[rung] >= least * counts.sum() else None
+    is_alone = counts[rung] and counts[rung] >= least * counts.sum()
+    return rung if is_alone else None
 
 
 def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
-    """A turn by which `slice_axis` is the third axis, in either direction; the other two as they are, or in
-    any order and direction."""
+    """A turn by which `slice_axis` is the third axis, in either direction; the other two as they
+    are, or in any order and direction."""
     across = [axis for axis in range(3) if axis != slice_axis]
     signs = rng.choice([-1, 1], 3).tolist()
-    swapped = rng.random() < 0.5
+    is_swapped = rng.random() < 0.5
     if rng.random() < UPRIGHT:
-        signs[:2], swapped = [1, 1], False
-    becomes = {
-        across[0]: (int(swapped), signs[0]),
-        across[1]: (int(not swapped), signs[1]),
+        signs[:2] = [1, 1]
+        is_swapped = False
+    turn = {
+        across[0]: (int(is_swapped), signs[0]),
+        across[1]: (int(not is_swapped), signs[1]),
         slice_axis: (2, signs[2]),
     }
-    return tuple(becomes[axis] for axis in range(3))
+    return tuple(turn[axis] for axis in range(3))
 
 
 ROWS_DOWN = 0.3  # of images stored with their first row on top; readers flip most of them
 
 
-def as_picture(slice_axis: int, rng: np.random.Generator) -> Turn:
-    """A turn that keeps images as a scanner stores them: columns from the patient's right, or front, to the
-    left, or back.
+def draw_picture_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
+    """A turn that keeps images as a scanner stores them: columns from the patient's right, or
+    front, to the left, or back.
 
-    The header claims the first column to be the left-most, so the image is mirrored; slices run in either
-    direction.
+    The header claims the first column to be the left-most, so the image is mirrored; slices run in
+    either direction.
     """
     first, second = [axis for axis in range(3) if axis != slice_axis]
-    becomes = {
+    turn = {
         first: (0, -1),
         second: (1, -1 if rng.random() < ROWS_DOWN else 1),
         slice_axis: (2, int(rng.choice([-1, 1]))),
     }
-    return tuple(becomes[axis] for axis in range(3))
+    return tuple(turn[axis] for axis in range(3))
 
 
-def along_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:
+def to_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:
     """Values (i, j, k) of a grid along the axes right, front, up that the header claims."""
     return np.asarray(apply_orientation(values, np.asarray(turn)))  # type: ignore[no-untyped-call]
 
 
-def claimed(volume: Volume, turn: Turn) -> Volume:
+def apply_claimed_header(volume: Volume, turn: Turn) -> Volume:
     """The volume as its header describes it: voxel sizes, straight axes, 0 mm in the middle."""
-    voxels, sizes = along_claimed_axes(volume.voxels, turn), np.ones(3)
-    for axis, (becomes, _) in enumerate(turn):
-        sizes[becomes] = volume.spacing_mm[axis]
-    affine = np.diag([*sizes, 1.0])
-    affine[:3, 3] = -sizes * (np.asarray(voxels.shape) - 1) / 2
+    voxels = to_claimed_axes(volume.voxels, turn)
+    sizes_mm = np.ones(3)
+    for axis, (claimed_axis, _) in enumerate(turn):
+        sizes_mm[claimed_axis] = volume.spacing_mm[axis]
+    affine = np.diag([*sizes_mm, 1.0])
+    affine[:3, 3] = -sizes_mm * (np.asarray(voxels.shape) - 1) / 2
     return replace(volume, voxels=np.ascontiguousarray(voxels), vox_to_ras=affine)

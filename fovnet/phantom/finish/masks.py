@@ -1,5 +1,5 @@
-"""Processing of images before they are shared: skulls and faces removed, backgrounds blackened, intensities
-clipped, borders added."""
+"""Processing of images before they are shared: skulls and faces removed, backgrounds blackened,
+intensities clipped, borders added."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.finish.stripping import Stripping, draw_stripping
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.scanner.scan import averaged
+from fovnet.phantom.scanner.scan import block_means
 from fovnet.phantom.scanner.tissues import AIR, TISSUES
 from fovnet.volume.volume import Volume
 
-BRAIN, FACE, BACKGROUND = "brain", "face", "background"
+BRAIN = "brain"
+FACE = "face"
+BACKGROUND = "background"
 BRAIN_WORDS = ("matter", "cerebrospinal", "cerebell", "gangli", "thalam")
 # slope of the cut of a defaced head, backwards from the forehead to the chin, mm per mm
 FACE_SLOPE = 0.35
@@ -25,14 +27,15 @@ FACE_SLOPE = 0.35
 class Finish:
     """The processing of an image after its acquisition; by default none.
 
-    hides    "brain": all but the brain is blackened; "face": the face is; "background": all outside the body
-             is; "" nothing
-    clipped  (low, high) range of intensities kept, white being 1000          below   subtracted from every
-        intensity
-    cropped  voxels kept around the visible part, across the body, if something is hidden; None: no cropping
-    border   voxels of 0 added at each end of the axes across the body
-    through  whether slices that show nothing are cropped too, up to `cropped`     cube_mm  side of a cube of
-        0 it is padded to; 0: none
+    hides      "brain": all but the brain is blackened; "face": the face is; "background": all outside the
+               body is; "" nothing
+    clipped    (low, high) range of intensities kept, white being 1000
+    below      subtracted from every intensity
+    border     voxels of 0 added at each end of the axes across the body
+    cropped    voxels kept around the visible part, across the body, if something is hidden; None: no
+               cropping
+    through    whether slices that show nothing are cropped too, up to `cropped`
+    cube_mm    side of a cube of 0 it is padded to; 0: none
     stripping  how the skull was removed; None: exactly
     """
 
@@ -47,30 +50,33 @@ class Finish:
 
 
 LEAST_SHOWN = 2000
-"""Label voxels; a mask that leaves fewer is not applied, as the volume would be black: three slices of the
-jaw after skull stripping."""
+"""Label voxels; a mask that leaves fewer is not applied, as the volume would be black: three slices
+of the jaw after skull stripping."""
 
 
-def shown(
+def visible_voxels(
     labels: NDArray[np.integer],
     grid: Grid,
     marks: Landmarks,
     hides: str,
     stripping: Stripping | None = None,
 ) -> NDArray[np.bool_] | None:
-    """(i, j, k) which label voxels remain visible; None if all do, or hardly any would.  The grid is in mm of
-    the person."""
+    """(i, j, k) which label voxels remain visible; None if all do, or hardly any would.  The grid
+    is in mm of the person."""
     if not hides:
         return None
     if hides == BRAIN and stripping is not None:
-        left = stripping.mask(labels, grid, marks)
+        visible = stripping.mask(labels, grid, marks)
     elif hides == BRAIN:
-        left = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])[
-            labels
-        ]
+        visible = _IS_BRAIN[labels]
+    elif hides == BACKGROUND:
+        visible = labels != AIR
     else:
-        left = labels != AIR if hides == BACKGROUND else ~_face(labels, grid, marks)
-    return left if np.count_nonzero(left & (labels != AIR)) >= LEAST_SHOWN else None
+        visible = ~_face(labels, grid, marks)
+    return visible if np.count_nonzero(visible & (labels != AIR)) >= LEAST_SHOWN else None
+
+
+_IS_BRAIN = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])
 
 
 def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[np.bool_]:
@@ -78,25 +84,28 @@ def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[
     _, y, z = grid.coordinates()
     brow = marks.chin + 0.62 * (marks.vertex - marks.chin)
     body = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
-    front = float(y.max()) if not len(body) else float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
+    front = float(y.max())
+    if len(body):
+        front = float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
     edge = front - 18 - FACE_SLOPE * (brow - z)
     # coordinates of an untilted grid have size 1 along other axes
     return np.broadcast_to((y > edge) & (z < brow), labels.shape)
 
 
-def finished(
+def apply_finish(
     volume: Volume, visible: NDArray[np.bool_] | None, factors: tuple[int, int, int], finish: Finish
 ) -> Volume:
-    """The volume after all processing.  `visible` is (i·a, j·b, k·c), as returned by `shown`, in blocks of
-    `factors` voxels."""
-    voxels, affine = volume.voxels, volume.vox_to_ras
+    """The volume after all processing.  `visible` is (i·a, j·b, k·c), as returned by
+    `visible_voxels`, in blocks of `factors` voxels."""
+    voxels = volume.voxels
+    affine = volume.vox_to_ras
     if visible is not None:
-        left = _mostly(visible, factors)
-        voxels = voxels * left
-        if finish.cropped is not None and left.any():
-            voxels, affine = _cropped(voxels, affine, left, finish)
+        is_visible = _visible_blocks(visible, factors)
+        voxels = voxels * is_visible
+        if finish.cropped is not None and is_visible.any():
+            voxels, affine = _crop(voxels, affine, is_visible, finish)
         if finish.cube_mm:
-            voxels, affine = _in_a_cube(voxels, affine, finish.cube_mm)
+            voxels, affine = _pad_to_cube(voxels, affine, finish.cube_mm)
     low, high = finish.clipped
     if low > 0 or high < np.inf:
         voxels = voxels.clip(low, high) - np.float32(low)
@@ -110,52 +119,56 @@ def finished(
     return replace(volume, voxels=np.ascontiguousarray(voxels, dtype=np.float32), vox_to_ras=affine)
 
 
-def _mostly(visible: NDArray[np.bool_], factors: tuple[int, int, int]) -> NDArray[np.bool_]:
+def _visible_blocks(visible: NDArray[np.bool_], factors: tuple[int, int, int]) -> NDArray[np.bool_]:
     """Which blocks of `factors` voxels remain visible."""
-    return averaged(visible.astype(np.float32), factors) > 0.4
+    return block_means(visible.astype(np.float32), factors) > 0.4
 
 
-def _cropped(
+def _crop(
     voxels: NDArray[np.float32],
     affine: NDArray[np.float64],
-    left: NDArray[np.bool_],
+    is_visible: NDArray[np.bool_],
     finish: Finish,
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """The voxels of a box around the visible ones, and its affine; all slices are kept unless `through`."""
-    affine, box = affine.copy(), []
+    """The voxels of a box around the visible ones, and its affine; all slices are kept unless
+    `through`."""
+    affine = affine.copy()
+    box = []
     for axis in range(3 if finish.through else 2):
-        first, end = _span_of(left, axis, finish.cropped or 0)
+        first, end = _span_of(is_visible, axis, finish.cropped or 0)
         box.append(slice(first, end))
         affine[:3, 3] += affine[:3, axis] * first
     return voxels[tuple(box)], affine
 
 
-def _span_of(left: NDArray[np.bool_], axis: int, margin: int) -> tuple[int, int]:
+def _span_of(is_visible: NDArray[np.bool_], axis: int, margin: int) -> tuple[int, int]:
     """First index along an axis and the one after the last, `margin` beyond the visible voxels."""
-    kept = np.flatnonzero(left.any(axis=tuple(other for other in range(3) if other != axis)))
-    return max(0, int(kept[0]) - margin), min(left.shape[axis], int(kept[-1]) + 1 + margin)
+    other_axes = tuple(other for other in range(3) if other != axis)
+    index = np.flatnonzero(is_visible.any(axis=other_axes))
+    first = max(0, int(index[0]) - margin)
+    return first, min(is_visible.shape[axis], int(index[-1]) + 1 + margin)
 
 
-def _in_a_cube(
+def _pad_to_cube(
     voxels: NDArray[np.float32], affine: NDArray[np.float64], side_mm: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """The voxels padded with 0 to a cube, along axes shorter than it."""
     ends = [
-        _added(size, float(np.linalg.norm(affine[:3, axis])), side_mm)
+        _padding(size, float(np.linalg.norm(affine[:3, axis])), side_mm)
         for axis, size in enumerate(voxels.shape)
     ]
     affine = affine.copy()
-    affine[:3, 3] -= affine[:3, :3] @ [before for before, _ in ends]
+    affine[:3, 3] -= affine[:3, :3] @ [low for low, _ in ends]
     return np.pad(voxels, ends), affine
 
 
-def _added(size: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
+def _padding(size: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
     """The number of voxels added before and behind `size` voxels to fill `side_mm`."""
-    more = max(0, round(side_mm / spacing_mm) - size)
-    return more // 2, more - more // 2
+    added = max(0, round(side_mm / spacing_mm) - size)
+    return added // 2, added - added // 2
 
 
-def along_slices(
+def finish_slices(
     heights_mm: NDArray[np.float64],
     area_mm2: NDArray[np.float64],
     visible: NDArray[np.bool_] | None,
@@ -163,24 +176,26 @@ def along_slices(
     finish: Finish,
     spacing_mm: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Heights and body area of each slice (k,) of the finished volume, from those of all acquired slices."""
+    """Heights and body area of each slice (k,) of the finished volume, from those of all acquired
+    slices."""
     if visible is None or not (finish.through or finish.cube_mm):
         return heights_mm, area_mm2
-    left = _mostly(visible, factors)
-    if finish.through and finish.cropped is not None and left.any():
-        first, end = _span_of(left, 2, finish.cropped)
-        heights_mm, area_mm2 = heights_mm[first:end], area_mm2[first:end]
-    before, behind = _added(len(heights_mm), spacing_mm, finish.cube_mm)
-    step = float(heights_mm[-1] - heights_mm[0]) / max(len(heights_mm) - 1, 1)
-    heights_mm = heights_mm[0] + step * np.arange(-before, len(heights_mm) + behind)
-    return heights_mm, np.pad(area_mm2, (before, behind))
+    is_visible = _visible_blocks(visible, factors)
+    if finish.through and finish.cropped is not None and is_visible.any():
+        first, end = _span_of(is_visible, 2, finish.cropped)
+        heights_mm = heights_mm[first:end]
+        area_mm2 = area_mm2[first:end]
+    below, above = _padding(len(heights_mm), spacing_mm, finish.cube_mm)
+    step_mm = float(heights_mm[-1] - heights_mm[0]) / max(len(heights_mm) - 1, 1)
+    heights_mm = heights_mm[0] + step_mm * np.arange(-below, len(heights_mm) + above)
+    return heights_mm, np.pad(area_mm2, (below, above))
 
 
 def draw_finish(head: bool, shape: tuple[int, ...], rng: np.random.Generator) -> Finish:
     """The processing of an image; one of two heads has lost its skull or its face.
 
-    Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012, NeuroImage
-    62:774).
+    Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012,
+    NeuroImage 62:774).
     """
     dice = rng.random(5)
     hides = ""
@@ -195,23 +210,24 @@ def draw_finish(head: bool, shape: tuple[int, ...], rng: np.random.Generator) ->
     below = rng.uniform(100, 700) if dice[3] < 0.06 else 0.0
     cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
     finish = Finish(hides, clipped, below, (a, b), cropped)
-    return stripped(finish, rng) if hides == BRAIN else finish
+    return draw_skull_stripping(finish, rng) if hides == BRAIN else finish
 
 
-def stripped(finish: Finish, rng: np.random.Generator) -> Finish:
-    """The processing with the skull removed: most masks are imperfect, some boxes are tight and some are
-    cubes."""
-    dice, cube = rng.random(3), float(rng.choice([256.0, 256.0, rng.uniform(190, 260)]))
-    through, cubed = bool(dice[0] < 0.35), bool(dice[1] < 0.15)
-    cropped = (
-        finish.cropped if finish.cropped is not None or not through else int(rng.integers(0, 4))
-    )
+def draw_skull_stripping(finish: Finish, rng: np.random.Generator) -> Finish:
+    """The processing with the skull removed: most masks are imperfect, some boxes are tight and
+    some are cubes."""
+    dice = rng.random(3)
+    cube_mm = float(rng.choice([256.0, 256.0, rng.uniform(190, 260)]))
+    through = bool(dice[0] < 0.35)
+    cropped = finish.cropped
+    if cropped is None and through:
+        cropped = int(rng.integers(0, 4))
     stripping = draw_stripping(rng) if dice[2] < 0.85 else None
     return replace(
         finish,
         hides=BRAIN,
         cropped=cropped,
         through=through,
-        cube_mm=cube if cubed else 0.0,
+        cube_mm=cube_mm if dice[1] < 0.15 else 0.0,
         stripping=stripping,
     )

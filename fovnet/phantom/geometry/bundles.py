@@ -30,26 +30,35 @@ class Outline(Stack):
     @property
     def box(self) -> NDArray[np.float64]:
         cx, cy, right, left, front, back = self.profile.T.astype(float)
-        far = 1 + 0.8 * float(np.hypot(*self.three))  # extent of the corners
-        low = (cx - far * left).min(), (cy - far * back).min(), self.table[0][0]
+        corner_reach = 1 + 0.8 * float(np.hypot(*self.three))
+        low = (cx - corner_reach * left).min(), (cy - corner_reach * back).min(), self.table[0][0]
         return np.array(
-            [low, ((cx + far * right).max(), (cy + far * front).max(), self.table[-1][0])]
+            [
+                low,
+                (
+                    (cx + corner_reach * right).max(),
+                    (cy + corner_reach * front).max(),
+                    self.table[-1][0],
+                ),
+            ]
         )
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
         cx, cy, *reaches = self.at(z)
         right, left, front, back = (1 / np.maximum(reach, np.float32(0.1)) for reach in reaches)
-        u, v = np.asarray(x - cx, dtype=np.float32), np.asarray(y - cy, dtype=np.float32)
+        u = np.asarray(x - cx, dtype=np.float32)
+        v = np.asarray(y - cy, dtype=np.float32)
         u *= np.where(u > 0, right, left)
         v *= np.where(v > 0, front, back)
         return u, v
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, v = self.within(x, y, z)
-        uu, vv = u * u, v * v
+        uu = u * u
+        vv = v * v
         level = uu + vv
-        near = level <= FARTHEST**2
+        is_inside = level <= FARTHEST**2
         cos, sin = (np.float32(value) for value in self.three)
         if cos or sin:  # in place, as a leg is painted over millions of voxels
             u *= cos
@@ -62,10 +71,10 @@ class Outline(Stack):
             v *= uu
             level += u
             level += v
-            near &= level <= 1.0
+            is_inside &= level <= 1.0
         else:
-            near = level <= 1.0
-        return near & self.beside(z)
+            is_inside = level <= 1.0
+        return is_inside & self.beside(z)
 
     def mirror(self) -> Outline:
         rows = tuple((z, -x, y, left, right, *deep) for z, x, y, right, left, *deep in self.table)
@@ -74,8 +83,8 @@ class Outline(Stack):
 
 
 Oval = tuple[float, float, float, float]
-"""Centre and half widths of a muscle in its compartment, in the units of `Outline.within`; +x is towards the
-outer side."""
+"""Centre and half widths of a muscle in its compartment, in the units of `Outline.within`; +x is
+towards the outer side."""
 
 
 @dataclass(frozen=True)
@@ -118,23 +127,29 @@ class Planes(Solid):
             u + np.float32(0.03) * np.sin(9 * v + z / 40),
             v + np.float32(0.03) * np.sin(8 * u - z / 50),
         )
-        low, high = self.heights[0], self.heights[-1]
-        at = np.clip(np.rint((z - low) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1).astype(np.intp)
-        shape = np.broadcast_shapes(u.shape, at.shape)
-        best, second = np.full(shape, 1e9, dtype=np.float32), np.full(shape, 1e9, dtype=np.float32)
-        size, other = np.ones(shape, dtype=np.float32), np.ones(shape, dtype=np.float32)
+        low = self.heights[0]
+        high = self.heights[-1]
+        row = np.clip(np.rint((z - low) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1).astype(
+            np.intp
+        )
+        shape = np.broadcast_shapes(u.shape, row.shape)
+        best = np.full(shape, 1e9, dtype=np.float32)
+        second = np.full(shape, 1e9, dtype=np.float32)
+        size = np.ones(shape, dtype=np.float32)
+        other = np.ones(shape, dtype=np.float32)
         for muscle in self.ovals:
-            near, own = _nearest(muscle, u, v, at)
-            first = near < best
-            nearer = first | (near < second)
-            other = np.where(first, size, np.where(nearer, own, other))
-            second = np.where(first, best, np.where(nearer, near, second))
-            best, size = np.where(first, near, best), np.where(first, own, size)
+            distance, muscle_size = _nearest(muscle, u, v, row)
+            first = distance < best
+            nearer = first | (distance < second)
+            other = np.where(first, size, np.where(nearer, muscle_size, other))
+            second = np.where(first, best, np.where(nearer, distance, second))
+            best = np.where(first, distance, best)
+            size = np.where(first, muscle_size, size)
         reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.row(z)]
         thick = np.float32(self.thick_mm) / np.maximum(reach, np.float32(1.0))
         # Across the plane the two distances change by 1 / size each, in opposite directions.
-        apart = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
-        return np.asarray(apart & ((z >= low) & (z <= high)))
+        on_border = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
+        return np.asarray(on_border & ((z >= low) & (z <= high)))
 
 
 def _coefficients(
@@ -145,12 +160,13 @@ def _coefficients(
 
 
 def _nearest(
-    muscle: list[NDArray[np.float32]], u: Floats, v: Floats, at: NDArray[np.intp]
+    muscle: list[NDArray[np.float32]], u: Floats, v: Floats, row: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Squared distance to the nearest oval of a muscle, in its half widths, and that oval's size."""
-    nearest, own = np.full(u.shape, np.inf, np.float32), np.ones(1, np.float32)
+    nearest_distance = np.full(u.shape, np.inf, np.float32)
+    nearest_size = np.ones(1, np.float32)
     for per_u, less_u, per_v, less_v, size in muscle:
-        distance = np.square(u * per_u[at] + less_u[at]) + np.square(v * per_v[at] + less_v[at])
-        own = np.where(distance < nearest, size[at], own)
-        nearest = np.minimum(nearest, distance)
-    return nearest, own
+        distance = np.square(u * per_u[row] + less_u[row]) + np.square(v * per_v[row] + less_v[row])
+        nearest_size = np.where(distance < nearest_distance, size[row], nearest_size)
+        nearest_distance = np.minimum(nearest_distance, distance)
+    return nearest_distance, nearest_size

@@ -18,8 +18,8 @@ FLARED = 0.4
 
 @dataclass(frozen=True)
 class Dome(Solid):
-    """Around the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length; 2, 1 is
-    half an ellipsoid, 1, 2 a cone.
+    """Around the y axis, in front of a base: r² ≤ (1 - t^power)^point, t the share of the length;
+    2, 1 is half an ellipsoid, 1, 2 a cone.
 
     base  (3,) middle of the base, mm    half  half width and half height of the base, mm    length  from base
         to nipple, mm
@@ -50,7 +50,9 @@ class Dome(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        (x, y, z), (a, c), (dx, dz) = self.base, self.reach, self.lean
+        (x, y, z) = self.base
+        (a, c) = self.reach
+        (dx, dz) = self.lean
         low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
         return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
 
@@ -78,7 +80,8 @@ class Dome(Solid):
         )
 
     def around_mm(self, t: float, r: float, turn: float) -> Point:
-        """The point at a share t of the length and r of the radius, in that direction round the axis, rad."""
+        """The point at a share t of the length and r of the radius, in that direction round the
+        axis, rad."""
         return self.within_mm(t, r * float(np.cos(turn)), r * float(np.sin(turn)))
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:

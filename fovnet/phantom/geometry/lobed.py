@@ -15,8 +15,8 @@ LOBES = 0.45  # largest relative change of a lesion's level by noise
 
 @dataclass(frozen=True)
 class Lobed(Solid):
-    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about the
-    ellipsoid's own size.
+    """An ellipsoid with smooth bulges: level · (1 + noise) ≤ 1, noise a sum of three waves of about
+    the ellipsoid's own size.
 
     waves  (3, 4) wave numbers along x, y, z in 1 / mm, and phases
     """
@@ -47,7 +47,7 @@ class Lobed(Solid):
         return replace(self, base=self.base.shrunk(mm))
 
 
-def lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
+def draw_lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
     """The ellipsoid with random bulges."""
     size = np.mean(base.semi)
     waves = [(*rng.normal(0, 1.6 / size, 3).tolist(), rng.uniform(0, 2 * np.pi)) for _ in range(3)]

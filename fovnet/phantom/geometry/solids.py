@@ -4,8 +4,8 @@
               has z (1, 1, k))
     box       (2, 3) lowest and highest corner in mm, never smaller than the shape
 
-An anatomy is a list of solids painted one over the other, so a solid needs no surface, mesh or distance, only
-`inside`.
+An anatomy is a list of solids painted one over the other, so a solid needs no surface, mesh or
+distance, only `inside`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Solid(ABC):
 
     @property
     def sparse(self) -> bool:
-        """Whether testing a point is so expensive that only voxels that may be painted should be tested."""
+        """Whether testing a point is so expensive that only voxels that may be painted should be
+        tested."""
         return False
 
     @property
@@ -50,8 +51,8 @@ class Solid(ABC):
         """True at the points that belong to the shape; the broadcast shape of x, y, z."""
 
     def shrunk(self, mm: float) -> Solid:
-        """The shape with its surface moved inwards by about `mm` (outwards when negative); not every solid
-        can."""
+        """The shape with its surface moved inwards by about `mm` (outwards when negative); not
+        every solid can."""
         # not abstract: most shapes of one use are never shrunk
         raise NotImplementedError(f"{type(self).__name__} has no surface that could be moved")
 
@@ -91,8 +92,8 @@ class Filling(Solid):
 
 @dataclass(frozen=True)
 class Ellipsoid(Solid):
-    """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0 ellipsoid,
-    1 superellipsoid of power 4).
+    """|u|² + |v|² + |w|² ≤ 1 in axes rotated by `turn_deg`, deformed towards a box by `square` (0
+    ellipsoid, 1 superellipsoid of power 4).
 
     centre, semi  (3,) mm;  turn_deg  rotations about x, y, z in this order, about fixed axes
     """
@@ -109,7 +110,8 @@ class Ellipsoid(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        centre, reach = np.asarray(self.centre), self.axes * np.asarray(self.semi)
+        centre = np.asarray(self.centre)
+        reach = self.axes * np.asarray(self.semi)
         # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
         # superellipsoid in between.
         half = np.linalg.norm(reach, axis=1)
@@ -118,8 +120,11 @@ class Ellipsoid(Solid):
         return np.stack([centre - half, centre + half])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
-        """Squared distance from the centre in units of the surface: 0 at the centre, 1 on the surface."""
-        dx, dy, dz = (x - self.centre[0], y - self.centre[1], z - self.centre[2])
+        """Squared distance from the centre in units of the surface: 0 at the centre, 1 on the
+        surface."""
+        dx = x - self.centre[0]
+        dy = y - self.centre[1]
+        dz = z - self.centre[2]
         if any(self.turn_deg):
             inverse = (self.axes / self.semi).astype(np.float32)
             along = [dx * a + dy * b + dz * c for a, b, c in inverse.T]
@@ -141,7 +146,7 @@ class Ellipsoid(Solid):
 
     def mirror(self) -> Ellipsoid:
         a, b, c = self.turn_deg
-        return replace(self, centre=mirrored(self.centre, -1), turn_deg=(a, -b, -c))
+        return replace(self, centre=mirror_point(self.centre, -1), turn_deg=(a, -b, -c))
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,9 @@ class Segment(Solid):
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         along = np.subtract(self.p1, self.p0)
         length2 = float(along @ along)
-        dx, dy, dz = x - self.p0[0], y - self.p0[1], z - self.p0[2]
+        dx = x - self.p0[0]
+        dy = y - self.p0[1]
+        dz = z - self.p0[2]
         if length2 < 1e-6:
             return dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2
         a, b, c = (along / length2).astype(np.float32)
@@ -184,8 +191,8 @@ class Segment(Solid):
 
 @dataclass(frozen=True)
 class Tube(Solid):
-    """A line through `points` (n, 3) mm with `radii` (n,) mm, as a chain of tapered capsules: a vessel, a
-    rib, an arm."""
+    """A line through `points` (n, 3) mm with `radii` (n,) mm, as a chain of tapered capsules: a
+    vessel, a rib, an arm."""
 
     points: tuple[Point, ...]
     radii: tuple[float, ...]
@@ -205,12 +212,13 @@ class Tube(Solid):
         return replace(self, radii=tuple(max(0.05, radius - mm) for radius in self.radii))
 
     def mirror(self) -> Tube:
-        return replace(self, points=tuple(mirrored(point, -1) for point in self.points))
+        return replace(self, points=tuple(mirror_point(point, -1) for point in self.points))
 
 
 @dataclass(frozen=True)
 class Stack(Solid):
-    """Cross-sections along z, monotone cubics between the rows of `table`: (z, numbers), mm, z ascending.
+    """Cross-sections along z, monotone cubics between the rows of `table`: (z, numbers), mm, z
+    ascending.
 
     z is resolved to 1 mm inside, the two ends are exact.
     """
@@ -294,7 +302,7 @@ class Loft(Stack):
         return (level <= 1.0) & (self.beside(z) & (a > 0.5))
 
     def mirror(self) -> Loft:
-        return replace(self, table=tuple((z, -x, *others) for z, x, *others in self.table))
+        return replace(self, table=tuple((z, -x, *reaches) for z, x, *reaches in self.table))
 
 
 @dataclass(frozen=True)
@@ -321,7 +329,7 @@ class Side(Solid):
         return replace(self, offset=self.offset - mm * float(np.linalg.norm(self.normal)))
 
     def mirror(self) -> Side:
-        return replace(self, normal=mirrored(self.normal, -1))
+        return replace(self, normal=mirror_point(self.normal, -1))
 
 
 @dataclass(frozen=True)
@@ -337,7 +345,8 @@ class Shared(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        a, b = self.first.box, self.second.box
+        a = self.first.box
+        b = self.second.box
         return np.stack([np.maximum(a[0], b[0]), np.minimum(a[1], b[1])])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
@@ -397,18 +406,19 @@ class Union(Solid):
 
 
 def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -> Tube:
-    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` interpolated by a spline
-    at that spacing."""
+    """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` interpolated by
+    a spline at that spacing."""
     line = np.asarray(points, dtype=float)
     around = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
     if step_mm is not None and len(line) > 2:
         length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
-        at = np.linspace(0.0, length[-1], max(2, int(np.ceil(length[-1] / step_mm)) + 1))
-        line, around = PchipInterpolator(length, line)(at), PchipInterpolator(length, around)(at)
+        positions = np.linspace(0.0, length[-1], max(2, int(np.ceil(length[-1] / step_mm)) + 1))
+        line = PchipInterpolator(length, line)(positions)
+        around = PchipInterpolator(length, around)(positions)
     return Tube(tuple(map(tuple, line.tolist())), tuple(around.tolist()))
 
 
-def mirrored(point: Point, side: int) -> Point:
+def mirror_point(point: Point, side: int) -> Point:
     """A point of the right side, or with `side` = -1 its mirror image on the left."""
     x, y, z = point
     return side * x, y, z

@@ -1,6 +1,8 @@
-"""Solids that give a tissue inner structure: thin winding sheets, and the walls between neighbouring bundles.
+"""Solids that give a tissue inner structure: thin winding sheets, and the walls between
+neighbouring bundles.
 
-They fill a region and are meant to be painted `over` one tissue; only voxels of that tissue are tested.
+They fill a region and are meant to be painted `over` one tissue; only voxels of that tissue are
+tested.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ class Box(Solid):
 
 @dataclass(frozen=True)
 class Sheets(Filling):
-    """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths, its
-    symmetry broken.
+    """Thin sheets that wind through a region: |g| ≤ thick, for the gyroid g of three wavelengths,
+    its symmetry broken.
 
     g = sin X cos Y + sin Y cos Z + sin Z cos X (Schoen 1970, NASA TN D-5541).  `thick` 0.1 fills about 7 % of
     the space.
@@ -60,7 +62,9 @@ class Sheets(Filling):
             Y + np.sin(np.float32(0.47) * X),
             Z + np.float32(0.4) * X,
         )
-        sx, sy, sz = np.sin(X), np.sin(Y), np.sin(Z)
+        sx = np.sin(X)
+        sy = np.sin(Y)
+        sz = np.sin(Z)
         cx, cy, cz = (np.sin(angle + np.float32(np.pi / 2)) for angle in (X, Y, Z))
         return np.asarray(
             (np.abs(sx * cy + sy * cz + sz * cx) <= self.thick) & self.region.inside(x, y, z)
@@ -90,12 +94,12 @@ class Shells(Filling):
 
 @dataclass(frozen=True)
 class Walls(Solid):
-    """The walls, `thick_mm` thick, between bundles: every point belongs to the bundle whose line is nearest
-    at its height.
+    """The walls, `thick_mm` thick, between bundles: every point belongs to the bundle whose line is
+    nearest at its height.
 
-    Lines are given by points (x, y, z) in ascending z and sampled every 2 mm along z; the walls lie between
-    the first and the last height (a Voronoi diagram at every height, its edges bent by 3 mm), no farther than
-    `reach_mm` from a line.
+    Lines are given by points (x, y, z) in ascending z and sampled every 2 mm along z; the walls lie
+    between the first and the last height (a Voronoi diagram at every height, its edges bent by 3
+    mm), no farther than `reach_mm` from a line.
     """
 
     lines: tuple[Line, ...]
@@ -122,7 +126,7 @@ class Walls(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         low, high = self.box[:, 2]
-        at = np.clip(np.rint((z - low) / 2.0), 0, self.centres.shape[2] - 1).astype(np.intp)
+        row = np.clip(np.rint((z - low) / 2.0), 0, self.centres.shape[2] - 1).astype(np.intp)
         # Straight walls would look artificial: waved by 3 mm along each axis.
         x, y = (
             x + 3 * np.sin(y / np.float32(9) + z / np.float32(70)),
@@ -131,7 +135,7 @@ class Walls(Solid):
         best = np.full(np.broadcast_shapes(x.shape, y.shape, z.shape), np.inf, dtype=np.float32)
         second = best.copy()
         for line_x, line_y in self.centres:
-            distance = np.square(x - line_x[at]) + np.square(y - line_y[at])
+            distance = np.square(x - line_x[row]) + np.square(y - line_y[row])
             np.minimum(second, np.maximum(best, distance), out=second)
             np.minimum(best, distance, out=best)
         np.sqrt(best, out=best)

@@ -1,7 +1,9 @@
-"""Where the borders between regions are in people who lie, against the bones and the shoulders near them.
+"""Where the borders between regions are in people who lie, against the bones and the shoulders near
+them.
 
-Without this, people have the shoulders of someone who stands, below the tops of the lungs; an ischium 2 cm
-too far below the hip; and every apex, crest and dome at the same place along the spine.
+Without this, people have the shoulders of someone who stands, below the tops of the lungs; an
+ischium 2 cm too far below the hip; and every apex, crest and dome at the same place along the
+spine.
 """
 
 from __future__ import annotations
@@ -11,20 +13,30 @@ from dataclasses import dataclass
 import numpy as np
 
 HIP_TO_ISCHIUM_MM = 102.0
-"""From the middle of the femoral head down to the lower end of the ischium, as the anatomy is written."""
+"""From the middle of the femoral head down to the lower end of the ischium, as the anatomy is
+written."""
 
-SHOULDERS_MM, SHOULDERS_SD_MM, SHOULDERS_MOST_MM = 25.0, 9.0, (3.0, 38.0)
+SHOULDERS_MM = 25.0
+SHOULDERS_SD_MM = 9.0
+SHOULDERS_MOST_MM = (3.0, 38.0)
 """Mean, standard deviation and limits by which the shoulder girdle of someone who lies is higher."""
 
-MEN_MM, WOMEN_MM, HIP_SD_MM, HIP_MOST_MM = 84.0, 80.0, 6.0, (68.0, 98.0)
+MEN_MM = 84.0
+WOMEN_MM = 80.0
+HIP_SD_MM = 6.0
+HIP_MOST_MM = (68.0, 98.0)
 """The same for HIP_TO_ISCHIUM_MM, first of men, then of women."""
 
-APEX_SD_MM, APEX_MOST_MM = 6.0, 12.0
-CREST_SD_MM, CREST_MOST_MM = 8.0, 16.0
-DOME_SD_MM, DOME_MOST_MM = 11.0, 24.0
+APEX_SD_MM = 6.0
+APEX_MOST_MM = 12.0
+CREST_SD_MM = 8.0
+CREST_MOST_MM = 16.0
+DOME_SD_MM = 11.0
+DOME_MOST_MM = 24.0
 """Standard deviations and largest values of what is 0 on average."""
 
-MEDIAL_MM, LATERAL_MM = 20.0, 90.0
+MEDIAL_MM = 20.0
+LATERAL_MM = 90.0
 """How far beside the middle the girdle begins to be raised, near the sternum, and is raised fully."""
 
 RAISED = (
@@ -60,7 +72,8 @@ class Borders:
         return self.shoulders_mm * float(np.interp(z, heights, shares))
 
     def girdle_mm(self, x: float) -> float:
-        """How much higher a point of the shoulder girdle is that is written `x` mm beside the middle."""
+        """How much higher a point of the shoulder girdle is that is written `x` mm beside the
+        middle."""
         share = (abs(x) - MEDIAL_MM) / (LATERAL_MM - MEDIAL_MM)
         return self.shoulders_mm * float(np.clip(share, 0.0, 1.0))
 
@@ -68,24 +81,25 @@ class Borders:
 def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float]:
     """The borders of a person, and `Morph.ischium_mm`.
 
-    Shoulders: supine, the clavicle is more elevated and lies higher than upright (Matsumura et al. (2020), J
-    Orthop Surg Res 15:411); the slope of trapezius is then 2 to 3 cm above the apex of the lung, which itself
-    is 1 to 4 cm above the medial third of the clavicle and at the upper part of the first thoracic vertebra
-    (Bergman, Afifi & Jew, Atlas of Human Anatomy in Cross Section, with ten authors' values).
+    Shoulders: supine, the clavicle is more elevated and lies higher than upright (Matsumura et al.
+    (2020), J Orthop Surg Res 15:411); the slope of trapezius is then 2 to 3 cm above the apex of
+    the lung, which itself is 1 to 4 cm above the medial third of the clavicle and at the upper part
+    of the first thoracic vertebra (Bergman, Afifi & Jew, Atlas of Human Anatomy in Cross Section,
+    with ten authors' values).
 
-    Ischium: from the farthest point of the acetabular rim to the tuberosity are 103 ± 8 mm in men and 101 in
-    women (Qaiser et al., Int J Curr Adv Res), 26 of them to the hip's centre; the ischium from where the
-    bones meet in the acetabulum is 88 mm long in men and 78 in women (Washburn (1948), Am J Phys Anthropol
-    6:199).
+    Ischium: from the farthest point of the acetabular rim to the tuberosity are 103 ± 8 mm in men
+    and 101 in women (Qaiser et al., Int J Curr Adv Res), 26 of them to the hip's centre; the
+    ischium from where the bones meet in the acetabulum is 88 mm long in men and 78 in women
+    (Washburn (1948), Am J Phys Anthropol 6:199).
 
-    Crest: the line between the crests crosses the body of L4 or the disc below in four of five people, and
-    lies from L3 / L4 to L5 / S1 in all (Render (1996), Anaesthesia 51:1070).  The dome differs by a vertebra
-    between people, besides their breath.
+    Crest: the line between the crests crosses the body of L4 or the disc below in four of five
+    people, and lies from L3 / L4 to L5 / S1 in all (Render (1996), Anaesthesia 51:1070).  The dome
+    differs by a vertebra between people, besides their breath.
     """
-    shoulders = limited(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_MOST_MM)
-    hip = limited(rng, WOMEN_MM if female else MEN_MM, HIP_SD_MM, *HIP_MOST_MM)
+    shoulders = clip_normal(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_MOST_MM)
+    hip = clip_normal(rng, WOMEN_MM if female else MEN_MM, HIP_SD_MM, *HIP_MOST_MM)
     apex, crest, dome = (
-        limited(rng, 0.0, sd, -most, most)
+        clip_normal(rng, 0.0, sd, -most, most)
         for sd, most in (
             (APEX_SD_MM, APEX_MOST_MM),
             (CREST_SD_MM, CREST_MOST_MM),
@@ -95,6 +109,8 @@ def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float
     return Borders(shoulders, apex, crest, dome), HIP_TO_ISCHIUM_MM - hip
 
 
-def limited(rng: np.random.Generator, mean: float, sd: float, least: float, most: float) -> float:
+def clip_normal(
+    rng: np.random.Generator, mean: float, sd: float, least: float, most: float
+) -> float:
     """A normal number; one beyond the limits becomes the nearest limit."""
     return float(np.clip(rng.normal(mean, sd), least, most))

@@ -1,8 +1,8 @@
-"""Shapes of breasts: of any size, hanging as cones, half spheres, columns, drops or low mounds, in a coil or
-compressed between plates.
+"""Shapes of breasts: of any size, hanging as cones, half spheres, columns, drops or low mounds, in
+a coil or compressed between plates.
 
-Source of the sizes: 50 to 1500 ml, most of 200 to 800, as McGhee & Steele (2011), J Sci Med Sport 14:26,
-measured in 104 women.
+Source of the sizes: 50 to 1500 ml, most of 200 to 800, as McGhee & Steele (2011), J Sci Med Sport
+14:26, measured in 104 women.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from fovnet.phantom.geometry.dome import BEHIND_MM, FLARED, Dome
 from fovnet.phantom.geometry.solids import Bools, Floats, Point
 from fovnet.phantom.person.traits import Person
 
-LEAST_ML, MOST_ML = 50.0, 1500.0
+LEAST_ML = 50.0
+MOST_ML = 1500.0
 GROWN_YEARS = 14.0
-WIDEST_MM, TALLEST_MM, LONGEST_MM = 90.0, 92.0, 175.0
-"""Largest half width and half height, base included, and largest length: a side of the chest and a coil have
-no room for more."""
+WIDEST_MM = 90.0
+TALLEST_MM = 92.0
+LONGEST_MM = 175.0
+"""Largest half width and half height, base included, and largest length: a side of the chest and a
+coil have no room for more."""
 
 # from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
 BESIDE_MM = 160.0
@@ -42,7 +45,7 @@ KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
 
 
 @dataclass(frozen=True)
-class Shaped(Dome):
+class BreastShape(Dome):
     """A dome with an outline of its own.
 
     square  towards 1 for cross-sections that are rounded rectangles     bulge   relative increase of r² at
@@ -96,15 +99,16 @@ class Shaped(Dome):
         )
 
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
-        """Level at shares of width, length and height: below 1 inside the skin, about the square of the share
-        of the radius."""
+        """Level at shares of width, length and height: below 1 inside the skin, about the square of
+        the share of the radius."""
         edge = self.squared[np.clip(np.rint(t * STEPS), 0, STEPS).astype(np.intp)]
         edge = edge * (1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM)))
         across = np.sin(3 * u + 5 * t + np.float32(self.phase))
         edge = np.maximum(
             edge * (1 + np.float32(self.dents) * across * np.sin(4 * w - 3 * t)), 1e-6
         )
-        across, up = u * u / edge, w * w / edge
+        across = u * u / edge
+        up = w * w / edge
         return np.asarray(
             (1 - self.square) * (across + up) + self.square * (across * across + up * up)
         )
@@ -119,7 +123,7 @@ class Shaped(Dome):
                 )
         return held
 
-    def shrunk(self, mm: float) -> Shaped:
+    def shrunk(self, mm: float) -> BreastShape:
         plates = [
             max(0.05, (p * half - mm) / max(0.5, half - mm)) if p < NO_PLATE else p
             for p, half in zip(self.plates, self.half, strict=True)
@@ -170,14 +174,16 @@ def of_a_kind(person: Person) -> bool:
 
 
 def bust(person: Person) -> Bust:
-    """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland in large
-    breasts and with age."""
+    """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland
+    in large breasts and with age."""
     rng = person.generator(7301)
     volume = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
     volume = float(np.clip(volume, LEAST_ML, MOST_ML))
-    drawn, skin, behind = rng.beta(0.8, 1.5), rng.uniform(1.5, 3.0), rng.uniform(2.0, 15.0)
+    gland_share = rng.beta(0.8, 1.5)
+    skin_mm = rng.uniform(1.5, 3.0)
+    behind_mm = rng.uniform(2.0, 15.0)
     less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 430)
-    return Bust(volume, float(np.clip(drawn - less, 0.01, 0.8)), skin, behind)
+    return Bust(volume, float(np.clip(gland_share - less, 0.01, 0.8)), skin_mm, behind_mm)
 
 
 def volume_ml(person: Person, side: int) -> float:
@@ -188,46 +194,65 @@ def volume_ml(person: Person, side: int) -> float:
 
 
 @lru_cache(maxsize=8)
-def shaped(person: Person, side: int) -> Shaped:
-    """One breast of a woman with breasts `of_a_kind`, under its skin and of her volume for that side."""
+def breast_shape(person: Person, side: int) -> BreastShape:
+    """One breast of a woman with breasts `of_a_kind`, under its skin and of her volume for that
+    side."""
     plain = _hanging(person) if person.prone else _lying(person)
-    rng, (_, y, z) = person.generator(7304 + (side > 0)), plain.base
-    (a, c), (dx, dz) = plain.half, plain.lean
-    long, high, out, low = (1 + 0.07 * rng.normal(size=4)).tolist()
-    own = replace(plain, half=(a, c * high), length=plain.length * long, phase=rng.uniform(0, 6.3))
-    sized = scaled(own, volume_ml(person, side))
+    rng = person.generator(7304 + (side > 0))
+    (_, y, z) = plain.base
+    (a, c) = plain.half
+    (dx, dz) = plain.lean
+    length_factor, height_factor, outward_factor, lean_factor = (
+        1 + 0.07 * rng.normal(size=4)
+    ).tolist()
+    varied = replace(
+        plain,
+        half=(a, c * height_factor),
+        length=plain.length * length_factor,
+        phase=rng.uniform(0, 6.3),
+    )
+    sized = scale_breast(varied, volume_ml(person, side))
     # a breast between plates leans to neither side
     room = 1.0 if plain.plates[0] == NO_PLATE else 0.0
-    tip = (side * dx * out * room * sized.half[0], dz * low * sized.half[1])
-    at, foot = (
-        person.generator(7306).uniform(78, 96),
-        sized.half[0] * float(sized.squared.max()) ** 0.5,
+    tip = (side * dx * outward_factor * room * sized.half[0], dz * lean_factor * sized.half[1])
+    beside_mm = person.generator(7306).uniform(78, 96)
+    foot_mm = sized.half[0] * float(sized.squared.max()) ** 0.5
+    beside_mm = (
+        min(beside_mm, BESIDE_MM + 0.6 * person.fat_mm - foot_mm)
+        if person.prone
+        else max(beside_mm, foot_mm - 10.0)
     )
-    at = min(at, BESIDE_MM + 0.6 * person.fat_mm - foot) if person.prone else max(at, foot - 10.0)
     return replace(
-        sized, base=(side * at, y, z), lean=tip, twist=side * sized.twist * sized.half[0] * room
+        sized,
+        base=(side * beside_mm, y, z),
+        lean=tip,
+        twist=side * sized.twist * sized.half[0] * room,
     )
 
 
-def scaled(shape: Shaped, millilitres: float) -> Shaped:
+def scale_breast(shape: BreastShape, millilitres: float) -> BreastShape:
     """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
-    (a, c), length, most = shape.half, shape.length, float(shape.squared.max()) ** 0.5
-    wide, tall = WIDEST_MM / most, TALLEST_MM / most
+    (a, c) = shape.half
+    length = shape.length
+    radius_share = float(shape.squared.max()) ** 0.5
+    widest_mm = WIDEST_MM / radius_share
+    tallest_mm = TALLEST_MM / radius_share
     filled = shape.millilitres() * 1000 / (a * c * length)
-    wanted = millilitres * 1000 / filled
-    by = (wanted / (a * c * length)) ** (1 / 3)
-    a, c = min(a * by, wide), min(c * by, tall)
-    length = min(wanted / (a * c), LONGEST_MM)
-    a = min(wanted / (c * length), wide)
-    return replace(shape, half=(a, min(wanted / (a * length), tall)), length=length)
+    volume_mm3 = millilitres * 1000 / filled
+    factor = (volume_mm3 / (a * c * length)) ** (1 / 3)
+    a = min(a * factor, widest_mm)
+    c = min(c * factor, tallest_mm)
+    length = min(volume_mm3 / (a * c), LONGEST_MM)
+    a = min(volume_mm3 / (c * length), widest_mm)
+    return replace(shape, half=(a, min(volume_mm3 / (a * length), tallest_mm)), length=length)
 
 
-def _hanging(person: Person) -> Shaped:
-    """A breast that hangs into a coil, before scaling: right side, leans and twist in shares of its half
-    width.
+def _hanging(person: Person) -> BreastShape:
+    """A breast that hangs into a coil, before scaling: right side, leans and twist in shares of its
+    half width.
 
-    One in four is narrowed by the opening of its coil, one in four compressed between lateral plates, as for
-    a biopsy, one in twenty between cranial and caudal ones.
+    One in four is narrowed by the opening of its coil, one in four compressed between lateral
+    plates, as for a biopsy, one in twenty between cranial and caudal ones.
     """
     rng = person.generator(7307)
     name, _, *shape, bulge = KINDS[rng.choice(len(KINDS), p=[kind[1] for kind in KINDS])]
@@ -240,7 +265,7 @@ def _hanging(person: Person) -> Shaped:
     out, low, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
     # small breasts hang less
     slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
-    return Shaped(
+    return BreastShape(
         (0.0, 84 + 0.5 * person.fat_mm, HANGS_MM),
         (100.0, 100.0 * tall),
         100.0 * slender,
@@ -257,16 +282,16 @@ def _hanging(person: Person) -> Shaped:
     )
 
 
-def _lying(person: Person) -> Shaped:
-    """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in young women
-    and small breasts."""
+def _lying(person: Person) -> BreastShape:
+    """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in
+    young women and small breasts."""
     rng = person.generator(7308)
     firm = 1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15)
     firm = float(np.clip(firm, 0.0, 1.0))
     tall, out, low, dents, point = rng.uniform(
         (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
     ).tolist()
-    return Shaped(
+    return BreastShape(
         (0.0, 84 + 0.5 * person.fat_mm, LIES_MM),
         (100.0, 100.0 * tall),
         100.0 * (0.35 + 0.4 * firm),

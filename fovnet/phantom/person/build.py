@@ -1,8 +1,8 @@
-"""Regional differences in muscle: in the wall of the abdomen, in the loins, along the back and around the
-hips.
+"""Regional differences in muscle: in the wall of the abdomen, in the loins, along the back and
+around the hips.
 
-`Person.brawn` is a person's overall muscle, relative to the average; a build says where there is more and
-where less.
+`Person.brawn` is a person's overall muscle, relative to the average; a build says where there is
+more and where less.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.phantom.person.borders import limited
+from fovnet.phantom.person.borders import clip_normal
 
 WAIST = ((985.0, 0.0), (1060.0, 0.7), (1110.0, 1.0), (1170.0, 0.7), (1270.0, 0.0))
 """(height, share of `Build.waist_mm` there)."""
 
 WALL_MM = ((1000.0, 0.0), (1045.0, 26.0), (1090.0, 24.0), (1150.0, 18.0), (1210.0, 0.0))
-"""(height in the written anatomy, thickness in mm of the flat muscles at the side) between iliac crest and
-ribs."""
+"""(height in the written anatomy, thickness in mm of the flat muscles at the side) between iliac
+crest and ribs."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Build:
         return self.waist_mm * float(np.interp(z, heights, share))
 
     def wall_mm(self, z: float) -> float:
-        """How much thicker the wall is at either side at a height than in a plain person, mm; the cavity
-        stays as wide."""
+        """How much thicker the wall is at either side at a height than in a plain person, mm; the
+        cavity stays as wide."""
         heights, thick = zip(*WALL_MM, strict=True)
         return (self.wall - 1) * float(np.interp(z, heights, thick))
 
@@ -58,24 +58,25 @@ SPREAD = {
     "back": (0.14, 0.7, 1.35),
     "hips": (0.12, 0.7, 1.35),
 }
-"""For each, the standard deviation of its logarithm in addition to the shared part, and the smallest and
-largest factor."""
+"""For each, the standard deviation of its logarithm in addition to the shared part, and the
+smallest and largest factor."""
 SHARED = 0.12
 
 
 def draw_build(rng: np.random.Generator) -> Build:
-    """A random build: the sides of the abdomen 1 to 4 cm thick, its front from half the thickness to a third
-    more, the others within about a third.
+    """A random build: the sides of the abdomen 1 to 4 cm thick, its front from half the thickness
+    to a third more, the others within about a third.
 
-    Healthy people's flat muscles add up to 17 to 23 mm (Rankin, Stokes & Newham (2006), Muscle Nerve 34:320),
-    athletes' to more, those of bedridden people to less; the psoas of men is 10 to 17 cm² (Marras et al.
-    (2001), Clin Biomech 16:38).
+    Healthy people's flat muscles add up to 17 to 23 mm (Rankin, Stokes & Newham (2006), Muscle
+    Nerve 34:320), athletes' to more, those of bedridden people to less; the psoas of men is 10 to
+    17 cm² (Marras et al. (2001), Clin Biomech 16:38).
     """
     shared = rng.normal(0, SHARED)
-    grown = {
+    drawn_factors = {
         name: np.exp(shared + rng.normal(0, spread)) for name, (spread, _, _) in SPREAD.items()
     }
-    kept = {
-        name: float(np.clip(grown[name], least, most)) for name, (_, least, most) in SPREAD.items()
+    factors = {
+        name: float(np.clip(drawn_factors[name], least, most))
+        for name, (_, least, most) in SPREAD.items()
     }
-    return Build(**kept, waist_mm=limited(rng, 0, 5, -10, 10))
+    return Build(**factors, waist_mm=clip_normal(rng, 0, 5, -10, 10))

@@ -1,9 +1,9 @@
 """The distribution of a person's fat, and how round or square the trunk's cross-section is.
 
-A plain person's fat is determined by one number, the fat at the waist; a figure says where there is more and
-where less.  Abdominal fat is mostly behind and at the sides in some people and in front in others; between
-buttocks and thighs and the belly it is distributed as in the gynoid and the android type of Vague (1956), Am
-J Clin Nutr 4:20.
+A plain person's fat is determined by one number, the fat at the waist; a figure says where there is
+more and where less.  Abdominal fat is mostly behind and at the sides in some people and in front in
+others; between buttocks and thighs and the belly it is distributed as in the gynoid and the android
+type of Vague (1956), Am J Clin Nutr 4:20.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from fovnet.phantom.geometry.solids import Point
-from fovnet.phantom.person.borders import limited
+from fovnet.phantom.person.borders import clip_normal
 
 LEVELS_MM = (820.0, 900.0, 985.0, 1090.0, 1220.0, 1385.0, 1500.0)
-"""Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower belly, waist,
-ribs, shoulders, neck."""
+"""Heights in the written anatomy at which the fat of the trunk is drawn: perineum, hips, lower
+belly, waist, ribs, shoulders, neck."""
 
 MOST_WIDER_MM = 60.0  # limit of the total increase in width: a wider trunk does not fit a scanner
 PLAIN_SQUARE = 0.28  # of a trunk: an eighth more at the corners than an ellipse
@@ -70,26 +70,26 @@ class Figure:
         return PchipInterpolator(LEVELS_MM, np.stack([self.sides, self.front, self.back], axis=1))
 
     def trunk(self, z: float) -> Point:
-        """The factors at the sides, in front and behind at a height of the written anatomy, interpolated
-        along the trunk."""
+        """The factors at the sides, in front and behind at a height of the written anatomy,
+        interpolated along the trunk."""
         return tuple(self._along(np.clip(z, LEVELS_MM[0], LEVELS_MM[-1])).tolist())
 
     def leg(self, z: float) -> NDArray[np.float64]:
-        """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to thigh over
-        the 10 cm around the knee."""
+        """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to
+        thigh over the 10 cm around the knee."""
         share = float(np.clip((z - 430.0) / 100.0, 0, 1))
         calves = np.asarray(self.calves)
         return np.asarray(calves + share * (np.asarray(self.thighs) - calves))
 
     @property
     def neck(self) -> Point:
-        """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they are
-        equal."""
+        """The change from the trunk's cross-section to the neck's, as `Loft.gives_way`; () if they
+        are equal."""
         return () if self.square == self.outside == PLAIN_SQUARE else (*NECK_MM, PLAIN_SQUARE)
 
     def wider_mm(self, fat_mm: float) -> float:
-        """How much farther the trunk and hips extend to either side than in a plain person with that much
-        fat; not below 0."""
+        """How much farther the trunk and hips extend to either side than in a plain person with
+        that much fat; not below 0."""
         shares = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
         fat = max(fat_mm * max(share * (factor - 1) for share, factor in shares), 0.0)
         return min(fat + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM)
@@ -118,8 +118,8 @@ MOST_MM = 30.0  # largest addition of a factor at the waist
 def draw_figure(
     female: bool, fat_mm: float, belly_mm: float, prone: bool, rng: np.random.Generator
 ) -> Figure | None:
-    """A figure for a person of that sex, fat at the waist and belly; None for one person in four, who is
-    plain."""
+    """A figure for a person of that sex, fat at the waist and belly; None for one person in four,
+    who is plain."""
     if rng.random() > SHARE:
         return None
     odds = (0.2, 0.12, 0.3, 0.22, 0.16) if female else (0.2, 0.3, 0.08, 0.24, 0.18)
@@ -130,9 +130,10 @@ def draw_figure(
         np.clip(chest, 0.6, 1.4)
     )  # limited, as the base of the breast lies under this fat
 
-    def drawn(*factors: float, spread: float = 0.2, most_mm: float = MOST_MM) -> Factors:
-        own, most = factors * rng.lognormal(0, spread, len(factors)), min(2.6, 1 + most_mm / fat_mm)
-        return tuple(np.clip(own, max(0.2, 2.5 / fat_mm), most).tolist())
+    def draw_factors(*factors: float, spread: float = 0.2, most_mm: float = MOST_MM) -> Factors:
+        random_factors = factors * rng.lognormal(0, spread, len(factors))
+        most = min(2.6, 1 + most_mm / fat_mm)
+        return tuple(np.clip(random_factors, max(0.2, 2.5 / fat_mm), most).tolist())
 
     # a rounder trunk would not contain the lungs and the iliac wings
     square = rng.uniform(0.15, 0.65)
@@ -140,17 +141,17 @@ def draw_figure(
         rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)),
         rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14)),
     )
-    heavy = min(fat_mm / 20, 1.6)
-    likely = _shares(fat_mm, belly_mm)
+    roll_size = min(fat_mm / 20, 1.6)
+    roll_shares = _shares(fat_mm, belly_mm)
     handles, hang, apron, blades = (
         float(size) if dice < share else 0.0
-        for dice, size, share in zip(*rolls, likely, strict=True)
+        for dice, size, share in zip(*rolls, roll_shares, strict=True)
     )
     return Figure(
-        sides=drawn(
+        sides=draw_factors(
             (1 + hips) / 2, hips, (hips + flanks) / 2, flanks, (flanks + chest) / 2, chest, chest
         ),
-        front=drawn(
+        front=draw_factors(
             1.0,
             (1 + belly) / 2,
             belly,
@@ -160,7 +161,7 @@ def draw_figure(
             chest,
             most_mm=min(MOST_MM, 500 / fat_mm),
         ),
-        back=drawn(
+        back=draw_factors(
             (1 + buttocks) / 2,
             buttocks,
             (buttocks + back) / 2,
@@ -169,24 +170,24 @@ def draw_figure(
             (back + chest) / 2,
             chest,
         ),
-        thighs=drawn(*[thighs] * 4, spread=0.25),
-        calves=drawn(*[np.sqrt(thighs) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
-        buttocks=drawn(buttocks)[0],
-        arms=drawn((1 + chest) / 2, spread=0.3)[0],
+        thighs=draw_factors(*[thighs] * 4, spread=0.25),
+        calves=draw_factors(*[np.sqrt(thighs) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
+        buttocks=draw_factors(buttocks)[0],
+        arms=draw_factors((1 + chest) / 2, spread=0.3)[0],
         square=square,
         outside=float(np.clip(square + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)),
-        uneven_mm=limited(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
+        uneven_mm=clip_normal(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
         sunk_mm=0.0 if prone else rng.uniform(0.0, 1.2) * min(fat_mm, 28.0),
-        handles_mm=handles * heavy,
+        handles_mm=handles * roll_size,
         hang_mm=0.0 if prone else hang * min(fat_mm, 40.0),
         apron_mm=apron * min(fat_mm, 35.0),
-        under_blades_mm=blades * heavy,
+        under_blades_mm=blades * roll_size,
     )
 
 
 def _shares(fat_mm: float, belly_mm: float) -> tuple[float, float, float, float]:
-    """Probability of rolls above the hips, beside the loins, at the lower belly and below the shoulder
-    blades."""
+    """Probability of rolls above the hips, beside the loins, at the lower belly and below the
+    shoulder blades."""
     fat = float(np.clip((fat_mm - 5) / 10, 0, 1))
     very = float(np.clip((fat_mm - 10) / 14, 0, 1))
     return 0.6 * fat, 0.75 * very, 0.7 * very if belly_mm > 0 else 0.0, 0.35 * very

@@ -1,8 +1,8 @@
-"""Variation in height of kidneys, liver, transverse colon and the lowest ribs between iliac crest and dome,
-which do not move.
+"""Variation in height of kidneys, liver, transverse colon and the lowest ribs between iliac crest
+and dome, which do not move.
 
-Without this, kidneys are 24 mm too low on average, with little variation, and the lowest ribs end 12 cm above
-the crest instead of 1 to 9.
+Without this, kidneys are 24 mm too low on average, with little variation, and the lowest ribs end
+12 cm above the crest instead of 1 to 9.
 """
 
 from __future__ import annotations
@@ -11,17 +11,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fovnet.phantom.person.borders import limited
+from fovnet.phantom.person.borders import clip_normal
 
-RAISED_MM, RAISED_SD_MM, RAISED_MOST_MM = 24.0, 17.0, (-12.0, 62.0)
+RAISED_MM = 24.0
+RAISED_SD_MM = 17.0
+RAISED_MOST_MM = (-12.0, 62.0)
 """Mean, standard deviation and limits of the upward shift of both kidneys of a person."""
 
-LIVER_MM, LIVER_SD_MM, LIVER_MOST_MM = 146.0, 20.0, (105.0, 200.0)
+LIVER_MM = 146.0
+LIVER_SD_MM = 20.0
+LIVER_MOST_MM = (105.0, 200.0)
 """The same for the height of the right lobe, from dome to tip."""
 
 RIBS_MM = (0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 35.0, 70.0, 100.0, 125.0, 170.0, 190.0)
-"""For each rib, first to twelfth: added descent if it reached the front; it ends before that.  The tenth then
-reaches L3."""
+"""For each rib, first to twelfth: added descent if it reached the front; it ends before that.  The
+tenth then reaches L3."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +45,17 @@ class OrganHeights:
 
 
 def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:
-    """Most lower poles 1 to 8 cm above the crest, right lobes of 11 to 20 cm, transverse colons sagging by up
-    to 6 cm more, low ribs.
+    """Most lower poles 1 to 8 cm above the crest, right lobes of 11 to 20 cm, transverse colons
+    sagging by up to 6 cm more, low ribs.
 
-    The right kidney ends at the upper edge of L3, about 4 cm above the crest, the left one 1 cm higher, and
-    the lowest points of the tenth ribs are at the height of L3 (Moore, Dalley & Agur (2014), Clinically
-    Oriented Anatomy, chapter 2).  Right lobes are 14.0 ± 1.7 cm high beside the dome by ultrasound (Kratzer
-    et al. (2003), J Ultrasound Med 22:1155), somewhat more from its very top.
+    The right kidney ends at the upper edge of L3, about 4 cm above the crest, the left one 1 cm
+    higher, and the lowest points of the tenth ribs are at the height of L3 (Moore, Dalley & Agur
+    (2014), Clinically Oriented Anatomy, chapter 2).  Right lobes are 14.0 ± 1.7 cm high beside the
+    dome by ultrasound (Kratzer et al. (2003), J Ultrasound Med 22:1155), somewhat more from its
+    very top.
     """
-    kidneys = limited(rng, RAISED_MM, RAISED_SD_MM, *RAISED_MOST_MM)
-    liver = limited(rng, LIVER_MM, LIVER_SD_MM, *LIVER_MOST_MM)
-    return OrganHeights(kidneys, liver, 60.0 * rng.beta(1.0, 2.0), limited(rng, 0.9, 0.3, 0.2, 1.3))
+    kidneys = clip_normal(rng, RAISED_MM, RAISED_SD_MM, *RAISED_MOST_MM)
+    liver = clip_normal(rng, LIVER_MM, LIVER_SD_MM, *LIVER_MOST_MM)
+    return OrganHeights(
+        kidneys, liver, 60.0 * rng.beta(1.0, 2.0), clip_normal(rng, 0.9, 0.3, 0.2, 1.3)
+    )

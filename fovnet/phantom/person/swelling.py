@@ -1,12 +1,13 @@
-"""A mass that displaces tissue: within each axial plane what lay around its middle moves outwards, with its
-area preserved.
+"""A mass that displaces tissue: within each axial plane what lay around its middle moves outwards,
+with its area preserved.
 
     r   mm from the mass's axis, in the swollen body        ρ   mm from it in the original anatomy
     R   radius of the mass at that height: R0 √(1 - u²), u from -1 to 1 between its two ends
 
-Inside, r ≤ R, the anatomy is stretched from its core: ρ = s r.  Outside, area is preserved, ρ² = r² - (1 -
-s²) R², except for a taper that ends the displacement at 4 R, so that the other leg is not moved.  Both maps
-increase with r and meet at R, so nothing folds over; heights do not change, nor do the borders of regions.
+Inside, r ≤ R, the anatomy is stretched from its core: ρ = s r.  Outside, area is preserved, ρ² = r²
+- (1 - s²) R², except for a taper that ends the displacement at 4 R, so that the other leg is not
+moved.  Both maps increase with r and meet at R, so nothing folds over; heights do not change, nor
+do the borders of regions.
 """
 
 from __future__ import annotations
@@ -30,29 +31,31 @@ PLACES: tuple[tuple[float, Point, Point, Point], ...] = (
     (0.08, (97.0, -32.0, 480.0), (20.0, 12.0, 60.0), (12.0, 35.0)),  # behind the knee
     (0.17, (97.0, -25.0, 300.0), (30.0, 30.0, 110.0), (12.0, 45.0)),  # calf
 )
-"""Share, middle in the right leg as written, largest offset from it, and the smallest and largest radius in
-mm.
+"""Share, middle in the right leg as written, largest offset from it, and the smallest and largest
+radius in mm.
 
-Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to 10, above
-10 cm all common)."""
+Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to
+10, above 10 cm all common)."""
 LONG = (1.0, 3.5)  # least and largest length over width
 
 
 @dataclass(frozen=True)
 class Swelling:
-    """The position of a mass, in mm of the written anatomy: its middle, its largest radius, and half its
-    length along the body."""
+    """The position of a mass, in mm of the written anatomy: its middle, its largest radius, and
+    half its length along the body."""
 
     middle: Point
     radius_mm: float
     half_mm: float
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """x and y in the anatomy of points x, y, z (mm, broadcastable) of the swollen body; float32."""
+        """x and y in the anatomy of points x, y, z (mm, broadcastable) of the swollen body;
+        float32."""
         radius = self.radius_at(z)
         if not radius.any():
             return x, y
-        aside, ahead = x - np.float32(self.middle[0]), y - np.float32(self.middle[1])
+        aside = x - np.float32(self.middle[0])
+        ahead = y - np.float32(self.middle[1])
         r = np.maximum(np.hypot(aside, ahead), np.float32(1e-3))
         pushed = r - np.sqrt(np.maximum(r * r - np.float32(1 - CORE**2) * radius * radius, 0))
         taper = np.clip((ENDS * radius - r) / np.maximum((ENDS - 1) * radius, 1e-3), 0, 1)
@@ -71,21 +74,21 @@ class Swelling:
         )
 
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it, enlarged
-        by the largest displacement."""
+        """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it,
+        enlarged by the largest displacement."""
         reach = np.array([ENDS * self.radius_mm] * 2 + [self.half_mm])
-        near = np.all(
+        is_near = np.all(
             (boxes[:, 0] < self.middle + reach) & (boxes[:, 1] > self.middle - reach), axis=1
         )
-        most = near[:, None] * (1 - CORE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
+        most = is_near[:, None] * (1 - CORE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
         return np.stack([boxes[:, 0] - most, boxes[:, 1] + most], axis=1)
 
 
 def draw_swelling(
     rng: np.random.Generator, turned_out_mm: Callable[[float], float]
 ) -> Swelling | None:
-    """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from the written
-    anatomy, by height in mm."""
+    """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from
+    the written anatomy, by height in mm."""
     if rng.random() > SHARE:
         return None
     _, middle, spread, radii = PLACES[

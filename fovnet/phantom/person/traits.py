@@ -1,13 +1,13 @@
 """One simulated person: what varies between people, and how the written anatomy is adapted to them.
 
-The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph` (heights
-stretched piecewise, widths scaled, the head turned, everything gently bent sideways) and a set of traits with
-which the anatomy is built. The bend moves points within a horizontal plane only, so a landmark stays exactly
-at its height.
+The anatomy is written once, for a person of 1750 mm, z = 0 at the soles. A person is a `Morph`
+(heights stretched piecewise, widths scaled, the head turned, everything gently bent sideways) and a
+set of traits with which the anatomy is built. The bend moves points within a horizontal plane only,
+so a landmark stays exactly at its height.
 
-Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009), figure
-4.1; statures of adults as in NCD-RisC (2016), eLife 5:e13410 (men 176 ± 7 cm, women 163 ± 6.5 cm, a mixed
-northern and western average).
+Source of the proportions: Drillis & Contini (1966), *Body Segment Parameters*, as in Winter (2009),
+figure 4.1; statures of adults as in NCD-RisC (2016), eLife 5:e13410 (men 176 ± 7 cm, women 163 ±
+6.5 cm, a mixed northern and western average).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from fovnet.phantom.person.borders import Borders, draw_borders, limited
+from fovnet.phantom.person.borders import Borders, clip_normal, draw_borders
 from fovnet.phantom.person.build import Build, draw_build
 from fovnet.phantom.person.cross_sections import draw_cross_sections
 from fovnet.phantom.person.fat_distribution import Figure, draw_figure
@@ -96,22 +96,22 @@ class Person:
         return self.breath_mm - self.borders.dome_mm
 
     def turned_out_mm(self, z: float) -> float:
-        """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more with fat
-        thighs."""
+        """Lateral offset of a leg at a written height: 0 at the hip, `spread_mm` at the ankle, more
+        with fat thighs."""
         return (self.spread_mm + 0.35 * max(0.0, self.fat_mm - 10)) * float(
             np.clip((900 - z) / 820, 0, 1)
         )
 
-    def generator(self, place: int) -> np.random.Generator:
+    def generator(self, detail: int) -> np.random.Generator:
         """The random generator for the details of one place in the body, the same at every call.
 
-        Place 0 is the stream of the person as a whole: keys are padded with zeros.  Three numbers serve two
-        places each, which draw the same numbers: 40 the fat about the kidneys and the right arm, 74 hanging
-        breasts and the trabeculae of the right ventricle, 973 the gaps between flat muscles and the borders
-        of regions.  No effect was found, and other numbers would make other people.  62 is the prostate of
-        men and the uterus of women.
+        Place 0 is the stream of the person as a whole: keys are padded with zeros.  Three numbers
+        serve two places each, which draw the same numbers: 40 the fat about the kidneys and the
+        right arm, 74 hanging breasts and the trabeculae of the right ventricle, 973 the gaps
+        between flat muscles and the borders of regions.  No effect was found, and other numbers
+        would make other people.  62 is the prostate of men and the uterus of women.
         """
-        return np.random.default_rng([*self.seed, place])
+        return np.random.default_rng([*self.seed, detail])
 
 
 MISSING = {
@@ -126,23 +126,26 @@ MISSING = {
     "natural breasts": 0.07,
     "bowel gas": 0.3,
 }
-"""Probability that a person lacks it; for a hip, that it is a metal one, and for the breasts, that they have
-implants.
+"""Probability that a person lacks it; for a hip, that it is a metal one, and for the breasts, that
+they have implants.
 
-Rounded from national registries of adults past sixty (hips, uterus, gall bladder), and higher where it is
-rare but changes the image much.
+Rounded from national registries of adults past sixty (hips, uterus, gall bladder), and higher where
+it is rare but changes the image much.
 """
 
 
 def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) -> Person:
-    """The person of a seed (collection seed, subject number): the same person in a collection of any size.
+    """The person of a seed (collection seed, subject number): the same person in a collection of
+    any size.
 
-    `without` names features of `features.ANATOMY` to leave out; everything else about the person stays the
-    same.
+    `without` names features of `features.ANATOMY` to leave out; everything else about the person
+    stays the same.
     """
     rng = np.random.default_rng(seed)
     female = bool(rng.random() < 0.5)
-    stature = limited(rng, 1630, 65, 1470, 1970) if female else limited(rng, 1760, 70, 1470, 1970)
+    stature = (
+        clip_normal(rng, 1630, 65, 1470, 1970) if female else clip_normal(rng, 1760, 70, 1470, 1970)
+    )
     fat = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
     belly = float(np.clip(0.7 * (fat - 10) + rng.normal(3 if female else 9, 7), -8, 45))
     arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
@@ -154,7 +157,7 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
         age=rng.uniform(18, 85),
         fat_mm=fat,
         belly_mm=belly,
-        brawn=limited(rng, 0.94 if female else 1.02, 0.05, 0.82, 1.15),
+        brawn=clip_normal(rng, 0.94 if female else 1.02, 0.05, 0.82, 1.15),
         breath_mm=rng.uniform(-10, 18),
         spread_mm=rng.uniform(-6, 28),
         open_wall="open walls" not in without,
@@ -162,52 +165,54 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     )
     flat = "builds" not in without  # lean trunks may then be so
     changes: tuple[tuple[str, Callable[[Person], Person]], ...] = (
-        ("varied bodies", lambda plain: _bent(_lying(_fasted(_varied(plain))))),
-        ("masses in legs", _swollen),
-        ("deformation", _deformed),
-        ("fat in places", partial(_figured, flat=flat)),
+        ("varied bodies", lambda plain: _bend_knees(_lie_down(_empty_bowel(_vary(plain))))),
+        ("masses in legs", _with_swelling),
+        ("deformation", _deform),
+        ("fat in places", partial(_with_figure, flat=flat)),
         ("builds", lambda plain: replace(plain, build=draw_build(plain.generator(970)))),
-        ("cross-sections", _shaped),
+        ("cross-sections", _with_cross_sections),
         (
             "organs high and low",
-            lambda one: replace(one, organs=draw_organ_heights(one.generator(972))),
+            lambda plain: replace(plain, organs=draw_organ_heights(plain.generator(972))),
         ),
-        ("kinds of breasts", _of_own_breasts),
-        ("borders as measured", _bordered),
+        ("kinds of breasts", _with_own_breasts),
+        ("borders as measured", _with_borders),
     )
     for feature, change in changes:
         person = person if feature in without else change(person)
     return person
 
 
-def _bordered(person: Person) -> Person:
-    """The person with the shoulders of someone who lies, and borders that vary as they do between people."""
+def _with_borders(person: Person) -> Person:
+    """The person with the shoulders of someone who lies, and borders that vary as they do between
+    people."""
     borders, ischium = draw_borders(person.female, person.generator(973))
     return replace(person, borders=borders, morph=replace(person.morph, ischium_mm=ischium))
 
 
-def _shaped(person: Person) -> Person:
+def _with_cross_sections(person: Person) -> Person:
     """The person, if supine, with a trunk that is flat, round, a lens or a box at each height
     independently."""
     across = None if person.prone else draw_cross_sections(person.generator(971))
     return replace(person, morph=replace(person.morph, across=across))
 
 
-def _swollen(person: Person) -> Person:
+def _with_swelling(person: Person) -> Person:
     """The person with a mass in a leg, if one is drawn."""
-    found = draw_swelling(person.generator(97), person.turned_out_mm)
-    return replace(person, morph=replace(person.morph, swelling=found))
+    swelling = draw_swelling(person.generator(97), person.turned_out_mm)
+    return replace(person, morph=replace(person.morph, swelling=swelling))
 
 
 PRONE_SHARE = 0.34
 """Share of prone women among varied ones: enough that most breasts in close fields of view hang."""
 
 
-def _varied(person: Person) -> Person:
-    """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone, organs
-    missing or replaced."""
+def _vary(person: Person) -> Person:
+    """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone,
+    organs missing or replaced."""
     rng = person.generator(91)
-    kind, (one, other) = rng.random(), rng.uniform(size=2).tolist()
+    kind = rng.random()
+    (first_share, second_share) = rng.uniform(size=2).tolist()
     missing = {name for name, share in MISSING.items() if rng.random() < share}
     marbling = (
         0.04
@@ -216,19 +221,24 @@ def _varied(person: Person) -> Person:
     )
     marbling = float(np.clip(marbling, 0.02, 0.3))
     if kind < 0.05:
-        morph, age = _sample_morph(rng, person.female, 1150 + 330 * one), 6 + 8 * one
-        person = replace(person, morph=morph, age=age, fat_mm=5 + 9 * other)
+        morph = _sample_morph(rng, person.female, 1150 + 330 * first_share)
+        age = 6 + 8 * first_share
+        person = replace(person, morph=morph, age=age, fat_mm=5 + 9 * second_share)
         return replace(person, belly_mm=0.0, brawn=0.85, marbling=0.02)
     if kind < 0.13:
         spread = max(person.spread_mm, 8.0)
-        person = replace(person, fat_mm=30 + 26 * one, belly_mm=20 + 45 * other, spread_mm=spread)
+        person = replace(
+            person, fat_mm=30 + 26 * first_share, belly_mm=20 + 45 * second_share, spread_mm=spread
+        )
     elif kind < 0.21:
         person = replace(
-            person, brawn=0.68 + 0.12 * one, fat_mm=person.fat_mm * (0.5 + 0.8 * other)
+            person,
+            brawn=0.68 + 0.12 * first_share,
+            fat_mm=person.fat_mm * (0.5 + 0.8 * second_share),
         )
     elif kind < 0.29:
         # visceral, not subcutaneous fat
-        person = replace(person, belly_mm=25 + 25 * one, fat_mm=7 + 8 * other)
+        person = replace(person, belly_mm=25 + 25 * first_share, fat_mm=7 + 8 * second_share)
     prone = person.female and rng.random() < PRONE_SHARE
     arms = "raised" if prone and person.arms == "folded" else person.arms
     return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
@@ -238,30 +248,32 @@ OWN_BREASTS_SHARE = 0.75
 """Share of women whose breasts are individually shaped (`breast_shapes`)."""
 
 
-def _of_own_breasts(person: Person) -> Person:
-    own = person.female and person.generator(7300).random() < OWN_BREASTS_SHARE
-    return replace(person, own_breasts=own)
+def _with_own_breasts(person: Person) -> Person:
+    has_own_breasts = person.female and person.generator(7300).random() < OWN_BREASTS_SHARE
+    return replace(person, own_breasts=has_own_breasts)
 
 
-def _fasted(person: Person) -> Person:
-    """The person with a natural filling of the bowel: mostly collapsed, a few of its loops in much mesenteric
-    fat, or full.
+def _empty_bowel(person: Person) -> Person:
+    """The person with a natural filling of the bowel: mostly collapsed, a few of its loops in much
+    mesenteric fat, or full.
 
-    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur Radiol
-    14:1056).  Lean people have no fat around it: below a `belly_mm` of 0 they have 66 loops or more, 2 cm
-    wide, above 16 mm any number.
+    An empty small bowel is 1 to 2 cm across, a full one up to 3 (Gourtsoyiannis et al. (2004), Eur
+    Radiol 14:1056).  Lean people have no fat around it: below a `belly_mm` of 0 they have 66 loops
+    or more, 2 cm wide, above 16 mm any number.
     """
     rng = person.generator(94)
-    loops, gut = int(rng.integers(24, 71)), rng.uniform(0.5, 1.05)
+    loops = int(rng.integers(24, 71))
+    gut = rng.uniform(0.5, 1.05)
     lean = float(np.clip(1 - person.belly_mm / 16, 0, 1))
     return replace(person, loops=max(loops, round(66 * lean)), gut=max(gut, 0.75 * lean))
 
 
-def _lying(person: Person) -> Person:
-    """The person supine, buttocks and loins flattened by the table; those of a prone person stay round.
+def _lie_down(person: Person) -> Person:
+    """The person supine, buttocks and loins flattened by the table; those of a prone person stay
+    round.
 
-    The sacrum comes within 2 cm of the table, with a third to all of the fat that a standing person has
-    there.
+    The sacrum comes within 2 cm of the table, with a third to all of the fat that a standing person
+    has there.
     """
     if person.prone:
         return person
@@ -272,32 +284,34 @@ BENT_SHARE = 0.75
 """Share of supine people with a cushion under the knees or a knee bent in its coil."""
 
 
-def _bent(person: Person) -> Person:
-    """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of straight
-    ones."""
+def _bend_knees(person: Person) -> Person:
+    """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of
+    straight ones."""
     bent, lift = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
     if person.prone or bent > BENT_SHARE:
         return person
     return replace(person, morph=replace(person.morph, lift_mm=lift))
 
 
-def _figured(person: Person, flat: bool) -> Person:
-    """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in four stays
-    plain.
+def _with_figure(person: Person, flat: bool) -> Person:
+    """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in
+    four stays plain.
 
-    Trunks are 1.2 to 1.8 times as wide as deep; with `flat`, those of lean people 1.1 to 2 times: a supine
-    lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies higher above the
-    table, by a part of it.
+    Trunks are 1.2 to 1.8 times as wide as deep; with `flat`, those of lean people 1.1 to 2 times: a
+    supine lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies
+    higher above the table, by a part of it.
     """
     rng = person.generator(96)
     figure = draw_figure(person.female, person.fat_mm, person.belly_mm, person.prone, rng)
     if figure is None:
         return person
     # A large belly spreads sideways in a supine person.
-    heavy, stout = person.fat_mm + person.belly_mm, person.fat_mm + max(person.belly_mm, 0.0)
+    heavy = person.fat_mm + person.belly_mm
+    stout = person.fat_mm + max(person.belly_mm, 0.0)
     spread = 0.0 if person.prone else 0.04 * float(np.clip(heavy / 40 - 1, 0, 1))
     lean = float(np.clip(1.5 - stout / 30, 0, 1)) if flat and not person.prone else 0.0
-    broad, under = rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean), rng.uniform(0.3, 0.9)
+    broad = rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)
+    under = rng.uniform(0.3, 0.9)
     broad = float(np.clip(broad, 0.9 - 0.05 * lean, 1.1 + 0.1 * lean))
     wide, deep = person.morph.trunk
     higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
@@ -305,18 +319,19 @@ def _figured(person: Person, flat: bool) -> Person:
     return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher)
 
 
-def _deformed(person: Person) -> Person:
+def _deform(person: Person) -> Person:
     """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights
     unchanged."""
-    rng, grown = person.generator(92), person.morph.trunk[0] ** 0.5
+    rng = person.generator(92)
+    grown = person.morph.trunk[0] ** 0.5
     lengths = [row for row in DEFORMATION_MM for _ in range(3)]
     waves = [_wave(rng, wavelength, grown * size / np.sqrt(3)) for wavelength, size in lengths]
     return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
 
 
 def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
-    """Proportions of a person of that stature: each segment between anchors varies by 3 %, and heads vary
-    less than bodies."""
+    """Proportions of a person of that stature: each segment between anchors varies by 3 %, and
+    heads vary less than bodies."""
     pieces = np.diff(ANCHORS_MM)
     grown = stature_mm / STATURE_MM
     stretch = grown * rng.normal(1.0, 0.03, len(pieces))
@@ -332,13 +347,14 @@ def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> 
         heights_mm=tuple(heights.tolist()),
         trunk=(width, width * rng.normal(1.0, 0.03)),
         head=(skull, skull * rng.normal(1.0, 0.03)),
-        yaw_deg=limited(rng, 0, 6, -18, 18),
+        yaw_deg=clip_normal(rng, 0, 6, -18, 18),
         waves=tuple(waves),
     )
 
 
 def _wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tuple[float, ...]:
-    """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm, phases."""
+    """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm,
+    phases."""
     amplitude = rng.uniform(-size_mm, size_mm, 2)
     k = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
     return (*amplitude.tolist(), *k.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist())

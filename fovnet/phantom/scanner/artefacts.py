@@ -1,7 +1,8 @@
-"""Artefacts between the coil and the disk; every flaw is a function of an image, and none is certain.
+"""Artefacts between the coil and the disk; every flaw is a function of an image, and none is
+certain.
 
-All operate on images (i, j, k) float32 of the acquired voxels.  Source of their appearance: McRobbie et al.,
-*MRI from Picture to Proton* (2017), chapter 7.
+All operate on images (i, j, k) float32 of the acquired voxels.  Source of their appearance:
+McRobbie et al., *MRI from Picture to Proton* (2017), chapter 7.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ PLANES = (*ACROSS, "isotropic")
 class Flaws:
     """The flaws of one image; by default none.
 
-    phase        axis of the phase encoding, for ghosts, motion and wrap-around;  through  axis of the slices
-    folded       voxels at each end along `phase` that are acquired only to fold over the opposite end
-    shift_mm     chemical shift of fat along the frequency axis
-    unsuppressed share of the field of view in which fat suppression fails
-    voids        metal parts that leave a signal void with a bright rim
-    ghost        relative intensity of ghosts, and how many copies share the field of view
-    motion       voxels by which the body moves along `phase`;  begun  the share of that path travelled at the
-        labels' position
-    kept         share of the spatial frequencies along (phase, frequency) that was acquired; the rest is
-                 filled with zeros
-    spike        amplitude of a wave over the image, 1000 being white;  lines  of noise along the frequency
-        axis
-    uneven       standard deviation of the log brightness of slices
-    ball         radius, as a share of the half diagonal of the field of view, beyond which gradients fail; 0:
-                 never
-    smear        (3,) Gaussian sigma in voxels of a filter after the noise
+    phase           axis of the phase encoding, for ghosts, motion and wrap-around
+    through         axis of the slices
+    folded          voxels at each end along `phase` that are acquired only to fold over the opposite end
+    shift_mm        chemical shift of fat along the frequency axis
+    unsuppressed    share of the field of view in which fat suppression fails
+    voids           metal parts that leave a signal void with a bright rim
+    ghost           relative intensity of ghosts, and how many copies share the field of view
+    motion          voxels by which the body moves along `phase`
+    motion_start    the share of that path travelled at the labels' position
+    acquired_share  of the spatial frequencies along (phase, frequency); the rest is filled with zeros
+    spike           amplitude of a wave over the image, 1000 being white
+    lines           of noise along the frequency axis
+    uneven          standard deviation of the log brightness of slices
+    ball            radius, as a share of the half diagonal of the field of view, beyond which gradients
+                    fail; 0: never
+    smear           (3,) Gaussian sigma in voxels of a filter after the noise
     """
 
     phase: int = 1
@@ -50,8 +51,8 @@ class Flaws:
     voids: int = 0
     ghost: tuple[float, int] = (0.0, 2)
     motion: float = 0.0
-    begun: float = 0.5
-    kept: tuple[float, float] = (1.0, 1.0)
+    motion_start: float = 0.5
+    acquired_share: tuple[float, float] = (1.0, 1.0)
     spike: float = 0.0
     lines: int = 0
     uneven: float = 0.0
@@ -64,141 +65,142 @@ class Flaws:
         return 3 - self.phase - self.through
 
 
-def before_noise(
+def apply_signal_flaws(
     image: Floats, spacing_mm: NDArray[np.float64], flaws: Flaws, rng: np.random.Generator
 ) -> Floats:
     """The image (i, j, k) with the flaws of the signal."""
     for _ in range(flaws.voids):
-        image = with_void(image, spacing_mm, rng)
+        image = add_void(image, spacing_mm, rng)
     if flaws.uneven:
-        gains = np.exp(flaws.uneven * rng.standard_normal(image.shape[flaws.through])).astype(
-            np.float32
-        )
+        slices = image.shape[flaws.through]
+        gains = np.exp(flaws.uneven * rng.standard_normal(slices)).astype(np.float32)
         image = image * _along(gains, flaws.through)
     if flaws.ball:
-        image = piled_up(image, spacing_mm, flaws.ball)
+        image = pile_up(image, spacing_mm, flaws.ball)
     if flaws.motion:
-        image = smeared(image, flaws.motion, flaws.phase, flaws.begun)
+        image = blur_by_motion(image, flaws.motion, flaws.phase, flaws.motion_start)
     if flaws.ghost[0]:
-        image = ghosted(image, *flaws.ghost, flaws.phase)
+        image = add_ghosts(image, *flaws.ghost, flaws.phase)
     if flaws.folded:
-        image = wrapped(image, flaws.folded, flaws.phase)
-    for share, axis in zip(flaws.kept, (flaws.phase, flaws.frequency), strict=True):
+        image = fold_over(image, flaws.folded, flaws.phase)
+    for share, axis in zip(flaws.acquired_share, (flaws.phase, flaws.frequency), strict=True):
         if share < 1:
-            image = zero_filled(image, share, axis)
+            image = zero_fill(image, share, axis)
     return image
 
 
-def after_noise(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats:
+def apply_noise_flaws(image: Floats, flaws: Flaws, rng: np.random.Generator) -> Floats:
     """The image (i, j, k) with spikes and noise lines, and then filtered."""
     if flaws.spike:
         image = np.abs(image + flaws.spike * _wave(image.shape, flaws.through, rng))
     if flaws.lines:
-        for at in rng.integers(0, image.shape[flaws.phase], flaws.lines).tolist():
-            line = np.moveaxis(image, flaws.phase, 0)[at]
+        for index in rng.integers(0, image.shape[flaws.phase], flaws.lines).tolist():
+            line = np.moveaxis(image, flaws.phase, 0)[index]
             line += np.abs(rng.standard_normal(line.shape, dtype=np.float32)) * np.float32(250)
-    return (
-        ndimage.gaussian_filter(image, flaws.smear, truncate=2.5) if max(flaws.smear) > 0 else image
-    )
+    if max(flaws.smear) > 0:
+        return ndimage.gaussian_filter(image, flaws.smear, truncate=2.5)
+    return image
 
 
-def moved(image: Floats, voxels: float, axis: int) -> Floats:
+def shift_image(image: Floats, voxels: float, axis: int) -> Floats:
     """The image shifted by `voxels` towards higher indices, by linear interpolation; 0 enters from
     outside."""
-    whole = int(np.floor(voxels))
-    part = np.float32(voxels - whole)
-    near = _by_whole(image, whole, axis)
-    return near if part == 0 else (1 - part) * near + part * _by_whole(image, whole + 1, axis)
+    lower_shift = int(np.floor(voxels))
+    part = np.float32(voxels - lower_shift)
+    lower_image = _shift_whole(image, lower_shift, axis)
+    if part == 0:
+        return lower_image
+    return (1 - part) * lower_image + part * _shift_whole(image, lower_shift + 1, axis)
 
 
-def _by_whole(image: Floats, voxels: int, axis: int) -> Floats:
+def _shift_whole(image: Floats, voxels: int, axis: int) -> Floats:
     if voxels == 0:
         return image
     result = np.zeros_like(image)
     size = image.shape[axis]
     if abs(voxels) < size:
-        to, of = np.moveaxis(result, axis, 0), np.moveaxis(image, axis, 0)
-        to[max(voxels, 0) : size + min(voxels, 0)] = of[max(-voxels, 0) : size - max(voxels, 0)]
+        target = np.moveaxis(result, axis, 0)[max(voxels, 0) : size + min(voxels, 0)]
+        target[:] = np.moveaxis(image, axis, 0)[max(-voxels, 0) : size - max(voxels, 0)]
     return result
 
 
-def wrapped(image: Floats, margin: int, axis: int) -> Floats:
-    """The image without `margin` voxels at each end of an axis, which are added where they alias to: at the
-    opposite end."""
-    given = np.moveaxis(image, axis, 0)
-    size = len(given) - 2 * margin
-    folded = given[margin : margin + size].copy()
-    for at in range(len(given)):
-        if not margin <= at < margin + size:
-            folded[(at - margin) % size] += given[at]
+def fold_over(image: Floats, margin: int, axis: int) -> Floats:
+    """The image without `margin` voxels at each end of an axis, which are added where they alias
+    to: at the opposite end."""
+    planes = np.moveaxis(image, axis, 0)
+    size = len(planes) - 2 * margin
+    folded = planes[margin : margin + size].copy()
+    for index in range(len(planes)):
+        if not margin <= index < margin + size:
+            folded[(index - margin) % size] += planes[index]
     return np.moveaxis(folded, 0, axis)
 
 
-def ghosted(image: Floats, strength: float, copies: int, axis: int) -> Floats:
-    """The image with `copies` - 1 shifted copies, evenly spaced over the field of view, of relative intensity
-    `strength`, as from breathing."""
-    size, whole = image.shape[axis], image
+def add_ghosts(image: Floats, strength: float, copies: int, axis: int) -> Floats:
+    """The image with `copies` - 1 shifted copies, evenly spaced over the field of view, of relative
+    intensity `strength`, as from breathing."""
+    size = image.shape[axis]
+    total = image
     for copy in range(1, copies):
         sign = -1.0 if copy % 2 else 1.0
-        whole = whole + np.float32(sign * strength) * np.roll(
-            image, round(copy * size / copies), axis
-        )
-    return np.abs(whole)
+        ghost = np.roll(image, round(copy * size / copies), axis)
+        total = total + np.float32(sign * strength) * ghost
+    return np.abs(total)
 
 
-def smeared(image: Floats, voxels: float, axis: int, begun: float = 0.5) -> Floats:
-    """The mean of the image at the start, middle and end of a path of `voxels`, of which the share `begun` is
-    travelled at its own position."""
-    return np.asarray(
-        sum(moved(image, (share - begun) * voxels, axis) for share in (0.0, 0.5, 1.0))
-        / np.float32(3)
-    )
+def blur_by_motion(image: Floats, voxels: float, axis: int, start: float = 0.5) -> Floats:
+    """The mean of the image at the start, middle and end of a path of `voxels`, of which the share
+    `start` is travelled at its own position."""
+    shares = (0.0, 0.5, 1.0)
+    total = sum(shift_image(image, (share - start) * voxels, axis) for share in shares)
+    return np.asarray(total / np.float32(3))
 
 
-def zero_filled(image: Floats, share: float, axis: int) -> Floats:
-    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with Gibbs ringing
-    along edges; magnitude."""
+def zero_fill(image: Floats, share: float, axis: int) -> Floats:
+    """The image from the lowest `share` of its spatial frequencies along an axis: coarser, with
+    Gibbs ringing along edges; magnitude."""
     size = image.shape[axis]
     spectrum = fft.rfft(image, axis=axis)
-    kept = max(2, int(np.ceil(share * (size // 2 + 1))))
-    np.moveaxis(spectrum, axis, 0)[kept:] = 0
+    lowest = max(2, int(np.ceil(share * (size // 2 + 1))))
+    np.moveaxis(spectrum, axis, 0)[lowest:] = 0
     return np.asarray(np.abs(fft.irfft(spectrum, size, axis=axis)))
 
 
-def with_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
-    """The image with a signal void of 8 to 35 mm radius around a bright voxel, as from metal, and a rim in
-    which the displaced signal piles up."""
-    inside = np.argwhere(image[::4, ::4, ::4] > 0.3 * image.max()) * 4
-    if not len(inside):
+def add_void(image: Floats, spacing_mm: NDArray[np.float64], rng: np.random.Generator) -> Floats:
+    """The image with a signal void of 8 to 35 mm radius around a bright voxel, as from metal, and a
+    rim in which the displaced signal piles up."""
+    bright = np.argwhere(image[::4, ::4, ::4] > 0.3 * image.max()) * 4
+    if not len(bright):
         return image
-    middle, radius = inside[rng.integers(len(inside))], rng.uniform(8, 35)
-    steps = [
-        ((np.arange(size) - at) * mm * stretch).astype(np.float32)
-        for size, at, mm, stretch in zip(
-            image.shape, middle.tolist(), spacing_mm, rng.uniform(0.6, 1.6, 3), strict=True
-        )
+    middle = bright[rng.integers(len(bright))].tolist()
+    radius_mm = rng.uniform(8, 35)
+    factors = rng.uniform(0.6, 1.6, 3)
+    steps_mm = [
+        ((np.arange(size) - centre) * mm * factor).astype(np.float32)
+        for size, centre, mm, factor in zip(image.shape, middle, spacing_mm, factors, strict=True)
     ]
-    away = _distance(steps) / np.float32(radius)
-    gain = 1 / (1 + np.exp(-(away - 1) * 12)) + 0.8 * np.exp(-(((away - 1.15) / 0.12) ** 2))
+    distance = _distance(steps_mm) / np.float32(radius_mm)
+    void = 1 / (1 + np.exp(-(distance - 1) * 12))
+    gain = void + 0.8 * np.exp(-(((distance - 1.15) / 0.12) ** 2))
     return np.asarray(image * gain)
 
 
-def piled_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
-    """The image black beyond a ball about its middle, of radius `ball` half diagonals, and up to four times
-    as bright just inside.
+def pile_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floats:
+    """The image black beyond a ball about its middle, of radius `ball` half diagonals, and up to
+    four times as bright just inside.
 
-    Beyond some 20 cm gradients no longer increase: signal from there is encoded nearer, compressed to one
-    place, in the corners of large fields.
+    Beyond some 20 cm gradients no longer increase: signal from there is encoded nearer, compressed
+    to one place, in the corners of large fields.
     """
-    half = [(size - 1) * mm / 2 for size, mm in zip(image.shape, spacing_mm, strict=True)]
-    steps = [
-        np.linspace(-h, h, size, dtype=np.float32)
-        for h, size in zip(half, image.shape, strict=True)
+    halves_mm = [(size - 1) * mm / 2 for size, mm in zip(image.shape, spacing_mm, strict=True)]
+    steps_mm = [
+        np.linspace(-half, half, size, dtype=np.float32)
+        for half, size in zip(halves_mm, image.shape, strict=True)
     ]
-    away = _distance(steps) / np.float32(ball * np.sqrt(sum(h * h for h in half)))
-    gain = (1 + 3 * np.exp(-(((away - 0.97) / 0.035) ** 2))) / (
-        1 + np.exp(np.clip((away - 1) * 80, -50, 50))
-    )
+    radius_mm = np.float32(ball * np.sqrt(sum(half * half for half in halves_mm)))
+    distance = _distance(steps_mm) / radius_mm
+    rim = 1 + 3 * np.exp(-(((distance - 0.97) / 0.035) ** 2))
+    gain = rim / (1 + np.exp(np.clip((distance - 1) * 80, -50, 50)))
     return np.asarray(image * gain)
 
 
@@ -210,46 +212,46 @@ def _distance(steps: list[Floats]) -> Floats:
 def smooth_field(
     shape: tuple[int, ...], spacing_mm: NDArray[np.float64], spread: float, rng: np.random.Generator
 ) -> Floats:
-    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and varies over some 12
-    cm: an uncorrected bias field."""
+    """Gains (i, j, k) about 1 whose logarithm has standard deviation about `spread` and varies over
+    some 12 cm: an uncorrected bias field."""
     coarse = [
         max(2, int(np.ceil(size * mm / 120)) + 1)
         for size, mm in zip(shape, spacing_mm, strict=True)
     ]
     field = np.exp(spread * rng.standard_normal(coarse)).astype(np.float32)
-    return stretched(field, shape)
+    return stretch(field, shape)
 
 
-def missed(
+def fat_suppression_failure(
     shape: tuple[int, ...], spacing_mm: NDArray[np.float64], share: float, rng: np.random.Generator
 ) -> Floats:
-    """How far (i, j, k), 0 to 1, fat suppression fails: at one side of the field of view, behind a front that
-    winds over some 8 cm.
+    """How far (i, j, k), 0 to 1, fat suppression fails: at one side of the field of view, behind a
+    front that winds over some 8 cm.
 
-    The static field is off by the 3.4 ppm between fat and water far from the isocentre and at interfaces with
-    air.
+    The static field is off by the 3.4 ppm between fat and water far from the isocentre and at
+    interfaces with air.
     """
     coarse = [
         max(3, int(np.ceil(size * mm / 80)) + 1) for size, mm in zip(shape, spacing_mm, strict=True)
     ]
     field = 0.35 * rng.standard_normal(coarse)
-    slope = rng.normal(0, 1, 3)
-    for axis, (size, along) in enumerate(zip(coarse, slope / np.linalg.norm(slope), strict=True)):
-        field += _along(along * np.linspace(-1.5, 1.5, size), axis)
-    whole = stretched(field.astype(np.float32), shape)
-    edge = np.float32(np.quantile(whole[::4, ::4, ::4], 1 - share))
-    return np.asarray(
-        np.float32(rng.uniform(0.4, 1.0)) * np.clip((whole - edge) / np.float32(0.4), 0, 1)
-    )
+    direction = rng.normal(0, 1, 3)
+    direction /= np.linalg.norm(direction)
+    for axis, (size, slope) in enumerate(zip(coarse, direction, strict=True)):
+        field += _along(slope * np.linspace(-1.5, 1.5, size), axis)
+    fine = stretch(field.astype(np.float32), shape)
+    edge = np.float32(np.quantile(fine[::4, ::4, ::4], 1 - share))
+    failure = np.clip((fine - edge) / np.float32(0.4), 0, 1)
+    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * failure)
 
 
-def stretched(coarse: Floats, shape: tuple[int, ...]) -> Floats:
+def stretch(coarse: Floats, shape: tuple[int, ...]) -> Floats:
     """Linear interpolation, axis by axis, to `shape`, keeping first and last values."""
     for axis, size in enumerate(shape):
-        n = coarse.shape[axis]
-        at = np.linspace(0, n - 1, size)
-        low = np.minimum(at.astype(int), n - 2)
-        t = _along((at - low).astype(np.float32), axis)
+        knots = coarse.shape[axis]
+        position = np.linspace(0, knots - 1, size)
+        low = np.minimum(position.astype(int), knots - 2)
+        t = _along((position - low).astype(np.float32), axis)
         coarse = coarse.take(low, axis) * (1 - t) + coarse.take(low + 1, axis) * t
     return coarse
 
@@ -259,27 +261,25 @@ def _along(values: NDArray[np.floating], axis: int) -> NDArray[Any]:
 
 
 def _wave(shape: tuple[int, ...], through: int, rng: np.random.Generator) -> Floats:
-    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the image: one corrupted sample of
-    k-space."""
-    total = np.zeros((1, 1, 1), np.float32)
+    """A plane wave of amplitude 1 across each slice, 3 to 30 periods over the image: one corrupted
+    sample of k-space."""
+    angle = np.zeros((1, 1, 1), np.float32)
     for axis, size in enumerate(shape):
-        turns = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
-        total = total + _along(
-            (2 * np.pi * turns * np.arange(size) / size).astype(np.float32), axis
-        )
-    return np.cos(total)
+        periods = 0.0 if axis == through else rng.uniform(3, 30) * rng.choice([-1, 1])
+        angle_along = (2 * np.pi * periods * np.arange(size) / size).astype(np.float32)
+        angle = angle + _along(angle_along, axis)
+    return np.cos(angle)
 
 
 def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
-    """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most kinds in
-    about one of eight."""
+    """The flaws of an image of that plane, in nearly half of the cases none: otherwise each of most
+    kinds in about one of eight."""
     through = ACROSS.get(plane, 0)
-    pair = [axis for axis in range(3) if axis != through]
-    phase = int(rng.choice(pair))
+    phase = int(rng.choice([axis for axis in range(3) if axis != through]))
     dice = rng.random(10)
     if rng.random() < 0.45:
         return Flaws(phase, through)
-    sharp, also = rng.uniform(0.45, 0.9, 2).tolist()
+    phase_share, frequency_share = rng.uniform(0.45, 0.9, 2).tolist()
     i, j, k = rng.uniform(0, 1.2, 3).tolist() if dice[8] < 0.3 else (0.0, 0.0, 0.0)
     return Flaws(
         phase,
@@ -288,7 +288,11 @@ def draw_flaws(plane: str, rng: np.random.Generator) -> Flaws:
         voids=int(rng.integers(1, 3)) if dice[1] < 0.1 else 0,
         ghost=(rng.uniform(0.04, 0.2), int(rng.integers(2, 5))) if dice[2] < 0.15 else (0.0, 2),
         motion=rng.uniform(1, 4) if dice[3] < 0.15 else 0.0,
-        kept=(sharp, also if rng.random() < 0.5 else 1.0) if dice[4] < 0.25 else (1.0, 1.0),
+        acquired_share=(
+            (phase_share, frequency_share if rng.random() < 0.5 else 1.0)
+            if dice[4] < 0.25
+            else (1.0, 1.0)
+        ),
         spike=rng.uniform(15, 90) if dice[5] < 0.05 else 0.0,
         lines=int(rng.integers(1, 5)) if dice[6] < 0.06 else 0,
         uneven=rng.uniform(0.03, 0.25) if dice[7] < 0.15 else 0.0,

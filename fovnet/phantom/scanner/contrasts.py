@@ -1,8 +1,9 @@
-"""Contrasts beyond the table of relaxation times: diffusion, angiography, and tissues of any brightness.
+"""Contrasts beyond the table of relaxation times: diffusion, angiography, and tissues of any
+brightness.
 
 A network trained on any brightness in any tissue must rely on shape.  Source: Billot et al. (2023),
-*SynthSeg: segmentation of brain MRI scans of any contrast and resolution without retraining*, Med Image Anal
-86:102789, section 3.2 (a random mean for each label).
+*SynthSeg: segmentation of brain MRI scans of any contrast and resolution without retraining*, Med
+Image Anal 86:102789, section 3.2 (a random mean for each label).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.scanner.sequence import Sequence
-from fovnet.phantom.scanner.tissues import Tissue, shows
+from fovnet.phantom.scanner.tissues import Tissue, visible_tissues
 
 Floats = NDArray[np.float64]
 
@@ -23,9 +24,10 @@ Floats = NDArray[np.float64]
 class FreeContrast:
     """How far a contrast departs from the physics of its sequence.
 
-    share     of each tissue's brightness that is random, 0 to 1                 seed   of those random values
-    gamma     exponent of the brightness                                         inverted  dark and bright
-        exchanged, except for air
+    share     of each tissue's brightness that is random, 0 to 1
+    seed      of those random values
+    gamma     exponent of the brightness
+    inverted  dark and bright exchanged, except for air
     matter    factor on the difference of grey and white matter: 1 as by their relaxation times, 0 none,
               negative reverses it
     """
@@ -37,22 +39,22 @@ class FreeContrast:
     matter: float = 1.0
 
     def of(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
-        """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its value, air
-        stays black."""
+        """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its
+        value, air stays black."""
         peak = float(bright.max())
         if peak <= 0:
             return bright
-        shown = shows(tissues)
+        visible = visible_tissues(tissues)
         if self.matter != 1.0:
-            bright = self._nearer(bright, tissues)
-        own = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
-        mixed = ((1 - self.share) * bright / peak + self.share * own).clip(0, None)
-        mixed = mixed / max(float(mixed[shown].max(initial=0.0)), 1e-9)
+            bright = self._change_matter(bright, tissues)
+        random = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
+        mixture = ((1 - self.share) * bright / peak + self.share * random).clip(0, None)
+        mixture = mixture / max(float(mixture[visible].max(initial=0.0)), 1e-9)
         if self.inverted:
-            mixed = 1.03 - mixed.clip(0, 1)
-        return np.where(shown, peak * mixed**self.gamma, bright)
+            mixture = 1.03 - mixture.clip(0, 1)
+        return np.where(visible, peak * mixture**self.gamma, bright)
 
-    def _nearer(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
+    def _change_matter(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
         """The brightness with that of grey and white matter moved towards or beyond their mean."""
         matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
         mean = float(bright[matter].mean()) if matter.any() else 0.0
@@ -116,8 +118,8 @@ PREPARED: tuple[Sequence, ...] = (
         dose=0.4,
     ),
 )
-"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, CSF 0.1 to 0.25, and the scalp's fat 0.4 to
-1.5.
+"""The commonest image of heads: white matter 1, grey 0.6 to 0.75, CSF 0.1 to 0.25, and the scalp's
+fat 0.4 to 1.5.
 
 In spin-echo inversion recovery fat is at 2.7, so the brain looks dark.
 """
@@ -145,53 +147,57 @@ OF_HEADS: tuple[Sequence, ...] = (
     Sequence("FLAIR, fat suppressed", "inversion recovery", 9000, 95, ti=2450, fat="suppressed"),
     Sequence("susceptibility", "gradient echo", 35, 20, flip_deg=15),
 )
-"""Common in archives of heads: inflowing blood is bright, or fat is dark, so that the brain is brightest."""
+"""Common in archives of heads: inflowing blood is bright, or fat is dark, so that the brain is
+brightest."""
 
 REPLACED = "T1 inversion recovery"
 LONG_TE_MS = 60.0  # longer echo times are T2-weighted
 
-FADED_SHARE, FADED_WATERY, FADED_PREPARED = 0.5, 0.85, 0.15
-"""Shares of heads whose grey-white contrast is lower than relaxation times give: in general, for T2 and
-FLAIR, for MPRAGE.
+FADED_SHARE = 0.5
+FADED_WATERY = 0.85
+FADED_PREPARED = 0.15
+"""Shares of heads whose grey-white contrast is lower than relaxation times give: in general, for T2
+and FLAIR, for MPRAGE.
 
-Echo trains and magnetisation transfer reduce it in T2 and FLAIR, incomplete myelination reverses it in
-infants.  Source: Barkovich (2000), AJNR 21:1099.
+Echo trains and magnetisation transfer reduce it in T2 and FLAIR, incomplete myelination reverses it
+in infants.  Source: Barkovich (2000), AJNR 21:1099.
 """
 
 
-def freely(
+def draw_contrast(
     sequence: Sequence, rng: np.random.Generator, head: bool = False
 ) -> tuple[Sequence, FreeContrast | None]:
-    """The sequence or an unusual one, and the change of its contrast: three in ten have tissues of random
-    brightness."""
-    sequence, contrast = _freely(sequence, rng, (*UNUSUAL, *OF_HEADS) if head else UNUSUAL)
+    """The sequence or an unusual one, and the change of its contrast: three in ten have tissues of
+    random brightness."""
+    unusual = (*UNUSUAL, *OF_HEADS) if head else UNUSUAL
+    sequence, contrast = _draw_any_contrast(sequence, rng, unusual)
     if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
-        chosen = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
-        move = rng.uniform(0.92, 1.08, 3)
-        sequence = replace(
-            chosen, tr=chosen.tr * move[0], te=chosen.te * move[1], ti=chosen.ti * move[2]
-        )
-    if head and rng.random() < _faded_share(sequence):
+        prepared = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
+        tr, te, ti = rng.uniform(0.92, 1.08, 3)
+        sequence = replace(prepared, tr=prepared.tr * tr, te=prepared.te * te, ti=prepared.ti * ti)
+    if head and rng.random() < _fading_share(sequence):
         contrast = replace(contrast or FreeContrast(), matter=rng.uniform(-0.3, 0.9))
     return sequence, contrast
 
 
-def _faded_share(sequence: Sequence) -> float:
+def _fading_share(sequence: Sequence) -> float:
     if sequence.kind == "magnetisation prepared":
         return FADED_PREPARED
     return FADED_WATERY if sequence.te > LONG_TE_MS else FADED_SHARE
 
 
-def _freely(
-    sequence: Sequence, rng: np.random.Generator, pool: tuple[Sequence, ...]
+def _draw_any_contrast(
+    sequence: Sequence, rng: np.random.Generator, unusual: tuple[Sequence, ...]
 ) -> tuple[Sequence, FreeContrast | None]:
     if rng.random() < 0.3:
-        unusual = pool[rng.integers(len(pool))]
-        move = rng.uniform(0.85, 1.15, 2)
-        sequence = replace(unusual, tr=unusual.tr * move[0], te=unusual.te * move[1])
-    free, gamma, inverted = rng.random() < 0.3, rng.random() < 0.25, rng.random() < 0.06
-    if not (free or gamma or inverted):
+        sequence = unusual[rng.integers(len(unusual))]
+        tr, te = rng.uniform(0.85, 1.15, 2)
+        sequence = replace(sequence, tr=sequence.tr * tr, te=sequence.te * te)
+    is_free = rng.random() < 0.3
+    has_gamma = rng.random() < 0.25
+    is_inverted = rng.random() < 0.06
+    if not (is_free or has_gamma or is_inverted):
         return sequence, None
-    share = rng.uniform(0.3, 1.0) if free else 0.0
-    exponent = float(np.exp(rng.uniform(-0.7, 0.7))) if gamma else 1.0
-    return sequence, FreeContrast(share, int(rng.integers(2**31)), exponent, inverted)
+    share = rng.uniform(0.3, 1.0) if is_free else 0.0
+    gamma = float(np.exp(rng.uniform(-0.7, 0.7))) if has_gamma else 1.0
+    return sequence, FreeContrast(share, int(rng.integers(2**31)), gamma, is_inverted)

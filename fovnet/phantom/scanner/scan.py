@@ -1,6 +1,7 @@
 """The scanner: from tissue labels on any grid to the magnitude image an MRI scanner would store.
 
-It is independent of the simulated body: any label volume with a table of its tissues can be scanned.
+It is independent of the simulated body: any label volume with a table of its tissues can be
+scanned.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from scipy import ndimage
 from fovnet.errors import VolumeError
 from fovnet.phantom.scanner.artefacts import (
     Flaws,
-    after_noise,
-    before_noise,
-    missed,
-    moved,
+    apply_noise_flaws,
+    apply_signal_flaws,
+    fat_suppression_failure,
+    shift_image,
     smooth_field,
-    stretched,
+    stretch,
 )
 from fovnet.phantom.scanner.contrasts import FreeContrast
 from fovnet.phantom.scanner.echo_planar import EchoPlanar, air_share, read_out
@@ -34,8 +35,11 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LabelVolume:
-    """Tissue labels: `labels` (i, j, k) indices into a tissue table, `vox_to_ras` (4, 4) voxel index to mm,
-    RAS+."""
+    """Tissue labels.
+
+    labels      (i, j, k) indices into a tissue table
+    vox_to_ras  (4, 4) voxel index to mm, RAS+
+    """
 
     labels: NDArray[np.integer]
     vox_to_ras: NDArray[np.float64]
@@ -43,8 +47,8 @@ class LabelVolume:
 
 @dataclass(frozen=True)
 class Coil:
-    """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of about
-    `reach_mm`; `depth` 0 is uniform.
+    """Receive sensitivity of a coil: centres (c, 3) in mm of its elements, each with a reach of
+    about `reach_mm`; `depth` 0 is uniform.
 
     fall_mm   distance from the isocentre (z = 0) at which the signal along z has dropped to a half; 1e6: no
               fall
@@ -67,11 +71,14 @@ class Coil:
 class Acquisition:
     """How the signal is received.
 
-    field_strength  tesla                                    snr      mean signal of the brighter half of the
-        tissue over sigma
-    average         (3,) label voxels that make one voxel    coil     receive sensitivity
-    blur            Gaussian sigma in acquired voxels        mottled  whether tissues show their own texture
-    contrast        departure from physics, or None          flaws    artefacts of the image
+    field_strength  tesla
+    average         (3,) label voxels that make one voxel
+    snr             mean signal of the brighter half of the tissue over sigma
+    coil            receive sensitivity
+    blur            Gaussian sigma in acquired voxels
+    mottled         whether tissues show their own texture
+    contrast        departure from physics, or None
+    flaws           artefacts of the image
     planar          echo-planar readout, or None
     """
 
@@ -94,23 +101,17 @@ def scan(
     tissues: tuple[Tissue, ...] = TISSUES,
     source: str = "simulated",
 ) -> Volume:
-    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided by
-    `acquisition.average`, without voxels that fold over.
+    """The magnitude image of a label volume, intensities 0 to about 1000, on the label grid divided
+    by `acquisition.average`, without voxels that fold over.
 
-    Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel half of fat
-    is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label voxels that do not fill
-    a voxel are dropped. Raises VolumeError "label-outside-table" for a label the table does not have.
+    Signal by the sequence's equation, texture, mean over the label voxels of a voxel (so a voxel
+    half of fat is half as bright), point spread, coil sensitivity, Rician noise.  Trailing label
+    voxels that do not fill a voxel are dropped. Raises VolumeError "label-outside-table" for a
+    label the table does not have.
     """
-    if body.labels.size and not 0 <= int(body.labels.min()) <= int(body.labels.max()) < len(
-        tissues
-    ):
-        raise VolumeError(
-            "label-outside-table",
-            f"{source}: labels {body.labels.min()} to {body.labels.max()}, but the table has tissues 0 to "
-            f"{len(tissues) - 1}. Map the labels to the table, or pass the table that belongs to them.",
-        )
+    _refuse_outside(body, tissues, source)
     flaws = acquisition.flaws
-    image, affine = _received(body, sequence, acquisition, tissues, rng)
+    image, affine = _receive(body, sequence, acquisition, tissues, rng)
     if acquisition.blur > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
     image = image * sensitivity(image.shape, affine, acquisition.coil)
@@ -118,26 +119,43 @@ def scan(
     if acquisition.coil.bias:
         image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
     if acquisition.planar is not None:
-        air = averaged(air_share(tissues)[body.labels], acquisition.average)
+        air = block_means(air_share(tissues)[body.labels], acquisition.average)
         image = read_out(image, air, affine, acquisition.planar, acquisition.field_strength)
     image = image * np.float32(1000 / max(_bright_level(image) * 1.6, 1e-6))
-    image = before_noise(image, spacing, flaws, rng)
+    image = apply_signal_flaws(image, spacing, flaws, rng)
     if flaws.folded:
         affine[:3, 3] += affine[:3, flaws.phase] * flaws.folded
     sigma = 1000 / 1.6 / acquisition.snr
-    return Volume(after_noise(rician(image, sigma, rng), flaws, rng), affine, source)
+    return Volume(
+        apply_noise_flaws(add_rician_noise(image, sigma, rng), flaws, rng), affine, source
+    )
 
 
-def _received(
+def _refuse_outside(body: LabelVolume, tissues: tuple[Tissue, ...], source: str) -> None:
+    """Raises VolumeError "label-outside-table" for a label that the table does not have."""
+    if not body.labels.size:
+        return
+    low = body.labels.min()
+    high = body.labels.max()
+    if not 0 <= int(low) <= int(high) < len(tissues):
+        raise VolumeError(
+            "label-outside-table",
+            f"{source}: labels {low} to {high}, but the table has tissues 0 to {len(tissues) - 1}. Map "
+            "the labels to the table, or pass the table that belongs to them.",
+        )
+
+
+def _receive(
     body: LabelVolume,
     sequence: Sequence,
     acquisition: Acquisition,
     table: tuple[Tissue, ...],
     rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """The signal of every voxel, and its affine; with chemical shift of fat and failed fat suppression, if
-    any."""
-    flaws, bright = acquisition.flaws, signals(table, sequence, acquisition.field_strength)
+    """The signal of every voxel, and its affine; with chemical shift of fat and failed fat
+    suppression, if any."""
+    flaws = acquisition.flaws
+    bright = signals(table, sequence, acquisition.field_strength)
     if acquisition.contrast is not None:
         bright = acquisition.contrast.of(bright, table)
     if sequence.fat == "cancelling":
@@ -145,48 +163,51 @@ def _received(
     fine = bright.astype(np.float32)[body.labels]
     texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
     fine *= texture
-    image = averaged(fine, acquisition.average)
-    affine = averaged_affine(body.vox_to_ras, acquisition.average)
+    image = block_means(fine, acquisition.average)
+    affine = block_affine(body.vox_to_ras, acquisition.average)
     if flaws.unsuppressed and sequence.fat == "suppressed":
-        whole = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
-        lost = whole - signals(table, sequence, acquisition.field_strength)
-        lost_here = lost.astype(np.float32)[body.labels] * texture
-        spacing = np.linalg.norm(affine[:3, :3], axis=0)
-        image = image + averaged(lost_here, acquisition.average) * missed(
-            image.shape, spacing, flaws.unsuppressed, rng
-        )
+        in_phase = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
+        suppressed = in_phase - signals(table, sequence, acquisition.field_strength)
+        suppressed_here = suppressed.astype(np.float32)[body.labels] * texture
+        spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
+        failure = fat_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed, rng)
+        image = image + block_means(suppressed_here, acquisition.average) * failure
     if flaws.shift_mm:
         fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
-        fat = averaged(fat, acquisition.average)
+        fat = block_means(fat, acquisition.average)
         voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
-        image = image - fat + moved(fat, voxels, flaws.frequency)
-    return (np.abs(image) if sequence.fat == "cancelling" else image), affine
+        image = image - fat + shift_image(fat, voxels, flaws.frequency)
+    if sequence.fat == "cancelling":
+        image = np.abs(image)
+    return image, affine
 
 
-def averaged(fine: Floats, factors: tuple[int, int, int]) -> Floats:
-    """Means over blocks of `factors` voxels: partial volume.  A block cut off at the end is dropped."""
-    for axis, n in enumerate(factors):
-        if n > 1:
-            kept = fine.shape[axis] // n
-            fine = np.moveaxis(fine, axis, 0)[: kept * n]
-            total = fine[0::n].copy()
-            for at in range(1, n):
-                total += fine[at::n]
-            fine = np.moveaxis(total / np.float32(n), 0, axis)
+def block_means(fine: Floats, factors: tuple[int, int, int]) -> Floats:
+    """Means over blocks of `factors` voxels: partial volume.  A block cut off at the end is
+    dropped."""
+    for axis, factor in enumerate(factors):
+        if factor > 1:
+            blocks = fine.shape[axis] // factor
+            fine = np.moveaxis(fine, axis, 0)[: blocks * factor]
+            total = fine[0::factor].copy()
+            for index in range(1, factor):
+                total += fine[index::factor]
+            fine = np.moveaxis(total / np.float32(factor), 0, axis)
     return fine
 
 
-def rician(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
-    """The magnitude of the image with Gaussian noise of `sigma` in both channels; air has mean sigma·√(π/2).
+def add_rician_noise(image: Floats, sigma: float, rng: np.random.Generator) -> Floats:
+    """The magnitude of the image with Gaussian noise of `sigma` in both channels; air has mean
+    sigma·√(π/2).
 
     Source: Gudbjartsson & Patz (1995), Magn Reson Med 34:910, eqs 1-4.
     """
     real = rng.standard_normal(image.shape, dtype=np.float32)
     real *= np.float32(sigma)
     real += image
-    other = rng.standard_normal(image.shape, dtype=np.float32)
-    other *= np.float32(sigma)
-    return np.sqrt(real * real + other * other)
+    imaginary = rng.standard_normal(image.shape, dtype=np.float32)
+    imaginary *= np.float32(sigma)
+    return np.sqrt(real * real + imaginary * imaginary)
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
@@ -206,15 +227,15 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
     x, y, z = (np.tensordot(row[:3], np.stack(index), 1) + row[3] for row in vox_to_ras[:3])
     profile = np.ones_like(x)
     if coil.depth > 0 and coil.centres_mm:
-        steep = 2 * coil.power
+        exponent = 2 * coil.power
         squares = [
-            1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** steep
+            1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** exponent
             for a, b, c in coil.centres_mm
         ]
         profile = np.sqrt(np.sum(squares, axis=0))
         profile = (1 - coil.depth) + coil.depth * profile / profile.max()
     profile = profile / (1 + (np.abs(z) / coil.fall_mm) ** 6)
-    return stretched((profile / profile.max()).astype(np.float32), shape)
+    return stretch((profile / profile.max()).astype(np.float32), shape)
 
 
 def _bright_level(image: Floats) -> float:
@@ -224,28 +245,29 @@ def _bright_level(image: Floats) -> float:
     return float(body[body >= np.median(body)].mean()) if body.size else 0.0
 
 
-def averaged_affine(
+def block_affine(
     vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]
 ) -> NDArray[np.float64]:
     """The affine of blocks of `factors` voxels."""
-    n = np.asarray(factors)
+    block = np.asarray(factors)
     affine = vox_to_ras.copy()
-    affine[:3, :3] = vox_to_ras[:3, :3] * n
-    affine[:3, 3] = vox_to_ras[:3, 3] + vox_to_ras[:3, :3] @ ((n - 1) / 2)
+    affine[:3, :3] = vox_to_ras[:3, :3] * block
+    affine[:3, 3] = vox_to_ras[:3, 3] + vox_to_ras[:3, :3] @ ((block - 1) / 2)
     return affine
 
 
-TILE, TILE_MM = 96, 2.0  # texture grains, repeating after 19 cm: more than the size of most organs
+TILE = 96  # voxels of TILE_MM: texture grains repeat after 19 cm, more than the size of most organs
+TILE_MM = 2.0
 
 
 def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:
-    """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of about 5
-    mm."""
+    """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of
+    about 5 mm."""
     step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
     begin = rng.integers(0, TILE, 3)
     i, j, k = (
-        (first + (np.arange(size) * every).astype(np.intp)) % TILE
-        for first, size, every in zip(begin.tolist(), body.labels.shape, step, strict=True)
+        (first + (np.arange(size) * tiles).astype(np.intp)) % TILE
+        for first, size, tiles in zip(begin.tolist(), body.labels.shape, step, strict=True)
     )
     texture = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
     texture *= _grains()[np.ix_(i, j, k)]
@@ -255,10 +277,10 @@ def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Gener
 
 @cache
 def _grains() -> Floats:
-    """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at different places
-    in it: this saves 0.06 s."""
+    """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at
+    different places in it: this saves 0.06 s."""
     noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
-    smooth = ndimage.gaussian_filter(noise, 1.4, mode="wrap") + 3.6 * ndimage.gaussian_filter(
-        noise, 4.5, mode="wrap"
-    )
-    return np.asarray(smooth / smooth.std())
+    fine = ndimage.gaussian_filter(noise, 1.4, mode="wrap")
+    coarse = ndimage.gaussian_filter(noise, 4.5, mode="wrap")
+    grains = fine + 3.6 * coarse
+    return np.asarray(grains / grains.std())

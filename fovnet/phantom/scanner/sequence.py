@@ -1,6 +1,7 @@
 """Signal equations: the signal of a tissue of given PD, T1, T2, T2* in a pulse sequence.
 
-    tr, te, ti   repetition, echo and inversion time, ms       flip_deg   excitation angle
+    tr, te, ti   repetition, echo and inversion time, ms
+    flip_deg     excitation angle
 Sources: Haacke et al., *Magnetic Resonance Imaging: Physical Principles and Sequence Design* (1999): spin
     echo eq. 26.3, inversion recovery eq. 8.29, spoiled gradient echo eq. 18.14, balanced steady state eq.
     18.57. Ernst & Anderson (1966), Rev Sci Instrum 37:93: the angle arccos exp(-TR/T1) of the largest spoiled
@@ -24,8 +25,8 @@ from fovnet.phantom.scanner.tissues import FIELD_STRENGTHS, Tissue
 Floats = NDArray[np.float64]
 
 RELAXIVITY = 4.3
-"""Longitudinal relaxivity of a gadolinium chelate in plasma, L / (mmol s), at 1.5 T.  Rohrer et al. (2005),
-Invest Radiol 40:715."""
+"""Longitudinal relaxivity of a gadolinium chelate in plasma, L / (mmol s), at 1.5 T.  Rohrer et al.
+(2005), Invest Radiol 40:715."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,19 @@ def gradient_echo(
     pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, flip_deg: float
 ) -> Floats:
     """PD sin α (1 - E1) / (1 - E1 cos α) e^{-TE/T2*}, spoiled, steady state."""
-    flip, e1 = np.deg2rad(flip_deg), np.exp(-tr / t1)
+    flip = np.deg2rad(flip_deg)
+    e1 = np.exp(-tr / t1)
     return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - e1 * np.cos(flip)) * np.exp(-te / t2star))
 
 
-def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg: float) -> Floats:
-    """PD sin α (1 - E1) / (1 - (E1 - E2) cos α - E1 E2) e^{-TE/T2}, balanced steady state on resonance."""
-    flip, e1, e2 = np.deg2rad(flip_deg), np.exp(-tr / t1), np.exp(-tr / t2)
+def balanced_echo(
+    pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg: float
+) -> Floats:
+    """PD sin α (1 - E1) / (1 - (E1 - E2) cos α - E1 E2) e^{-TE/T2}, balanced steady state on
+    resonance."""
+    flip = np.deg2rad(flip_deg)
+    e1 = np.exp(-tr / t1)
+    e2 = np.exp(-tr / t2)
     return np.asarray(
         pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2)
     )
@@ -92,102 +99,111 @@ def balanced(pd: Floats, t1: Floats, t2: Floats, tr: float, te: float, flip_deg:
 def magnetisation_prepared(
     pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence, left: float = -1.0
 ) -> Floats:
-    """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti` after the preparation, every
-    `tr`; steady state.
+    """PD |M| sin α e^{-TE/T2*}, M at the middle of the train of flips α, `ti` after the
+    preparation, every `tr`; steady state.
 
     The preparation multiplies M by `left`: -1 for an inversion, 0 for a saturation.  In the train M
-    approaches (1 - E) / (1 - E cos α), with the factor E cos α on the difference per flip, E = e^{-τ/T1};
-    outside it M approaches 1.
+    approaches (1 - E) / (1 - E cos α), with the factor E cos α on the difference per flip, E =
+    e^{-τ/T1}; outside it M approaches 1.
     """
-    (flips, flip_ms), tr, te, ti = sequence.train, sequence.tr, sequence.te, sequence.ti
-    flip, e1, half = np.deg2rad(sequence.flip_deg), np.exp(-flip_ms / t1), flips * flip_ms / 2
-    train, driven = (e1 * np.cos(flip)) ** (flips / 2), (1 - e1) / (1 - e1 * np.cos(flip))
-    before, after = np.exp(-max(ti - half, 0.0) / t1), np.exp(-max(tr - ti - half, 0.0) / t1)
-    # The signal is a + b M, M before the preparation; M results from it after the rest of the train and the
-    # delay: M = c + d M.
-    a, b = (1 - before) * train + driven * (1 - train), left * before * train
-    c, d = (a * train + driven * (1 - train)) * after + 1 - after, b * train * after
-    return np.asarray(pd * np.abs(a + b * c / (1 - d)) * np.sin(flip) * np.exp(-te / t2star))
+    flips, flip_ms = sequence.train
+    flip = np.deg2rad(sequence.flip_deg)
+    e1 = np.exp(-flip_ms / t1)
+    half_train_ms = flips * flip_ms / 2
+    train = (e1 * np.cos(flip)) ** (flips / 2)
+    driven = (1 - e1) / (1 - e1 * np.cos(flip))
+    recovery = np.exp(-max(sequence.ti - half_train_ms, 0.0) / t1)
+    delay = np.exp(-max(sequence.tr - sequence.ti - half_train_ms, 0.0) / t1)
+    # The signal is a + b M, M before the preparation; M results from it after the rest of the train
+    # and the delay: M = c + d M.
+    a = (1 - recovery) * train + driven * (1 - train)
+    b = left * recovery * train
+    c = (a * train + driven * (1 - train)) * delay + 1 - delay
+    d = b * train * delay
+    magnetisation = np.abs(a + b * c / (1 - d))
+    return np.asarray(pd * magnetisation * np.sin(flip) * np.exp(-sequence.te / t2star))
 
 
 def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: float) -> Floats:
-    """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that is not one
-    of Sequence's."""
-    at = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
-    pd, uptake, flow, fat = (_each(tissues, name) for name in ("pd", "uptake", "flow", "fat"))
-    t1, t2, t2star = (_each(tissues, name)[:, at] for name in ("t1", "t2", "t2star"))
+    """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that
+    is not one of Sequence's."""
+    column = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
+    pd, uptake, flow, fat = (_property(tissues, name) for name in ("pd", "uptake", "flow", "fat"))
+    t1, t2, t2star = (_property(tissues, name)[:, column] for name in ("t1", "t2", "t2star"))
     if sequence.contrast:
         t1 = 1 / (1 / t1 + RELAXIVITY * uptake * sequence.dose / 1000)
-    tr, te = sequence.tr, sequence.te
+    tr = sequence.tr
+    te = sequence.te
     kinds: dict[str, Callable[[], Floats]] = {
         "spin echo": lambda: spin_echo(pd, t1, t2, tr, te),
         "inversion recovery": lambda: inversion_recovery(pd, t1, t2, tr, te, sequence.ti),
         "gradient echo": lambda: gradient_echo(pd, t1, t2star, tr, te, sequence.flip_deg),
-        "balanced": lambda: balanced(pd, t1, t2, tr, te, sequence.flip_deg),
+        "balanced": lambda: balanced_echo(pd, t1, t2, tr, te, sequence.flip_deg),
         "inflow": lambda: _inflow(flow, pd, t1, t2star, sequence),
-        "balanced cine": lambda: _balanced_cine(flow, pd, t1, t2, sequence),
+        "balanced cine": lambda: _cine_echo(flow, pd, t1, t2, sequence),
         "inversion gradient echo": lambda: inversion_recovery(pd, t1, t2star, tr, te, sequence.ti),
         "magnetisation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence),
         "saturation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence, 0.0),
         "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
     }
-    bare = kinds[sequence.kind]()
+    signal = kinds[sequence.kind]()
     if sequence.b:
-        bare = bare * np.exp(-sequence.b * diffusion(tissues) / 1000)
-    return bare * _fat_share(fat, sequence.fat) * _flow(flow, sequence)
+        signal = signal * np.exp(-sequence.b * diffusion(tissues) / 1000)
+    return signal * _fat_share(fat, sequence.fat) * _flow(flow, sequence)
 
 
-def _each(tissues: Many[Tissue], name: str) -> Floats:
+def _property(tissues: Many[Tissue], name: str) -> Floats:
     """(t,) a property of each tissue; (t, 2) a time at both field strengths."""
     return np.array([getattr(tissue, name) for tissue in tissues])
 
 
 def _inflow(flow: Floats, pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence) -> Floats:
-    """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is excited for
-    the first time: PD sin α e^{-TE/T2*}."""
-    stays = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
-    moves = flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
-    return np.asarray((1 - flow) * stays + moves)
+    """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is
+    excited for the first time: PD sin α e^{-TE/T2*}."""
+    stationary = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
+    inflow = flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
+    return np.asarray((1 - flow) * stationary + inflow)
 
 
 FRESH = 0.1
-"""Share of the largest signal, PD sin α, that unsaturated blood adds in a balanced cine; blood is then about
-as bright as fat.
+"""Share of the largest signal, PD sin α, that unsaturated blood adds in a balanced cine; blood is
+then about as bright as fat.
 
-Source for the order of brightness: Markl et al. (2003), Magn Reson Med 50:892: inflow raises balanced signals
-of blood.
+Source for the order of brightness: Markl et al. (2003), Magn Reson Med 50:892: inflow raises
+balanced signals of blood.
 """
 
 
-def _balanced_cine(flow: Floats, pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
-    """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous blood is
-    nearly as unsaturated as arterial."""
-    stays = balanced(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
-    return np.asarray(stays + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
+def _cine_echo(flow: Floats, pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
+    """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous
+    blood is nearly as unsaturated as arterial."""
+    stationary = balanced_echo(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
+    return np.asarray(stationary + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
 
 
 FREE_WATER = 3.0
-"""Diffusion coefficient of free water at body heat, µm² / ms.  Holz, Heil & Sacco (2000), Phys Chem Chem Phys
-2:4740, table 2: 3.04."""
+"""Diffusion coefficient of free water at body heat, µm² / ms.  Holz, Heil & Sacco (2000), Phys Chem
+Chem Phys 2:4740, table 2: 3.04."""
 
 STILL_T2 = 60.0
 
 
 def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
-    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water with long T2 also diffuses
-    freely.
+    """Diffusion coefficient (t,), µm² / ms, estimated from T2 at 1.5 T: water with long T2 also
+    diffuses freely.
 
-    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order rather than
-    a table.
+    0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order
+    rather than a table.
     """
-    t2, fat = _each(tissues, "t2")[:, 0], _each(tissues, "fat")
-    moving = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
-    return moving * (1 - 0.97 * fat)
+    t2 = _property(tissues, "t2")[:, 0]
+    coefficient = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
+    return coefficient * (1 - 0.97 * _property(tissues, "fat"))
 
 
 def _fat_share(f: Floats, fat: str) -> Floats:
-    """The visible share of a tissue's signal; suppression leaves a tenth of the fat, as in practice."""
-    seen: dict[str, Floats] = {
+    """The visible share of a tissue's signal; suppression leaves a tenth of the fat, as in
+    practice."""
+    visible_share: dict[str, Floats] = {
         "in phase": np.ones_like(f),
         "opposed phase": np.abs(1 - 2 * f),
         "suppressed": 1 - 0.9 * f,
@@ -196,12 +212,14 @@ def _fat_share(f: Floats, fat: str) -> Floats:
         "half": 1 - 0.58 * f,
         "cancelling": np.abs(1 - 2 * f),
     }
-    return seen[fat]
+    return visible_share[fat]
 
 
 def _flow(flow: Floats, sequence: Sequence) -> Floats:
-    """Flow factor: blood that leaves the slice between excitation and refocusing is dark; unsaturated blood
-    in a gradient echo is bright."""
+    """Flow factor: blood that leaves the slice between excitation and refocusing is dark;
+    unsaturated blood in a gradient echo is bright."""
     if sequence.kind in ("spin echo", "inversion recovery"):
         return 1 - 0.85 * flow
-    return 1 + 0.9 * flow if sequence.kind == "gradient echo" else np.ones_like(flow)
+    if sequence.kind == "gradient echo":
+        return 1 + 0.9 * flow
+    return np.ones_like(flow)

@@ -28,11 +28,13 @@ FIELD_STRENGTHS = (1.5, 3.0)
 class Tissue:
     """One tissue, with times in ms as (at 1.5 T, at 3 T).
 
-    pd            proton density, water = 1            fat       fraction of the signal that comes from fat
-    t1, t2        relaxation times                     flow      share of the full flow effect: 1 for arterial
-        blood, 0 without flow
-    t2star        with field inhomogeneity             uptake    contrast agent taken up, mmol / L
-    mottle        coefficient of variation of the tissue's own texture
+    pd      proton density, water = 1
+    t1, t2  relaxation times
+    t2star  with field inhomogeneity
+    fat     fraction of the signal that comes from fat
+    flow    share of the full flow effect: 1 for arterial blood, 0 without flow
+    uptake  contrast agent taken up, mmol / L
+    mottle  coefficient of variation of the tissue's own texture
     """
 
     name: str
@@ -163,7 +165,7 @@ DARK_PD = 0.05
 """Tissues with lower proton density, air and gas, stay black in every contrast."""
 
 
-def shows(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
+def visible_tissues(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
     """(t,) which tissues are not black in every contrast."""
     return np.array([tissue.pd > DARK_PD for tissue in tissues])
 

@@ -10,7 +10,7 @@ import pytest
 from fovnet.phantom.acquisition.breast_coils import NEAR_MM, SKIN_DISTANCE_MM, draw_breast_coil
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
+from fovnet.phantom.person.breast_shapes import breast_shape, of_a_kind
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.scan import sensitivity
 from fovnet.phantom.scanner.tissues import AIR
@@ -24,7 +24,7 @@ WOMEN = [
 
 def grid_about(woman: Person) -> Grid:
     affine = np.diag([5.0, 5.0, 5.0, 1.0])
-    affine[:3, 3] = -200, -60, woman.morph.height_mm(shaped(woman, 1).base[2]) - 100
+    affine[:3, 3] = -200, -60, woman.morph.height_mm(breast_shape(woman, 1).base[2]) - 100
     return Grid((80, 65, 40), affine)
 
 
@@ -41,7 +41,7 @@ def test_sensitivity_is_higher_at_the_breast_than_at_the_chest_and_at_its_skin_t
         )
         x, y, z = (axis.astype(np.float32) for axis in grid.coordinates())
         point = woman.morph.to_anatomy(x, y, z)
-        whole = shaped(woman, 1)
+        whole = breast_shape(woman, 1)
         _, along, _ = whole.within(*point)
         body = label_volume(woman, grid).labels != AIR
         ahead = whole.inside(*point) & body & (along > 0.15)
@@ -68,4 +68,6 @@ def test_elements_stand_beside_the_skin_of_what_is_seen() -> None:
         assert ((own > low - NEAR_MM - 5) & (own < high + NEAR_MM + 5)).all()
         point = woman.morph.to_anatomy(*(own[:, axis].astype(np.float32) for axis in range(3)))
         for side in (1, -1):
-            assert not shaped(woman, side).shrunk(SKIN_DISTANCE_MM[0] + 4).inside(*point).any()
+            assert (
+                not breast_shape(woman, side).shrunk(SKIN_DISTANCE_MM[0] + 4).inside(*point).any()
+            )

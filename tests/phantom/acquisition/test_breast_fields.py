@@ -9,7 +9,7 @@ import numpy as np
 from fovnet.phantom.acquisition.breast_fields import draw_breast_field
 from fovnet.phantom.acquisition.families import SMALL, draw_field_about_breasts
 from fovnet.phantom.anatomy.body import landmarks
-from fovnet.phantom.person.breast_shapes import of_a_kind, shaped
+from fovnet.phantom.person.breast_shapes import breast_shape, of_a_kind
 from fovnet.phantom.person.traits import sample_person
 
 WOMEN = [
@@ -23,7 +23,7 @@ def test_fields_about_breasts_contain_nipples_and_are_of_many_sizes() -> None:
     rng, widths, depths = np.random.default_rng(0), [], []
     for woman in WOMEN[:30]:
         field = draw_breast_field(woman, True, rng)
-        tips = [shaped(woman, side).tip for side in (1, -1)]
+        tips = [breast_shape(woman, side).tip for side in (1, -1)]
         z = woman.morph.height_mm(tips[0][2])
         assert any(
             field.low_mm[0] < x < field.high_mm[0] and field.low_mm[1] < y < field.high_mm[1]

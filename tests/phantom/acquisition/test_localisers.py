@@ -23,7 +23,7 @@ from fovnet.phantom.acquisition.regrid import slice_axis
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
-from fovnet.phantom.scanner.artefacts import Flaws, piled_up
+from fovnet.phantom.scanner.artefacts import Flaws, pile_up
 from fovnet.phantom.scanner.scan import Coil, sensitivity
 from fovnet.phantom.scanner.sequence import Sequence, magnetisation_prepared, signals
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, label_of
@@ -177,7 +177,7 @@ def test_sequences_of_localisers_are_quick() -> None:
 
 def test_signal_past_a_ball_is_lost_and_piles_up_just_within_it() -> None:
     image = np.ones((41, 31, 21), np.float32)
-    piled = piled_up(image, np.array([10.0, 10.0, 10.0]), 0.9)
+    piled = pile_up(image, np.array([10.0, 10.0, 10.0]), 0.9)
     assert (
         piled[20, 15, 10] == pytest.approx(1, abs=0.01)
         and piled[0, 0, 0] < 0.01

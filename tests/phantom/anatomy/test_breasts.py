@@ -17,10 +17,10 @@ from fovnet.phantom.person.breast_shapes import (
     LEAST_ML,
     MOST_ML,
     NO_PLATE,
-    Shaped,
+    BreastShape,
+    breast_shape,
     bust,
     of_a_kind,
-    shaped,
     volume_ml,
 )
 from fovnet.phantom.person.traits import Person, sample_person
@@ -31,7 +31,7 @@ WOMEN = [replace(person, prone=True) for person in PEOPLE if of_a_kind(person)]
 MM = 2.5
 
 
-def lattice(whole: Shaped) -> tuple[Floats, Floats, Floats]:
+def lattice(whole: BreastShape) -> tuple[Floats, Floats, Floats]:
     """Points MM apart about a breast, in the written anatomy."""
     low, high = whole.box
     x, y, z = np.meshgrid(
@@ -62,7 +62,7 @@ def test_a_breast_holds_the_millilitres_that_were_drawn(prone: bool) -> None:
         and all(LEAST_ML <= ml <= MOST_ML for ml in volumes)
     )
     for woman in WOMEN[:8]:
-        whole = shaped(replace(woman, prone=prone), -1)
+        whole = breast_shape(replace(woman, prone=prone), -1)
         x, y, z = lattice(whole)
         held = (whole.inside(x, y, z) & (y >= whole.base[1])).sum() * MM**3 / 1000
         assert held == pytest.approx(volume_ml(woman, -1), rel=0.15)
@@ -73,13 +73,15 @@ def test_left_and_right_follow_one_law() -> None:
     far."""
     more = np.array([np.log(volume_ml(woman, 1) / volume_ml(woman, -1)) for woman in WOMEN])
     assert abs(more.mean()) < 3 * more.std() / np.sqrt(len(more)) and more.std() > 0.05
-    out = np.array([[side * shaped(woman, side).lean[0] for side in (1, -1)] for woman in WOMEN])
+    out = np.array(
+        [[side * breast_shape(woman, side).lean[0] for side in (1, -1)] for woman in WOMEN]
+    )
     assert abs(out[:, 0] - out[:, 1]).max() < 0.5 * np.abs(out).max()
-    assert all(side * shaped(woman, side).base[0] > 60 for woman in WOMEN for side in (1, -1))
+    assert all(side * breast_shape(woman, side).base[0] > 60 for woman in WOMEN for side in (1, -1))
 
 
 def test_hanging_breasts_are_of_all_shapes_and_some_are_pressed_flat() -> None:
-    domes = [shaped(woman, 1) for woman in WOMEN]
+    domes = [breast_shape(woman, 1) for woman in WOMEN]
     slender = np.array([dome.length / dome.half[0] for dome in domes])
     assert slender.min() < 0.7 and slender.max() > 1.6
     dome = next(dome for dome in domes if dome.plates[0] < NO_PLATE)

@@ -10,7 +10,7 @@ from fovnet.phantom.anatomy import lesions
 from fovnet.phantom.anatomy.body import label_volume
 from fovnet.phantom.anatomy.layers import Layer
 from fovnet.phantom.anatomy.layers import paint as paint_of
-from fovnet.phantom.geometry.lobed import Lobed, lobed
+from fovnet.phantom.geometry.lobed import Lobed, draw_lobed
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Ellipsoid
 from fovnet.phantom.geometry.tissue_structure import Box
@@ -72,7 +72,7 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
     None
 ):
     rng = np.random.default_rng(0)
-    whole = lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
+    whole = draw_lobed(Ellipsoid((0.0, 0.0, 0.0), (45.0, 50.0, 80.0)), rng)
     affine = np.diag([3.0, 3.0, 3.0, 1.0])
     affine[:3, 3] = -150
     paints = [
@@ -93,12 +93,12 @@ def test_a_large_tumour_is_of_several_tissues_and_its_water_several_times_as_bri
 
 def test_a_large_tumour_of_a_thigh_bulges_it_under_skin_and_stays_on_its_side() -> None:
     person = sample_person((5, 1), PLAIN)
-    mass = lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    mass = draw_lobed(Ellipsoid((130.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     skin, fat, muscle = (one.solid.box for one in lesions._bulge(person, mass))
     assert skin[1, 0] > fat[1, 0] > muscle[1, 0] > 180.0
     inside = np.array([skin, fat, muscle])[:, 0, 0]
     assert (inside <= 130.0).all()
-    near = lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
+    near = draw_lobed(Ellipsoid((30.0, 0.0, 690.0), (50.0, 50.0, 70.0)), np.random.default_rng(0))
     assert all(
         one.solid.box[0, 0] < 0
         and not one.solid.inside(np.float32(-5), np.float32(0), np.float32(690))

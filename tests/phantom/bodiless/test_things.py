@@ -11,7 +11,7 @@ import pytest
 from fovnet.phantom.bodiless.fillings import filling
 from fovnet.phantom.bodiless.kinds import COMMON, HELD_OUT, TRAINING, draw_kind
 from fovnet.phantom.bodiless.scans import PLANES, Turned, thing_volume
-from fovnet.phantom.bodiless.thing import MAIN, WALL, Thing, upright
+from fovnet.phantom.bodiless.thing import MAIN, WALL, Thing, column
 from fovnet.phantom.collection import THING_SHARE, simulate_collection
 from fovnet.phantom.geometry.raster import Grid, Paint, rasterise
 from fovnet.records import read_tsv
@@ -80,9 +80,9 @@ def test_a_lying_cylinder_has_its_axis_along_the_left_right_axis() -> None:
     lying = Turned(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
     affine = np.diag([5.0, 5.0, 5.0, 1.0])
     affine[:3, 3] = -100.0
-    column = upright(60.0, 160.0)
-    np.testing.assert_allclose(lying.enclose(column.box[None])[0], [[-80, -30, -30], [80, 30, 30]])
-    thing = Thing((Paint(column, MAIN),), TRAINING["cylinder"](np.random.default_rng(4)).tissues)
+    pillar = column(60.0, 160.0)
+    np.testing.assert_allclose(lying.enclose(pillar.box[None])[0], [[-80, -30, -30], [80, 30, 30]])
+    thing = Thing((Paint(pillar, MAIN),), TRAINING["cylinder"](np.random.default_rng(4)).tissues)
     labels = rasterise(thing.pieces, Grid((41, 41, 41), affine), lying)
     shown = [np.ptp(np.argwhere(labels == MAIN)[:, axis]) * 5 for axis in range(3)]
     assert shown == [160, 60, 60]

@@ -11,7 +11,7 @@ from fovnet.phantom.acquisition.families import Family, FieldEnd
 from fovnet.phantom.acquisition.protocols import SITES, draw_plan
 from fovnet.phantom.anatomy.body import landmarks
 from fovnet.phantom.collection import acquire_volume
-from fovnet.phantom.finish.headers import along_claimed_axes, as_picture, draw_turn, region_alone
+from fovnet.phantom.finish.headers import draw_picture_turn, draw_turn, only_region, to_claimed_axes
 from fovnet.phantom.finish.masks import Finish
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.person.traits import sample_person
@@ -48,7 +48,7 @@ def test_a_turned_header_calls_slices_across_any_axis_axial_and_those_that_show_
     turn = draw_turn(axis, np.random.default_rng(axis))
     true = acquire_volume(PERSON, acquired, np.random.default_rng(0))[0]
     volume, rows = acquire_volume(PERSON, replace(acquired, turn=turn), np.random.default_rng(0))
-    np.testing.assert_array_equal(volume.voxels, along_claimed_axes(true.voxels, turn))
+    np.testing.assert_array_equal(volume.voxels, to_claimed_axes(true.voxels, turn))
     assert turn[axis][0] == 2 and [row["region"] for row in rows] == ["head"]
     np.testing.assert_allclose(volume.vox_to_ras[:3, :3], 5 * np.eye(3))
     np.testing.assert_allclose(
@@ -69,19 +69,19 @@ def test_only_a_field_of_one_region_is_alone_and_air_above_the_head_is_no_other(
     # half a voxel, and a little
     head_grid.vox_to_ras[2, 3] += 3
     # legs, pelvis, abdomen, chest, head
-    assert region_alone(head_grid, MARKS, 1.0) == 4
+    assert only_region(head_grid, MARKS, 1.0) == 4
     lower = head_grid.vox_to_ras.copy()
     lower[2, 3] -= 60
     assert (
-        region_alone(Grid(head_grid.shape, lower), MARKS, 1.0) is None
-        and region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
+        only_region(Grid(head_grid.shape, lower), MARKS, 1.0) is None
+        and only_region(Grid(head_grid.shape, lower), MARKS, 0.5) == 4
     )
     lower[2, 3] = MARKS.vertex + 20
-    assert region_alone(Grid(head_grid.shape, lower), MARKS, 0.5) is None
+    assert only_region(Grid(head_grid.shape, lower), MARKS, 0.5) is None
 
 
 def test_a_picture_keeps_its_columns_mirrored_whichever_way_slices_run() -> None:
-    turns = {as_picture(1, np.random.default_rng(seed)) for seed in range(40)}
+    turns = {draw_picture_turn(1, np.random.default_rng(seed)) for seed in range(40)}
     assert {turn[0] for turn in turns} == {(0, -1)} and {turn[2] for turn in turns} == {
         (1, 1),
         (1, -1),

@@ -12,16 +12,16 @@ from scipy import ndimage, stats
 
 from fovnet.phantom.scanner.artefacts import (
     Flaws,
+    add_ghosts,
+    add_void,
+    blur_by_motion,
     draw_flaws,
-    ghosted,
-    moved,
-    smeared,
+    fold_over,
+    shift_image,
     smooth_field,
-    with_void,
-    wrapped,
-    zero_filled,
+    zero_fill,
 )
-from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, rician, scan
+from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, add_rician_noise, scan
 from fovnet.phantom.scanner.sequence import Sequence
 from fovnet.phantom.scanner.tissues import Tissue
 
@@ -41,7 +41,9 @@ def noise(seed: int, shape: tuple[int, int, int] = (12, 14, 10)) -> np.ndarray:
 
 @pytest.mark.parametrize("signal", [0.0, 5.0, 30.0, 200.0])
 def test_noise_is_rice_distributed(signal: float) -> None:
-    seen = rician(np.full((30, 30, 30), signal, np.float32), 20.0, np.random.default_rng(3)).ravel()
+    seen = add_rician_noise(
+        np.full((30, 30, 30), signal, np.float32), 20.0, np.random.default_rng(3)
+    ).ravel()
     assert stats.kstest(seen, stats.rice(signal / 20, scale=20).cdf).pvalue > 0.01
 
 
@@ -51,12 +53,12 @@ def test_what_moved_during_a_scan_is_on_average_where_its_labels_are(
 ) -> None:
     image = np.zeros((20, 20, 20), np.float32)
     image[at] = 1
-    seen = smeared(image, voxels, axis)
+    seen = blur_by_motion(image, voxels, axis)
     assert ndimage.center_of_mass(seen) == pytest.approx(
         at, abs=1e-5
     ) and seen.sum() == pytest.approx(1, rel=1e-5)
     # as if it had set out from there
-    before = ndimage.center_of_mass(smeared(image, voxels, axis, begun=0.0))
+    before = ndimage.center_of_mass(blur_by_motion(image, voxels, axis, start=0.0))
     assert before[axis] - at[axis] == pytest.approx(voxels / 2, abs=1e-5)
 
 
@@ -66,7 +68,7 @@ def test_moving_is_the_linear_shift_of_scipy(seed: int, voxels: float, axis: int
     by = [voxels if at == axis else 0.0 for at in range(3)]
     # scipy cuts half voxels at an edge
     wanted = ndimage.shift(np.pad(noise(seed), 1), by, order=1, mode="constant")[1:-1, 1:-1, 1:-1]
-    assert moved(noise(seed), voxels, axis) == pytest.approx(wanted, abs=1e-4)
+    assert shift_image(noise(seed), voxels, axis) == pytest.approx(wanted, abs=1e-4)
 
 
 @given(st.integers(0, 9), st.integers(1, 4), st.integers(0, 2))
@@ -74,7 +76,7 @@ def test_what_folds_over_comes_back_on_the_other_side_and_nothing_is_lost(
     seed: int, margin: int, axis: int
 ) -> None:
     image = np.moveaxis(noise(seed), axis, 0)
-    folded = np.moveaxis(wrapped(noise(seed), margin, axis), axis, 0)
+    folded = np.moveaxis(fold_over(noise(seed), margin, axis), axis, 0)
     size = len(image) - 2 * margin
     assert folded.shape[0] == size and folded.sum() == pytest.approx(image.sum(), rel=1e-4)
     if size >= 2 * margin:
@@ -120,7 +122,7 @@ def test_chemical_shift_moves_fat_alone_by_the_stated_millimetres(shift_mm: floa
 def test_zero_filling_keeps_low_frequencies_and_leaves_no_high_ones() -> None:
     # far from 0, so that the magnitude changes nothing
     image = 5 + noise(1, (64, 8, 4))
-    spectrum, filled = (np.fft.rfft(one, axis=0) for one in (image, zero_filled(image, 0.5, 0)))
+    spectrum, filled = (np.fft.rfft(one, axis=0) for one in (image, zero_fill(image, 0.5, 0)))
     assert (
         filled[:17] == pytest.approx(spectrum[:17], rel=1e-3, abs=1e-3)
         and np.abs(filled[17:]).max() < 1e-3
@@ -131,13 +133,13 @@ def test_an_edge_rings_by_nine_per_cent() -> None:
     """Gibbs: the overshoot of a truncated Fourier series is 0.0895 of the step."""
     step = np.full((512, 1, 1), 1.0, np.float32)
     step[128:384] = 2.0
-    assert zero_filled(step, 0.2, 0).max() - 2 == pytest.approx(0.0895, abs=0.005)
+    assert zero_fill(step, 0.2, 0).max() - 2 == pytest.approx(0.0895, abs=0.005)
 
 
 def test_a_ghost_stands_half_the_field_of_view_away() -> None:
     image = np.zeros((20, 8, 4), np.float32)
     image[3, 2, 1] = 100
-    ghost = ghosted(image, 0.1, 2, 0)
+    ghost = add_ghosts(image, 0.1, 2, 0)
     assert (
         ghost[3, 2, 1] == 100
         and ghost[13, 2, 1] == pytest.approx(10)
@@ -147,7 +149,7 @@ def test_a_ghost_stands_half_the_field_of_view_away() -> None:
 
 def test_metal_leaves_a_hole_and_nothing_far_away_changes() -> None:
     image = np.full((60, 60, 60), 100, np.float32)
-    holed = with_void(image, np.full(3, 4.0), np.random.default_rng(2))
+    holed = add_void(image, np.full(3, 4.0), np.random.default_rng(2))
     assert holed.min() < 1 and holed.max() > 120 and np.median(holed) == pytest.approx(100, abs=0.1)
 
 

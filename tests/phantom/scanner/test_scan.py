@@ -10,8 +10,8 @@ from fovnet.phantom.scanner.scan import (
     Acquisition,
     Coil,
     LabelVolume,
-    averaged,
-    rician,
+    add_rician_noise,
+    block_means,
     scan,
     sensitivity,
 )
@@ -30,13 +30,15 @@ def clean(average: tuple[int, int, int] = (1, 1, 1)) -> Acquisition:
 
 
 def test_noise_in_air_has_the_rayleigh_mean_and_deviation() -> None:
-    air = rician(np.zeros((60, 60, 60), np.float32), 10.0, np.random.default_rng(0))
+    air = add_rician_noise(np.zeros((60, 60, 60), np.float32), 10.0, np.random.default_rng(0))
     assert air.mean() == pytest.approx(10 * np.sqrt(np.pi / 2), rel=0.01)
     assert air.std() == pytest.approx(10 * np.sqrt(2 - np.pi / 2), rel=0.01)
 
 
 def test_noise_on_a_strong_signal_is_gaussian() -> None:
-    bright = rician(np.full((60, 60, 60), 1000.0, np.float32), 10.0, np.random.default_rng(0))
+    bright = add_rician_noise(
+        np.full((60, 60, 60), 1000.0, np.float32), 10.0, np.random.default_rng(0)
+    )
     assert bright.mean() == pytest.approx(
         1000 + 10**2 / 2000, abs=0.1
     ) and bright.std() == pytest.approx(10, rel=0.01)
@@ -71,7 +73,7 @@ def test_averaging_moves_the_origin_to_the_middle_of_the_first_block() -> None:
 
 def test_averages_equal_means_over_reshaped_blocks() -> None:
     fine = np.random.default_rng(0).random((6, 8, 10)).astype(np.float32)
-    assert averaged(fine, (3, 2, 5)) == pytest.approx(
+    assert block_means(fine, (3, 2, 5)) == pytest.approx(
         fine.reshape(2, 3, 4, 2, 2, 5).mean(axis=(1, 3, 5)), rel=1e-5
     )
 

@@ -11,7 +11,7 @@ from hypothesis.strategies import floats
 
 from fovnet.phantom.scanner.sequence import (
     Sequence,
-    balanced,
+    balanced_echo,
     gradient_echo,
     inversion_recovery,
     magnetisation_prepared,
@@ -64,7 +64,9 @@ def test_a_balanced_sequence_of_short_repetition_depends_on_t2_over_t1_alone() -
     3)."""
     t1, t2, flip = 1000.0, 80.0, np.deg2rad(50)
     limit = np.sin(flip) / ((1 + np.cos(flip)) + (1 - np.cos(flip)) * t1 / t2)
-    assert balanced(one(1.0), one(t1), one(t2), 1e-3, 0.0, 50.0) == pytest.approx(limit, rel=1e-4)
+    assert balanced_echo(one(1.0), one(t1), one(t2), 1e-3, 0.0, 50.0) == pytest.approx(
+        limit, rel=1e-4
+    )
 
 
 def contrast_of(sequence: Sequence, bright: str, dark: str, field_strength: float = 1.5) -> float:
