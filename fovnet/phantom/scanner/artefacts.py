@@ -98,7 +98,7 @@ def apply_noise_flaws(image: Floats, flaws: Flaws, rng: np.random.Generator) -> 
             line = np.moveaxis(image, flaws.phase, 0)[index]
             line += np.abs(rng.standard_normal(line.shape, dtype=np.float32)) * np.float32(250)
     if max(flaws.smear) > 0:
-        return ndimage.gaussian_filter(image, flaws.smear, truncate=2.5)
+        return np.asarray(ndimage.gaussian_filter(image, flaws.smear, truncate=2.5))
     return image
 
 
