@@ -283,7 +283,9 @@ def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, m
     from fovnet.volume.dicom import series as grouping
 
     monkeypatch.setattr(
-        grouping, "opened", lambda item, opened=grouping.open_object: asked.append(item) or opened(item)
+        grouping,
+        "opened",
+        lambda item, opened=grouping.open_object: asked.append(item) or opened(item),
     )
     [series] = survey(tmp_path).series
     assert (len(series.frames), len(series.copies)) == (9, 9) and len(asked) <= 4, (
