@@ -284,7 +284,7 @@ def test_copies_of_an_object_of_many_frames_are_compared_once(tmp_path, write, m
 
     monkeypatch.setattr(
         grouping,
-        "opened",
+        "open_object",
         lambda item, opened=grouping.open_object: asked.append(item) or opened(item),
     )
     [series] = survey(tmp_path).series
