@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import torch
-
 from fovnet.errors import SearchError
 from fovnet.net.stopping import End
 from fovnet.unforeseen import is_disk_full
@@ -40,9 +38,9 @@ def end_of(fault: Exception) -> End:
 
 
 def is_starved(fault: Exception) -> bool:
-    """Whether the exception means that memory was short."""
-    if isinstance(fault, torch.OutOfMemoryError | MemoryError):
+    """Whether the exception means that memory was short; torch's own is known by its name, as it may be asked
+    where torch is not imported."""
+    if isinstance(fault, MemoryError) or type(fault).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(fault, RuntimeError) and any(
-        words in str(fault).lower() for words in NO_MEMORY
-    )
+    message = str(fault).lower()
+    return isinstance(fault, RuntimeError) and any(words in message for words in NO_MEMORY)
