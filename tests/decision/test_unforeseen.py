@@ -69,7 +69,6 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site.mkdir()
     (site / "sitecustomize.py").write_text(FAULTY + IN_A_WORKER)
     monkeypatch.setenv("PYTHONPATH", f"{site}:{Path(__file__).parents[2]}")
-    from fovnet.decision import answer
     from fovnet.decision.ensemble import Ensemble
     from fovnet.decision.judge import Judge
     from fovnet.report.pages import predictions
@@ -82,8 +81,8 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (FileKind, "looks_like_dicom", "find", lambda kind: kind.path.name),
         (Ensemble, "outputs_on", "classify", lambda _, stack: Path(stack.source).name),
         (Judge, "answer", "decide", lambda _, volume_id, *__: volume_id),
-        (answer, "table_rows", "rows", lambda given, _: given.volume_id),
-        (answer, "answer_facts", "facts", lambda given, *_: given.volume_id),
+        (predictions, "table_rows", "rows", lambda given, _: given.volume_id),
+        (predictions, "answer_facts", "facts", lambda given, *_: given.volume_id),
         (predictions, "_draw", "draw", lambda _, one, *__: one.answer.volume_id),
         (predictions, "write_json", "json", lambda path, *_: path.name),
     )
