@@ -41,24 +41,30 @@ class FreeContrast:
     def of(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
         """The brightness (t,) of tissues whose signals are `bright` (t,); the brightest keeps its
         value, air stays black."""
-        peak = float(bright.max())
-        if peak <= 0:
+        peak_signal = float(bright.max())
+        if peak_signal <= 0:
             return bright
-        visible = visible_tissues(tissues)
+        is_visible = visible_tissues(tissues)
         if self.matter != 1.0:
-            bright = self._change_matter(bright, tissues)
-        random = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
-        mixture = ((1 - self.share) * bright / peak + self.share * random).clip(0, None)
-        mixture = mixture / max(float(mixture[visible].max(initial=0.0)), 1e-9)
+            bright = self._scale_matter_contrast(bright, tissues)
+        random_brightness = np.random.default_rng(self.seed).uniform(0.03, 1.0, len(bright))
+        relative_brightness = (
+            (1 - self.share) * bright / peak_signal + self.share * random_brightness
+        ).clip(0, None)
+        relative_brightness = relative_brightness / max(
+            float(relative_brightness[is_visible].max(initial=0.0)), 1e-9
+        )
         if self.inverted:
-            mixture = 1.03 - mixture.clip(0, 1)
-        return np.where(visible, peak * mixture**self.gamma, bright)
+            relative_brightness = 1.03 - relative_brightness.clip(0, 1)
+        return np.where(is_visible, peak_signal * relative_brightness**self.gamma, bright)
 
-    def _change_matter(self, bright: Floats, tissues: Many[Tissue]) -> Floats:
-        """The brightness with that of grey and white matter moved towards or beyond their mean."""
-        matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
-        mean = float(bright[matter].mean()) if matter.any() else 0.0
-        return np.where(matter, mean + self.matter * (bright - mean), bright)
+    def _scale_matter_contrast(self, tissue_signals: Floats, tissues: Many[Tissue]) -> Floats:
+        """The brightness (t,) with that of grey and white matter moved towards or beyond their mean."""
+        is_matter = np.isin([tissue.name for tissue in tissues], ("grey matter", "white matter"))
+        mean_matter = float(tissue_signals[is_matter].mean()) if is_matter.any() else 0.0
+        return np.where(
+            is_matter, mean_matter + self.matter * (tissue_signals - mean_matter), tissue_signals
+        )
 
 
 UNUSUAL: tuple[Sequence, ...] = (
@@ -167,37 +173,47 @@ in infants.  Source: Barkovich (2000), AJNR 21:1099.
 def draw_contrast(
     sequence: Sequence, rng: np.random.Generator, head: bool = False
 ) -> tuple[Sequence, FreeContrast | None]:
-    """The sequence or an unusual one, and the change of its contrast: three in ten have tissues of
-    random brightness."""
-    unusual = (*UNUSUAL, *OF_HEADS) if head else UNUSUAL
-    sequence, contrast = _draw_any_contrast(sequence, rng, unusual)
+    """The sequence or an unusual one, and the change of its contrast, None for no change.
+
+    Three in ten have tissues of random brightness.
+    """
+    unusual_sequences = (*UNUSUAL, *OF_HEADS) if head else UNUSUAL
+    sequence, contrast = _draw_any_contrast(sequence, rng, unusual_sequences)
     if head and sequence.name == REPLACED and rng.random() < PREPARED_SHARE:
-        prepared = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
-        tr, te, ti = rng.uniform(0.92, 1.08, 3)
-        sequence = replace(prepared, tr=prepared.tr * tr, te=prepared.te * te, ti=prepared.ti * ti)
+        prepared_sequence = PREPARED[rng.choice(len(PREPARED), p=PREPARED_ODDS)]
+        tr_factor, te_factor, ti_factor = rng.uniform(0.92, 1.08, 3)
+        sequence = replace(
+            prepared_sequence,
+            tr=prepared_sequence.tr * tr_factor,
+            te=prepared_sequence.te * te_factor,
+            ti=prepared_sequence.ti * ti_factor,
+        )
     if head and rng.random() < _fading_share(sequence):
         contrast = replace(contrast or FreeContrast(), matter=rng.uniform(-0.3, 0.9))
     return sequence, contrast
 
 
 def _fading_share(sequence: Sequence) -> float:
+    """The share of heads with that sequence whose grey-white contrast is lower than usual."""
     if sequence.kind == "magnetisation prepared":
         return FADED_PREPARED
     return FADED_WATERY if sequence.te > LONG_TE_MS else FADED_SHARE
 
 
 def _draw_any_contrast(
-    sequence: Sequence, rng: np.random.Generator, unusual: tuple[Sequence, ...]
+    sequence: Sequence, rng: np.random.Generator, unusual_sequences: tuple[Sequence, ...]
 ) -> tuple[Sequence, FreeContrast | None]:
+    """The sequence, or in three of ten cases an unusual one, and the change of its contrast, None
+    for no change."""
     if rng.random() < 0.3:
-        sequence = unusual[rng.integers(len(unusual))]
-        tr, te = rng.uniform(0.85, 1.15, 2)
-        sequence = replace(sequence, tr=sequence.tr * tr, te=sequence.te * te)
-    is_free = rng.random() < 0.3
+        sequence = unusual_sequences[rng.integers(len(unusual_sequences))]
+        tr_factor, te_factor = rng.uniform(0.85, 1.15, 2)
+        sequence = replace(sequence, tr=sequence.tr * tr_factor, te=sequence.te * te_factor)
+    has_random_brightness = rng.random() < 0.3
     has_gamma = rng.random() < 0.25
     is_inverted = rng.random() < 0.06
-    if not (is_free or has_gamma or is_inverted):
+    if not (has_random_brightness or has_gamma or is_inverted):
         return sequence, None
-    share = rng.uniform(0.3, 1.0) if is_free else 0.0
+    random_share = rng.uniform(0.3, 1.0) if has_random_brightness else 0.0
     gamma = float(np.exp(rng.uniform(-0.7, 0.7))) if has_gamma else 1.0
-    return sequence, FreeContrast(share, int(rng.integers(2**31)), gamma, is_inverted)
+    return sequence, FreeContrast(random_share, int(rng.integers(2**31)), gamma, is_inverted)

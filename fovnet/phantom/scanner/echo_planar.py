@@ -65,8 +65,10 @@ def read_out(
     hz_a_ppm = np.float32(HZ_A_TESLA_PPM * field_strength)
     offset_hz = shim(field_ppm(air, vox_to_ras), air) * hz_a_ppm
     if planar.te_ms:
-        across_hz = np.gradient(offset_hz, axis=planar.through)
-        image = image * np.abs(np.sinc(across_hz * (planar.te_ms / 1000))).astype(np.float32)
+        slice_gradient_hz = np.gradient(offset_hz, axis=planar.through)
+        image = image * np.abs(np.sinc(slice_gradient_hz * (planar.te_ms / 1000))).astype(
+            np.float32
+        )
     return displace(image, offset_hz / np.float32(planar.bandwidth_hz), planar.phase)
 
 
@@ -76,45 +78,58 @@ def field_ppm(air: Floats, vox_to_ras: NDArray[np.float64]) -> Floats:
 
     Outside a sphere of radius a it is 9.4 / 3 (a / r)³ (3 cos²θ - 1), inside 0.
     """
-    margin = [max(4, size // 4) for size in air.shape]
-    padded = np.pad(air, [(m, m) for m in margin], mode="edge")
-    axes = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    up = vox_to_ras[2, :3] / axes  # the scanner's z along each axis of the grid
-    k = np.meshgrid(
-        *(fft.fftfreq(n, mm) for n, mm in zip(padded.shape[:2], axes[:2], strict=True)),
-        fft.rfftfreq(padded.shape[2], axes[2]),
+    margins = [max(4, axis_size // 4) for axis_size in air.shape]
+    padded = np.pad(air, [(margin, margin) for margin in margins], mode="edge")
+    spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+    z_direction = vox_to_ras[2, :3] / spacing_mm  # the scanner's z along each axis of the grid
+    frequencies = np.meshgrid(
+        *(
+            fft.fftfreq(size, voxel_mm)
+            for size, voxel_mm in zip(padded.shape[:2], spacing_mm[:2], strict=True)
+        ),
+        fft.rfftfreq(padded.shape[2], spacing_mm[2]),
         indexing="ij",
         sparse=True,
     )
-    along = sum(part * share for part, share in zip(k, up, strict=True))
-    square = k[0] ** 2 + k[1] ** 2 + k[2] ** 2
-    square[0, 0, 0] = 1.0
-    kernel = (1 / 3 - along**2 / square).astype(np.float32)
+    z_frequency = sum(
+        frequency * direction_share
+        for frequency, direction_share in zip(frequencies, z_direction, strict=True)
+    )
+    squared_frequency = frequencies[0] ** 2 + frequencies[1] ** 2 + frequencies[2] ** 2
+    squared_frequency[0, 0, 0] = 1.0
+    kernel = (1 / 3 - z_frequency**2 / squared_frequency).astype(np.float32)
     kernel[0, 0, 0] = 0.0  # a constant offset is removed by tuning
     field = fft.irfftn(fft.rfftn(padded) * kernel, padded.shape)
-    inner = tuple(slice(m, m + size) for m, size in zip(margin, air.shape, strict=True))
+    inner = tuple(
+        slice(margin, margin + axis_size)
+        for margin, axis_size in zip(margins, air.shape, strict=True)
+    )
     return np.asarray(AIR_PPM * field[inner])
 
 
 def shim(field: Floats, air: Floats) -> Floats:
     """The field after second-order shimming: minus its least-squares polynomial over voxels that
     are not air."""
-    along = [np.linspace(-1, 1, size, dtype=np.float32) for size in field.shape]
-    x, y, z = np.meshgrid(*along, indexing="ij", sparse=True)
-    terms = [
+    axis_coordinates = [np.linspace(-1, 1, size, dtype=np.float32) for size in field.shape]
+    x, y, z = np.meshgrid(*axis_coordinates, indexing="ij", sparse=True)
+    polynomial_terms = [
         np.ones_like(field),
         *(
-            np.broadcast_to(t, field.shape)
-            for t in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)
+            np.broadcast_to(monomial, field.shape)
+            for monomial in (x, y, z, x * y, x * z, y * z, x * x, y * y, z * z)
         ),
     ]
-    body = np.flatnonzero(air.ravel() < 0.5)
-    if len(body) <= len(terms):
+    tissue_voxels = np.flatnonzero(air.ravel() < 0.5)
+    if len(tissue_voxels) <= len(polynomial_terms):
         return field
-    sample = body[:: max(1, len(body) // 5000)]  # enough for ten coefficients
-    design = np.stack([term.ravel()[sample] for term in terms], axis=1)
-    weights = np.linalg.lstsq(design, field.ravel()[sample], rcond=None)[0].astype(np.float32)
-    polynomial = sum(weight * term for weight, term in zip(weights, terms, strict=True))
+    sampled_voxels = tissue_voxels[
+        :: max(1, len(tissue_voxels) // 5000)
+    ]  # enough for ten coefficients
+    design = np.stack([term.ravel()[sampled_voxels] for term in polynomial_terms], axis=1)
+    weights = np.linalg.lstsq(design, field.ravel()[sampled_voxels], rcond=None)[0].astype(
+        np.float32
+    )
+    polynomial = sum(weight * term for weight, term in zip(weights, polynomial_terms, strict=True))
     return np.asarray(field - polynomial)
 
 
@@ -124,21 +139,27 @@ def displace(image: Floats, voxels: Floats, axis: int) -> Floats:
     Signal is conserved, so it piles up where neighbours converge; what leaves at one end enters at
     the other.
     """
-    lines, moves = (
+    image_lines, line_shifts = (
         np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis]) for values in (image, voxels)
     )
-    size = lines.shape[1]
-    source = (np.arange(size * FINER) + 0.5) / FINER - 0.5
-    low = np.clip(np.floor(source).astype(int), 0, size - 2)
-    t = (source - low).clip(0, 1).astype(np.float32)
-    target = source + moves[:, low] * (1 - t) + moves[:, low + 1] * t
-    signal = np.repeat(lines, FINER, axis=1) / np.float32(FINER)
-    lower_index = np.floor(target).astype(np.int64)
-    part = (target - lower_index).astype(np.float32)
-    line_start = (np.arange(len(lines)) * size)[:, None]
-    result = np.zeros(lines.size)
-    for step, share in ((0, 1 - part), (1, part)):
-        index = line_start + (lower_index + step) % size
-        result += np.bincount(index.ravel(), (signal * share).ravel(), minlength=lines.size)
+    line_length = image_lines.shape[1]
+    source_position = (np.arange(line_length * FINER) + 0.5) / FINER - 0.5
+    lower_source = np.clip(np.floor(source_position).astype(int), 0, line_length - 2)
+    upper_share = (source_position - lower_source).clip(0, 1).astype(np.float32)
+    target_position = (
+        source_position
+        + line_shifts[:, lower_source] * (1 - upper_share)
+        + line_shifts[:, lower_source + 1] * upper_share
+    )
+    part_signal = np.repeat(image_lines, FINER, axis=1) / np.float32(FINER)
+    lower_target = np.floor(target_position).astype(np.int64)
+    upper_target_share = (target_position - lower_target).astype(np.float32)
+    line_start = (np.arange(len(image_lines)) * line_length)[:, None]
+    displaced = np.zeros(image_lines.size)
+    for target_step, target_share in ((0, 1 - upper_target_share), (1, upper_target_share)):
+        target_index = line_start + (lower_target + target_step) % line_length
+        displaced += np.bincount(
+            target_index.ravel(), (part_signal * target_share).ravel(), minlength=image_lines.size
+        )
     shape = np.moveaxis(image, axis, -1).shape
-    return np.ascontiguousarray(np.moveaxis(result.reshape(shape), -1, axis), dtype=np.float32)
+    return np.ascontiguousarray(np.moveaxis(displaced.reshape(shape), -1, axis), dtype=np.float32)

@@ -109,74 +109,78 @@ def scan(
     voxels that do not fill a voxel are dropped. Raises VolumeError "label-outside-table" for a
     label the table does not have.
     """
-    _refuse_outside(body, tissues, source)
+    _refuse_unknown_labels(body, tissues, source)
     flaws = acquisition.flaws
-    image, affine = _receive(body, sequence, acquisition, tissues, rng)
+    image, affine = _receive_signal(body, sequence, acquisition, tissues, rng)
     if acquisition.blur > 0:
         image = ndimage.gaussian_filter(image, acquisition.blur, truncate=2.5)
     image = image * sensitivity(image.shape, affine, acquisition.coil)
-    spacing = np.linalg.norm(affine[:3, :3], axis=0)
+    spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
     if acquisition.coil.bias:
-        image = image * smooth_field(image.shape, spacing, acquisition.coil.bias, rng)
+        image = image * smooth_field(image.shape, spacing_mm, acquisition.coil.bias, rng)
     if acquisition.planar is not None:
-        air = block_means(air_share(tissues)[body.labels], acquisition.average)
-        image = read_out(image, air, affine, acquisition.planar, acquisition.field_strength)
-    image = image * np.float32(1000 / max(_bright_level(image) * 1.6, 1e-6))
-    image = apply_signal_flaws(image, spacing, flaws, rng)
+        air_shares = block_means(air_share(tissues)[body.labels], acquisition.average)
+        image = read_out(image, air_shares, affine, acquisition.planar, acquisition.field_strength)
+    image = image * np.float32(1000 / max(_bright_tissue_mean(image) * 1.6, 1e-6))
+    image = apply_signal_flaws(image, spacing_mm, flaws, rng)
     if flaws.folded:
         affine[:3, 3] += affine[:3, flaws.phase] * flaws.folded
-    sigma = 1000 / 1.6 / acquisition.snr
+    noise_sigma = 1000 / 1.6 / acquisition.snr
     return Volume(
-        apply_noise_flaws(add_rician_noise(image, sigma, rng), flaws, rng), affine, source
+        apply_noise_flaws(add_rician_noise(image, noise_sigma, rng), flaws, rng), affine, source
     )
 
 
-def _refuse_outside(body: LabelVolume, tissues: tuple[Tissue, ...], source: str) -> None:
+def _refuse_unknown_labels(body: LabelVolume, tissues: tuple[Tissue, ...], source: str) -> None:
     """Raises VolumeError "label-outside-table" for a label that the table does not have."""
     if not body.labels.size:
         return
-    low = body.labels.min()
-    high = body.labels.max()
-    if not 0 <= int(low) <= int(high) < len(tissues):
+    lowest_label = body.labels.min()
+    highest_label = body.labels.max()
+    if not 0 <= int(lowest_label) <= int(highest_label) < len(tissues):
         raise VolumeError(
             "label-outside-table",
-            f"{source}: labels {low} to {high}, but the table has tissues 0 to {len(tissues) - 1}. Map "
+            f"{source}: labels {lowest_label} to {highest_label}, but the table has tissues 0 to {len(tissues) - 1}. Map "
             "the labels to the table, or pass the table that belongs to them.",
         )
 
 
-def _receive(
+def _receive_signal(
     body: LabelVolume,
     sequence: Sequence,
     acquisition: Acquisition,
     table: tuple[Tissue, ...],
     rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """The signal of every voxel, and its affine; with chemical shift of fat and failed fat
-    suppression, if any."""
+    """The signal (i, j, k) of every voxel, and the affine (4, 4) of these voxels; with chemical
+    shift of fat and failed fat suppression, if any."""
     flaws = acquisition.flaws
-    bright = signals(table, sequence, acquisition.field_strength)
+    tissue_signals = signals(table, sequence, acquisition.field_strength)
     if acquisition.contrast is not None:
-        bright = acquisition.contrast.of(bright, table)
+        tissue_signals = acquisition.contrast.of(tissue_signals, table)
     if sequence.fat == "cancelling":
-        bright = bright * [-1 if tissue.fat > 0.5 else 1 for tissue in table]
-    fine = bright.astype(np.float32)[body.labels]
-    texture = _mottle(body, table, rng) if acquisition.mottled else np.float32(1)
-    fine *= texture
-    image = block_means(fine, acquisition.average)
+        tissue_signals = tissue_signals * [-1 if tissue.fat > 0.5 else 1 for tissue in table]
+    label_signals = tissue_signals.astype(np.float32)[body.labels]
+    texture = _tissue_texture(body, table, rng) if acquisition.mottled else np.float32(1)
+    label_signals *= texture
+    image = block_means(label_signals, acquisition.average)
     affine = block_affine(body.vox_to_ras, acquisition.average)
     if flaws.unsuppressed and sequence.fat == "suppressed":
-        in_phase = signals(table, replace(sequence, fat="in phase"), acquisition.field_strength)
-        suppressed = in_phase - signals(table, sequence, acquisition.field_strength)
-        suppressed_here = suppressed.astype(np.float32)[body.labels] * texture
+        in_phase_signals = signals(
+            table, replace(sequence, fat="in phase"), acquisition.field_strength
+        )
+        suppressed_signals = in_phase_signals - signals(table, sequence, acquisition.field_strength)
+        suppressed_image = suppressed_signals.astype(np.float32)[body.labels] * texture
         spacing_mm = np.linalg.norm(affine[:3, :3], axis=0)
-        failure = fat_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed, rng)
-        image = image + block_means(suppressed_here, acquisition.average) * failure
+        failure_shares = fat_suppression_failure(image.shape, spacing_mm, flaws.unsuppressed, rng)
+        image = image + block_means(suppressed_image, acquisition.average) * failure_shares
     if flaws.shift_mm:
-        fat = (bright * [tissue.fat for tissue in table]).astype(np.float32)[body.labels] * texture
-        fat = block_means(fat, acquisition.average)
-        voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
-        image = image - fat + shift_image(fat, voxels, flaws.frequency)
+        fat_image = (tissue_signals * [tissue.fat for tissue in table]).astype(np.float32)[
+            body.labels
+        ] * texture
+        fat_image = block_means(fat_image, acquisition.average)
+        shift_voxels = flaws.shift_mm / float(np.linalg.norm(affine[:3, flaws.frequency]))
+        image = image - fat_image + shift_image(fat_image, shift_voxels, flaws.frequency)
     if sequence.fat == "cancelling":
         image = np.abs(image)
     return image, affine
@@ -187,12 +191,12 @@ def block_means(fine: Floats, factors: tuple[int, int, int]) -> Floats:
     dropped."""
     for axis, factor in enumerate(factors):
         if factor > 1:
-            blocks = fine.shape[axis] // factor
-            fine = np.moveaxis(fine, axis, 0)[: blocks * factor]
-            total = fine[0::factor].copy()
-            for index in range(1, factor):
-                total += fine[index::factor]
-            fine = np.moveaxis(total / np.float32(factor), 0, axis)
+            block_count = fine.shape[axis] // factor
+            fine = np.moveaxis(fine, axis, 0)[: block_count * factor]
+            block_sum = fine[0::factor].copy()
+            for offset in range(1, factor):
+                block_sum += fine[offset::factor]
+            fine = np.moveaxis(block_sum / np.float32(factor), 0, axis)
     return fine
 
 
@@ -202,12 +206,12 @@ def add_rician_noise(image: Floats, sigma: float, rng: np.random.Generator) -> F
 
     Source: Gudbjartsson & Patz (1995), Magn Reson Med 34:910, eqs 1-4.
     """
-    real = rng.standard_normal(image.shape, dtype=np.float32)
-    real *= np.float32(sigma)
-    real += image
-    imaginary = rng.standard_normal(image.shape, dtype=np.float32)
-    imaginary *= np.float32(sigma)
-    return np.sqrt(real * real + imaginary * imaginary)
+    real_channel = rng.standard_normal(image.shape, dtype=np.float32)
+    real_channel *= np.float32(sigma)
+    real_channel += image
+    imaginary_channel = rng.standard_normal(image.shape, dtype=np.float32)
+    imaginary_channel *= np.float32(sigma)
+    return np.sqrt(real_channel * real_channel + imaginary_channel * imaginary_channel)
 
 
 def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: Coil) -> Floats:
@@ -216,43 +220,57 @@ def sensitivity(shape: tuple[int, ...], vox_to_ras: NDArray[np.float64], coil: C
 
     Computed every `coil.known_mm` and interpolated: mostly it has no detail below centimetres.
     """
-    spacing = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
-    coarse = [
-        max(2, int(np.ceil(size * step / coil.known_mm)))
-        for size, step in zip(shape, spacing, strict=True)
+    spacing_mm = np.linalg.norm(vox_to_ras[:3, :3], axis=0)
+    knot_counts = [
+        max(2, int(np.ceil(size * step_mm / coil.known_mm)))
+        for size, step_mm in zip(shape, spacing_mm, strict=True)
     ]
-    index = np.meshgrid(
-        *(np.linspace(0, size - 1, n) for size, n in zip(shape, coarse, strict=True)), indexing="ij"
+    knot_indices = np.meshgrid(
+        *(
+            np.linspace(0, size - 1, knot_count)
+            for size, knot_count in zip(shape, knot_counts, strict=True)
+        ),
+        indexing="ij",
     )
-    x, y, z = (np.tensordot(row[:3], np.stack(index), 1) + row[3] for row in vox_to_ras[:3])
+    x, y, z = (np.tensordot(row[:3], np.stack(knot_indices), 1) + row[3] for row in vox_to_ras[:3])
     profile = np.ones_like(x)
     if coil.depth > 0 and coil.centres_mm:
         exponent = 2 * coil.power
-        squares = [
-            1 / (1 + ((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2) / coil.reach_mm**2) ** exponent
-            for a, b, c in coil.centres_mm
+        squared_sensitivities = [
+            1
+            / (
+                1
+                + ((x - centre_x) ** 2 + (y - centre_y) ** 2 + (z - centre_z) ** 2)
+                / coil.reach_mm**2
+            )
+            ** exponent
+            for centre_x, centre_y, centre_z in coil.centres_mm
         ]
-        profile = np.sqrt(np.sum(squares, axis=0))
+        profile = np.sqrt(np.sum(squared_sensitivities, axis=0))
         profile = (1 - coil.depth) + coil.depth * profile / profile.max()
     profile = profile / (1 + (np.abs(z) / coil.fall_mm) ** 6)
     return stretch((profile / profile.max()).astype(np.float32), shape)
 
 
-def _bright_level(image: Floats) -> float:
+def _bright_tissue_mean(image: Floats) -> float:
     """Mean signal of the brighter half of everything except air; 0 for an empty image."""
-    sample = image.ravel()[:: max(1, image.size // 200_000)]
-    body = sample[sample > 0.02 * max(float(sample.max()), 1e-9)]
-    return float(body[body >= np.median(body)].mean()) if body.size else 0.0
+    sampled_voxels = image.ravel()[:: max(1, image.size // 200_000)]
+    tissue_voxels = sampled_voxels[sampled_voxels > 0.02 * max(float(sampled_voxels.max()), 1e-9)]
+    return (
+        float(tissue_voxels[tissue_voxels >= np.median(tissue_voxels)].mean())
+        if tissue_voxels.size
+        else 0.0
+    )
 
 
 def block_affine(
     vox_to_ras: NDArray[np.float64], factors: tuple[int, int, int]
 ) -> NDArray[np.float64]:
     """The affine of blocks of `factors` voxels."""
-    block = np.asarray(factors)
+    block_shape = np.asarray(factors)
     affine = vox_to_ras.copy()
-    affine[:3, :3] = vox_to_ras[:3, :3] * block
-    affine[:3, 3] = vox_to_ras[:3, 3] + vox_to_ras[:3, :3] @ ((block - 1) / 2)
+    affine[:3, :3] = vox_to_ras[:3, :3] * block_shape
+    affine[:3, 3] = vox_to_ras[:3, 3] + vox_to_ras[:3, :3] @ ((block_shape - 1) / 2)
     return affine
 
 
@@ -260,27 +278,31 @@ TILE = 96  # voxels of TILE_MM: texture grains repeat after 19 cm, more than the
 TILE_MM = 2.0
 
 
-def _mottle(body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator) -> Floats:
+def _tissue_texture(
+    body: LabelVolume, tissues: tuple[Tissue, ...], rng: np.random.Generator
+) -> Floats:
     """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of
     about 5 mm."""
-    step = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
-    begin = rng.integers(0, TILE, 3)
+    tiles_per_voxel = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
+    tile_starts = rng.integers(0, TILE, 3)
     i, j, k = (
-        (first + (np.arange(size) * tiles).astype(np.intp)) % TILE
-        for first, size, tiles in zip(begin.tolist(), body.labels.shape, step, strict=True)
+        (tile_start + (np.arange(size) * voxel_tiles).astype(np.intp)) % TILE
+        for tile_start, size, voxel_tiles in zip(
+            tile_starts.tolist(), body.labels.shape, tiles_per_voxel, strict=True
+        )
     )
     texture = np.array([tissue.mottle for tissue in tissues], dtype=np.float32)[body.labels]
-    texture *= _grains()[np.ix_(i, j, k)]
+    texture *= _texture_tile()[np.ix_(i, j, k)]
     texture += 1
     return np.asarray(np.maximum(texture, 0, out=texture))
 
 
 @cache
-def _grains() -> Floats:
+def _texture_tile() -> Floats:
     """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at
     different places in it: this saves 0.06 s."""
-    noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
-    fine = ndimage.gaussian_filter(noise, 1.4, mode="wrap")
-    coarse = ndimage.gaussian_filter(noise, 4.5, mode="wrap")
-    grains = fine + 3.6 * coarse
+    white_noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
+    fine_grains = ndimage.gaussian_filter(white_noise, 1.4, mode="wrap")
+    coarse_grains = ndimage.gaussian_filter(white_noise, 4.5, mode="wrap")
+    grains = fine_grains + 3.6 * coarse_grains
     return np.asarray(grains / grains.std())

@@ -78,9 +78,11 @@ def gradient_echo(
     pd: Floats, t1: Floats, t2star: Floats, tr: float, te: float, flip_deg: float
 ) -> Floats:
     """PD sin α (1 - E1) / (1 - E1 cos α) e^{-TE/T2*}, spoiled, steady state."""
-    flip = np.deg2rad(flip_deg)
+    flip_angle = np.deg2rad(flip_deg)
     e1 = np.exp(-tr / t1)
-    return np.asarray(pd * np.sin(flip) * (1 - e1) / (1 - e1 * np.cos(flip)) * np.exp(-te / t2star))
+    return np.asarray(
+        pd * np.sin(flip_angle) * (1 - e1) / (1 - e1 * np.cos(flip_angle)) * np.exp(-te / t2star)
+    )
 
 
 def balanced_echo(
@@ -88,11 +90,15 @@ def balanced_echo(
 ) -> Floats:
     """PD sin α (1 - E1) / (1 - (E1 - E2) cos α - E1 E2) e^{-TE/T2}, balanced steady state on
     resonance."""
-    flip = np.deg2rad(flip_deg)
+    flip_angle = np.deg2rad(flip_deg)
     e1 = np.exp(-tr / t1)
     e2 = np.exp(-tr / t2)
     return np.asarray(
-        pd * np.sin(flip) * (1 - e1) / (1 - (e1 - e2) * np.cos(flip) - e1 * e2) * np.exp(-te / t2)
+        pd
+        * np.sin(flip_angle)
+        * (1 - e1)
+        / (1 - (e1 - e2) * np.cos(flip_angle) - e1 * e2)
+        * np.exp(-te / t2)
     )
 
 
@@ -106,35 +112,37 @@ def magnetisation_prepared(
     approaches (1 - E) / (1 - E cos α), with the factor E cos α on the difference per flip, E =
     e^{-τ/T1}; outside it M approaches 1.
     """
-    flips, flip_ms = sequence.train
-    flip = np.deg2rad(sequence.flip_deg)
+    flip_count, flip_ms = sequence.train
+    flip_angle = np.deg2rad(sequence.flip_deg)
     e1 = np.exp(-flip_ms / t1)
-    half_train_ms = flips * flip_ms / 2
-    train = (e1 * np.cos(flip)) ** (flips / 2)
-    driven = (1 - e1) / (1 - e1 * np.cos(flip))
-    recovery = np.exp(-max(sequence.ti - half_train_ms, 0.0) / t1)
-    delay = np.exp(-max(sequence.tr - sequence.ti - half_train_ms, 0.0) / t1)
+    half_train_ms = flip_count * flip_ms / 2
+    train_decay = (e1 * np.cos(flip_angle)) ** (flip_count / 2)
+    steady_state = (1 - e1) / (1 - e1 * np.cos(flip_angle))
+    inversion_decay = np.exp(-max(sequence.ti - half_train_ms, 0.0) / t1)
+    delay_decay = np.exp(-max(sequence.tr - sequence.ti - half_train_ms, 0.0) / t1)
     # The signal is a + b M, M before the preparation; M results from it after the rest of the train
     # and the delay: M = c + d M.
-    a = (1 - recovery) * train + driven * (1 - train)
-    b = left * recovery * train
-    c = (a * train + driven * (1 - train)) * delay + 1 - delay
-    d = b * train * delay
+    a = (1 - inversion_decay) * train_decay + steady_state * (1 - train_decay)
+    b = left * inversion_decay * train_decay
+    c = (a * train_decay + steady_state * (1 - train_decay)) * delay_decay + 1 - delay_decay
+    d = b * train_decay * delay_decay
     magnetisation = np.abs(a + b * c / (1 - d))
-    return np.asarray(pd * magnetisation * np.sin(flip) * np.exp(-sequence.te / t2star))
+    return np.asarray(pd * magnetisation * np.sin(flip_angle) * np.exp(-sequence.te / t2star))
 
 
 def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: float) -> Floats:
     """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that
     is not one of Sequence's."""
-    column = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
+    strength_index = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
     pd, uptake, flow, fat = (_property(tissues, name) for name in ("pd", "uptake", "flow", "fat"))
-    t1, t2, t2star = (_property(tissues, name)[:, column] for name in ("t1", "t2", "t2star"))
+    t1, t2, t2star = (
+        _property(tissues, name)[:, strength_index] for name in ("t1", "t2", "t2star")
+    )
     if sequence.contrast:
         t1 = 1 / (1 / t1 + RELAXIVITY * uptake * sequence.dose / 1000)
     tr = sequence.tr
     te = sequence.te
-    kinds: dict[str, Callable[[], Floats]] = {
+    signal_by_kind: dict[str, Callable[[], Floats]] = {
         "spin echo": lambda: spin_echo(pd, t1, t2, tr, te),
         "inversion recovery": lambda: inversion_recovery(pd, t1, t2, tr, te, sequence.ti),
         "gradient echo": lambda: gradient_echo(pd, t1, t2star, tr, te, sequence.flip_deg),
@@ -146,7 +154,7 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
         "saturation prepared": lambda: magnetisation_prepared(pd, t1, t2star, sequence, 0.0),
         "diffusion coefficient": lambda: np.where(pd > 0, diffusion(tissues) / FREE_WATER, 0.0),
     }
-    signal = kinds[sequence.kind]()
+    signal = signal_by_kind[sequence.kind]()
     if sequence.b:
         signal = signal * np.exp(-sequence.b * diffusion(tissues) / 1000)
     return signal * _fat_share(fat, sequence.fat) * _flow(flow, sequence)
@@ -160,9 +168,11 @@ def _property(tissues: Many[Tissue], name: str) -> Floats:
 def _inflow(flow: Floats, pd: Floats, t1: Floats, t2star: Floats, sequence: Sequence) -> Floats:
     """Stationary tissue is saturated as in any gradient echo with short TR; inflowing blood is
     excited for the first time: PD sin α e^{-TE/T2*}."""
-    stationary = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
-    inflow = flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
-    return np.asarray((1 - flow) * stationary + inflow)
+    stationary_signal = gradient_echo(pd, t1, t2star, sequence.tr, sequence.te, sequence.flip_deg)
+    inflow_signal = (
+        flow * pd * np.sin(np.deg2rad(sequence.flip_deg)) * np.exp(-sequence.te / t2star)
+    )
+    return np.asarray((1 - flow) * stationary_signal + inflow_signal)
 
 
 FRESH = 0.1
@@ -177,8 +187,10 @@ balanced signals of blood.
 def _cine_echo(flow: Floats, pd: Floats, t1: Floats, t2: Floats, sequence: Sequence) -> Floats:
     """Balanced steady state; blood in both sides of the heart moves on with every beat, so venous
     blood is nearly as unsaturated as arterial."""
-    stationary = balanced_echo(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
-    return np.asarray(stationary + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg)))
+    saturated_signal = balanced_echo(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
+    return np.asarray(
+        saturated_signal + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg))
+    )
 
 
 FREE_WATER = 3.0
