@@ -38,23 +38,27 @@ FINGERS = ((33.0, 70.0), (12.0, 80.0), (-9.0, 74.0), (-29.0, 58.0), (46.0, 62.0)
 
 def rodent(rng: np.random.Generator) -> Iterator[Paint]:
     """A mouse, a rat or a guinea pig, its legs to the sides, with a tail or none."""
-    return _animal(log_uniform(60, 260, rng), 1.0, rng)
+    return _paint_animal(log_uniform(60, 260, rng), 1.0, rng)
 
 
 def rabbit(rng: np.random.Generator) -> Iterator[Paint]:
     """A rabbit: large, with long ears and strong hind legs."""
-    length = rng.uniform(300, 450)
+    length_mm = rng.uniform(300, 450)
     for side in (1.0, -1.0):
-        way = [(side * 0.03, -0.03, 0.46), (side * 0.06, -0.08, 0.56), (side * 0.07, -0.13, 0.68)]
-        yield from _skin_fat_and_muscle(_tube(length, way, [0.02, 0.025, 0.012]), 1.0)
-    yield from _animal(length, 0.2, rng)
+        ear_line = [
+            (side * 0.03, -0.03, 0.46),
+            (side * 0.06, -0.08, 0.56),
+            (side * 0.07, -0.13, 0.68),
+        ]
+        yield from _fleshy_paints(_tube(length_mm, ear_line, [0.02, 0.025, 0.012]), 1.0)
+    yield from _paint_animal(length_mm, 0.2, rng)
 
 
-def _animal(length: float, tail: float, rng: np.random.Generator) -> Iterator[Paint]:
+def _paint_animal(length_mm: float, tail_share: float, rng: np.random.Generator) -> Iterator[Paint]:
     """An animal of that length with a tail of that share of it."""
-    stout = rng.uniform(0.8, 1.25)
-    fat = length * rng.uniform(0.003, 0.02)
-    rows = (
+    stoutness = rng.uniform(0.8, 1.25)
+    fat_mm = length_mm * rng.uniform(0.003, 0.02)
+    cross_sections = (
         (-0.48, 0.02, 0.03),
         (-0.42, 0.09, 0.10),
         (-0.25, 0.14, 0.13),
@@ -65,112 +69,155 @@ def _animal(length: float, tail: float, rng: np.random.Generator) -> Iterator[Pa
         (0.42, 0.06, 0.055),
         (0.50, 0.02, 0.02),
     )
-    size = length * stout
-    trunk = Loft(tuple((z * length, 0.0, 0.0, a * size, b * size, b * size) for z, a, b in rows))
-    yield from _limbs(length, tail, rng)
-    yield from _skin_fat_and_muscle(trunk, fat)
-    room = trunk.shrunk(0.025 * length)
-    yield _organ(_lump(length, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2)) & room, "visceral fat")
-    for tissue, centre, semi in ORGANS:
-        moved = np.array(centre) * length * stout + rng.normal(0, 0.006 * length, 3)
-        organ = _lump(1.0, moved, np.array(semi) * length * rng.uniform(0.8, 1.15, 3))
-        yield _organ(organ & room, tissue)
-    for _ in range(rng.integers(8, 22)):
-        loop = _lump(
-            length, rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10)), (0.025, 0.02, 0.02)
+    width_mm = length_mm * stoutness
+    trunk = Loft(
+        tuple(
+            (
+                z * length_mm,
+                0.0,
+                0.0,
+                half_width * width_mm,
+                half_depth * width_mm,
+                half_depth * width_mm,
+            )
+            for z, half_width, half_depth in cross_sections
         )
-        yield _organ(loop & room, str(rng.choice(["bowel wall", "bowel fluid", "stool"])))
-    brain = _lump(length, (0.0, -0.02, 0.34), (0.05, 0.038, 0.065))
-    yield _organ(brain.shrunk(-0.008 * length), "cortical bone")
-    yield _organ(brain, "grey matter")
-    spine = [(0.0, -0.065, z) for z in (-0.42, -0.2, 0.0, 0.2, 0.29)]
-    yield _organ(_tube(length, spine, 0.018), "red marrow")
-    yield _organ(_tube(length, spine, 0.006), "spinal cord")
+    )
+    yield from _paint_limbs(length_mm, tail_share, rng)
+    yield from _fleshy_paints(trunk, fat_mm)
+    body_cavity = trunk.shrunk(0.025 * length_mm)
+    yield _tissue_paint(
+        _lump(length_mm, (0.0, 0.01, -0.18), (0.11, 0.1, 0.2)) & body_cavity, "visceral fat"
+    )
+    for tissue, centre, half_axes in ORGANS:
+        centre_mm = np.array(centre) * length_mm * stoutness + rng.normal(0, 0.006 * length_mm, 3)
+        organ = _lump(1.0, centre_mm, np.array(half_axes) * length_mm * rng.uniform(0.8, 1.15, 3))
+        yield _tissue_paint(organ & body_cavity, tissue)
+    for _ in range(rng.integers(8, 22)):
+        bowel_loop = _lump(
+            length_mm, rng.uniform((-0.08, -0.01, -0.32), (0.08, 0.08, -0.10)), (0.025, 0.02, 0.02)
+        )
+        yield _tissue_paint(
+            bowel_loop & body_cavity, str(rng.choice(["bowel wall", "bowel fluid", "stool"]))
+        )
+    brain = _lump(length_mm, (0.0, -0.02, 0.34), (0.05, 0.038, 0.065))
+    yield _tissue_paint(brain.shrunk(-0.008 * length_mm), "cortical bone")
+    yield _tissue_paint(brain, "grey matter")
+    spine_line = [(0.0, -0.065, z) for z in (-0.42, -0.2, 0.0, 0.2, 0.29)]
+    yield _tissue_paint(_tube(length_mm, spine_line, 0.018), "red marrow")
+    yield _tissue_paint(_tube(length_mm, spine_line, 0.006), "spinal cord")
 
 
-def _limbs(length: float, tail: float, rng: np.random.Generator) -> Iterator[Paint]:
+def _paint_limbs(length_mm: float, tail_share: float, rng: np.random.Generator) -> Iterator[Paint]:
     """Four legs with a bone in each, and the tail."""
     for side in (1.0, -1.0):
-        for z, thick, down in ((-0.34, 0.045, -0.12), (0.14, 0.03, 0.1)):
-            knee = (side * rng.uniform(0.13, 0.2), rng.uniform(-0.05, 0.1), z + 0.4 * down)
-            foot = (side * rng.uniform(0.14, 0.26), rng.uniform(0.02, 0.16), z + down)
-            line = [(side * 0.07, 0.0, z), knee, foot]
-            yield from _skin_fat_and_muscle(
-                _tube(length, line, np.array([1.3, 1.0, 0.4]) * thick), 0.004 * length
+        for hip_z, thickness, foot_drop in ((-0.34, 0.045, -0.12), (0.14, 0.03, 0.1)):
+            knee = (side * rng.uniform(0.13, 0.2), rng.uniform(-0.05, 0.1), hip_z + 0.4 * foot_drop)
+            foot = (side * rng.uniform(0.14, 0.26), rng.uniform(0.02, 0.16), hip_z + foot_drop)
+            limb_line = [(side * 0.07, 0.0, hip_z), knee, foot]
+            yield from _fleshy_paints(
+                _tube(length_mm, limb_line, np.array([1.3, 1.0, 0.4]) * thickness),
+                0.004 * length_mm,
             )
-            yield _organ(_tube(length, line, 0.2 * thick), "cortical bone")
-    if tail:
-        bend = rng.uniform(-0.2, 0.2)
-        line = [(0, -0.04, -0.46), (bend, -0.04, -0.46 - 0.5 * tail), (0, 0, -0.46 - tail)]
-        yield from _skin_fat_and_muscle(_tube(length, line, [0.02, 0.014, 0.006]), 0.002 * length)
+            yield _tissue_paint(_tube(length_mm, limb_line, 0.2 * thickness), "cortical bone")
+    if tail_share:
+        tail_bend = rng.uniform(-0.2, 0.2)
+        limb_line = [
+            (0, -0.04, -0.46),
+            (tail_bend, -0.04, -0.46 - 0.5 * tail_share),
+            (0, 0, -0.46 - tail_share),
+        ]
+        yield from _fleshy_paints(
+            _tube(length_mm, limb_line, [0.02, 0.014, 0.006]), 0.002 * length_mm
+        )
 
 
 def hand(rng: np.random.Generator) -> Iterator[Paint]:
     """A hand with its wrist: five fingers spread or closed, straight or bent, in any rotation."""
     finger_spread = rng.uniform(0, 1)
     bend_deg = rng.uniform(0, 35)
-    size = rng.uniform(0.8, 1.15)
-    arm = _tube(size, [(0, 0, -40), (0, 0, -90), (0, 0, -150)], [26, 27, 31])
-    yield from _skin_fat_and_muscle(arm & _lump(size, (0, 0, -95), (31, 20, 75), 0.3), 2.0)
-    yield from _skin_fat_and_muscle(_lump(size, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
+    scale = rng.uniform(0.8, 1.15)
+    forearm = _tube(scale, [(0, 0, -40), (0, 0, -90), (0, 0, -150)], [26, 27, 31])
+    yield from _fleshy_paints(forearm & _lump(scale, (0, 0, -95), (31, 20, 75), 0.3), 2.0)
+    yield from _fleshy_paints(_lump(scale, (0, 0, 0), (42, 14, 50), 0.5), 2.0)
     for x in (11.0, -11.0):
-        yield from _bone(_tube(size, [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)], [6, 6, 9]))
-    for index in range(8):
-        yield from _bone(
-            _lump(size, ((index % 4 - 1.5) * 12.0, 0, -52 + 11 * (index // 4)), (6, 6, 6))
+        yield from _bone_paints(
+            _tube(scale, [(x, 0, -150), (x, 0, -90), (1.2 * x, 0, -62)], [6, 6, 9])
         )
-    for index, (x, finger_mm) in enumerate(FINGERS):
-        bend = float(np.deg2rad(bend_deg) * rng.uniform(0.6, 1.4))
-        yield from _finger(x, finger_mm, index == len(FINGERS) - 1, finger_spread, bend, size)
+    for bone_index in range(8):
+        yield from _bone_paints(
+            _lump(
+                scale, ((bone_index % 4 - 1.5) * 12.0, 0, -52 + 11 * (bone_index // 4)), (6, 6, 6)
+            )
+        )
+    for bone_index, (x, finger_mm) in enumerate(FINGERS):
+        bend_radians = float(np.deg2rad(bend_deg) * rng.uniform(0.6, 1.4))
+        yield from _paint_finger(
+            x, finger_mm, bone_index == len(FINGERS) - 1, finger_spread, bend_radians, scale
+        )
 
 
-def _finger(
-    x: float, finger_mm: float, is_thumb: bool, spread: float, bend: float, size: float
+def _paint_finger(
+    base_x: float, finger_mm: float, is_thumb: bool, spread: float, bend_step: float, scale: float
 ) -> Iterator[Paint]:
     """A finger beside `x` with its metacarpal and three phalanges, each bent forwards against the
     one before."""
-    lean = np.deg2rad(50.0 if is_thumb else 0.5 * spread * x)
-    knuckle = np.array([x * (0.6 if is_thumb else 1.0), 0.0, -25.0 if is_thumb else 44.0])
-    angle = 0.0
+    lean_radians = np.deg2rad(50.0 if is_thumb else 0.5 * spread * base_x)
+    knuckle = np.array([base_x * (0.6 if is_thumb else 1.0), 0.0, -25.0 if is_thumb else 44.0])
+    bend_angle = 0.0
     joints = [knuckle]
-    for share in (0.45, 0.32, 0.23):
-        step = np.array([np.sin(lean) * np.cos(angle), np.sin(angle), np.cos(lean) * np.cos(angle)])
-        joints.append(joints[-1] + share * finger_mm * step)
-        angle += bend
-    line = np.array(joints) * size
-    yield from _skin_fat_and_muscle(tube(line, np.array([11.0, 10.0, 9.0, 7.0]) * size), 1.6)
-    for first, second in pairwise(line):
-        gap = 0.12 * (second - first)
-        yield from _bone(tube([first + gap, second - gap], 4.6 * size))
-    root = np.array([0.35 * x, 0.0, -38.0]) * size
-    yield from _bone(tube([root, line[0]], 4.6 * size))
+    for length_share in (0.45, 0.32, 0.23):
+        direction = np.array(
+            [
+                np.sin(lean_radians) * np.cos(bend_angle),
+                np.sin(bend_angle),
+                np.cos(lean_radians) * np.cos(bend_angle),
+            ]
+        )
+        joints.append(joints[-1] + length_share * finger_mm * direction)
+        bend_angle += bend_step
+    joint_line = np.array(joints) * scale
+    yield from _fleshy_paints(tube(joint_line, np.array([11.0, 10.0, 9.0, 7.0]) * scale), 1.6)
+    for start, end in pairwise(joint_line):
+        gap = 0.12 * (end - start)
+        yield from _bone_paints(tube([start + gap, end - gap], 4.6 * scale))
+    palm_end = np.array([0.35 * base_x, 0.0, -38.0]) * scale
+    yield from _bone_paints(tube([palm_end, joint_line[0]], 4.6 * scale))
 
 
-def _lump(size: float, middle: ArrayLike, semi: ArrayLike, square: float = 0.0) -> Ellipsoid:
+def _lump(
+    scale: float, centre: ArrayLike, half_axes: ArrayLike, squareness: float = 0.0
+) -> Ellipsoid:
     """An ellipsoid written for an animal of size 1."""
-    (x, y, z), (a, b, c) = ((np.asarray(values) * size).tolist() for values in (middle, semi))
-    return Ellipsoid((x, y, z), (a, b, c), square=square)
+    (x, y, z), (semi_x, semi_y, semi_z) = (
+        (np.asarray(values) * scale).tolist() for values in (centre, half_axes)
+    )
+    return Ellipsoid((x, y, z), (semi_x, semi_y, semi_z), square=squareness)
 
 
-def _tube(size: float, points: ArrayLike, radii: ArrayLike) -> Tube:
+def _tube(scale: float, points: ArrayLike, radii: ArrayLike) -> Tube:
     """A tube written for an animal of size 1."""
-    return tube(np.multiply(points, size), np.multiply(radii, size))
+    return tube(np.multiply(points, scale), np.multiply(radii, scale))
 
 
-def _skin_fat_and_muscle(solid: Solid, fat_mm: float) -> list[Paint]:
+def _fleshy_paints(solid: Solid, fat_mm: float) -> list[Paint]:
     """Muscle under fat and skin."""
-    skin = max(0.8, 0.3 * fat_mm)
+    skin_mm = max(0.8, 0.3 * fat_mm)
     return [
-        _organ(solid.shrunk(-fat_mm - skin), "skin"),
-        _organ(solid.shrunk(-fat_mm), "fat"),
-        _organ(solid, "muscle"),
+        _tissue_paint(solid.shrunk(-fat_mm - skin_mm), "skin"),
+        _tissue_paint(solid.shrunk(-fat_mm), "fat"),
+        _tissue_paint(solid, "muscle"),
     ]
 
 
-def _bone(solid: Solid) -> list[Paint]:
+def _bone_paints(solid: Solid) -> list[Paint]:
     """Cortex about fatty marrow."""
-    return [_organ(solid, "cortical bone", 8), _organ(solid.shrunk(1.3), "yellow marrow", 9)]
+    return [
+        _tissue_paint(solid, "cortical bone", 8),
+        _tissue_paint(solid.shrunk(1.3), "yellow marrow", 9),
+    ]
 
 
-def _organ(solid: Solid, tissue: str, layer: int = 0) -> Paint:
+def _tissue_paint(solid: Solid, tissue: str, layer: int = 0) -> Paint:
+    """The solid filled with a tissue of the simulated body, in that layer."""
     return Paint(solid, label_of(tissue), layer)

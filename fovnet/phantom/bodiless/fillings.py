@@ -11,39 +11,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from fovnet.phantom.bodiless.thing import PARTS, log_uniform
+from fovnet.phantom.bodiless.thing import LABEL_COUNT, log_uniform
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, Tissue
 
 PLASTIC = Tissue("plastic", 0.0, (500.0, 500.0), (0.5, 0.5), (0.3, 0.3), mottle=0.0)
-NOTHING = TISSUES[AIR]
-UNIFORM_SHARE = 0.6  # of fillings; the others have the grain of a gel
+AIR_TISSUE = TISSUES[AIR]
+NO_GRAIN_SHARE = 0.6  # of fillings; the others have the grain of a gel
 
 
 def vessel_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
     """Air, plastic, and contents drawn each for itself, now and then air or plastic among them."""
-    contents = [filling(rng) for _ in range(PARTS - 2)]
+    contents = [filling(rng) for _ in range(LABEL_COUNT - 2)]
     for index in range(1, len(contents)):
         if rng.random() < 0.2:
-            contents[index] = PLASTIC if rng.random() < 0.5 else NOTHING
-    return (NOTHING, PLASTIC, *contents)
+            contents[index] = PLASTIC if rng.random() < 0.5 else AIR_TISSUE
+    return (AIR_TISSUE, PLASTIC, *contents)
 
 
 def filling(rng: np.random.Generator) -> Tissue:
     """Water, doped water, a gel or an oil."""
-    kind = rng.random()
-    mottle = 0.0 if rng.random() < UNIFORM_SHARE else rng.uniform(0.01, 0.12)
-    if kind < 0.15:
-        t1 = rng.uniform(2400, 3200)
-        t2 = rng.uniform(900, 2200)
-        return _tissue("water", t1, t2, 1.0, 0.0, mottle)
-    if kind < 0.6:
-        t1 = log_uniform(40, 1500, rng)
-        return _tissue("doped water", t1, t1 * rng.uniform(0.5, 0.95), 1.0, 0.0, mottle)
-    if kind < 0.85:
-        t1 = rng.uniform(400, 2500)
-        t2 = log_uniform(20, 150, rng)
-        return _tissue("gel", t1, t2, rng.uniform(0.85, 1.0), 0.0, mottle)
-    return _tissue(
+    kind_dice = rng.random()
+    mottle = 0.0 if rng.random() < NO_GRAIN_SHARE else rng.uniform(0.01, 0.12)
+    if kind_dice < 0.15:
+        t1_ms = rng.uniform(2400, 3200)
+        t2_ms = rng.uniform(900, 2200)
+        return _filling_tissue("water", t1_ms, t2_ms, 1.0, 0.0, mottle)
+    if kind_dice < 0.6:
+        t1_ms = log_uniform(40, 1500, rng)
+        return _filling_tissue(
+            "doped water", t1_ms, t1_ms * rng.uniform(0.5, 0.95), 1.0, 0.0, mottle
+        )
+    if kind_dice < 0.85:
+        t1_ms = rng.uniform(400, 2500)
+        t2_ms = log_uniform(20, 150, rng)
+        return _filling_tissue("gel", t1_ms, t2_ms, rng.uniform(0.85, 1.0), 0.0, mottle)
+    return _filling_tissue(
         "oil",
         rng.uniform(180, 900),
         rng.uniform(50, 160),
@@ -55,20 +57,34 @@ def filling(rng: np.random.Generator) -> Tissue:
 
 def flesh_table(rng: np.random.Generator) -> tuple[Tissue, ...]:
     """Air, the rind of a fruit, its flesh, the fibres between, its core and its seeds."""
-    t1 = rng.uniform(700, 2200)
-    t2 = rng.uniform(60, 600)
-    grain = rng.uniform(0.03, 0.2)
-    rind = _tissue("rind", 0.6 * t1, rng.uniform(15, 60), rng.uniform(0.4, 0.9), 0.0, grain)
-    flesh = _tissue("flesh", t1, t2, 1.0, 0.0, grain)
-    fibre = _tissue("fibre", 0.7 * t1, rng.uniform(8, 50), rng.uniform(0.3, 0.9), 0.0, grain)
+    t1_ms = rng.uniform(700, 2200)
+    t2_ms = rng.uniform(60, 600)
+    grain_mottle = rng.uniform(0.03, 0.2)
+    rind = _filling_tissue(
+        "rind", 0.6 * t1_ms, rng.uniform(15, 60), rng.uniform(0.4, 0.9), 0.0, grain_mottle
+    )
+    flesh = _filling_tissue("flesh", t1_ms, t2_ms, 1.0, 0.0, grain_mottle)
+    fibre = _filling_tissue(
+        "fibre", 0.7 * t1_ms, rng.uniform(8, 50), rng.uniform(0.3, 0.9), 0.0, grain_mottle
+    )
     t1_factor, t2_factor = rng.uniform((0.6, 0.3), (1.3, 1.5)).tolist()
-    core = _tissue("core", t1_factor * t1, t2_factor * t2, 0.95, 0.0, grain)
-    seed = _tissue("seed", 300.0, 20.0, rng.uniform(0.1, 0.6), 0.3, 0.0)
-    return (NOTHING, rind, flesh, fibre, core, seed, filling(rng), filling(rng))
+    core = _filling_tissue("core", t1_factor * t1_ms, t2_factor * t2_ms, 0.95, 0.0, grain_mottle)
+    seed = _filling_tissue("seed", 300.0, 20.0, rng.uniform(0.1, 0.6), 0.3, 0.0)
+    return (AIR_TISSUE, rind, flesh, fibre, core, seed, filling(rng), filling(rng))
 
 
-def _tissue(name: str, t1_ms: float, t2_ms: float, pd: float, fat: float, mottle: float) -> Tissue:
+def _filling_tissue(
+    name: str, t1_ms: float, t2_ms: float, pd: float, fat: float, mottle: float
+) -> Tissue:
     """One material, its T1 a tenth longer at 3 T."""
-    t2 = min(t2_ms, t1_ms)
-    t2star = (1 / (1 / t2 + 0.003), 1 / (1 / t2 + 0.006))
-    return Tissue(name, pd, (t1_ms, 1.1 * t1_ms), (t2, t2), t2star, fat, mottle=mottle)
+    shorter_t2_ms = min(t2_ms, t1_ms)
+    t2star_ms = (1 / (1 / shorter_t2_ms + 0.003), 1 / (1 / shorter_t2_ms + 0.006))
+    return Tissue(
+        name,
+        pd,
+        (t1_ms, 1.1 * t1_ms),
+        (shorter_t2_ms, shorter_t2_ms),
+        t2star_ms,
+        fat,
+        mottle=mottle,
+    )

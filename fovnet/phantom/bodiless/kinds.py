@@ -19,13 +19,16 @@ Parts = Callable[[np.random.Generator], Iterable[Paint]]
 Table = Callable[[np.random.Generator], tuple[Tissue, ...]]
 
 
-def _make_thing(parts: Parts, table: Table, rng: np.random.Generator) -> Thing:
+def _make_thing(draw_parts: Parts, draw_table: Table, rng: np.random.Generator) -> Thing:
     """A thing, its shape drawn before what it is filled with."""
-    return Thing(tuple(parts(rng)), table(rng))
+    return Thing(tuple(draw_parts(rng)), draw_table(rng))
 
 
-def _with_filling(table: Table, kinds: Mapping[str, Parts]) -> dict[str, Make]:
-    return {name: partial(_make_thing, parts, table) for name, parts in kinds.items()}
+def _with_filling(draw_table: Table, parts_by_kind: Mapping[str, Parts]) -> dict[str, Make]:
+    return {
+        kind: partial(_make_thing, draw_parts, draw_table)
+        for kind, draw_parts in parts_by_kind.items()
+    }
 
 
 def _flesh_and_bone(rng: np.random.Generator) -> tuple[Tissue, ...]:

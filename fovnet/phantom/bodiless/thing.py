@@ -1,6 +1,6 @@
 """A thing in its own millimetres, upright along z about its middle, and what it is filled with.
 
-Labels up to PARTS - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the others its
+Labels up to LABEL_COUNT - 1 are of the thing's own table of tissues: 0 air, 1 the wall, the others its
 contents. Animals and hands have the tissues of the simulated body instead.
 """
 
@@ -18,8 +18,10 @@ from fovnet.phantom.scanner.tissues import Tissue
 Point = tuple[float, float, float]
 
 MIDDLE: Point = (0.0, 0.0, 0.0)
-AIR, WALL, MAIN, SECOND, THIRD, FOURTH, FIFTH, SIXTH = range(8)
-PARTS = 8
+AIR, WALL, FILLING, SECOND_FILLING, THIRD_FILLING, FOURTH_FILLING, FIFTH_FILLING, SIXTH_FILLING = (
+    range(8)
+)
+LABEL_COUNT = 8
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Thing:
     @property
     def box_mm(self) -> NDArray[np.float64]:
         """(2, 3) corners that enclose it."""
-        boxes = np.array([paint.solid.box for paint in self.paints])
-        return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
+        piece_boxes = np.array([paint.solid.box for paint in self.paints])
+        return np.stack([piece_boxes[:, 0].min(axis=0), piece_boxes[:, 1].max(axis=0)])
 
 
 def vessel_paints(inner: Solid, label: int, wall_mm: float = 2.0) -> list[Paint]:

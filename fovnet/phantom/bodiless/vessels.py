@@ -9,10 +9,10 @@ import numpy as np
 
 from fovnet.phantom.bodiless.thing import (
     AIR,
-    MAIN,
+    FILLING,
     MIDDLE,
-    SECOND,
-    SIXTH,
+    SECOND_FILLING,
+    SIXTH_FILLING,
     WALL,
     Point,
     column,
@@ -27,119 +27,133 @@ WALL_MM = (1.0, 6.0)
 
 def cylinder(rng: np.random.Generator) -> Iterable[Paint]:
     """A cylinder of 6 to 26 cm, from a disc to a long tube."""
-    width = rng.uniform(60, 260)
-    return _vessel(column(width, width * float(np.exp(rng.uniform(-0.9, 1.0)))), rng)
+    width_mm = rng.uniform(60, 260)
+    return _fill_vessel(column(width_mm, width_mm * float(np.exp(rng.uniform(-0.9, 1.0)))), rng)
 
 
 def ball(rng: np.random.Generator) -> Iterable[Paint]:
     """A sphere of 6 to 28 cm."""
-    return _vessel(Ellipsoid(MIDDLE, (rng.uniform(30, 140),) * 3), rng)
+    return _fill_vessel(Ellipsoid(MIDDLE, (rng.uniform(30, 140),) * 3), rng)
 
 
 def canister(rng: np.random.Generator) -> Iterable[Paint]:
     """A box with round or sharp edges."""
-    width, depth, height = rng.uniform((60, 50, 60), (300, 220, 350)).tolist()
-    return _vessel(column(width, height, depth_mm=depth, square=rng.uniform(0.6, 1.0)), rng)
+    width_mm, depth_mm, height_mm = rng.uniform((60, 50, 60), (300, 220, 350)).tolist()
+    return _fill_vessel(
+        column(width_mm, height_mm, depth_mm=depth_mm, square=rng.uniform(0.6, 1.0)), rng
+    )
 
 
 def oval_vessel(rng: np.random.Generator) -> Iterable[Paint]:
     """An oval column as wide as a trunk, as is put into body coils."""
     width = rng.uniform(180, 400)
     depth = width * rng.uniform(0.5, 0.85)
-    square = rng.uniform(0, 0.4)
-    return _vessel(column(width, rng.uniform(100, 400), depth_mm=depth, square=square), rng)
+    squareness = rng.uniform(0, 0.4)
+    return _fill_vessel(
+        column(width, rng.uniform(100, 400), depth_mm=depth, square=squareness), rng
+    )
 
 
 def bottle(rng: np.random.Generator) -> Iterable[Paint]:
     """A bottle with shoulder, neck and a dark cap."""
-    return _bottle(rng, MAIN, MIDDLE, rng.uniform(60, 130))
+    return _bottle_paints(rng, FILLING, MIDDLE, rng.uniform(60, 130))
 
 
 def bottles(rng: np.random.Generator) -> Iterator[Paint]:
     """Two to eight vessels side by side, of one filling or each of its own; two alike may stand
     like legs."""
-    count = int(rng.integers(2, 9))
+    vessel_count = int(rng.integers(2, 9))
     are_alike = rng.random() < 0.5
-    step = rng.uniform(55, 130)
-    per_row = count if count < 4 or (count < 6 and rng.random() < 0.4) else (count + 1) // 2
-    for index in range(count):
-        x = (index % per_row - (per_row - 1) / 2) * step
-        y = (index // per_row) * step - (count > per_row) * step / 2
+    spacing_mm = rng.uniform(55, 130)
+    row_length = (
+        vessel_count
+        if vessel_count < 4 or (vessel_count < 6 and rng.random() < 0.4)
+        else (vessel_count + 1) // 2
+    )
+    for vessel_index in range(vessel_count):
+        x = (vessel_index % row_length - (row_length - 1) / 2) * spacing_mm
+        y = (vessel_index // row_length) * spacing_mm - (vessel_count > row_length) * spacing_mm / 2
         z = 0.0 if are_alike else rng.uniform(-40, 40)
-        width = step * (0.92 if are_alike else rng.uniform(0.35, 0.95))
-        label = MAIN if are_alike else int(rng.integers(MAIN, SIXTH + 1))
-        height = width * (2.2 if are_alike else rng.uniform(0.6, 3.0))
+        width_mm = spacing_mm * (0.92 if are_alike else rng.uniform(0.35, 0.95))
+        label = FILLING if are_alike else int(rng.integers(FILLING, SIXTH_FILLING + 1))
+        height_mm = width_mm * (2.2 if are_alike else rng.uniform(0.6, 3.0))
         if rng.random() < 0.3:
-            yield from _bottle(rng, label, (x, y, z), width)
+            yield from _bottle_paints(rng, label, (x, y, z), width_mm)
         else:
-            yield from vessel_paints(column(width, height, centre=(x, y, z)), label)
+            yield from vessel_paints(column(width_mm, height_mm, centre=(x, y, z)), label)
 
 
 def loading_ring(rng: np.random.Generator) -> Iterator[Paint]:
     """A ring that loads a coil, around nothing or around a bottle."""
-    width = rng.uniform(140, 320)
-    height = rng.uniform(60, 300)
-    inner = width - 2 * rng.uniform(12, 45)
-    yield Paint(column(width, height), MAIN)
-    yield Paint(column(inner, height + 4), AIR)
+    outer_mm = rng.uniform(140, 320)
+    height_mm = rng.uniform(60, 300)
+    inner_mm = outer_mm - 2 * rng.uniform(12, 45)
+    yield Paint(column(outer_mm, height_mm), FILLING)
+    yield Paint(column(inner_mm, height_mm + 4), AIR)
     if rng.random() < 0.6:
-        yield Paint(column(inner * rng.uniform(0.4, 0.9), height), SECOND)
+        yield Paint(column(inner_mm * rng.uniform(0.4, 0.9), height_mm), SECOND_FILLING)
 
 
 def prism(rng: np.random.Generator) -> Iterable[Paint]:
     """A column with three to six flat sides."""
-    sides = int(rng.integers(3, 7))
-    radius = rng.uniform(35, 130)
-    height = rng.uniform(80, 350)
-    solid: Solid = column(2.4 * radius, height)
-    for angle in np.arange(sides) * 2 * np.pi / sides:
-        solid = solid & Side((*on_circle(1.0, angle), 0.0), radius)
-    return _vessel(solid, rng)
+    side_count = int(rng.integers(3, 7))
+    radius_mm = rng.uniform(35, 130)
+    height_mm = rng.uniform(80, 350)
+    prism_solid: Solid = column(2.4 * radius_mm, height_mm)
+    for angle in np.arange(side_count) * 2 * np.pi / side_count:
+        prism_solid = prism_solid & Side((*on_circle(1.0, angle), 0.0), radius_mm)
+    return _fill_vessel(prism_solid, rng)
 
 
 def beaker(rng: np.random.Generator) -> Iterable[Paint]:
     """A cone cut off, wider above or below."""
-    width = rng.uniform(60, 220)
-    return _vessel(column(width, rng.uniform(60, 300), top=rng.uniform(0.25, 0.8)), rng)
+    width_mm = rng.uniform(60, 220)
+    return _fill_vessel(column(width_mm, rng.uniform(60, 300), top=rng.uniform(0.25, 0.8)), rng)
 
 
 def nested_vessels(rng: np.random.Generator) -> Iterator[Paint]:
     """Two to four vessels, one in another, as for measuring diffusion or perfusion."""
-    width = rng.uniform(100, 260)
-    height = rng.uniform(80, 300)
+    width_mm = rng.uniform(100, 260)
+    height_mm = rng.uniform(80, 300)
     is_round = rng.random() < 0.4
-    for index in range(rng.integers(2, 5)):
-        solid: Solid = Ellipsoid(MIDDLE, (width / 2,) * 3) if is_round else column(width, height)
-        yield from vessel_paints(solid, MAIN + index)
-        width = width * rng.uniform(0.55, 0.85)
-        height = height * rng.uniform(0.7, 0.95)
+    for depth in range(rng.integers(2, 5)):
+        vessel_solid: Solid = (
+            Ellipsoid(MIDDLE, (width_mm / 2,) * 3) if is_round else column(width_mm, height_mm)
+        )
+        yield from vessel_paints(vessel_solid, FILLING + depth)
+        width_mm = width_mm * rng.uniform(0.55, 0.85)
+        height_mm = height_mm * rng.uniform(0.7, 0.95)
 
 
-def _vessel(inner: Solid, rng: np.random.Generator) -> Iterator[Paint]:
+def _fill_vessel(content: Solid, rng: np.random.Generator) -> Iterator[Paint]:
     """The vessel about that content: its wall, mostly a bubble of air above the water line, in one
     of three a second liquid."""
-    yield from vessel_paints(inner, MAIN, rng.uniform(*WALL_MM))
-    low, high = inner.box.tolist()
+    yield from vessel_paints(content, FILLING, rng.uniform(*WALL_MM))
+    low_corner, high_corner = content.box.tolist()
     if rng.random() < 0.35:
-        level = high[1] - rng.uniform(0.02, 0.25) * (high[1] - low[1])
-        yield Paint(inner & Side((0.0, -1.0, 0.0), -level), AIR)
+        level_mm = high_corner[1] - rng.uniform(0.02, 0.25) * (high_corner[1] - low_corner[1])
+        yield Paint(content & Side((0.0, -1.0, 0.0), -level_mm), AIR)
     if rng.random() < 0.2:
-        level = high[2] - rng.uniform(0.1, 0.8) * (high[2] - low[2])
-        yield Paint(inner & Side((0.0, 0.0, -1.0), -level), SECOND)
+        level_mm = high_corner[2] - rng.uniform(0.1, 0.8) * (high_corner[2] - low_corner[2])
+        yield Paint(content & Side((0.0, 0.0, -1.0), -level_mm), SECOND_FILLING)
 
 
-def _bottle(rng: np.random.Generator, label: int, centre: Point, width_mm: float) -> list[Paint]:
+def _bottle_paints(
+    rng: np.random.Generator, label: int, centre: Point, width_mm: float
+) -> list[Paint]:
     """A bottle that narrows to a neck, and its cap, which gives no signal."""
     (x, y, z) = centre
-    half = width_mm / 2
-    height = width_mm * rng.uniform(1.6, 3.2)
-    neck = half * rng.uniform(0.25, 0.5)
-    rows = (
-        (z - height / 2, half),
-        (z + 0.2 * height, half),
-        (z + 0.36 * height, 1.1 * neck),
-        (z + height / 2, neck),
+    half_width_mm = width_mm / 2
+    height_mm = width_mm * rng.uniform(1.6, 3.2)
+    neck_mm = half_width_mm * rng.uniform(0.25, 0.5)
+    outline = (
+        (z - height_mm / 2, half_width_mm),
+        (z + 0.2 * height_mm, half_width_mm),
+        (z + 0.36 * height_mm, 1.1 * neck_mm),
+        (z + height_mm / 2, neck_mm),
     )
-    inner = Loft(tuple((level, x, y, a, a, a) for level, a in rows))
-    cap = column(2.4 * neck, 0.06 * height, centre=(x, y, z + 0.52 * height))
-    return [*vessel_paints(inner, label), Paint(cap, WALL)]
+    content = Loft(
+        tuple((level_mm, x, y, radius_mm, radius_mm, radius_mm) for level_mm, radius_mm in outline)
+    )
+    cap = column(2.4 * neck_mm, 0.06 * height_mm, centre=(x, y, z + 0.52 * height_mm))
+    return [*vessel_paints(content, label), Paint(cap, WALL)]

@@ -217,7 +217,9 @@ def pile_up(image: Floats, spacing_mm: NDArray[np.float64], ball: float) -> Floa
 
 def _distances(steps: list[Floats]) -> Floats:
     """The distance (i, j, k) from the zero of `steps`, the coordinates along each axis."""
-    return np.sqrt(sum(_spread_along_axis(step, axis) ** 2 for axis, step in enumerate(steps)))
+    return np.sqrt(
+        sum(_spread_along_axis(axis_steps, axis) ** 2 for axis, axis_steps in enumerate(steps))
+    )
 
 
 def smooth_field(
@@ -243,8 +245,8 @@ def fat_suppression_failure(
     interfaces with air.
     """
     knot_counts = [
-        max(3, int(np.ceil(knot_count * voxel_mm / 80)) + 1)
-        for knot_count, voxel_mm in zip(shape, spacing_mm, strict=True)
+        max(3, int(np.ceil(size * voxel_mm / 80)) + 1)
+        for size, voxel_mm in zip(shape, spacing_mm, strict=True)
     ]
     coarse_field = 0.35 * rng.standard_normal(knot_counts)
     direction = rng.normal(0, 1, 3)
@@ -253,8 +255,8 @@ def fat_suppression_failure(
         coarse_field += _spread_along_axis(slope * np.linspace(-1.5, 1.5, knot_count), axis)
     fine_field = stretch(coarse_field.astype(np.float32), shape)
     failure_threshold = np.float32(np.quantile(fine_field[::4, ::4, ::4], 1 - share))
-    failure = np.clip((fine_field - failure_threshold) / np.float32(0.4), 0, 1)
-    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * failure)
+    failure_share = np.clip((fine_field - failure_threshold) / np.float32(0.4), 0, 1)
+    return np.asarray(np.float32(rng.uniform(0.4, 1.0)) * failure_share)
 
 
 def stretch(coarse: Floats, shape: tuple[int, ...]) -> Floats:

@@ -26,11 +26,11 @@ Floats = NDArray[np.float32]
 
 AIR_PPM = 9.4  # susceptibility of air minus that of water
 HZ_A_TESLA_PPM = 42.577
-AIRY = {"air": 1.0, "gas": 1.0, "lung": 0.75}
+AIR_SHARE_BY_TISSUE = {"air": 1.0, "gas": 1.0, "lung": 0.75}
 """The fraction of air in a tissue."""
 
 # parts of a voxel along the phase axis that are moved separately: otherwise stretched places have gaps
-FINER = 4
+PARTS_PER_VOXEL = 4
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ class EchoPlanar:
 
 def air_share(tissues: Many[Tissue]) -> Floats:
     """(t,) the fraction of air in each tissue."""
-    return np.array([AIRY.get(tissue.name, 0.0) for tissue in tissues], dtype=np.float32)
+    return np.array(
+        [AIR_SHARE_BY_TISSUE.get(tissue.name, 0.0) for tissue in tissues], dtype=np.float32
+    )
 
 
 def read_out(
@@ -143,7 +145,7 @@ def displace(image: Floats, voxels: Floats, axis: int) -> Floats:
         np.moveaxis(values, axis, -1).reshape(-1, image.shape[axis]) for values in (image, voxels)
     )
     line_length = image_lines.shape[1]
-    source_position = (np.arange(line_length * FINER) + 0.5) / FINER - 0.5
+    source_position = (np.arange(line_length * PARTS_PER_VOXEL) + 0.5) / PARTS_PER_VOXEL - 0.5
     lower_source = np.clip(np.floor(source_position).astype(int), 0, line_length - 2)
     upper_share = (source_position - lower_source).clip(0, 1).astype(np.float32)
     target_position = (
@@ -151,7 +153,7 @@ def displace(image: Floats, voxels: Floats, axis: int) -> Floats:
         + line_shifts[:, lower_source] * (1 - upper_share)
         + line_shifts[:, lower_source + 1] * upper_share
     )
-    part_signal = np.repeat(image_lines, FINER, axis=1) / np.float32(FINER)
+    part_signal = np.repeat(image_lines, PARTS_PER_VOXEL, axis=1) / np.float32(PARTS_PER_VOXEL)
     lower_target = np.floor(target_position).astype(np.int64)
     upper_target_share = (target_position - lower_target).astype(np.float32)
     line_start = (np.arange(len(image_lines)) * line_length)[:, None]

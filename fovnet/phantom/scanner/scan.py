@@ -140,8 +140,8 @@ def _refuse_unknown_labels(body: LabelVolume, tissues: tuple[Tissue, ...], sourc
     if not 0 <= int(lowest_label) <= int(highest_label) < len(tissues):
         raise VolumeError(
             "label-outside-table",
-            f"{source}: labels {lowest_label} to {highest_label}, but the table has tissues 0 to {len(tissues) - 1}. Map "
-            "the labels to the table, or pass the table that belongs to them.",
+            f"{source}: labels {lowest_label} to {highest_label}, but the table has tissues "
+            f"0 to {len(tissues) - 1}. Map the labels to the table, or pass the table that belongs to them.",
         )
 
 
@@ -274,7 +274,9 @@ def block_affine(
     return affine
 
 
-TILE = 96  # voxels of TILE_MM: texture grains repeat after 19 cm, more than the size of most organs
+TILE_VOXELS = (
+    96  # voxels of TILE_MM: texture grains repeat after 19 cm, more than the size of most organs
+)
 TILE_MM = 2.0
 
 
@@ -284,9 +286,9 @@ def _tissue_texture(
     """Texture (i, j, k) about 1, each tissue with its own coefficient of variation, in grains of
     about 5 mm."""
     tiles_per_voxel = np.linalg.norm(body.vox_to_ras[:3, :3], axis=0) / TILE_MM
-    tile_starts = rng.integers(0, TILE, 3)
+    tile_starts = rng.integers(0, TILE_VOXELS, 3)
     i, j, k = (
-        (tile_start + (np.arange(size) * voxel_tiles).astype(np.intp)) % TILE
+        (tile_start + (np.arange(size) * voxel_tiles).astype(np.intp)) % TILE_VOXELS
         for tile_start, size, voxel_tiles in zip(
             tile_starts.tolist(), body.labels.shape, tiles_per_voxel, strict=True
         )
@@ -299,9 +301,13 @@ def _tissue_texture(
 
 @cache
 def _texture_tile() -> Floats:
-    """(TILE, TILE, TILE) of standard deviation 1, the same for all volumes, which start at
+    """(TILE_VOXELS,) * 3 of standard deviation 1, the same for all volumes, which start at
     different places in it: this saves 0.06 s."""
-    white_noise = np.random.default_rng(0).standard_normal((TILE, TILE, TILE)).astype(np.float32)
+    white_noise = (
+        np.random.default_rng(0)
+        .standard_normal((TILE_VOXELS, TILE_VOXELS, TILE_VOXELS))
+        .astype(np.float32)
+    )
     fine_grains = ndimage.gaussian_filter(white_noise, 1.4, mode="wrap")
     coarse_grains = ndimage.gaussian_filter(white_noise, 4.5, mode="wrap")
     grains = fine_grains + 3.6 * coarse_grains

@@ -134,9 +134,11 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
     """Signal (t,) of each tissue, 1 for PD = 1 fully relaxed; KeyError for a `kind` or `fat` that
     is not one of Sequence's."""
     strength_index = int(np.argmin(np.abs(np.asarray(FIELD_STRENGTHS) - field_strength)))
-    pd, uptake, flow, fat = (_property(tissues, name) for name in ("pd", "uptake", "flow", "fat"))
+    pd, uptake, flow, fat = (
+        _tissue_property(tissues, name) for name in ("pd", "uptake", "flow", "fat")
+    )
     t1, t2, t2star = (
-        _property(tissues, name)[:, strength_index] for name in ("t1", "t2", "t2star")
+        _tissue_property(tissues, name)[:, strength_index] for name in ("t1", "t2", "t2star")
     )
     if sequence.contrast:
         t1 = 1 / (1 / t1 + RELAXIVITY * uptake * sequence.dose / 1000)
@@ -157,10 +159,10 @@ def signals(tissues: tuple[Tissue, ...], sequence: Sequence, field_strength: flo
     signal = signal_by_kind[sequence.kind]()
     if sequence.b:
         signal = signal * np.exp(-sequence.b * diffusion(tissues) / 1000)
-    return signal * _fat_share(fat, sequence.fat) * _flow(flow, sequence)
+    return signal * _visible_share(fat, sequence.fat) * _flow(flow, sequence)
 
 
-def _property(tissues: Many[Tissue], name: str) -> Floats:
+def _tissue_property(tissues: Many[Tissue], name: str) -> Floats:
     """(t,) a property of each tissue; (t, 2) a time at both field strengths."""
     return np.array([getattr(tissue, name) for tissue in tissues])
 
@@ -175,7 +177,7 @@ def _inflow(flow: Floats, pd: Floats, t1: Floats, t2star: Floats, sequence: Sequ
     return np.asarray((1 - flow) * stationary_signal + inflow_signal)
 
 
-FRESH = 0.1
+FRESH_BLOOD_SHARE = 0.1
 """Share of the largest signal, PD sin α, that unsaturated blood adds in a balanced cine; blood is
 then about as bright as fat.
 
@@ -189,7 +191,8 @@ def _cine_echo(flow: Floats, pd: Floats, t1: Floats, t2: Floats, sequence: Seque
     blood is nearly as unsaturated as arterial."""
     saturated_signal = balanced_echo(pd, t1, t2, sequence.tr, sequence.te, sequence.flip_deg)
     return np.asarray(
-        saturated_signal + FRESH * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg))
+        saturated_signal
+        + FRESH_BLOOD_SHARE * flow**0.25 * pd * np.sin(np.deg2rad(sequence.flip_deg))
     )
 
 
@@ -197,7 +200,7 @@ FREE_WATER = 3.0
 """Diffusion coefficient of free water at body heat, µm² / ms.  Holz, Heil & Sacco (2000), Phys Chem
 Chem Phys 2:4740, table 2: 3.04."""
 
-STILL_T2 = 60.0
+BOUND_WATER_T2_MS = 60.0
 
 
 def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
@@ -207,24 +210,24 @@ def diffusion(tissues: tuple[Tissue, ...]) -> Floats:
     0.5 to 1.5 in solid organs, 3 in urine and cerebrospinal fluid, almost 0 in fat; a rank order
     rather than a table.
     """
-    t2 = _property(tissues, "t2")[:, 0]
-    coefficient = FREE_WATER * t2 / (t2 + 2 * STILL_T2)
-    return coefficient * (1 - 0.97 * _property(tissues, "fat"))
+    t2 = _tissue_property(tissues, "t2")[:, 0]
+    coefficient = FREE_WATER * t2 / (t2 + 2 * BOUND_WATER_T2_MS)
+    return coefficient * (1 - 0.97 * _tissue_property(tissues, "fat"))
 
 
-def _fat_share(f: Floats, fat: str) -> Floats:
-    """The visible share of a tissue's signal; suppression leaves a tenth of the fat, as in
+def _visible_share(fat_fraction: Floats, fat_mode: str) -> Floats:
+    """The visible share (t,) of each tissue's signal; suppression leaves a tenth of the fat, as in
     practice."""
-    visible_share: dict[str, Floats] = {
-        "in phase": np.ones_like(f),
-        "opposed phase": np.abs(1 - 2 * f),
-        "suppressed": 1 - 0.9 * f,
-        "water only": 1 - 0.96 * f,
-        "fat only": f,
-        "half": 1 - 0.58 * f,
-        "cancelling": np.abs(1 - 2 * f),
+    share_by_mode: dict[str, Floats] = {
+        "in phase": np.ones_like(fat_fraction),
+        "opposed phase": np.abs(1 - 2 * fat_fraction),
+        "suppressed": 1 - 0.9 * fat_fraction,
+        "water only": 1 - 0.96 * fat_fraction,
+        "fat only": fat_fraction,
+        "half": 1 - 0.58 * fat_fraction,
+        "cancelling": np.abs(1 - 2 * fat_fraction),
     }
-    return visible_share[fat]
+    return share_by_mode[fat_mode]
 
 
 def _flow(flow: Floats, sequence: Sequence) -> Floats:

@@ -158,7 +158,7 @@ TISSUES: tuple[Tissue, ...] = (
 
 AIR = 0
 
-_INDEX = {tissue.name: index for index, tissue in enumerate(TISSUES)}
+_LABEL_BY_NAME = {tissue.name: index for index, tissue in enumerate(TISSUES)}
 
 
 DARK_PD = 0.05
@@ -172,4 +172,4 @@ def visible_tissues(tissues: Sequence[Tissue]) -> NDArray[np.bool_]:
 
 def label_of(name: str) -> int:
     """The label of a tissue of `TISSUES`; KeyError for an unknown name."""
-    return _INDEX[name]
+    return _LABEL_BY_NAME[name]
