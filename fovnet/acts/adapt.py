@@ -36,7 +36,7 @@ from fovnet.decision.folder import ModelFolder, save_rule, seal
 from fovnet.decision.judge import Judge
 from fovnet.decision.scored_slices import ScoredSlices
 from fovnet.errors import CollectionError, ConfigError
-from fovnet.evaluate.gains import COLUMNS, SLICES, Gain, certainty, gains, rows_of
+from fovnet.evaluate.gains import COLUMNS, SLICES_WRONG, Gain, certainty, gains, rows_of
 from fovnet.evaluate.tallies import Tally
 from fovnet.maths.softmax_regression import Layer
 from fovnet.own_files import refuse_foreign
@@ -475,7 +475,7 @@ def _losses_in_words(people_gains: Sequence[Gain], people: str) -> list[str]:
         change = gain.difference
         part = gain.region or gain.kind
         is_certain = change.low is not None and change.low > 0
-        if gain.measure == SLICES and change.difference > MARGIN and (is_certain or not part):
+        if gain.measure == SLICES_WRONG and change.difference > MARGIN and (is_certain or not part):
             slices = f"{gain.of_after:,} slices ({part or 'all'})"
             sentences.append(
                 f"{100 * change.second:.1f} % of {slices} of {people} are wrong, "

@@ -80,13 +80,13 @@ class Run:
     def scored_arrays(self) -> dict[str, Any]:
         """The ensemble's probabilities of the validation and test slices, by name.  Raises
         ModelError "probabilities-missing"."""
-        path = self.results.probabilities
+        probabilities_file = self.results.probabilities
         try:
-            return read_npz(path)
+            return read_npz(probabilities_file)
         except (OSError, ValueError):
             raise ModelError(
                 "probabilities-missing",
-                f"{path}: missing or unreadable; `fovnet ensemble` makes it",
+                f"{probabilities_file}: missing or unreadable; `fovnet ensemble` makes it",
             ) from None
 
     @property
@@ -97,11 +97,11 @@ class Run:
     def refuse_other_ensemble(self) -> None:
         """Raise ModelError "ensemble-other-settings" if the ensemble was made with other settings
         than these: a report would state the wrong ones."""
-        folder = self.results.ensemble
-        if _has_other_settings(ModelFolder(folder).facts, self.settings.ensemble):
+        ensemble_folder = self.results.ensemble
+        if _has_other_settings(ModelFolder(ensemble_folder).facts, self.settings.ensemble):
             raise ModelError(
                 "ensemble-other-settings",
-                f"{folder}: was made with other settings of `ensemble` than {self.config} has; "
+                f"{ensemble_folder}: was made with other settings of `ensemble` than {self.config} has; "
                 f"make it again: {with_config('ensemble', self.config)}",
             )
 
@@ -109,16 +109,16 @@ class Run:
         """As `refuse_other_ensemble`, and for its rule: raise ModelError "rule-other-settings"
         too."""
         self.refuse_other_ensemble()
-        folder = self.results.ensemble
+        ensemble_folder = self.results.ensemble
         try:
-            facts = ModelFolder(folder).tuning
+            tuning_facts = ModelFolder(ensemble_folder).tuning
         except (OSError, ValueError):
             # any fault in it raises when the rule is read
             return
-        if _has_other_settings(facts, self.settings.decision):
+        if _has_other_settings(tuning_facts, self.settings.decision):
             raise ModelError(
                 "rule-other-settings",
-                f"{folder / RULE}: was tuned with other settings of `decision` than {self.config} "
+                f"{ensemble_folder / RULE}: was tuned with other settings of `decision` than {self.config} "
                 f"has; tune it again: {with_config('tune', self.config)}",
             )
 
@@ -126,31 +126,34 @@ class Run:
         """Raise SearchError "search-other-settings" if the last finished search had other settings
         or slices than these, and ModelError "ensemble-other-search" if the ensemble is from another
         search: a report would describe a search its networks did not come from."""
-        journal, _ = finished_search(self.results)
+        finished_journal, _ = finished_search(self.results)
         try:
-            own_journals = {self.results.journal(self.plan.fingerprint), self.jobs_journal}
+            journals_of_these_settings = {
+                self.results.journal(self.plan.fingerprint),
+                self.jobs_journal,
+            }
         except ModelError:
             # the networks it started from are gone and cannot be compared
-            own_journals = {journal}
-        if journal not in own_journals:
+            journals_of_these_settings = {finished_journal}
+        if finished_journal not in journals_of_these_settings:
             raise SearchError(
                 "search-other-settings",
-                f"{journal}: the last search that finished there had other settings of `search` or "
+                f"{finished_journal}: the last search that finished there had other settings of `search` or "
                 f"`training` than {self.config} has, or other slices; give the run's command, or "
                 f"{with_config('search', self.config)}",
             )
-        journal_of_ensemble = ModelFolder(self.results.ensemble).facts.get("journal")
-        if journal_of_ensemble not in (None, journal.name):
+        ensemble_journal_name = ModelFolder(self.results.ensemble).facts.get("journal")
+        if ensemble_journal_name not in (None, finished_journal.name):
             raise ModelError(
                 "ensemble-other-search",
-                f"{self.results.ensemble}: its members are of the search {journal_of_ensemble}, "
-                f"but the last to finish was {journal.name}; make it again: "
+                f"{self.results.ensemble}: its members are of the search {ensemble_journal_name}, "
+                f"but the last to finish was {finished_journal.name}; make it again: "
                 f"{with_config('ensemble', self.config)}",
             )
 
 
-def _has_other_settings(facts: Mapping[str, Any], section: BaseModel) -> bool:
+def _has_other_settings(file_facts: Mapping[str, Any], settings_section: BaseModel) -> bool:
     """Whether the stamp of a JSON names other settings than those of this section; a file without
     one has no other."""
-    stamped_digest = facts.get("fovnet", {}).get("settings_sha256")
-    return stamped_digest not in (None, digest(section.model_dump()))
+    stamped_digest = file_facts.get("fovnet", {}).get("settings_sha256")
+    return stamped_digest not in (None, digest(settings_section.model_dump()))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from fovnet.decision.ensemble import Ensemble
     from fovnet.volume.sources.discovery import Discovery
 
-NAMED = 6  # shards named in a message
+MOST_SHARDS_NAMED = 6  # shards named in a message
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,16 @@ class ShardRows:
 
     def __iter__(self) -> Iterator[TableRows]:
         self.lines_by_shard.clear()
-        for number, count in self.order:
-            if number not in self.lines_by_shard:
-                lines = shard_rows(self.folder, number).read_text(encoding="utf-8").splitlines()
-                self.lines_by_shard[number] = deque(lines[1:])
-            lines_left = self.lines_by_shard[number]
-            yield from (TableRows.of_line(lines_left.popleft()) for _ in range(count))
-            if not lines_left:
-                del self.lines_by_shard[number]
+        for shard_number, volume_count in self.order:
+            if shard_number not in self.lines_by_shard:
+                written_lines = (
+                    shard_rows(self.folder, shard_number).read_text(encoding="utf-8").splitlines()
+                )
+                self.lines_by_shard[shard_number] = deque(written_lines[1:])
+            unread_lines = self.lines_by_shard[shard_number]
+            yield from (TableRows.of_line(unread_lines.popleft()) for _ in range(volume_count))
+            if not unread_lines:
+                del self.lines_by_shard[shard_number]
 
 
 def settings_of_survey(folder: Path, options: ShardSettings) -> ShardSettings:
@@ -123,12 +125,12 @@ def settings_of_shard(folder: Path, options: ShardSettings) -> ShardSettings:
     `read_survey`.
     """
     survey_settings = read_survey(folder).settings
-    for name, survey_value, value in survey_settings.contradictions(options):
+    for name, survey_value, told_value in survey_settings.contradictions(options):
         raise ConfigError(
             "shard-settings",
-            f"{folder}: {option(name, value)} given, but the survey was told "
+            f"{folder}: {option(name, told_value)} given, but the survey was told "
             f"{option(name, survey_value)}, which holds for all shards; leave it out, or give "
-            f"`fovnet shard survey` again with {option(name, value)}, and then answer all shards.",
+            f"`fovnet shard survey` again with {option(name, told_value)}, and then answer all shards.",
         )
     return replace(DEFAULTS, faces=None).updated(options).updated(survey_settings)
 
@@ -146,14 +148,22 @@ def survey_archive(
     Raises ConfigError "out-foreign" where files of its names are not fovnet's, and as
     `write_survey`.
     """
-    options = DEFAULTS.updated(settings)
+    complete_settings = DEFAULTS.updated(settings)
     with answers_folder.claim_folder(folder, wait=True):
         _refuse_foreign_survey(folder)
-        answers_folder.write_found(folder, archive.series, show_ids=bool(options.show_ids))
-        if not options.faces:
+        answers_folder.write_found(
+            folder, archive.series, show_ids=bool(complete_settings.show_ids)
+        )
+        if not complete_settings.faces:
             covering.remember(folder)
         answers_folder.withdraw(
-            folder, (), (), tables=False, pictures=True, pages=True, faces=bool(options.faces)
+            folder,
+            (),
+            (),
+            tables=False,
+            pictures=True,
+            pages=True,
+            faces=bool(complete_settings.faces),
         )
         return write_survey(folder, archive, volumes_per_shard, settings)
 
@@ -179,14 +189,14 @@ def write_shard_rows(
 ) -> Path:
     """The file of a shard's rows, in the order of its list: that it is there, says that all is
     answered."""
-    head = {
+    first_line = {
         "fovnet": {"version": __version__},
         "shard": number,
         "model": identity,
         "list": checksum(shard_list(folder, number)),
         "settings": {name: settings.facts[name] for name in IN_ANSWERS},
     }
-    lines = [json.dumps(head), *(rows.line for rows in volumes)]
+    lines = [json.dumps(first_line), *(rows.line for rows in volumes)]
     return write_text(shard_rows(folder, number), "".join(f"{line}\n" for line in lines))
 
 
@@ -204,50 +214,54 @@ def merge_shards(folder: Path, networks: Ensemble, options: ShardSettings) -> Me
         survey = read_survey(folder)
         settings_of_shard(folder, options)
         settings = _settings_of_answers(folder, survey, networks.identity, options)
-        volumes = ShardRows(folder, survey.order)
-        series = _series(folder)
-        spans = (span for rows in volumes for span in rows.spans)
-        write_tsv(folder / TABLE, COLUMNS, spans, keep_same=True)
+        rows_of_volumes = ShardRows(folder, survey.order)
+        series_found = _series_found(folder)
+        span_rows = (span for rows in rows_of_volumes for span in rows.spans)
+        write_tsv(folder / TABLE, COLUMNS, span_rows, keep_same=True)
         if networks.rule.by_region:
-            write_answers(folder, networks.vocabulary.classes[:-1], volumes)
+            write_answers(folder, networks.vocabulary.classes[:-1], rows_of_volumes)
         if settings.pages:
-            include = settings.include or ()
-            predictions.write_index_of(folder, volumes, networks.vocabulary, series, include)
-        spans = (span for rows in volumes for span in rows.spans)
-        refused, unread_objects = answers_folder.failures(spans, series)
-        path_of_volume = {rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in volumes}
+            included_kinds = settings.include or ()
+            predictions.write_index_of(
+                folder, rows_of_volumes, networks.vocabulary, series_found, included_kinds
+            )
+        span_rows = (span for rows in rows_of_volumes for span in rows.spans)
+        refused_volumes, unread_objects = answers_folder.failures(span_rows, series_found)
+        path_by_volume_id = {
+            rows.spans[0]["volume_id"]: rows.spans[0]["path"] for rows in rows_of_volumes
+        }
         return MergeOutcome(
             volumes=survey.volumes,
-            refused=len(refused),
+            refused=len(refused_volumes),
             unread_objects=len(unread_objects),
             by_region=networks.rule.by_region,
             pages=bool(settings.pages),
-            changed_volumes=find_changed_volumes(folder, path_of_volume),
+            changed_volumes=find_changed_volumes(folder, path_by_volume_id),
         )
 
 
-def _series(folder: Path) -> list[dict[str, Any]]:
+def _series_found(folder: Path) -> list[dict[str, Any]]:
     """The rows of found.tsv with all their entries; none if no DICOM was found."""
-    path = folder / "found.json"
-    return list(read_json(path)["series"]) if path.exists() else []
+    found_file = folder / "found.json"
+    return list(read_json(found_file)["series"]) if found_file.exists() else []
 
 
 def _settings_of_answers(
     folder: Path, survey: ShardSurvey, identity: str, options: ShardSettings
 ) -> ShardSettings:
     """The settings that all shards were answered with.  Raises ConfigError as `merge_shards`."""
-    settings = survey.settings.updated(options)
+    told_settings = survey.settings.updated(options)
     unanswered_shards: list[int] = []
     shards_by_settings: dict[ShardSettings, list[int]] = {}
-    for number in survey.shards:
-        shard_settings = _settings_in_rows(folder, number, identity)
-        if shard_settings is None or any(settings.contradictions(shard_settings)):
-            unanswered_shards.append(number)
+    for shard_number in survey.shards:
+        shard_settings = _settings_in_rows(folder, shard_number, identity)
+        if shard_settings is None or any(told_settings.contradictions(shard_settings)):
+            unanswered_shards.append(shard_number)
         else:
-            shards_by_settings.setdefault(shard_settings, []).append(number)
-    _refuse_unanswered(folder, survey, unanswered_shards, settings)
+            shards_by_settings.setdefault(shard_settings, []).append(shard_number)
+    _refuse_unanswered(folder, survey, unanswered_shards, told_settings)
     _refuse_mixed(folder, shards_by_settings)
-    return DEFAULTS.updated(settings).updated(next(iter(shards_by_settings), ShardSettings()))
+    return DEFAULTS.updated(told_settings).updated(next(iter(shards_by_settings), ShardSettings()))
 
 
 def _refuse_unanswered(
@@ -255,54 +269,63 @@ def _refuse_unanswered(
 ) -> None:
     if not unanswered_shards:
         return
-    values = {name: settings.facts[name] for name in IN_ANSWERS}
-    options = "".join(
-        f", {option(name, value)}" for name, value in values.items() if value is not None
+    told_by_name = {name: settings.facts[name] for name in IN_ANSWERS}
+    options_in_words = "".join(
+        f", {option(name, value)}" for name, value in told_by_name.items() if value is not None
     )
-    command = ["fovnet", "shard", "answer", str(folder), "--shard", str(unanswered_shards[0])]
+    answer_command = [
+        "fovnet",
+        "shard",
+        "answer",
+        str(folder),
+        "--shard",
+        str(unanswered_shards[0]),
+    ]
     raise ConfigError(
         "shard-unanswered",
         f"{folder}: {several(len(unanswered_shards), 'shard')} of {len(survey.shards)} not "
-        f"answered by these networks as listed now{options} "
-        f"({first_few(unanswered_shards, NAMED)}); run the workflow again, or give "
-        f"`{shlex.join(command)}` for each.",
+        f"answered by these networks as listed now{options_in_words} "
+        f"({first_few(unanswered_shards, MOST_SHARDS_NAMED)}); run the workflow again, or give "
+        f"`{shlex.join(answer_command)}` for each.",
     )
 
 
 def _refuse_mixed(folder: Path, shards_by_settings: Mapping[ShardSettings, Sequence[int]]) -> None:
     if len(shards_by_settings) < 2:
         return
-    first = next(iter(shards_by_settings))
-    names = {
-        name for settings in shards_by_settings for name, _, _ in first.contradictions(settings)
+    first_settings = next(iter(shards_by_settings))
+    differing_names = {
+        name
+        for settings in shards_by_settings
+        for name, _, _ in first_settings.contradictions(settings)
     }
-    groups = [
-        f"{_options_in_words(settings, names)} in {first_few(numbers, NAMED)}"
-        for settings, numbers in shards_by_settings.items()
+    shards_in_words = [
+        f"{_told_in_words(settings, differing_names)} in {first_few(shard_numbers, MOST_SHARDS_NAMED)}"
+        for settings, shard_numbers in shards_by_settings.items()
     ]
     raise ConfigError(
         "shard-mixed",
-        f"{folder}: shards answered with different settings ({'; '.join(groups)}), where one "
+        f"{folder}: shards answered with different settings ({'; '.join(shards_in_words)}), where one "
         "answer for the whole is wanted; give `fovnet shard survey` again with the option that "
         "holds for all, then answer the shards that differ.",
     )
 
 
-def _options_in_words(settings: ShardSettings, names: Collection[str]) -> str:
+def _told_in_words(settings: ShardSettings, names: Collection[str]) -> str:
     return " ".join(option(name, settings.facts[name]) for name in IN_ANSWERS if name in names)
 
 
 def _settings_in_rows(folder: Path, number: int, identity: str) -> ShardSettings | None:
-    """What a shard was answered with; None unless it has rows of its list as it is now, by these
-    networks and this version."""
+    """The settings that a shard was answered with; None unless it has rows of its list as it is
+    now, by these networks and this version."""
     try:
-        with shard_rows(folder, number).open(encoding="utf-8") as file:
-            head = json.loads(file.readline())
-        origin = (head["fovnet"]["version"], head["model"], head["list"])
-        if origin != (__version__, identity, checksum(shard_list(folder, number))):
+        with shard_rows(folder, number).open(encoding="utf-8") as rows_file:
+            first_line = json.loads(rows_file.readline())
+        stated_origin = (first_line["fovnet"]["version"], first_line["model"], first_line["list"])
+        if stated_origin != (__version__, identity, checksum(shard_list(folder, number))):
             return None
         return ShardSettings.of(
-            dict.fromkeys(NAMES) | {name: head["settings"][name] for name in IN_ANSWERS}
+            dict.fromkeys(NAMES) | {name: first_line["settings"][name] for name in IN_ANSWERS}
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -49,46 +49,49 @@ def check(config: ConfigFile) -> None:
     vocabulary = run.vocabulary
     space = search_space(settings)
     start_row = space.row_of(start_configuration(settings))
-    fitting = count_fitting(settings)
+    fitting_count = count_fitting(settings)
     prior_sentence = _prior_in_words(settings, space)
-    folders = {name: Path(folder) for name, folder in settings.collections.items()}
-    tables = {
-        name: _tables_in(config, name, folder, vocabulary) for name, folder in folders.items()
+    folder_by_collection = {name: Path(folder) for name, folder in settings.collections.items()}
+    tables_by_collection = {
+        name: _tables_if_written(config, name, folder, vocabulary)
+        for name, folder in folder_by_collection.items()
     }
-    collections = {name: table for name, table in tables.items() if table}
-    refuse_shared_names(collections)
+    collection_by_name = {name: table for name, table in tables_by_collection.items() if table}
+    refuse_shared_names(collection_by_name)
     faults = [
-        f"collection {name}: {folders[name] / 'volumes.tsv'} does not exist yet"
-        for name, table in tables.items()
+        f"collection {name}: {folder_by_collection[name] / 'volumes.tsv'} does not exist yet"
+        for name, table in tables_by_collection.items()
         if table is None
     ]
-    faults += _faults_of_collections(settings, collections, vocabulary)
-    faults += _faults_of_simulated(settings, vocabulary)
+    faults += _collection_faults(settings, collection_by_name, vocabulary)
+    faults += _simulation_faults(settings, vocabulary)
     validity = "valid, but see below" if faults else "valid"
-    exhaustive = ", all of which will be tried" if fitting <= settings.search.trials else ""
+    exhaustive_in_words = (
+        ", all of which will be tried" if fitting_count <= settings.search.trials else ""
+    )
     out.print(
         f"{config}: {validity}.  {len(space):,} configurations, "
-        f"{fitting:,} within the limits{exhaustive}, starting at row {start_row:,}; classes "
+        f"{fitting_count:,} within the limits{exhaustive_in_words}, starting at row {start_row:,}; classes "
         f"{', '.join(vocabulary.classes)}; results in {settings.results}"
     )
     if warm_start := warm_start_ensemble(settings):
         out.print(_warm_start_in_words(settings, *warm_start))
     if prior_sentence:
         out.print(prior_sentence)
-    for name, collection in collections.items():
-        out.print(f"collection {name}: {_counts_in_words(collection)}")
+    for name, collection in collection_by_name.items():
+        out.print(f"collection {name}: {_collection_counts_in_words(collection)}")
     if settings.phantom.subjects:
-        out.print(_simulation_in_words(settings, beside_collections=bool(tables)))
-    for sentence in _label_gaps(settings, collections, vocabulary):
+        out.print(_simulation_in_words(settings, beside_collections=bool(tables_by_collection)))
+    for sentence in _sentences_on_label_gaps(settings, collection_by_name, vocabulary):
         out.print(sentence)
-    _show_too_few_subjects(settings, collections)
+    _show_too_few_subjects(settings, collection_by_name)
     for sentence in faults:
         err.print(sentence)
     if faults:
         raise typer.Exit(3)
 
 
-def _faults_of_collections(
+def _collection_faults(
     settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> list[str]:
     """A sentence for each thing that the collections lack: files, people in a split, labels."""
@@ -102,44 +105,48 @@ def _faults_of_collections(
     return faults
 
 
-def _faults_of_simulated(settings: Settings, vocabulary: Vocabulary) -> list[str]:
+def _simulation_faults(settings: Settings, vocabulary: Vocabulary) -> list[str]:
     """A sentence for each thing that the simulated people lack, if there are any: a split, a name
     for their labels."""
-    subjects = settings.phantom.subjects
-    if not subjects:
+    simulated_count = settings.phantom.subjects
+    if not simulated_count:
         return []
     faults = []
-    if 0 in split_sizes(subjects, fractions=settings.prepare.split):
-        faults.append(f"phantom.subjects: {subjects} leave a split empty; give at least 8")
-    if names := [name for name in DEFAULT.classes if name not in vocabulary.classes]:
+    if 0 in split_sizes(simulated_count, fractions=settings.prepare.split):
+        faults.append(f"phantom.subjects: {simulated_count} leave a split empty; give at least 8")
+    if missing_regions := [
+        region for region in DEFAULT.classes if region not in vocabulary.classes
+    ]:
         faults.append(
-            f"phantom.subjects: simulated people are labelled {', '.join(names)} too, which "
+            f"phantom.subjects: simulated people are labelled {', '.join(missing_regions)} too, which "
             f"{settings.regions} does not have; subjects: 0 leaves them out"
         )
     return faults
 
 
-def _label_gaps(
+def _sentences_on_label_gaps(
     settings: Settings, collections: Mapping[str, Collection], vocabulary: Vocabulary
 ) -> Iterator[str]:
     """A sentence on each gap in the labels: regions without any, or none in a split, and missing
     rows between two regions, perhaps typing errors."""
     # simulated subjects fill every split, with labels of every region
     if collections and not settings.phantom.subjects:
-        inner_names: list[str] = []
-        outer_names: list[str] = []
-        for name in unlabelled_regions(collections, vocabulary):
-            if name in skipped_regions(collections, vocabulary):
+        inner_regions: list[str] = []
+        outer_regions: list[str] = []
+        for region in unlabelled_regions(collections, vocabulary):
+            if region in skipped_regions(collections, vocabulary):
                 continue
-            names = inner_names if is_inner(collections, vocabulary, name) else outer_names
-            names.append(name)
-        if outer_names:
-            yield (
-                f"no volume is labelled with {', '.join(outer_names)}: it is never learned and never predicted"
+            regions_of_kind = (
+                inner_regions if is_inner(collections, vocabulary, region) else outer_regions
             )
-        if inner_names:
+            regions_of_kind.append(region)
+        if outer_regions:
             yield (
-                f"no volume is labelled with {', '.join(inner_names)}: it is never learned, but still predicted, "
+                f"no volume is labelled with {', '.join(outer_regions)}: it is never learned and never predicted"
+            )
+        if inner_regions:
+            yield (
+                f"no volume is labelled with {', '.join(inner_regions)}: it is never learned, but still predicted, "
                 "for about one slice, in a volume that shows the regions below and above it"
             )
         yield from notes_on_unlearned_regions(
@@ -159,24 +166,26 @@ def _show_too_few_subjects(settings: Settings, collections: Mapping[str, Collect
     at all."""
     fractions = settings.prepare.split
     stated_error = settings.decision.stated_error
-    subjects = count_people(collections, seed=settings.seed, fractions=fractions)["validation"]
+    subject_count = count_people(collections, seed=settings.seed, fractions=fractions)["validation"]
     if settings.phantom.subjects:
-        subjects += split_sizes(settings.phantom.subjects, fractions=fractions)[1]
-    needed = fewest_people(stated_error, settings.decision.at_risk)
-    if 0 < subjects < needed:
+        subject_count += split_sizes(settings.phantom.subjects, fractions=fractions)[1]
+    needed_count = fewest_people(stated_error, settings.decision.at_risk)
+    if 0 < subject_count < needed_count:
         out.print(
-            f"{several(subjects, 'validation subject')}: too few to promise that at most {stated_error:.3g} "
-            f"of the slices are wrong in sure answers ({needed} are needed); the bar will only keep the error "
+            f"{several(subject_count, 'validation subject')}: too few to promise that at most {stated_error:.3g} "
+            f"of the slices are wrong in sure answers ({needed_count} are needed); the bar will only keep the error "
             "on these subjects within that"
         )
 
 
-def _warm_start_in_words(settings: Settings, folder: Path, facts: Mapping[str, Any]) -> str:
+def _warm_start_in_words(
+    settings: Settings, folder: Path, ensemble_facts: Mapping[str, Any]
+) -> str:
     """A sentence on the ensemble whose networks are trained further, with both slice spacings if
     they differ."""
-    trained_mm = facts["prepare"]["target_spacing_mm"]
+    trained_mm = ensemble_facts["prepare"]["target_spacing_mm"]
     configured_mm = settings.prepare.target_spacing_mm
-    sentence = f"{len(facts['members'])} networks of {folder} are trained further"
+    sentence = f"{len(ensemble_facts['members'])} networks of {folder} are trained further"
     if trained_mm == configured_mm:
         return sentence
     return (
@@ -188,21 +197,26 @@ def _warm_start_in_words(settings: Settings, folder: Path, facts: Mapping[str, A
 def _prior_in_words(settings: Settings, space: Space) -> str:
     """A sentence on the earlier searches that this one begins with; empty without.  Raises
     ConfigError as `prior_files` and `lesson_files`, SearchError as `read_prior`."""
-    files = prior_files(settings)
-    lessons = lesson_files(settings)
-    prior = search_prior(settings, space) if files and Path(files[0]).exists() else None
-    if prior is not None:
+    source_files = prior_files(settings)
+    files_to_learn_from = lesson_files(settings)
+    trained_prior = (
+        search_prior(settings, space) if source_files and Path(source_files[0]).exists() else None
+    )
+    if trained_prior is not None:
         sources = ", ".join(
-            f"{source.name} ({several(source.scored, 'configuration')})" for source in prior.sources
+            f"{source.name} ({several(source.scored, 'configuration')})"
+            for source in trained_prior.sources
         )
-        return f"the search begins with a prior from earlier searches, {files[0]}: {sources}"
-    if lessons:
+        return f"the search begins with a prior from earlier searches, {source_files[0]}: {sources}"
+    if files_to_learn_from:
         searches = ", ".join(settings.search.learn_from)
         return f"search.learn_from: `fovnet search learn` will learn from {searches}"
     return ""
 
 
-def _tables_in(config: Path, name: str, folder: Path, vocabulary: Vocabulary) -> Collection | None:
+def _tables_if_written(
+    config: Path, name: str, folder: Path, vocabulary: Vocabulary
+) -> Collection | None:
     """A collection's tables; None if there are none yet.  Raises CollectionError with every fault
     in them, ConfigError for a folder that does not exist."""
     if not folder.exists():
@@ -227,9 +241,9 @@ def _simulation_in_words(settings: Settings, *, beside_collections: bool) -> str
     return f"{sentence}, which are trained on together with the collections; phantom.subjects: 0 leaves them out"
 
 
-def _counts_in_words(collection: Collection) -> str:
-    subjects = {row.subject_id for row in collection.volumes}
+def _collection_counts_in_words(collection: Collection) -> str:
+    subject_ids = {row.subject_id for row in collection.volumes}
     return (
-        f"{several(len(collection.volumes), 'volume')} of {several(len(subjects), 'subject')}, "
+        f"{several(len(collection.volumes), 'volume')} of {several(len(subject_ids), 'subject')}, "
         f"{len(collection.regions):,} labelled"
     )

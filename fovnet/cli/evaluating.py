@@ -23,7 +23,13 @@ from fovnet.cli.screen import (
 )
 from fovnet.decision.folder import ModelFolder
 from fovnet.evaluate import finished_run
-from fovnet.evaluate.ablation import SHOWN, Ablation, current_ablation, made_from, write_ablation
+from fovnet.evaluate.ablation import (
+    MEASURES_SHOWN,
+    Ablation,
+    current_ablation,
+    made_from,
+    write_ablation,
+)
 from fovnet.evaluate.ablation import ablate as measured_ablation
 from fovnet.evaluate.comparison import Comparison, verdict, write_comparison
 from fovnet.evaluate.comparison import compare as compared_runs
@@ -96,14 +102,16 @@ def _show_ablation(ablation: Ablation) -> None:
         "test split; below each figure its change by the step, with a 95 % interval over subjects",
         "",
         "arm",
-        *(name.removeprefix("border_").replace("_", " ") for name, _ in SHOWN),
+        *(name.removeprefix("border_").replace("_", " ") for name, _ in MEASURES_SHOWN),
     )
     for step in ablation.steps:
         values = {(measure.name, measure.stage): measure.value for measure in step.measures}
-        table.add_row(step.ladder, step.arm, *(value_text(key[0], values[key]) for key in SHOWN))
+        table.add_row(
+            step.ladder, step.arm, *(value_text(key[0], values[key]) for key in MEASURES_SHOWN)
+        )
         gains = {(gain.measure, gain.stage): gain for gain in step.gains}
         if gains:
-            table.add_row("", "", *(difference_text(gains.get(key)) for key in SHOWN))
+            table.add_row("", "", *(difference_text(gains.get(key)) for key in MEASURES_SHOWN))
     show_table(table)
 
 

@@ -81,19 +81,23 @@ def survey(
     """List the volumes of an archive, and cut the list into shards of about equal work.  Given again, new
     volumes make new shards, no other list changes but of what was changed or removed, and options that are
     not given stay as they were."""
-    kinds = None if include is None else tuple(sorted(kinds_included(include)))
-    options = ShardSettings(_model_name(model), kinds, show_ids, pictures, pages, faces)
-    settings = shards.settings_of_survey(out_folder, options)
+    told_kinds = None if include is None else tuple(sorted(kinds_included(include)))
+    told_settings = ShardSettings(
+        _model_as_kept(model), told_kinds, show_ids, pictures, pages, faces
+    )
+    settings = shards.settings_of_survey(out_folder, told_settings)
     included_kinds = list(settings.include or ())
     discovery = find(paths, included_kinds, show_ids=bool(settings.show_ids))
-    shard_survey, added, removed = shards.survey_archive(discovery, out_folder, volumes, settings)
+    shard_survey, added_count, removed_count = shards.survey_archive(
+        discovery, out_folder, volumes, settings
+    )
     show_discovery(out_folder, discovery, included_kinds)
-    _show_inherited(out_folder, settings, options)
-    changes = f"{added:,} of them new"
-    if removed:
-        changes += f", {removed:,} gone since the last survey"
+    _show_inherited_options(out_folder, settings, told_settings)
+    changes_in_words = f"{added_count:,} of them new"
+    if removed_count:
+        changes_in_words += f", {removed_count:,} gone since the last survey"
     out.print(
-        f"{several(shard_survey.volumes, 'volume')} of {shard_survey.bytes / 1e6:,.0f} MB, {changes}: "
+        f"{several(shard_survey.volumes, 'volume')} of {shard_survey.bytes / 1e6:,.0f} MB, {changes_in_words}: "
         f"{several(len(shard_survey.shards), 'shard')} in {out_folder}"
     )
 
@@ -113,13 +117,15 @@ def answer(
     """Answer the volumes of one shard; killed, the same command goes on.  Several may be answered at once,
     each by a process of its own, also on several machines that share the folder."""
     keep_freed_memory()
-    options = ShardSettings(_model_name(model), pictures=pictures, pages=pages, faces=faces)
-    with shards.hold_shard(out_folder, number) as id_and_source:
-        sources = dict(id_and_source)
-        settings = shards.settings_of_shard(out_folder, options)
+    told_settings = ShardSettings(
+        _model_as_kept(model), pictures=pictures, pages=pages, faces=faces
+    )
+    with shards.hold_shard(out_folder, number) as id_source_pairs:
+        sources = dict(id_source_pairs)
+        settings = shards.settings_of_shard(out_folder, told_settings)
         settings = replace(settings, faces=decide_faces(out_folder, sources, settings.faces))
-        networks = load(_folder_of(settings), device, engine=engine)
-        volumes = answer_volumes(
+        networks = load(_model_folder_of(settings), device, engine=engine)
+        rows_of_volumes = answer_volumes(
             out_folder,
             sources,
             networks,
@@ -129,40 +135,45 @@ def answer(
             pages=bool(settings.pages),
             faces=bool(settings.faces),
         )
-        shards.write_shard_rows(out_folder, number, volumes, networks.identity, settings)
-    refused, _ = show_failures((row for volume in volumes for row in volume.spans), ())
-    out.print(f"shard {number}: {several(len(sources), 'volume')}, {refused} refused")
-    if refused:
+        shards.write_shard_rows(out_folder, number, rows_of_volumes, networks.identity, settings)
+    refused_count, _ = show_failures(
+        (row for volume in rows_of_volumes for row in volume.spans), ()
+    )
+    out.print(f"shard {number}: {several(len(sources), 'volume')}, {refused_count} refused")
+    if refused_count:
         raise typer.Exit(3)
 
 
 @shard.command("merge")
 def merge(out_folder: SurveyFolder, model: Model = None, pages: Pages = None) -> None:
     """Write spans.tsv, answers.tsv and index.html over all shards, byte for byte as one `fovnet predict`."""
-    options = ShardSettings(_model_name(model), pages=pages)
-    networks = load(_folder_of(shards.settings_of_shard(out_folder, options)), "cpu")
-    merger = shards.merge_shards(out_folder, networks, options)
-    if not merger.by_region:
+    told_settings = ShardSettings(_model_as_kept(model), pages=pages)
+    networks = load(_model_folder_of(shards.settings_of_shard(out_folder, told_settings)), "cpu")
+    outcome = shards.merge_shards(out_folder, networks, told_settings)
+    if not outcome.by_region:
         err.print("these networks were tuned by an earlier fovnet: no answers region by region")
-    if merger.changed_volumes:
-        volumes = f"{several(len(merger.changed_volumes), 'volume')} ({first_few(merger.changed_volumes)})"
+    if outcome.changed_volumes:
+        changed_in_words = f"{several(len(outcome.changed_volumes), 'volume')} ({first_few(outcome.changed_volumes)})"
         err.print(
-            f"{volumes} changed or gone since they were answered: the tables tell what their files showed "
+            f"{changed_in_words} changed or gone since they were answered: the tables tell what their files showed "
             "before; survey, answer and merge again"
         )
     conclude(
         out_folder,
-        merger.volumes,
-        merger.refused,
-        merger.unread_objects,
-        merger.by_region,
-        merger.pages,
+        outcome.volumes,
+        outcome.refused,
+        outcome.unread_objects,
+        outcome.by_region,
+        outcome.pages,
     )
 
 
-def _model_name(model: Path | None) -> str | None:
-    """The networks as a survey keeps them, whatever folder a later step is started in.  Raises
-    ModelError for a folder without networks, before an archive is listed."""
+def _model_as_kept(model: Path | None) -> str | None:
+    """What a survey keeps of --model: None where it was not given, SHIPPED, or the absolute path,
+    which holds whatever folder a later step is started in.
+
+    Raises ModelError for a folder without networks, before an archive is listed.
+    """
     if model is None:
         return None
     if str(model) == SHIPPED and not model.exists():
@@ -171,16 +182,18 @@ def _model_name(model: Path | None) -> str | None:
     return os.path.abspath(model)  # noqa: PTH100  (resolve would follow links)
 
 
-def _folder_of(settings: ShardSettings) -> Path:
+def _model_folder_of(settings: ShardSettings) -> Path:
     return model_folder(Path(settings.model or SHIPPED))
 
 
-def _show_inherited(folder: Path, settings: ShardSettings, options: ShardSettings) -> None:
+def _show_inherited_options(
+    folder: Path, settings: ShardSettings, told_settings: ShardSettings
+) -> None:
     """Prints what an earlier survey was told and this one was not."""
-    inherited = [
+    inherited_options = [
         option(name, value)
         for name, value in settings.facts.items()
-        if value is not None and getattr(options, name) is None
+        if value is not None and getattr(told_settings, name) is None
     ]
-    if inherited:
-        err.print(f"{folder}: kept from the survey before: {' '.join(inherited)}")
+    if inherited_options:
+        err.print(f"{folder}: kept from the survey before: {' '.join(inherited_options)}")

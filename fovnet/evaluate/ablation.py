@@ -30,7 +30,7 @@ from fovnet.results import Results
 from fovnet.volume.collection.pack import Pack
 
 Floats = NDArray[np.float64]
-FACTS = "ablation.json"
+FACTS_FILE = "ablation.json"
 COLUMNS = (
     "ladder",
     "arm",
@@ -53,7 +53,7 @@ COLUMNS = (
     "denominator",
     "subjects",
 )
-SHOWN = (
+MEASURES_SHOWN = (
     ("slice_error", "decided"),
     ("span_f1", "decided"),
     ("exact_set", "decided"),
@@ -124,77 +124,89 @@ def ablate(
     rows  (m,) rows of the pack that the networks scored, ascending: all of the validation and the
           test split
     """
-    test = _volumes(pack, rows, "test")
-    validation = _volumes(pack, rows, "validation")
-    draws = Resampling([volume.subject for volume in test], repeats=bootstrap, seed=seed)
-    temperatures: dict[Mix, float] = {}
+    test_volumes = _labelled_volumes(pack, rows, "test")
+    validation_volumes = _labelled_volumes(pack, rows, "validation")
+    resampling = Resampling(
+        [volume.subject for volume in test_volumes], repeats=bootstrap, seed=seed
+    )
+    temperature_by_mix: dict[Mix, float] = {}
     steps: list[AblationStep] = []
     left_out: list[tuple[str, str, str]] = []
-    total = sum(map(len, ladders.values()))
-    done = 0
+    arm_count = sum(map(len, ladders.values()))
+    finished_count = 0
     for ladder, arms in ladders.items():
         outcomes_by_arm: dict[str, list[VolumeOutcome]] = {}
         for arm in arms:
-            done += 1
-            p = arm.mix(networks)
-            if p is None:
+            finished_count += 1
+            probabilities = arm.mix(networks)
+            if probabilities is None:
                 reason = f"{arm.what}: there is no such network, its training did not complete"
                 left_out.append((ladder, arm.name, reason))
                 continue
-            if arm.mix not in temperatures:
-                temperatures[arm.mix] = best_temperature(
-                    [p[volume.places] for volume in validation],
-                    [volume.truth for volume in validation],
+            if arm.mix not in temperature_by_mix:
+                temperature_by_mix[arm.mix] = best_temperature(
+                    [probabilities[volume.places] for volume in validation_volumes],
+                    [volume.truth for volume in validation_volumes],
                 )
-            arm_rule = replace(rule, temperature=temperatures[arm.mix])
+            arm_rule = replace(rule, temperature=temperature_by_mix[arm.mix])
             outcomes = [
-                _outcome(volume, p[volume.places], arm, vocabulary, arm_rule) for volume in test
+                _outcome_of_arm(volume, probabilities[volume.places], arm, vocabulary, arm_rule)
+                for volume in test_volumes
             ]
-            steps.append(_step(ladder, arm, arm_rule.temperature, outcomes, outcomes_by_arm, draws))
+            steps.append(
+                _step_of_arm(
+                    ladder, arm, arm_rule.temperature, outcomes, outcomes_by_arm, resampling
+                )
+            )
             outcomes_by_arm[arm.name] = outcomes
             if progress:
-                progress(done, total)
+                progress(finished_count, arm_count)
     return Ablation(tuple(steps), tuple(left_out), bootstrap, seed)
 
 
-def _step(
+def _step_of_arm(
     ladder: str,
     arm: Arm,
     temperature: float,
     outcomes: Sequence[VolumeOutcome],
-    earlier: Mapping[str, Sequence[VolumeOutcome]],
-    draws: Resampling,
+    earlier_outcomes_by_arm: Mapping[str, Sequence[VolumeOutcome]],
+    resampling: Resampling,
 ) -> AblationStep:
-    """The step of an arm; `earlier` are the outcomes of the arms before it, by name and in
-    order."""
-    against = ""
-    gains: tuple[Difference, ...] = ()
-    since_first: tuple[Difference, ...] = ()
-    if earlier:
-        names = list(earlier)
-        against = names[-1]
-        gains = _changes(earlier[against], outcomes, draws)
-        since_first = _changes(earlier[names[0]], outcomes, draws)
-    measures = (measure for measure in run_measures(outcomes, draws) if measure.stage == "decided")
+    """The step of an arm; `earlier_outcomes_by_arm` are those of the arms before it, in order."""
+    preceding_arm = ""
+    gains_over_preceding: tuple[Difference, ...] = ()
+    gains_over_first: tuple[Difference, ...] = ()
+    if earlier_outcomes_by_arm:
+        earlier_arms = list(earlier_outcomes_by_arm)
+        preceding_arm = earlier_arms[-1]
+        gains_over_preceding = _decided_differences(
+            earlier_outcomes_by_arm[preceding_arm], outcomes, resampling
+        )
+        gains_over_first = _decided_differences(
+            earlier_outcomes_by_arm[earlier_arms[0]], outcomes, resampling
+        )
+    measures = (
+        measure for measure in run_measures(outcomes, resampling) if measure.stage == "decided"
+    )
     return AblationStep(
         ladder=ladder,
         arm=arm.name,
         what=arm.what,
         temperature=temperature,
         measures=tuple(measures),
-        against=against,
-        gains=gains,
-        since_first=since_first,
+        against=preceding_arm,
+        gains=gains_over_preceding,
+        since_first=gains_over_first,
     )
 
 
 def rows_of(ablation: Ablation) -> list[dict[str, Any]]:
     """One row an arm and measure, in the columns of ablation.tsv; a gain is this arm minus the one
     before it."""
-    return [_row(step, measure) for step in ablation.steps for measure in step.measures]
+    return [_measure_row(step, measure) for step in ablation.steps for measure in step.measures]
 
 
-def _row(step: AblationStep, measure: Measure) -> dict[str, Any]:
+def _measure_row(step: AblationStep, measure: Measure) -> dict[str, Any]:
     row: dict[str, Any] = {
         "ladder": step.ladder,
         "arm": step.arm,
@@ -202,14 +214,14 @@ def _row(step: AblationStep, measure: Measure) -> dict[str, Any]:
         **asdict(measure),
         "against": step.against,
     }
-    for column, changes in (("gain", step.gains), ("since_first", step.since_first)):
-        for change in changes:
-            if (change.measure, change.stage) == (measure.name, measure.stage):
+    for gain_name, differences_of_step in (("gain", step.gains), ("since_first", step.since_first)):
+        for difference in differences_of_step:
+            if (difference.measure, difference.stage) == (measure.name, measure.stage):
                 row |= {
-                    column: change.difference,
-                    f"{column}_low": change.low,
-                    f"{column}_high": change.high,
-                    f"{column}_interval": change.interval,
+                    gain_name: difference.difference,
+                    f"{gain_name}_low": difference.low,
+                    f"{gain_name}_high": difference.high,
+                    f"{gain_name}_interval": difference.interval,
                 }
     return row
 
@@ -225,21 +237,22 @@ def made_from(results: Results) -> dict[str, str]:
 def current_ablation(results: Results) -> Ablation | None:
     """The ablation of these results; None if there is none, or its files have changed since."""
     try:
-        facts = read_json(results.evaluation / FACTS)
-        return _ablation_in(facts) if facts.get("made_from") == made_from(results) else None
+        facts = read_json(results.evaluation / FACTS_FILE)
+        return _ablation_from_facts(facts) if facts.get("made_from") == made_from(results) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _ablation_in(facts: Mapping[str, Any]) -> Ablation:
+def _ablation_from_facts(facts: Mapping[str, Any]) -> Ablation:
     """The ablation from the facts that `write_ablation` wrote."""
-    kinds = {"measures": Measure, "gains": Difference, "since_first": Difference}
+    record_class_by_field = {"measures": Measure, "gains": Difference, "since_first": Difference}
     steps = []
-    for step in facts["steps"]:
-        records = {
-            name: tuple(kind(**values) for values in step[name]) for name, kind in kinds.items()
+    for step_facts in facts["steps"]:
+        records_by_field = {
+            field_name: tuple(record_class(**values) for values in step_facts[field_name])
+            for field_name, record_class in record_class_by_field.items()
         }
-        steps.append(AblationStep(**{**step, **records}))
+        steps.append(AblationStep(**{**step_facts, **records_by_field}))
     left_out = ((arm["ladder"], arm["arm"], arm["why"]) for arm in facts["left_out"])
     return Ablation(tuple(steps), tuple(left_out), facts["bootstrap"], facts["fovnet"]["seed"])
 
@@ -258,31 +271,33 @@ def write_ablation(
         ],
     }
     return [
-        write_json(folder / FACTS, facts, settings=settings, seed=ablation.seed),
+        write_json(folder / FACTS_FILE, facts, settings=settings, seed=ablation.seed),
         write_tsv(folder / "ablation.tsv", COLUMNS, rows_of(ablation)),
     ]
 
 
-def _changes(
-    first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], draws: Resampling
+def _decided_differences(
+    first: Sequence[VolumeOutcome], second: Sequence[VolumeOutcome], resampling: Resampling
 ) -> tuple[Difference, ...]:
-    changes = differences(first, second, draws)
-    return tuple(change for change in changes if change.stage == "decided")
+    all_differences = differences(first, second, resampling)
+    return tuple(difference for difference in all_differences if difference.stage == "decided")
 
 
-def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVolume]:
+def _labelled_volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVolume]:
     """The labelled volumes of a split.  Raises ModelError where not all their slices were
     scored."""
     volumes = []
-    for index, record in enumerate(pack.records):
+    for record_index, record in enumerate(pack.records):
         if record.split != split or record.status != "ok":
             continue
-        own_rows = slice(record.first_row, record.first_row + record.slices)
-        places = np.searchsorted(rows, np.arange(own_rows.start, own_rows.stop))
+        rows_of_volume = slice(record.first_row, record.first_row + record.slices)
+        places_among_scored = np.searchsorted(
+            rows, np.arange(rows_of_volume.start, rows_of_volume.stop)
+        )
         if (
-            places[-1] >= len(rows)
-            or rows[places[0]] != own_rows.start
-            or rows[places[-1]] != own_rows.stop - 1
+            places_among_scored[-1] >= len(rows)
+            or rows[places_among_scored[0]] != rows_of_volume.start
+            or rows[places_among_scored[-1]] != rows_of_volume.stop - 1
         ):
             raise ModelError(
                 "probabilities-stale",
@@ -293,19 +308,19 @@ def _volumes(pack: Pack, rows: NDArray[np.int64], split: str) -> list[AblationVo
             volume_id=record.name_in_reports,
             subject=record.subject,
             collection=record.collection,
-            z_mm=pack.z_mm[own_rows],
-            truth=pack.truth[own_rows],
-            places=places,
-            edges_mm=pack.stack(index).edges_mm,
+            z_mm=pack.z_mm[rows_of_volume],
+            truth=pack.truth[rows_of_volume],
+            places=places_among_scored,
+            edges_mm=pack.stack(record_index).edges_mm,
         )
         volumes.append(volume)
     return volumes
 
 
-def _outcome(
-    volume: AblationVolume, p: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule
+def _outcome_of_arm(
+    volume: AblationVolume, probabilities: Floats, arm: Arm, vocabulary: Vocabulary, rule: Rule
 ) -> VolumeOutcome:
-    """The outcome of an arm's decision on a volume's probabilities (s, k)."""
+    """The outcome of an arm's decision on a volume's `probabilities` (s, k)."""
     case = Case(
         volume_id=volume.volume_id,
         subject_id=volume.subject,
@@ -315,10 +330,10 @@ def _outcome(
         attributes={},
         z_mm=volume.z_mm,
         truth=volume.truth,
-        raw=p,
-        smoothed=p,
-        decided=arm.reading(p, volume.z_mm, volume.edges_mm, vocabulary, rule),
-        confidence=np.ones(len(p)),
+        raw=probabilities,
+        smoothed=probabilities,
+        decided=arm.reading(probabilities, volume.z_mm, volume.edges_mm, vocabulary, rule),
+        confidence=np.ones(len(probabilities)),
         spans=(),
         pixels=None,
         side_mm=0.0,

@@ -74,16 +74,18 @@ def cases_of_answers(
     cases = []
     for match in matches:
         if match.by == PATH:
-            _refuse_stale(match.row, match.answer)
+            _refuse_changed_file(match.row, match.answer)
         if match.answer:
             cases.append(
-                _case(match.row, match.answer, collection.regions[match.volume_id], vocabulary)
+                _case_of_answer(
+                    match.row, match.answer, collection.regions[match.volume_id], vocabulary
+                )
             )
-    matched = {match.answer["volume_id"] for match in matches if match.answer}
-    unanswered = [match.volume_id for match in matches if not match.answer]
-    answered = [answer["volume_id"] for answer in matching.answers]
-    unlabelled = [volume_id for volume_id in answered if volume_id not in matched]
-    return cases, unanswered, unlabelled
+    matched_ids = {match.answer["volume_id"] for match in matches if match.answer}
+    unanswered_ids = [match.volume_id for match in matches if not match.answer]
+    answered_ids = [answer["volume_id"] for answer in matching.answers]
+    unlabelled_ids = [volume_id for volume_id in answered_ids if volume_id not in matched_ids]
+    return cases, unanswered_ids, unlabelled_ids
 
 
 def read_answer_facts(
@@ -94,39 +96,39 @@ def read_answer_facts(
     keys    that each JSON must hold
     Raises CollectionError "answers-missing" where the table or a JSON is missing or damaged.
     """
-    return list(_read_one_by_one(answers, keys))
+    return list(_read_facts_one_by_one(answers, keys))
 
 
-def _read_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
+def _read_facts_one_by_one(answers: Path, keys: Container[str]) -> Iterator[Mapping[str, Any]]:
     """As `read_answer_facts`, one JSON at a time: a caller that needs only the first does not read
     a hundred thousand."""
-    file = answers / TABLE
+    file_read = answers / TABLE
     if not answers.is_dir():
-        what = "a file" if answers.exists() else "no such folder"
+        what_it_is = "a file" if answers.exists() else "no such folder"
         raise CollectionError(
             "answers-missing",
-            f"{answers}: {what}; give the folder that `fovnet predict --out` wrote.",
+            f"{answers}: {what_it_is}; give the folder that `fovnet predict --out` wrote.",
         )
     try:
-        names = dict.fromkeys(row["volume_id"] for row in read_tsv(file, strict=True))
-        if not names:
+        volume_ids = dict.fromkeys(row["volume_id"] for row in read_tsv(file_read, strict=True))
+        if not volume_ids:
             raise ValueError("no volume in it")
-        for name in names:
-            file = answers / f"{name}.json"
-            if Path(name).name != name:
+        for volume_id in volume_ids:
+            file_read = answers / f"{volume_id}.json"
+            if Path(volume_id).name != volume_id:
                 raise ValueError("a name that leads elsewhere")
-            facts = read_json(file)
-            if facts.get("volume_id") != name:
+            facts = read_json(file_read)
+            if facts.get("volume_id") != volume_id:
                 raise ValueError(f"it is about {facts.get('volume_id')!r}")
-            lacking = [key for key in keys if key not in facts]
-            if lacking:
-                raise ValueError(f"{lacking[0]} is not in it")
+            missing_keys = [key for key in keys if key not in facts]
+            if missing_keys:
+                raise ValueError(f"{missing_keys[0]} is not in it")
             yield facts
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        why = getattr(fault, "strerror", None) or fault
+        fault_in_words = getattr(fault, "strerror", None) or fault
         raise CollectionError(
             "answers-missing",
-            f"{file}: no readable answer ({why}). Give the folder that `fovnet predict --out` "
+            f"{file_read}: no readable answer ({fault_in_words}). Give the folder that `fovnet predict --out` "
             "wrote; if it is that one, give that command again: it makes what is missing or "
             "damaged, and writes the table last.",
         ) from None
@@ -138,14 +140,19 @@ def refuse_other_regions(answers: Path, vocabulary: Vocabulary) -> None:
 
     Raises CollectionError "answers-other-regions", and as `read_answer_facts`.
     """
-    first = next(
-        (facts for facts in _read_one_by_one(answers, ("volume_id",)) if facts.get("classes")), None
+    first_facts = next(
+        (
+            facts
+            for facts in _read_facts_one_by_one(answers, ("volume_id",))
+            if facts.get("classes")
+        ),
+        None,
     )
-    if first is not None:
-        _refuse_classes(first, vocabulary)
+    if first_facts is not None:
+        _refuse_other_classes(first_facts, vocabulary)
 
 
-def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+def _refuse_other_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
     if tuple(facts["classes"]) != vocabulary.classes:
         raise CollectionError(
             "answers-other-regions",
@@ -154,7 +161,7 @@ def _refuse_classes(facts: Mapping[str, Any], vocabulary: Vocabulary) -> None:
         )
 
 
-def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
+def _refuse_changed_file(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
     """Raises CollectionError "answers-stale" if the file has been replaced since the answer: labels
     and answer are of different volumes.
 
@@ -171,7 +178,7 @@ def _refuse_stale(row: VolumeRow, answer: Mapping[str, Any] | None) -> None:
         )
 
 
-def _case(
+def _case_of_answer(
     row: VolumeRow, answer: Mapping[str, Any], labels: Sequence[RegionRow], vocabulary: Vocabulary
 ) -> Case:
     if "raw" not in answer:
@@ -183,19 +190,19 @@ def _case(
             row.attributes,
             len(vocabulary.classes),
         )
-    _refuse_classes(answer, vocabulary)
-    z_mm, covers, vox_to_ras, counted = (
+    _refuse_other_classes(answer, vocabulary)
+    z_mm, covered_slices, vox_to_ras, counted_heights = (
         np.array(answer[name]) for name in ("z_mm", "covers", "vox_to_ras", "counted")
     )
-    slices = answer.get("counted_slices") or int(covers[-1, 1]) + 1
+    slice_count = answer.get("counted_slices") or int(covered_slices[-1, 1]) + 1
     return Case(
         volume_id=row.volume_id,
         subject_id=row.subject_id,
         collection="",
         attributes=row.attributes,
         z_mm=z_mm.astype(float),
-        edges_mm=edges_of(z_mm, covers, vox_to_ras),
-        truth=truth_at(z_mm, counted, slices, labels, vocabulary),
+        edges_mm=edges_of(z_mm, covered_slices, vox_to_ras),
+        truth=truth_at(z_mm, counted_heights, slice_count, labels, vocabulary),
         pixels=None,
         **fields_of(answer),
     )
@@ -209,19 +216,20 @@ def volume_outcomes(cases: Sequence[Case], vocabulary: Vocabulary) -> Iterator[d
     region can be seen.
     """
     for case in cases:
-        wrong = ~are_right(predicted_classes(case, "decided", vocabulary), case.truth)
+        is_wrong = ~are_right(predicted_classes(case, "decided", vocabulary), case.truth)
         yield {
             "volume_id": case.volume_id,
             "status": case.status,
             "truth": _region_names(case.truth, vocabulary),
             "predicted": _region_names(case.decided, vocabulary),
-            "right": int((~wrong).sum()),
-            "slices": len(wrong),
-            "wrong_empty": 0 if case.empty is None else int((wrong & case.empty).sum()),
+            "right": int((~is_wrong).sum()),
+            "slices": len(is_wrong),
+            "wrong_empty": 0 if case.empty is None else int((is_wrong & case.empty).sum()),
         }
 
 
 def _region_names(labels: NDArray[np.bool_], vocabulary: Vocabulary) -> str:
     return "+".join(
-        vocabulary.classes[column] for column in np.flatnonzero(labels[:, :-1].any(axis=0))
+        vocabulary.classes[region_index]
+        for region_index in np.flatnonzero(labels[:, :-1].any(axis=0))
     )

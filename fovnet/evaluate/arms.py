@@ -29,7 +29,7 @@ from fovnet.regions import Vocabulary
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.bool_]
-SURE = 0.7
+LEAST_PROBABILITY = 0.7
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,19 @@ def smoothed(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """The most probable class after calibration and smoothing along the body."""
-    return _most_probable(_curves(p, z_mm, rule))
+    return _most_probable(_smoothed_probabilities(p, z_mm, rule))
 
 
 def threshold(
     p: Floats, z_mm: Floats, edges_mm: Floats, vocabulary: Vocabulary, rule: Rule
 ) -> Labels:
     """Smoothed, and none where no class reaches 0.7: the simplest way to abstain."""
-    curves = _curves(p, z_mm, rule)
-    labels = _most_probable(curves)
-    classes = len(vocabulary.classes)
-    labels[curves.max(axis=1) < SURE] = np.arange(classes) == classes - 1
+    smoothed_probabilities = _smoothed_probabilities(p, z_mm, rule)
+    labels = _most_probable(smoothed_probabilities)
+    class_count = len(vocabulary.classes)
+    labels[smoothed_probabilities.max(axis=1) < LEAST_PROBABILITY] = (
+        np.arange(class_count) == class_count - 1
+    )
     return labels
 
 
@@ -104,11 +106,11 @@ def exact_without_none(
 ) -> Labels:
     """The exact decoder without the class none, whose probability is shared among the regions in
     proportion to theirs."""
-    regions = p.copy()
-    regions[:, -1] = 0.0
-    sums = regions.sum(axis=1, keepdims=True)
-    even_share = np.full_like(regions, 1 / (p.shape[1] - 1))
-    shares = np.divide(regions, sums, out=even_share, where=sums > 0)
+    region_probabilities = p.copy()
+    region_probabilities[:, -1] = 0.0
+    region_sums = region_probabilities.sum(axis=1, keepdims=True)
+    even_shares = np.full_like(region_probabilities, 1 / (p.shape[1] - 1))
+    shares = np.divide(region_probabilities, region_sums, out=even_shares, where=region_sums > 0)
     shares[:, -1] = 0.0
     return exact(shares, z_mm, edges_mm, vocabulary, rule)
 
@@ -133,17 +135,21 @@ def mean_of_all(networks: Networks) -> Floats:
     return np.asarray(networks.members.mean(axis=0, dtype=np.float64))
 
 
-def _weigh(networks: Networks, way: str) -> Floats:
+def _mean_weighted(networks: Networks, way: str) -> Floats:
     """Members weighted in one of WAYS."""
-    rows = networks.validation
-    shares = networks.truth[rows] / networks.truth[rows].sum(axis=1, keepdims=True)
-    weights = WAYS[way](networks.members[:, rows], shares, networks.subject[rows])
-    return weighted_mean(networks.members, weights)
+    is_validation = networks.validation
+    target_shares = networks.truth[is_validation] / networks.truth[is_validation].sum(
+        axis=1, keepdims=True
+    )
+    member_weights = WAYS[way](
+        networks.members[:, is_validation], target_shares, networks.subject[is_validation]
+    )
+    return weighted_mean(networks.members, member_weights)
 
 
-weighted = partial(_weigh, way="by-loss")
+weighted = partial(_mean_weighted, way="by-loss")
 """Members weighted by validation loss, lower losses more."""
-greedy = partial(_weigh, way="greedy")
+greedy = partial(_mean_weighted, way="greedy")
 """Members weighted by greedy forward selection."""
 
 
@@ -182,7 +188,7 @@ LADDERS: Mapping[str, Sequence[Arm]] = {
 """Ladders of arms, each compared with the one before it."""
 
 
-def _curves(p: Floats, z_mm: Floats, rule: Rule) -> Floats:
+def _smoothed_probabilities(p: Floats, z_mm: Floats, rule: Rule) -> Floats:
     return smooth_along_body(temper(p, rule.temperature), z_mm, rule.sigma_mm)
 
 

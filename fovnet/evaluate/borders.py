@@ -95,63 +95,77 @@ def borders_between(
     """The same of any two labels (s, k) of slices with edges at edges_mm (s + 1,)."""
     is_unknown = side_region_alone(truth, len(vocabulary.chain))
     is_judged = np.asarray(~(is_unknown[1:] | is_unknown[:-1]))
-    true_heights = _heights(truth, edges_mm, is_judged, vocabulary)
-    predicted_heights = _heights(other, edges_mm, is_judged, vocabulary)
+    true_heights = _heights_by_kind(truth, edges_mm, is_judged, vocabulary)
+    predicted_heights = _heights_by_kind(other, edges_mm, is_judged, vocabulary)
     borders = []
-    for kind in sorted(true_heights.keys() | predicted_heights.keys()):
-        pairs = _pair_heights(true_heights.get(kind, []), predicted_heights.get(kind, []))
-        for true_mm, predicted_mm in pairs:
-            interval = _interval(*kind, predicted_mm, intervals)
-            borders.append(Border(volume_id, *kind, true_mm, predicted_mm, *interval))
+    for sides in sorted(true_heights.keys() | predicted_heights.keys()):
+        height_pairs = _pair_heights(true_heights.get(sides, []), predicted_heights.get(sides, []))
+        for true_mm, predicted_mm in height_pairs:
+            interval = _interval_of_border(*sides, predicted_mm, intervals)
+            borders.append(Border(volume_id, *sides, true_mm, predicted_mm, *interval))
     return tuple(borders)
 
 
-def _interval(
-    below: str, above: str, mm: float | None, borders: Sequence[DecidedBorder]
+def _interval_of_border(
+    below: str, above: str, height_mm: float | None, decided_borders: Sequence[DecidedBorder]
 ) -> tuple[float | None, float | None]:
-    """The ends of the interval of the decided border (below, above) at height `mm`; None where the
-    decision has no such border.
+    """(low, high) end in mm of the interval of the decided border (below, above) at `height_mm`;
+    None, None where the decision has no such border.
 
     The edge of a signal void within a region is no border of the decision, and has no interval.
     """
-    for border in borders:
+    for border in decided_borders:
         if (
-            mm is not None
+            height_mm is not None
             and (border.below, border.above) == (below, above)
-            and abs(border.mm - mm) <= SAME_MM
+            and abs(border.mm - height_mm) <= SAME_MM
         ):
             return border.low_mm, border.high_mm
     return None, None
 
 
-def _heights(
+def _heights_by_kind(
     labels: NDArray[np.bool_],
     edges_mm: NDArray[np.float64],
     is_judged: NDArray[np.bool_],
     vocabulary: Vocabulary,
 ) -> dict[tuple[str, str], list[float]]:
     """Heights in mm of every change of chain label, by (below, above)."""
-    names = (*vocabulary.chain, NONE)
-    chain = labels[:, : len(vocabulary.chain)]
-    rung = np.where(chain.any(axis=1), chain.argmax(axis=1), len(names) - 1)
-    heights: dict[tuple[str, str], list[float]] = {}
-    for row in np.flatnonzero((np.diff(rung) != 0) & is_judged):
-        kind = names[rung[row]], names[rung[row + 1]]
-        heights.setdefault(kind, []).append(float(edges_mm[row + 1]))
-    return heights
+    names_with_none = (*vocabulary.chain, NONE)
+    chain_labels = labels[:, : len(vocabulary.chain)]
+    chain_index = np.where(
+        chain_labels.any(axis=1), chain_labels.argmax(axis=1), len(names_with_none) - 1
+    )
+    heights_by_kind: dict[tuple[str, str], list[float]] = {}
+    for slice_index in np.flatnonzero((np.diff(chain_index) != 0) & is_judged):
+        sides = (
+            names_with_none[chain_index[slice_index]],
+            names_with_none[chain_index[slice_index + 1]],
+        )
+        heights_by_kind.setdefault(sides, []).append(float(edges_mm[slice_index + 1]))
+    return heights_by_kind
 
 
 def _pair_heights(
-    true: list[float], predicted: list[float]
+    true_heights: list[float], predicted_heights: list[float]
 ) -> list[tuple[float | None, float | None]]:
     """Pairs (true, predicted) of least total distance; a height without a partner is paired with
     None."""
-    distances = np.abs(np.subtract.outer(np.asarray(true), np.asarray(predicted)))
-    rows, columns = linear_sum_assignment(distances)
-    partner = dict(zip(rows.tolist(), columns.tolist(), strict=True))
+    distances = np.abs(np.subtract.outer(np.asarray(true_heights), np.asarray(predicted_heights)))
+    paired_true, paired_predicted = linear_sum_assignment(distances)
+    predicted_index_by_true = dict(
+        zip(paired_true.tolist(), paired_predicted.tolist(), strict=True)
+    )
     pairs: list[tuple[float | None, float | None]] = [
-        (height, predicted[partner[index]] if index in partner else None)
-        for index, height in enumerate(true)
+        (
+            height,
+            predicted_heights[predicted_index_by_true[height_index]]
+            if height_index in predicted_index_by_true
+            else None,
+        )
+        for height_index, height in enumerate(true_heights)
     ]
-    invented = sorted(set(range(len(predicted))) - set(partner.values()))
-    return pairs + [(None, predicted[index]) for index in invented]
+    unpaired_predicted = sorted(
+        set(range(len(predicted_heights))) - set(predicted_index_by_true.values())
+    )
+    return pairs + [(None, predicted_heights[height_index]) for height_index in unpaired_predicted]

@@ -28,22 +28,26 @@ LEAST_PROBABILITY = 5e-6
 """Answers are written with five decimals: a probability written as 0 may be as large as this."""
 
 
-def reliability(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
+def reliability(
+    confidence: NDArray[np.float64], is_right: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Totals (b, 3) of each bin: slices, summed confidence, right slices."""
-    index = np.clip((confidence * BINS).astype(np.int64), 0, BINS - 1)
-    columns = (np.ones(len(index)), confidence, right.astype(np.float64))
-    return np.stack([np.bincount(index, column, minlength=BINS) for column in columns], axis=1)
+    bin_index = np.clip((confidence * BINS).astype(np.int64), 0, BINS - 1)
+    summed_values = (np.ones(len(bin_index)), confidence, is_right.astype(np.float64))
+    return np.stack(
+        [np.bincount(bin_index, values, minlength=BINS) for values in summed_values], axis=1
+    )
 
 
 def expected_calibration_error(totals: NDArray[Any]) -> NDArray[np.float64]:
     """Mean |share right - mean confidence| (...,) over the slices, from bin totals (..., b, 3); NaN
     without slices."""
-    slices = totals[..., 0].sum(axis=-1)
+    slice_count = totals[..., 0].sum(axis=-1)
     # each bin's gap times its slices, so the weights cancel
-    gap = np.abs(totals[..., 2] - totals[..., 1]).sum(axis=-1)
-    result = np.full(np.shape(slices), np.nan)
-    np.divide(gap, slices, out=result, where=np.asarray(slices) > 0)
-    return result
+    gap_in_slices = np.abs(totals[..., 2] - totals[..., 1]).sum(axis=-1)
+    error = np.full(np.shape(slice_count), np.nan)
+    np.divide(gap_in_slices, slice_count, out=error, where=np.asarray(slice_count) > 0)
+    return error
 
 
 def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
@@ -51,8 +55,8 @@ def brier_total(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) ->
 
     The target of a slice with two true classes is half of each, as in training.
     """
-    target = truth / truth.sum(axis=1, keepdims=True)
-    return float(((probabilities - target) ** 2).sum())
+    target_shares = truth / truth.sum(axis=1, keepdims=True)
+    return float(((probabilities - target_shares) ** 2).sum())
 
 
 def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[np.bool_]) -> float:
@@ -61,5 +65,5 @@ def negative_log_likelihood(probabilities: NDArray[np.float64], truth: NDArray[n
     The target of a slice with two true classes is half of each, as in training; probabilities are
     clipped to LEAST_PROBABILITY.
     """
-    target = truth / truth.sum(axis=1, keepdims=True)
-    return float(-(target * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum())
+    target_shares = truth / truth.sum(axis=1, keepdims=True)
+    return float(-(target_shares * np.log(np.maximum(probabilities, LEAST_PROBABILITY))).sum())

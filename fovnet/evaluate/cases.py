@@ -166,12 +166,12 @@ def check_cases(cases: Sequence[Case], vocabulary: Vocabulary) -> None:
                 "its own volume_id.",
             )
         volume_ids.add(case.volume_id)
-        _check_case(case, vocabulary)
+        _check_shapes(case, vocabulary)
     if not any(len(case.z_mm) for case in cases):
-        refused = f" ({len(cases)} refused)" if cases else ""
+        refused_in_words = f" ({len(cases)} refused)" if cases else ""
         raise CollectionError(
             "evaluate-nothing",
-            f"The evaluated split holds no labelled volume with slices{refused}. Label more "
+            f"The evaluated split holds no labelled volume with slices{refused_in_words}. Label more "
             "volumes in regions.tsv, or give the test split a larger share of the subjects.",
         )
 
@@ -184,19 +184,21 @@ def check_splits(manifest: Iterable[ListedVolume]) -> None:
     """
     split_of_subject: dict[str, str] = {}
     for volume in manifest:
-        split = split_of_subject.setdefault(volume.subject_id, volume.split) if volume.split else ""
-        if split != volume.split:
+        subject_split = (
+            split_of_subject.setdefault(volume.subject_id, volume.split) if volume.split else ""
+        )
+        if subject_split != volume.split:
             raise CollectionError(
                 "evaluate-split-leak",
-                f"{volume.subject_id}: this subject has volumes in the splits {split!r} and "
+                f"{volume.subject_id}: this subject has volumes in the splits {subject_split!r} and "
                 f"{volume.split!r}, which would make the figures too good. Correct subject_id in "
                 "volumes.tsv and prepare the collection again.",
             )
 
 
-def _check_case(case: Case, vocabulary: Vocabulary) -> None:
-    slices = len(case.z_mm)
-    classes = len(vocabulary.classes)
+def _check_shapes(case: Case, vocabulary: Vocabulary) -> None:
+    slice_count = len(case.z_mm)
+    class_count = len(vocabulary.classes)
     if case.status not in STATUSES:
         raise CollectionError(
             "evaluate-status",
@@ -204,31 +206,31 @@ def _check_case(case: Case, vocabulary: Vocabulary) -> None:
             "it again.",
         )
     if case.status == "refused":
-        if slices:
+        if slice_count:
             raise CollectionError(
                 "evaluate-status",
-                f"{case.volume_id}: refused, yet it has {slices} slices. Predict it again.",
+                f"{case.volume_id}: refused, yet it has {slice_count} slices. Predict it again.",
             )
         return
-    for name, array, shape in (
-        ("truth", case.truth, (slices, classes)),
-        ("raw probabilities", case.raw, (slices, classes)),
-        ("smoothed probabilities", case.smoothed, (slices, classes)),
-        ("decided labels", case.decided, (slices, classes)),
-        ("confidence", case.confidence, (slices,)),
+    for name, array, expected_shape in (
+        ("truth", case.truth, (slice_count, class_count)),
+        ("raw probabilities", case.raw, (slice_count, class_count)),
+        ("smoothed probabilities", case.smoothed, (slice_count, class_count)),
+        ("decided labels", case.decided, (slice_count, class_count)),
+        ("confidence", case.confidence, (slice_count,)),
     ):
-        if np.shape(array) != shape:
+        if np.shape(array) != expected_shape:
             raise CollectionError(
                 "evaluate-lengths",
-                f"{case.volume_id}: {name} has shape {np.shape(array)}, not {shape} (its slices, "
+                f"{case.volume_id}: {name} has shape {np.shape(array)}, not {expected_shape} (its slices, "
                 "the vocabulary's classes). Prepare and predict this volume again, with one "
                 "vocabulary.",
             )
-    if case.calibrated is not None and np.shape(case.calibrated) != (slices, classes):
+    if case.calibrated is not None and np.shape(case.calibrated) != (slice_count, class_count):
         raise CollectionError(
             "evaluate-lengths",
             f"{case.volume_id}: calibrated probabilities have shape {np.shape(case.calibrated)}, "
-            f"not {(slices, classes)}. Decide again.",
+            f"not {(slice_count, class_count)}. Decide again.",
         )
     _check_values(case)
 
@@ -237,11 +239,11 @@ def _check_values(case: Case) -> None:
     has_region = case.truth[:, :-1].any(axis=1)
     is_none = case.truth[:, -1]
     if not np.array_equal(has_region, ~is_none):
-        row = int(np.flatnonzero(has_region == is_none)[0])
-        labels = "both none and a region" if is_none[row] else "nothing at all"
+        slice_index = int(np.flatnonzero(has_region == is_none)[0])
+        labels_in_words = "both none and a region" if is_none[slice_index] else "nothing at all"
         raise CollectionError(
             "evaluate-truth",
-            f"{case.volume_id}: slice {row} is labelled {labels}, either is wanted. Correct its "
+            f"{case.volume_id}: slice {slice_index} is labelled {labels_in_words}, either is wanted. Correct its "
             "rows in regions.tsv.",
         )
     for name, array in (

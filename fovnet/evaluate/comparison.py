@@ -14,7 +14,7 @@ from fovnet.evaluate.paired import Difference, VolumeOutcome, differences
 from fovnet.records import read_json, write_json, write_tsv
 from fovnet.regions import NONE
 
-FILE = "evaluation.json"
+EVALUATION_FILE = "evaluation.json"
 COLUMNS = (
     "measure",
     "stage",
@@ -52,26 +52,32 @@ def compare(first: Path, second: Path, *, bootstrap: int = 1000, seed: int = 1) 
     Raises CollectionError "compare-missing", and "compare-volumes", "compare-subjects" or
     "compare-truth" naming the first volume that is not the same in both.
     """
-    first_volumes = _volumes(first)
-    second_volumes = _volumes(second)
-    _refuse_others(first, second, first_volumes, second_volumes)
-    outcomes = [_outcome(*first_volumes[name]) for name in sorted(first_volumes)]
-    outcomes_after = [_outcome(*second_volumes[name]) for name in sorted(second_volumes)]
-    draws = Resampling([outcome.subject_id for outcome in outcomes], repeats=bootstrap, seed=seed)
-    changes = [
-        outcome_after.wrong - outcome.wrong
-        for outcome, outcome_after in zip(outcomes, outcomes_after, strict=True)
+    first_volumes = _volumes_by_id(first)
+    second_volumes = _volumes_by_id(second)
+    _refuse_other_volumes(first, second, first_volumes, second_volumes)
+    first_outcomes = [
+        _outcome_of_volume(*first_volumes[volume_id]) for volume_id in sorted(first_volumes)
+    ]
+    second_outcomes = [
+        _outcome_of_volume(*second_volumes[volume_id]) for volume_id in sorted(second_volumes)
+    ]
+    resampling = Resampling(
+        [first_outcome.subject_id for first_outcome in first_outcomes], repeats=bootstrap, seed=seed
+    )
+    wrong_slice_changes = [
+        second_outcome.wrong - first_outcome.wrong
+        for first_outcome, second_outcome in zip(first_outcomes, second_outcomes, strict=True)
     ]
     return Comparison(
         first=str(first),
         second=str(second),
-        volumes=len(changes),
-        subjects=draws.subjects,
-        better=sum(change < 0 for change in changes),
-        worse=sum(change > 0 for change in changes),
+        volumes=len(wrong_slice_changes),
+        subjects=resampling.subjects,
+        better=sum(wrong_slice_change < 0 for wrong_slice_change in wrong_slice_changes),
+        worse=sum(wrong_slice_change > 0 for wrong_slice_change in wrong_slice_changes),
         bootstrap=bootstrap,
         seed=seed,
-        differences=tuple(differences(outcomes, outcomes_after, draws)),
+        differences=tuple(differences(first_outcomes, second_outcomes, resampling)),
     )
 
 
@@ -110,31 +116,31 @@ class VolumeFacts(NamedTuple):
     borders: list[Mapping[str, Any]]
 
 
-def _volumes(path: Path) -> dict[str, VolumeFacts]:
+def _volumes_by_id(path: Path) -> dict[str, VolumeFacts]:
     """Each volume that was not refused, with its borders, by volume_id."""
-    candidates = [path, path / FILE, path / "evaluation" / FILE]
-    file = next((candidate for candidate in candidates if candidate.is_file()), None)
+    candidate_files = [path, path / EVALUATION_FILE, path / "evaluation" / EVALUATION_FILE]
+    file = next((candidate for candidate in candidate_files if candidate.is_file()), None)
     try:
         if file is None:
             raise FileNotFoundError
         facts = read_json(file)
-        borders: dict[str, list[Mapping[str, Any]]] = {}
+        borders_by_id: dict[str, list[Mapping[str, Any]]] = {}
         for border in facts["borders"]:
-            borders.setdefault(border["volume_id"], []).append(border)
+            borders_by_id.setdefault(border["volume_id"], []).append(border)
         return {
-            row["volume_id"]: VolumeFacts(row, borders.get(row["volume_id"], []))
+            row["volume_id"]: VolumeFacts(row, borders_by_id.get(row["volume_id"], []))
             for row in facts["volumes"]
             if row["slices"]
         }
     except (OSError, ValueError, KeyError, TypeError):
         raise CollectionError(
             "compare-missing",
-            f"{path}: has no readable {FILE}; give the folder `evaluation` of a workflow run, its "
+            f"{path}: has no readable {EVALUATION_FILE}; give the folder `evaluation` of a workflow run, its "
             "results folder, or the folder that `fovnet examine --out` wrote",
         ) from None
 
 
-def _refuse_others(
+def _refuse_other_volumes(
     first: Path,
     second: Path,
     first_volumes: Mapping[str, VolumeFacts],
@@ -142,16 +148,16 @@ def _refuse_others(
 ) -> None:
     """Raise as `compare` unless both runs answered the same volumes of the same subjects and have
     the same truth."""
-    names_of_one = sorted(first_volumes.keys() ^ second_volumes.keys())
-    if names_of_one:
-        name = names_of_one[0]
-        path = first if name in first_volumes else second
-        in_first = sum(name in first_volumes for name in names_of_one)
-        in_second = sum(name in second_volumes for name in names_of_one)
-        counts = f"{in_first} in {first}, {in_second} in {second}"
+    ids_in_one_alone = sorted(first_volumes.keys() ^ second_volumes.keys())
+    if ids_in_one_alone:
+        volume_id = ids_in_one_alone[0]
+        run_with_volume = first if volume_id in first_volumes else second
+        count_in_first = sum(volume_id in first_volumes for volume_id in ids_in_one_alone)
+        count_in_second = sum(volume_id in second_volumes for volume_id in ids_in_one_alone)
+        counts_in_words = f"{count_in_first} in {first}, {count_in_second} in {second}"
         raise CollectionError(
             "compare-volumes",
-            f"{name}: evaluated in {path} alone (so are {counts}); both must have the same "
+            f"{volume_id}: evaluated in {run_with_volume} alone (so are {counts_in_words}); both must have the same "
             "volumes. Evaluate both runs on one split, with the same `identifiers`.",
         )
     if not first_volumes:
@@ -159,35 +165,37 @@ def _refuse_others(
             "compare-volumes",
             f"{first}: no volume was answered. Evaluate another split.",
         )
-    for name in sorted(first_volumes):
-        row, _ = first_volumes[name]
-        second_row, _ = second_volumes[name]
-        if row["subject_id"] != second_row["subject_id"]:
+    for volume_id in sorted(first_volumes):
+        first_row, _ = first_volumes[volume_id]
+        second_row, _ = second_volumes[volume_id]
+        if first_row["subject_id"] != second_row["subject_id"]:
             raise CollectionError(
                 "compare-subjects",
-                f"{name}: of subject {row['subject_id']} in {first}, of {second_row['subject_id']} "
+                f"{volume_id}: of subject {first_row['subject_id']} in {first}, of {second_row['subject_id']} "
                 f"in {second}. Evaluate both with the same tables and `identifiers`.",
             )
-        is_same_truth = _truth(*first_volumes[name]) == _truth(*second_volumes[name])
-        if row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
+        is_same_truth = _truth_of_volume(*first_volumes[volume_id]) == _truth_of_volume(
+            *second_volumes[volume_id]
+        )
+        if first_row["truth_sha256"] != second_row["truth_sha256"] or not is_same_truth:
             raise CollectionError(
                 "compare-truth",
-                f"{name}: its truth differs between {first} and {second}. Slice and evaluate both "
+                f"{volume_id}: its truth differs between {first} and {second}. Slice and evaluate both "
                 "with the same tables and the same `prepare`.",
             )
 
 
-def _truth(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
+def _truth_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> tuple[Any, ...]:
     """A volume's truth: number of slices, regions, heights of the borders."""
-    heights = sorted(
+    true_heights = sorted(
         (border["below"], border["above"], round(border["true_mm"], 2))
         for border in borders
         if border["true_mm"] is not None
     )
-    return row["slices"], tuple(row["truth"]), tuple(heights)
+    return row["slices"], tuple(row["truth"]), tuple(true_heights)
 
 
-def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> VolumeOutcome:
+def _outcome_of_volume(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> VolumeOutcome:
     inner_borders = [border for border in borders if NONE not in (border["below"], border["above"])]
     errors_mm = (border["error_mm"] for border in inner_borders)
     return VolumeOutcome(
@@ -200,5 +208,5 @@ def _outcome(row: Mapping[str, Any], borders: list[Mapping[str, Any]]) -> Volume
         far_slices=row["far"],
         spans=tuple(row["spans"]),
         true_borders=sum(border["true_mm"] is not None for border in inner_borders),
-        errors_mm=tuple(error for error in errors_mm if error is not None),
+        errors_mm=tuple(error_mm for error_mm in errors_mm if error_mm is not None),
     )

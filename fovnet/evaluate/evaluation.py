@@ -153,10 +153,10 @@ class Evaluation:
     @property
     def groups(self) -> tuple[Group, ...]:
         """Every group, the leading ones first."""
-        leading = [self.everything]
+        leading_groups = [self.everything]
         if self.answered:
-            leading.append(self.answered)
-        return (*leading, *self.subgroups)
+            leading_groups.append(self.answered)
+        return (*leading_groups, *self.subgroups)
 
 
 def evaluate(
@@ -179,106 +179,142 @@ def evaluate(
     """
     check_splits(manifest)
     check_cases(cases, vocabulary)
-    ordered = sorted(cases, key=lambda case: case.volume_id)
-    tallies = [tally(case, vocabulary) for case in ordered if len(case.z_mm)]
-    answered = [volume for volume in tallies if volume.case.is_answered]
-    refused = sum(case.status == "refused" for case in ordered)
-    tally_by_id = {volume.case.volume_id: volume for volume in tallies}
-    draw = {"repeats": bootstrap, "seed": seed}
-    draws = Resampling([volume.case.subject_id for volume in tallies], **draw)
-    stages = [
-        stage for stage in CALIBRATION_STAGES if all(stage in volume.bins for volume in tallies)
+    sorted_cases = sorted(cases, key=lambda case: case.volume_id)
+    tallies = [tally(case, vocabulary) for case in sorted_cases if len(case.z_mm)]
+    answered_tallies = [volume_tally for volume_tally in tallies if volume_tally.case.is_answered]
+    refused_count = sum(case.status == "refused" for case in sorted_cases)
+    tally_by_id = {volume_tally.case.volume_id: volume_tally for volume_tally in tallies}
+    resampling_options = {"repeats": bootstrap, "seed": seed}
+    resampling = Resampling(
+        [volume_tally.case.subject_id for volume_tally in tallies], **resampling_options
+    )
+    complete_stages = [
+        stage
+        for stage in CALIBRATION_STAGES
+        if all(stage in volume_tally.bins for volume_tally in tallies)
     ]
     return Evaluation(
         vocabulary=vocabulary,
         bootstrap=bootstrap,
         seed=seed,
-        everything=whole_group("all", tallies, refused, vocabulary, **draw),
-        answered=whole_group("answered", answered, 0, vocabulary, **draw) if answered else None,
-        subgroups=tuple(_subgroups(ordered, tallies, **draw)),
-        handling=tuple(handling(ordered, **draw)),
+        everything=whole_group("all", tallies, refused_count, vocabulary, **resampling_options),
+        answered=whole_group("answered", answered_tallies, 0, vocabulary, **resampling_options)
+        if answered_tallies
+        else None,
+        subgroups=tuple(_groups_by_value(sorted_cases, tallies, **resampling_options)),
+        handling=tuple(handling(sorted_cases, **resampling_options)),
         confusions=dict(zip(STAGES, column_of(tallies, "matrices").sum(axis=0), strict=True)),
         reliability={
-            stage: np.sum([volume.bins[stage] for volume in tallies], axis=0) for stage in stages
+            stage: np.sum([volume_tally.bins[stage] for volume_tally in tallies], axis=0)
+            for stage in complete_stages
         },
-        borders=tuple(border for volume in tallies for border in volume.borders),
+        borders=tuple(border for volume_tally in tallies for border in volume_tally.borders),
         volumes=tuple(
-            _volume_row(case, tally_by_id.get(case.volume_id), vocabulary) for case in ordered
+            _row_of_volume(case, tally_by_id.get(case.volume_id), vocabulary)
+            for case in sorted_cases
         ),
         risk=_risk_curve(tallies),
         doubts=_doubt_rows(tallies),
         headers=header_rows(tallies, vocabulary),
-        header_rates=tuple(header_measures(tallies, vocabulary, draws)),
-        answered_risk=_risk_of_answered(answered, **draw),
+        header_rates=tuple(header_measures(tallies, vocabulary, resampling)),
+        answered_risk=_subject_mean_risk(answered_tallies, **resampling_options),
         stated_error=stated_error,
-        statement_curve=statement_curve([volume.statements for volume in tallies]),
+        statement_curve=statement_curve([volume_tally.statements for volume_tally in tallies]),
         statement_bins=_statement_bins(tallies),
     )
 
 
 def _statement_bins(tallies: Sequence[Tally]) -> Floats | None:
-    bins = [volume.statements.bins for volume in tallies if volume.statements is not None]
-    return np.sum(bins, axis=0) if bins and len(bins) == len(tallies) else None
+    bins_by_volume = [
+        volume_tally.statements.bins
+        for volume_tally in tallies
+        if volume_tally.statements is not None
+    ]
+    return (
+        np.sum(bins_by_volume, axis=0)
+        if bins_by_volume and len(bins_by_volume) == len(tallies)
+        else None
+    )
 
 
-def _risk_of_answered(answered: Sequence[Tally], *, repeats: int, seed: int) -> Measure | None:
+def _subject_mean_risk(
+    answered_tallies: Sequence[Tally], *, repeats: int, seed: int
+) -> Measure | None:
     """Mean over subjects of the mean slice error of a subject's answered volumes, the risk that
     `fovnet.decision.confidence_bar` bounds; subjects count alike, however many or long their
     volumes."""
-    errors: dict[str, list[float]] = {}
-    for volume in answered:
-        slice_error = volume.wrong / len(volume.case.z_mm)
-        errors.setdefault(volume.case.subject_id, []).append(slice_error)
-    if not errors:
+    slice_errors_by_subject: dict[str, list[float]] = {}
+    for volume_tally in answered_tallies:
+        slice_error = volume_tally.wrong / len(volume_tally.case.z_mm)
+        slice_errors_by_subject.setdefault(volume_tally.case.subject_id, []).append(slice_error)
+    if not slice_errors_by_subject:
         return None
-    people = sorted(errors)
-    means = np.array([np.mean(errors[person]) for person in people])
-    draws = Resampling(people, repeats=repeats, seed=seed)
-    return draws.mean("answered_risk", means, np.ones(len(people)), stage="decided", most=1.0)
+    subject_ids = sorted(slice_errors_by_subject)
+    mean_error_by_subject = np.array(
+        [np.mean(slice_errors_by_subject[subject_id]) for subject_id in subject_ids]
+    )
+    resampling = Resampling(subject_ids, repeats=repeats, seed=seed)
+    return resampling.mean(
+        "answered_risk", mean_error_by_subject, np.ones(len(subject_ids)), stage="decided", most=1.0
+    )
 
 
-def _subgroups(
+def _groups_by_value(
     cases: Sequence[Case], tallies: Sequence[Tally], *, repeats: int, seed: int
 ) -> list[Group]:
     """A group for every value that divides the volumes; a volume without the attribute is left
     out."""
     groups = []
-    for name, value_of in subgroups_of(cases):
-        for value in dict.fromkeys(value_of.values()):
-            members = [volume for volume in tallies if value_of.get(volume.case.volume_id) == value]
-            statuses = [case.status for case in cases if value_of.get(case.volume_id) == value]
-            refused = statuses.count("refused")
-            groups.append(subgroup(name, value, members, refused, repeats=repeats, seed=seed))
+    for attribute, value_by_volume_id in subgroups_of(cases):
+        for value in dict.fromkeys(value_by_volume_id.values()):
+            tallies_of_value = [
+                volume_tally
+                for volume_tally in tallies
+                if value_by_volume_id.get(volume_tally.case.volume_id) == value
+            ]
+            statuses_of_value = [
+                case.status for case in cases if value_by_volume_id.get(case.volume_id) == value
+            ]
+            refused_count = statuses_of_value.count("refused")
+            groups.append(
+                subgroup(
+                    attribute, value, tallies_of_value, refused_count, repeats=repeats, seed=seed
+                )
+            )
     return groups
 
 
 def _risk_curve(tallies: Sequence[Tally]) -> RiskCurve:
     confidence = column_of(tallies, "confidence")
-    slices = rank_volumes(confidence, column_of(tallies, "wrong"), column_of(tallies, "slices"))
-    sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
-    _, _, wrong_sets = sets.curve()
-    return RiskCurve(*slices.curve(), wrong_sets)
+    ranked_by_slices = rank_volumes(
+        confidence, column_of(tallies, "wrong"), column_of(tallies, "slices")
+    )
+    ranked_by_sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
+    _, _, wrong_sets = ranked_by_sets.curve()
+    return RiskCurve(*ranked_by_slices.curve(), wrong_sets)
 
 
 def _doubt_rows(tallies: Sequence[Tally]) -> tuple[DoubtRow, ...]:
-    by_code: dict[str, list[Tally]] = {}
-    for volume in tallies:
-        for code in dict.fromkeys(volume.case.doubts):
-            by_code.setdefault(code, []).append(volume)
+    tallies_by_code: dict[str, list[Tally]] = {}
+    for volume_tally in tallies:
+        for code in dict.fromkeys(volume_tally.case.doubts):
+            tallies_by_code.setdefault(code, []).append(volume_tally)
     rows = [
         DoubtRow(
             code=code,
-            volumes=len(volumes),
-            wrong=sum(not volume.exact for volume in volumes),
-            slices=sum(volume.slices for volume in volumes),
-            wrong_slices=sum(volume.wrong for volume in volumes),
+            volumes=len(doubted_tallies),
+            wrong=sum(not volume_tally.exact for volume_tally in doubted_tallies),
+            slices=sum(volume_tally.slices for volume_tally in doubted_tallies),
+            wrong_slices=sum(volume_tally.wrong for volume_tally in doubted_tallies),
         )
-        for code, volumes in by_code.items()
+        for code, doubted_tallies in tallies_by_code.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.volumes, row.code)))
 
 
-def _volume_row(case: Case, tally: Tally | None, vocabulary: Vocabulary) -> EvaluatedVolume:
+def _row_of_volume(
+    case: Case, volume_tally: Tally | None, vocabulary: Vocabulary
+) -> EvaluatedVolume:
     """The row of a volume from its counts, which a refused one does not have."""
     row = EvaluatedVolume(
         case.volume_id,
@@ -291,21 +327,21 @@ def _volume_row(case: Case, tally: Tally | None, vocabulary: Vocabulary) -> Eval
         shows=_regions_answered(case, YES),
         unsure=_regions_answered(case, UNSURE),
     )
-    if tally is None:
+    if volume_tally is None:
         return row
     names = np.array(vocabulary.classes[:-1])
     predicted = case.decided[:, :-1].any(axis=0)
     return replace(
         row,
-        truth=tuple(names[tally.true_regions].tolist()),
+        truth=tuple(names[volume_tally.true_regions].tolist()),
         predicted=tuple(names[predicted].tolist()),
-        right=tally.exact,
-        slices=tally.slices,
-        wrong_raw=tally.slices - int(tally.right[0]),
-        wrong=tally.wrong,
-        far=tally.far_slices,
-        confidence=tally.confidence,
-        spans=tally.spans,
+        right=volume_tally.exact,
+        slices=volume_tally.slices,
+        wrong_raw=volume_tally.slices - int(volume_tally.right[0]),
+        wrong=volume_tally.wrong,
+        far=volume_tally.far_slices,
+        confidence=volume_tally.confidence,
+        spans=volume_tally.spans,
         truth_sha256=digest([np.round(case.z_mm, 3), case.truth]),
         extents="sure" if case.is_answered else "unsure",
     )

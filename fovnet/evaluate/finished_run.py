@@ -29,17 +29,17 @@ def evaluation_of(
     _refuse_other_names(settings, results, pack)
     model = ModelFolder(results.ensemble)
     cases = read_cases(pack, results.decisions, model.rule.temperature)
-    facts_of_files = {
+    facts_by_file = {
         str(model.path / FACTS): model.facts,
         str(model.path / RULE): model.tuning,
     }
-    check_not_learned(cases, facts_of_files)
+    check_not_learned(cases, facts_by_file)
     refuse_other_decisions(results)
-    regions = vocabulary(settings.regions)
-    check_tables(pack, collections_of(settings, results), regions)
+    run_vocabulary = vocabulary(settings.regions)
+    check_tables(pack, collections_of(settings, results), run_vocabulary)
     evaluation = evaluate(
         cases,
-        regions,
+        run_vocabulary,
         bootstrap=settings.evaluate.bootstrap,
         seed=settings.seed,
         manifest=manifest_of(pack),
@@ -52,9 +52,9 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
     """Raise unless KEY_FILE and `identifiers` give the volumes the names that they have in the
     pack: a report must not show names that its user believes replaced.  Raises ConfigError
     "identifiers-changed"."""
-    names = read_identifiers(settings.identifiers, results.folder)
+    identifiers = read_identifiers(settings.identifiers, results.folder)
     if any(
-        record.shown_id and record.shown_id != names.name_of(record.volume_id)
+        record.shown_id and record.shown_id != identifiers.name_of(record.volume_id)
         for record in pack.records
     ):
         raise ConfigError(
@@ -67,8 +67,10 @@ def _refuse_other_names(settings: Settings, results: Results, pack: Pack) -> Non
 
 def collections_of(settings: Settings, results: Results) -> dict[str, Path]:
     """The folders of all collections, the simulated one included."""
-    collections = {name: Path(folder) for name, folder in settings.collections.items()}
-    return collections | ({"phantom": results.phantom} if settings.phantom.subjects else {})
+    folder_by_collection = {name: Path(folder) for name, folder in settings.collections.items()}
+    return folder_by_collection | (
+        {"phantom": results.phantom} if settings.phantom.subjects else {}
+    )
 
 
 def manifest_of(pack: Pack) -> list[ListedVolume]:

@@ -74,19 +74,30 @@ def gains(
 ) -> list[Gain]:
     """Each measure of volumes answered before and `tallies_after`, in the same order: in all, by
     region, and slices also by kind of picture where `kinds` (c,) says of each what it is."""
-    draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
-    changes: list[Gain] = []
-    for measure, region, count in _measures(vocabulary):
-        counts = np.array([count(tally) for tally in tallies], dtype=np.float64)
-        counts_after = np.array([count(tally) for tally in tallies_after], dtype=np.float64)
-        changes += _gain(measure, region, "", counts, counts_after, draws)
-        if measure == SLICES and not region and kinds is not None:
+    resampling = Resampling(
+        [tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed
+    )
+    measured_gains: list[Gain] = []
+    for measure, region, count_of_tally in _counted_measures(vocabulary):
+        counts_before = np.array([count_of_tally(tally) for tally in tallies], dtype=np.float64)
+        counts_after = np.array(
+            [count_of_tally(tally) for tally in tallies_after], dtype=np.float64
+        )
+        measured_gains += _gain_if_counted(
+            measure, region, "", counts_before, counts_after, resampling
+        )
+        if measure == SLICES_WRONG and not region and kinds is not None:
             for kind in sorted(set(kinds)):
                 is_of_kind = np.array([volume_kind == kind for volume_kind in kinds])[:, None]
-                changes += _gain(
-                    measure, region, kind, counts * is_of_kind, counts_after * is_of_kind, draws
+                measured_gains += _gain_if_counted(
+                    measure,
+                    region,
+                    kind,
+                    counts_before * is_of_kind,
+                    counts_after * is_of_kind,
+                    resampling,
                 )
-    return changes
+    return measured_gains
 
 
 def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
@@ -95,77 +106,99 @@ def certainty(gains_on: Mapping[str, Sequence[Gain]]) -> str:
 
     Of HEADLINES those whose interval leaves out 0, by the name of the volumes that they are of.
     """
-    changes: dict[str, list[str]] = {"first": [], "second": []}
-    for volumes, measured in gains_on.items():
-        for gain in measured:
-            change = gain.difference
-            better = verdict(change)
-            if gain.measure in HEADLINES and not gain.region and not gain.kind and better:
-                interval = f"{100 * (change.low or 0.0):+.1f} to {100 * (change.high or 0.0):+.1f}"
-                points = f"{gain.measure.replace('_', ' ')} {100 * change.difference:+.1f} points"
-                changes[better].append(f"{points} ({interval}; {volumes})")
-    gains_in_words = _changes_in_words("gain", "gains", changes["second"])
-    losses_in_words = _changes_in_words("loss", "losses", changes["first"])
+    changes_by_better_run: dict[str, list[str]] = {"first": [], "second": []}
+    for volumes, measured_gains in gains_on.items():
+        for gain in measured_gains:
+            difference = gain.difference
+            better_run = verdict(difference)
+            if gain.measure in HEADLINES and not gain.region and not gain.kind and better_run:
+                interval_in_words = (
+                    f"{100 * (difference.low or 0.0):+.1f} to {100 * (difference.high or 0.0):+.1f}"
+                )
+                points_in_words = (
+                    f"{gain.measure.replace('_', ' ')} {100 * difference.difference:+.1f} points"
+                )
+                changes_by_better_run[better_run].append(
+                    f"{points_in_words} ({interval_in_words}; {volumes})"
+                )
+    gains_in_words = _changes_in_words("gain", "gains", changes_by_better_run["second"])
+    losses_in_words = _changes_in_words("loss", "losses", changes_by_better_run["first"])
     return f"{gains_in_words}; {losses_in_words}"
 
 
-def _changes_in_words(noun: str, nouns: str, changes: Sequence[str]) -> str:
+def _changes_in_words(singular: str, plural: str, changes: Sequence[str]) -> str:
     if not changes:
-        return f"no {noun} is certain"
-    subject = f"a certain {noun}" if len(changes) == 1 else f"certain {nouns}"
+        return f"no {singular} is certain"
+    subject = f"a certain {singular}" if len(changes) == 1 else f"certain {plural}"
     return f"{subject}: {', '.join(changes)}"
 
 
-SLICES = "slices_wrong"
+SLICES_WRONG = "slices_wrong"
 
 
-def _measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]]:
+def _counted_measures(vocabulary: Vocabulary) -> Iterator[tuple[str, str, Count]]:
     """Name, region or "", and the function that counts them in a volume."""
-    yield SLICES, "", lambda tally: (tally.wrong, tally.slices)
-    for column, region in enumerate(vocabulary.classes):
-        yield SLICES, region, partial(_count_missed, column=column)
+    yield SLICES_WRONG, "", lambda tally: (tally.wrong, tally.slices)
+    for class_index, region in enumerate(vocabulary.classes):
+        yield SLICES_WRONG, region, partial(_count_missed, class_index=class_index)
     yield "exactly_right_regions", "", lambda tally: (tally.exact, 1)
-    for name, parts in RATES.items():
-        yield name, "", partial(_count_statements, parts=parts, columns=slice(None))
-        for column, region in enumerate(vocabulary.classes[:-1]):
+    for name, numerator_and_denominator in RATES.items():
+        yield (
+            name,
+            "",
+            partial(
+                _count_statements,
+                attribute_names=numerator_and_denominator,
+                region_slice=slice(None),
+            ),
+        )
+        for class_index, region in enumerate(vocabulary.classes[:-1]):
             yield (
                 name,
                 region,
-                partial(_count_statements, parts=parts, columns=slice(column, column + 1)),
+                partial(
+                    _count_statements,
+                    attribute_names=numerator_and_denominator,
+                    region_slice=slice(class_index, class_index + 1),
+                ),
             )
 
 
-def _count_missed(tally: Tally, column: int) -> tuple[float, float]:
+def _count_missed(tally: Tally, class_index: int) -> tuple[float, float]:
     """Of the slices that show a class, those that are wrong, and all."""
-    row = tally.matrices[-1][column]
-    return float(row.sum() - row[column]), float(row.sum())
+    slices_by_prediction = tally.matrices[-1][class_index]
+    return float(slices_by_prediction.sum() - slices_by_prediction[class_index]), float(
+        slices_by_prediction.sum()
+    )
 
 
-def _count_statements(tally: Tally, parts: tuple[str, str], columns: slice) -> tuple[float, float]:
+def _count_statements(
+    tally: Tally, attribute_names: tuple[str, str], region_slice: slice
+) -> tuple[float, float]:
     """Of the statements on these regions, a part and the whole that RATES names; none where nothing
     is said region by region."""
     if tally.statements is None:
         return 0.0, 0.0
     numerator, denominator = (
-        float(getattr(tally.statements, name)[columns].sum()) for name in parts
+        float(getattr(tally.statements, name)[region_slice].sum()) for name in attribute_names
     )
     return numerator, denominator
 
 
-def _gain(
+def _gain_if_counted(
     measure: str,
     region: str,
     kind: str,
-    counts: Counts,
+    counts_before: Counts,
     counts_after: Counts,
-    draws: Resampling,
+    resampling: Resampling,
 ) -> Iterator[Gain]:
     """The gain; nothing where either side has nothing to count."""
-    total = int(counts[:, 1].sum())
+    total_before = int(counts_before[:, 1].sum())
     total_after = int(counts_after[:, 1].sum())
-    if total and total_after:
-        change = rate_difference(measure, "decided", counts, counts_after, draws)
-        yield Gain(measure, region, kind, total, total_after, change)
+    if total_before and total_after:
+        change = rate_difference(measure, "decided", counts_before, counts_after, resampling)
+        yield Gain(measure, region, kind, total_before, total_after, change)
 
 
 def rows_of(on: str, gains_on: Sequence[Gain]) -> list[dict[str, object]]:

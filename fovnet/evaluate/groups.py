@@ -21,8 +21,8 @@ from fovnet.evaluate.statements import statement_measures
 from fovnet.evaluate.tallies import Tally, column_of
 from fovnet.regions import Vocabulary
 
-ALL_BORDERS = "regions"
-ENDS = "ends"
+REGION_BORDERS = "regions"
+BODY_ENDS = "ends"
 """Borders taken together: those between two regions, and those between a region and none."""
 
 
@@ -56,26 +56,28 @@ class Group:
 def whole_group(
     name: str,
     tallies: Sequence[Tally],
-    refused: int,
+    refused_count: int,
     vocabulary: Vocabulary,
     *,
     repeats: int,
     seed: int,
 ) -> Group:
     """Every measure over these volumes."""
-    draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
+    resampling = Resampling(
+        [tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed
+    )
     measures = [
-        *_slice_measures(tallies, draws),
-        *_class_measures(tallies, draws, vocabulary),
-        *_roc_measures(tallies, draws, vocabulary),
-        *_volume_measures(tallies, draws),
-        *_presence_measures(tallies, draws, vocabulary),
-        *statement_measures([tally.statements for tally in tallies], draws, vocabulary),
-        *_border_measures(tallies, draws, vocabulary),
-        *_calibration_measures(tallies, draws, vocabulary),
-        *_risk_measures(tallies, draws),
+        *_slice_measures(tallies, resampling),
+        *_class_measures(tallies, resampling, vocabulary),
+        *_roc_measures(tallies, resampling, vocabulary),
+        *_volume_measures(tallies, resampling),
+        *_presence_measures(tallies, resampling, vocabulary),
+        *statement_measures([tally.statements for tally in tallies], resampling, vocabulary),
+        *_border_measures(tallies, resampling, vocabulary),
+        *_calibration_measures(tallies, resampling, vocabulary),
+        *_risk_measures(tallies, resampling),
     ]
-    return _group(name, "", "", tallies, refused, measures)
+    return _group_of_tallies(name, "", "", tallies, refused_count, measures)
 
 
 def subgroup(
@@ -85,320 +87,383 @@ def subgroup(
     between regions."""
     measures: list[Measure] = []
     if tallies:
-        draws = Resampling([tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed)
-        borders = [(index, border) for index, border in _borders(tallies) if not border.is_end]
-        measures = [*_slice_measures(tallies, draws), *_volume_measures(tallies, draws)]
-        measures += _borders_together(ALL_BORDERS, borders, draws)
-    return _group(f"{attribute}={value}", attribute, value, tallies, refused, measures)
+        resampling = Resampling(
+            [tally.case.subject_id for tally in tallies], repeats=repeats, seed=seed
+        )
+        region_borders = [
+            (volume_index, border)
+            for volume_index, border in _borders_with_volume_index(tallies)
+            if not border.is_end
+        ]
+        measures = [*_slice_measures(tallies, resampling), *_volume_measures(tallies, resampling)]
+        measures += _measures_of_borders(REGION_BORDERS, region_borders, resampling)
+    return _group_of_tallies(f"{attribute}={value}", attribute, value, tallies, refused, measures)
 
 
 def handling(cases: Sequence[Case], *, repeats: int, seed: int) -> list[Measure]:
     """Shares of volumes refused (of all), and abstained from as a whole (of those not refused)."""
-    draws = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
-    refused = np.array([case.status == "refused" for case in cases])
-    withheld = np.array([not case.is_answered for case in cases]) & ~refused
+    resampling = Resampling([case.subject_id for case in cases], repeats=repeats, seed=seed)
+    is_refused = np.array([case.status == "refused" for case in cases])
+    is_withheld = np.array([not case.is_answered for case in cases]) & ~is_refused
     return [
-        draws.rate("refused", refused, np.ones(len(cases))),
-        draws.rate("abstained", withheld, ~refused),
+        resampling.rate("refused", is_refused, np.ones(len(cases))),
+        resampling.rate("abstained", is_withheld, ~is_refused),
     ]
 
 
-def _group(
+def _group_of_tallies(
     name: str,
     attribute: str,
     value: str,
     tallies: Sequence[Tally],
-    refused: int,
+    refused_count: int,
     measures: Sequence[Measure],
 ) -> Group:
-    subjects = len({tally.case.subject_id for tally in tallies})
+    subject_count = len({tally.case.subject_id for tally in tallies})
     return Group(
         name=name,
         attribute=attribute,
         value=value,
-        subjects=subjects,
+        subjects=subject_count,
         volumes=len(tallies),
         slices=sum(tally.slices for tally in tallies),
-        refused=refused,
-        too_few=subjects < FEWEST_SUBJECTS,
+        refused=refused_count,
+        too_few=subject_count < FEWEST_SUBJECTS,
         measures=tuple(measures),
     )
 
 
-def _slice_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
-    slices = column_of(tallies, "slices")
-    right = column_of(tallies, "right")
-    with_false_label = column_of(tallies, "with_false_label")
+def _slice_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
+    slice_count = column_of(tallies, "slices")
+    right_by_stage = column_of(tallies, "right")
+    false_label_count = column_of(tallies, "with_false_label")
     return [
         *(
-            draws.rate("slice_error", slices - right[:, column], slices, stage=stage)
-            for column, stage in enumerate(STAGES)
+            resampling.rate(
+                "slice_error",
+                slice_count - right_by_stage[:, stage_index],
+                slice_count,
+                stage=stage,
+            )
+            for stage_index, stage in enumerate(STAGES)
         ),
-        draws.rate("slice_error_any_label", with_false_label, slices, stage="decided"),
-        *_not_dark(tallies, draws),
+        resampling.rate("slice_error_any_label", false_label_count, slice_count, stage="decided"),
+        *_error_without_dark_slices(tallies, resampling),
     ]
 
 
-def _not_dark(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+def _error_without_dark_slices(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """The slice error without all-dark slices, empty where no volume has them marked: the label of
     a black margin cannot be seen in it."""
     if all(tally.case.empty is None for tally in tallies):
         return []
-    slices, wrong = column_of(tallies, "lit_slices").T
-    return [draws.rate("slice_error_not_dark", wrong, slices, stage="decided")]
+    lit_count, wrong_lit_count = column_of(tallies, "lit_slices").T
+    return [resampling.rate("slice_error_not_dark", wrong_lit_count, lit_count, stage="decided")]
 
 
 def _class_measures(
-    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     measures: list[Measure] = []
     negatives = column_of(tallies, "negatives")
-    for column, stage in enumerate(STAGES):
-        matrices = column_of(tallies, "matrices")[:, column]  # (c, k, k)
-        hits = np.einsum("ckk->ck", matrices)
-        true = matrices.sum(axis=2)
-        predicted = matrices.sum(axis=1)
-        shares = {
-            "sensitivity": (hits, true),
-            "specificity": (negatives - (predicted - hits), negatives),
-            "ppv": (hits, predicted),
-            "f1": (2 * hits, true + predicted),
+    for stage_index, stage in enumerate(STAGES):
+        confusions = column_of(tallies, "matrices")[:, stage_index]  # (c, k, k)
+        hits = np.einsum("ckk->ck", confusions)
+        true_counts = confusions.sum(axis=2)
+        predicted_counts = confusions.sum(axis=1)
+        counts_by_measure = {
+            "sensitivity": (hits, true_counts),
+            "specificity": (negatives - (predicted_counts - hits), negatives),
+            "ppv": (hits, predicted_counts),
+            "f1": (2 * hits, true_counts + predicted_counts),
         }
-        for name, counts in shares.items():
-            measures += draws.rates(name, *counts, stage=stage, regions=vocabulary.classes)
-        total = int(matrices.sum())
+        for name, numerators_and_denominators in counts_by_measure.items():
+            measures += resampling.rates(
+                name, *numerators_and_denominators, stage=stage, regions=vocabulary.classes
+            )
+        slice_count = int(confusions.sum())
         measures.append(
-            draws.statistic("balanced_accuracy", matrices, balanced_accuracy, total, stage=stage)
+            resampling.statistic(
+                "balanced_accuracy", confusions, balanced_accuracy, slice_count, stage=stage
+            )
         )
     return measures
 
 
 def _roc_measures(
-    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """Area under the ROC curve of each class against all slices that do not show it; of
     probabilities, which the decision does not give.
 
     A slice of two classes is a positive of both, and a negative of neither.
     """
-    cases = np.repeat(np.arange(len(tallies)), [tally.slices for tally in tallies])
+    volume_index_by_slice = np.repeat(np.arange(len(tallies)), [tally.slices for tally in tallies])
     truth = np.concatenate([tally.case.truth for tally in tallies])
     measures = []
     for stage in ("raw", "smoothed"):
-        scores = np.concatenate([getattr(tally.case, stage) for tally in tallies])
-        for column, region in enumerate(vocabulary.classes):
-            area = draws.roc_area(
-                "auroc", scores[:, column], truth[:, column], cases, stage=stage, region=region
+        probabilities = np.concatenate([getattr(tally.case, stage) for tally in tallies])
+        for class_index, region in enumerate(vocabulary.classes):
+            area_measure = resampling.roc_area(
+                "auroc",
+                probabilities[:, class_index],
+                truth[:, class_index],
+                volume_index_by_slice,
+                stage=stage,
+                region=region,
             )
-            measures.append(area)
+            measures.append(area_measure)
     return measures
 
 
-def _volume_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+def _volume_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     ones = np.ones(len(tallies))
     far_slices = column_of(tallies, "far_slices")
-    right, true, predicted = column_of(tallies, "spans").T
-    counts = {
+    right_spans, true_spans, predicted_spans = column_of(tallies, "spans").T
+    counts_by_measure = {
         "exact_set": (column_of(tallies, "exact"), ones),
-        "span_f1": (2 * right, true + predicted),
+        "span_f1": (2 * right_spans, true_spans + predicted_spans),
         "far_confusion_volumes": (far_slices > 0, ones),
         "far_confusion_slices": (far_slices, column_of(tallies, "slices")),
     }
-    return [draws.rate(name, *parts, stage="decided") for name, parts in counts.items()]
+    return [
+        resampling.rate(name, *numerators_and_denominators, stage="decided")
+        for name, numerators_and_denominators in counts_by_measure.items()
+    ]
 
 
 def _presence_measures(
-    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    true = column_of(tallies, "true_regions").astype(np.int64)
-    predicted = column_of(tallies, "predicted_regions").astype(np.int64)
-    f1_by_region = draws.rates(
+    is_true = column_of(tallies, "true_regions").astype(np.int64)
+    is_predicted = column_of(tallies, "predicted_regions").astype(np.int64)
+    f1_by_region = resampling.rates(
         "presence_f1",
-        2 * true * predicted,
-        true + predicted,
+        2 * is_true * is_predicted,
+        is_true + is_predicted,
         stage="decided",
         regions=vocabulary.classes[:-1],
     )
-    counts = np.stack([true * predicted, true, predicted], axis=1)  # (c, 3, k - 1)
-    weighted_f1 = draws.statistic(
-        "presence_f1_weighted", counts, _mean_f1, len(tallies), stage="decided"
+    counts_for_f1 = np.stack(
+        [is_true * is_predicted, is_true, is_predicted], axis=1
+    )  # (c, 3, k - 1)
+    weighted_f1 = resampling.statistic(
+        "presence_f1_weighted", counts_for_f1, _weighted_mean_f1, len(tallies), stage="decided"
     )
     return [*f1_by_region, weighted_f1]
 
 
-def _mean_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighted_mean_f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """F1 (...,) averaged over regions with their true volumes as weights, from totals (..., 3, k -
     1) of hits, true, predicted."""
     hits, true, predicted = np.moveaxis(totals, -2, 0)
-    f1 = np.divide(
+    f1_by_region = np.divide(
         2 * hits, true + predicted, out=np.zeros_like(hits), where=(true + predicted) > 0
     )
-    support = true.sum(axis=-1)
-    mean = np.full_like(support, np.nan)
-    np.divide((f1 * true).sum(axis=-1), support, out=mean, where=support > 0)
-    return np.asarray(mean)
+    true_volumes = true.sum(axis=-1)
+    weighted_mean = np.full_like(true_volumes, np.nan)
+    np.divide(
+        (f1_by_region * true).sum(axis=-1), true_volumes, out=weighted_mean, where=true_volumes > 0
+    )
+    return np.asarray(weighted_mean)
 
 
-def _borders(tallies: Sequence[Tally]) -> list[tuple[int, Border]]:
+def _borders_with_volume_index(tallies: Sequence[Tally]) -> list[tuple[int, Border]]:
     """The borders of all volumes, each with the number of its own."""
-    return [(index, border) for index, tally in enumerate(tallies) for border in tally.borders]
+    return [
+        (volume_index, border)
+        for volume_index, tally in enumerate(tallies)
+        for border in tally.borders
+    ]
 
 
 def _border_measures(
-    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    numbered_borders = _borders(tallies)
+    numbered_borders = _borders_with_volume_index(tallies)
     kinds = [f"{below}|{above}" for below, above in pairwise(vocabulary.chain)]
     # of regions that are no neighbours
     kinds += sorted(
         {border.kind for _, border in numbered_borders if not border.is_end} - set(kinds)
     )
-    by_name: dict[str, list[tuple[int, Border]]] = {
-        name: [] for name in (ALL_BORDERS, *kinds, ENDS)
+    borders_by_name: dict[str, list[tuple[int, Border]]] = {
+        name: [] for name in (REGION_BORDERS, *kinds, BODY_ENDS)
     }
-    for index, border in numbered_borders:
-        names = (ENDS,) if border.is_end else (ALL_BORDERS, border.kind)
+    for volume_index, border in numbered_borders:
+        names = (BODY_ENDS,) if border.is_end else (REGION_BORDERS, border.kind)
         for name in names:
-            by_name[name].append((index, border))
+            borders_by_name[name].append((volume_index, border))
     return [
         measure
-        for name, borders in by_name.items()
-        for measure in _borders_together(name, borders, draws)
+        for name, named_borders in borders_by_name.items()
+        for measure in _measures_of_borders(name, named_borders, resampling)
     ]
 
 
-def _borders_together(
-    name: str, borders: Sequence[tuple[int, Border]], draws: Resampling
+def _measures_of_borders(
+    name: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
 ) -> list[Measure]:
     """Errors in mm of the borders found; shares of the true ones found within 10 mm and missed, and
     of the predicted ones invented."""
-    cases = len(draws.of_case)
-    true, missed, within_10_mm, predicted, invented = np.zeros((5, cases), dtype=np.int64)
-    for index, border in borders:
-        error = border.error_mm
-        true[index] += border.true_mm is not None
-        predicted[index] += border.predicted_mm is not None
-        missed[index] += border.predicted_mm is None
-        invented[index] += border.true_mm is None
-        within_10_mm[index] += error is not None and abs(error) <= AGREEMENT_MM + ROUNDING_MM
-    errors, case_of = values_by_case([(index, border.error_mm) for index, border in borders])
-    absolute = np.abs(errors)
-    sums = np.bincount(case_of, absolute, minlength=cases)
-    numbers = np.bincount(case_of, minlength=cases)
-    decided: dict[str, Any] = {"stage": "decided", "region": name}
+    volume_count = len(resampling.of_case)
+    true_by_volume, missed_by_volume, near_by_volume, predicted_by_volume, invented_by_volume = (
+        np.zeros((5, volume_count), dtype=np.int64)
+    )
+    for volume_index, border in borders:
+        error_mm = border.error_mm
+        true_by_volume[volume_index] += border.true_mm is not None
+        predicted_by_volume[volume_index] += border.predicted_mm is not None
+        missed_by_volume[volume_index] += border.predicted_mm is None
+        invented_by_volume[volume_index] += border.true_mm is None
+        near_by_volume[volume_index] += (
+            error_mm is not None and abs(error_mm) <= AGREEMENT_MM + ROUNDING_MM
+        )
+    errors_mm, volume_index_by_error = values_by_case(
+        [(volume_index, border.error_mm) for volume_index, border in borders]
+    )
+    absolute_errors_mm = np.abs(errors_mm)
+    error_sum_by_volume = np.bincount(
+        volume_index_by_error, absolute_errors_mm, minlength=volume_count
+    )
+    found_by_volume = np.bincount(volume_index_by_error, minlength=volume_count)
+    stage_and_region: dict[str, Any] = {"stage": "decided", "region": name}
     return [
-        draws.quantile("border_signed_median_mm", errors, case_of, 0.5, region=name),
-        draws.quantile("border_abs_median_mm", absolute, case_of, 0.5, region=name),
-        draws.mean("border_abs_mean_mm", sums, numbers, **decided),
-        draws.quantile("border_abs_p95_mm", absolute, case_of, 0.95, region=name),
-        draws.rate("border_within_10_mm", within_10_mm, true, **decided),
-        draws.rate("border_missed", missed, true, **decided),
-        draws.rate("border_invented", invented, predicted, **decided),
-        *_interval_measures(name, borders, draws),
+        resampling.quantile(
+            "border_signed_median_mm", errors_mm, volume_index_by_error, 0.5, region=name
+        ),
+        resampling.quantile(
+            "border_abs_median_mm", absolute_errors_mm, volume_index_by_error, 0.5, region=name
+        ),
+        resampling.mean(
+            "border_abs_mean_mm", error_sum_by_volume, found_by_volume, **stage_and_region
+        ),
+        resampling.quantile(
+            "border_abs_p95_mm", absolute_errors_mm, volume_index_by_error, 0.95, region=name
+        ),
+        resampling.rate("border_within_10_mm", near_by_volume, true_by_volume, **stage_and_region),
+        resampling.rate("border_missed", missed_by_volume, true_by_volume, **stage_and_region),
+        resampling.rate(
+            "border_invented", invented_by_volume, predicted_by_volume, **stage_and_region
+        ),
+        *_interval_measures(name, borders, resampling),
     ]
 
 
 def _interval_measures(
-    name: str, borders: Sequence[tuple[int, Border]], draws: Resampling
+    name: str, borders: Sequence[tuple[int, Border]], resampling: Resampling
 ) -> list[Measure]:
     """How often the 90 % intervals of the borders found hold the true height, and their median
     width; empty without intervals."""
-    held_borders, borders_with_interval = np.zeros((2, len(draws.of_case)), dtype=np.int64)
-    widths = []
-    for index, border in borders:
+    holding_by_volume, interval_count_by_volume = np.zeros(
+        (2, len(resampling.of_case)), dtype=np.int64
+    )
+    widths_with_volume_index = []
+    for volume_index, border in borders:
         if (
             border.is_in_interval is not None
             and border.low_mm is not None
             and border.high_mm is not None
         ):
-            held_borders[index] += border.is_in_interval
-            borders_with_interval[index] += 1
-            widths.append((index, border.high_mm - border.low_mm))
-    if not widths:
+            holding_by_volume[volume_index] += border.is_in_interval
+            interval_count_by_volume[volume_index] += 1
+            widths_with_volume_index.append((volume_index, border.high_mm - border.low_mm))
+    if not widths_with_volume_index:
         return []
     return [
-        draws.rate(
+        resampling.rate(
             "border_interval_holds",
-            held_borders,
-            borders_with_interval,
+            holding_by_volume,
+            interval_count_by_volume,
             stage="decided",
             region=name,
         ),
-        draws.quantile("border_interval_median_mm", *values_by_case(widths), 0.5, region=name),
+        resampling.quantile(
+            "border_interval_median_mm", *values_by_case(widths_with_volume_index), 0.5, region=name
+        ),
     ]
 
 
 def _calibration_measures(
-    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """Expected calibration error, Brier score and negative log-likelihood of each stage that every
     volume has; mean confidence by class predicted; calibration of region sets."""
-    slices = column_of(tallies, "slices")
+    slice_count = column_of(tallies, "slices")
     measures: list[Measure] = []
     for stage in CALIBRATION_STAGES:
         if all(stage in tally.bins for tally in tallies):
-            for suffix, kind in (("", "bins"), ("_one_class", "plain_bins")):
-                bins = np.stack([getattr(tally, kind)[stage] for tally in tallies])  # (c, b, 3)
-                error = draws.statistic(
+            for suffix, bins_attribute in (("", "bins"), ("_one_class", "plain_bins")):
+                bins_by_volume = np.stack(
+                    [getattr(tally, bins_attribute)[stage] for tally in tallies]
+                )  # (c, b, 3)
+                error_measure = resampling.statistic(
                     f"expected_calibration_error{suffix}",
-                    bins,
+                    bins_by_volume,
                     expected_calibration_error,
-                    int(bins[..., 0].sum()),
+                    int(bins_by_volume[..., 0].sum()),
                     stage=stage,
                 )
-                measures.append(error)
+                measures.append(error_measure)
         if all(stage in tally.brier for tally in tallies):
-            brier = np.array([tally.brier[stage] for tally in tallies])
-            log_loss = np.array([tally.log_loss[stage] for tally in tallies])
-            measures.append(draws.mean("brier", brier, slices, stage=stage, most=2.0))
-            measures.append(draws.mean("log_loss_nats", log_loss, slices, stage=stage))
+            brier_totals = np.array([tally.brier[stage] for tally in tallies])
+            log_loss_totals = np.array([tally.log_loss[stage] for tally in tallies])
+            measures.append(
+                resampling.mean("brier", brier_totals, slice_count, stage=stage, most=2.0)
+            )
+            measures.append(
+                resampling.mean("log_loss_nats", log_loss_totals, slice_count, stage=stage)
+            )
     return (
-        measures + _confidence_measures(tallies, draws, vocabulary) + _set_measures(tallies, draws)
+        measures
+        + _confidence_measures(tallies, resampling, vocabulary)
+        + _set_measures(tallies, resampling)
     )
 
 
 def _confidence_measures(
-    tallies: Sequence[Tally], draws: Resampling, vocabulary: Vocabulary
+    tallies: Sequence[Tally], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
     """Mean confidence of the slices predicted as each class, to be compared with the class's
     positive predictive value."""
     confidence_sums = column_of(tallies, "confidence_sums")
-    predicted = column_of(tallies, "matrices")[:, -1].sum(axis=1)
+    predicted_counts = column_of(tallies, "matrices")[:, -1].sum(axis=1)
     return [
-        draws.mean(
+        resampling.mean(
             "stated_confidence",
-            confidence_sums[:, column],
-            predicted[:, column],
+            confidence_sums[:, class_index],
+            predicted_counts[:, class_index],
             stage="decided",
-            region=name,
+            region=class_name,
             most=1.0,
         )
-        for column, name in enumerate(vocabulary.classes)
+        for class_index, class_name in enumerate(vocabulary.classes)
     ]
 
 
-def _set_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+def _set_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """Mean probability stated of the predicted set of regions, and its Brier score; empty if a
     volume states none."""
-    probabilities = [tally.case.set_probability for tally in tallies]
-    if None in probabilities:
+    stated_probabilities = [tally.case.set_probability for tally in tallies]
+    if None in stated_probabilities:
         return []
-    probability = np.array(probabilities, dtype=np.float64)
-    squares = (probability - column_of(tallies, "exact")) ** 2
+    set_probability = np.array(stated_probabilities, dtype=np.float64)
+    squared_errors = (set_probability - column_of(tallies, "exact")) ** 2
     ones = np.ones(len(tallies))
     return [
-        draws.mean("set_probability", probability, ones, stage="decided", most=1.0),
-        draws.mean("set_brier", squares, ones, stage="decided", most=1.0),
+        resampling.mean("set_probability", set_probability, ones, stage="decided", most=1.0),
+        resampling.mean("set_brier", squared_errors, ones, stage="decided", most=1.0),
     ]
 
 
-def _risk_measures(tallies: Sequence[Tally], draws: Resampling) -> list[Measure]:
+def _risk_measures(tallies: Sequence[Tally], resampling: Resampling) -> list[Measure]:
     """Area under the risk-coverage curves: share of wrong slices, and of volumes with a wrong set,
     among the surest volumes."""
     confidence = column_of(tallies, "confidence")
-    slices = rank_volumes(confidence, column_of(tallies, "wrong"), column_of(tallies, "slices"))
-    sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
+    ranked_by_slices = rank_volumes(
+        confidence, column_of(tallies, "wrong"), column_of(tallies, "slices")
+    )
+    ranked_by_sets = rank_volumes(confidence, ~column_of(tallies, "exact"), np.ones(len(tallies)))
     return [
-        draws.share_by_weights("risk_coverage_slices", slices.area),
-        draws.share_by_weights("risk_coverage_sets", sets.area),
+        resampling.share_by_weights("risk_coverage_slices", ranked_by_slices.area),
+        resampling.share_by_weights("risk_coverage_sets", ranked_by_sets.area),
     ]

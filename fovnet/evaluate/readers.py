@@ -29,9 +29,9 @@ MEASURES = tuple(field.name for field in fields(Measure) if field.name != "stage
 COLUMNS = ("first", "second", *MEASURES)
 Agreements = Mapping[tuple[str, str], Sequence[Measure]]
 """The measures of each pair of readers."""
-NEAR = f"border_within_{AGREEMENT_MM:.0f}mm"
-ALONE = "border_of_one_reader"
-APART = "border_apart_median_mm"
+BORDER_NEAR = f"border_within_{AGREEMENT_MM:.0f}mm"
+BORDER_OF_ONE_READER = "border_of_one_reader"
+BORDER_DISTANCE = "border_apart_median_mm"
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class ReadingPair:
 def kappa(tables: NDArray[Any]) -> NDArray[np.float64]:
     """Cohen's kappa (...,) from tables (..., c, c) of counts; NaN where both readers use one class
     alone."""
-    total = tables.sum(axis=(-2, -1))
+    slice_count = tables.sum(axis=(-2, -1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        observed = np.trace(tables, axis1=-2, axis2=-1) / total
-        expected = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1) / total**2
-        kappas = (observed - expected) / (1 - expected)
-    return np.asarray(np.where(np.isclose(expected, 1.0), np.nan, kappas))
+        observed_agreement = np.trace(tables, axis1=-2, axis2=-1) / slice_count
+        chance_agreement = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1) / slice_count**2
+        kappa_values = (observed_agreement - chance_agreement) / (1 - chance_agreement)
+    return np.asarray(np.where(np.isclose(chance_agreement, 1.0), np.nan, kappa_values))
 
 
 def agreement(
@@ -67,78 +67,106 @@ def agreement(
     """
     if not pairs:
         return []
-    draws = Resampling([pair.subject_id for pair in pairs], repeats=repeats, seed=seed)
-    return [*_slices(pairs, draws, vocabulary), *_borders(pairs, draws, vocabulary)]
-
-
-def _slices(
-    pairs: Sequence[ReadingPair], draws: Resampling, vocabulary: Vocabulary
-) -> list[Measure]:
-    tables = np.stack([_confusion(pair, vocabulary) for pair in pairs])
-    slices_alike = np.trace(tables, axis1=1, axis2=2)
-    slices_of_pair = tables.sum(axis=(1, 2))
-    slices = int(slices_of_pair.sum())
-    measures = [
-        draws.rate("slices_alike", slices_alike, slices_of_pair),
-        draws.statistic("kappa", tables, kappa, slices),
+    resampling = Resampling([pair.subject_id for pair in pairs], repeats=repeats, seed=seed)
+    return [
+        *_slice_measures(pairs, resampling, vocabulary),
+        *_border_measures(pairs, resampling, vocabulary),
     ]
-    for column, region in enumerate(vocabulary.classes[:-1]):
+
+
+def _slice_measures(
+    pairs: Sequence[ReadingPair], resampling: Resampling, vocabulary: Vocabulary
+) -> list[Measure]:
+    confusion_by_pair = np.stack([_confusion_of_readers(pair, vocabulary) for pair in pairs])
+    slices_alike_by_pair = np.trace(confusion_by_pair, axis1=1, axis2=2)
+    slice_count_by_pair = confusion_by_pair.sum(axis=(1, 2))
+    slice_count = int(slice_count_by_pair.sum())
+    measures = [
+        resampling.rate("slices_alike", slices_alike_by_pair, slice_count_by_pair),
+        resampling.statistic("kappa", confusion_by_pair, kappa, slice_count),
+    ]
+    for region_index, region in enumerate(vocabulary.classes[:-1]):
         region_tables = np.stack(
-            [_two_by_two(pair.first[:, column], pair.second[:, column]) for pair in pairs]
+            [
+                _presence_table(pair.first[:, region_index], pair.second[:, region_index])
+                for pair in pairs
+            ]
         )
-        is_anywhere = region_tables[:, 1:].any() or region_tables[:, 0, 1].any()
-        if is_anywhere:
-            measures.append(draws.statistic("kappa", region_tables, kappa, slices, region=region))
+        is_shown_anywhere = region_tables[:, 1:].any() or region_tables[:, 0, 1].any()
+        if is_shown_anywhere:
+            measures.append(
+                resampling.statistic("kappa", region_tables, kappa, slice_count, region=region)
+            )
     return measures
 
 
-def _confusion(pair: ReadingPair, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    first = foremost_class(pair.first, vocabulary)
-    second = foremost_class(pair.second, vocabulary)
-    return confusion(first, second, len(vocabulary.classes))
+def _confusion_of_readers(pair: ReadingPair, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    classes_of_first = foremost_class(pair.first, vocabulary)
+    classes_of_second = foremost_class(pair.second, vocabulary)
+    return confusion(classes_of_first, classes_of_second, len(vocabulary.classes))
 
 
-def _two_by_two(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.bincount(first * 2 + second, minlength=4).reshape(2, 2)
+def _presence_table(
+    is_shown_to_first: NDArray[np.bool_], is_shown_to_second: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    return np.bincount(is_shown_to_first * 2 + is_shown_to_second, minlength=4).reshape(2, 2)
 
 
-def _borders(
-    pairs: Sequence[ReadingPair], draws: Resampling, vocabulary: Vocabulary
+def _border_measures(
+    pairs: Sequence[ReadingPair], resampling: Resampling, vocabulary: Vocabulary
 ) -> list[Measure]:
-    numbered_borders = [
-        (number, border)
-        for number, pair in enumerate(pairs)
+    borders_with_pair_index = [
+        (pair_index, border)
+        for pair_index, pair in enumerate(pairs)
         for border in borders_between(
             pair.volume_id, pair.first, pair.second, pair.edges_mm, vocabulary
         )
     ]
     measures = []
-    for kind in ["", *dict.fromkeys(border.kind for _, border in numbered_borders)]:
-        of_kind = [
-            (number, border) for number, border in numbered_borders if kind in ("", border.kind)
+    for border_kind in ["", *dict.fromkeys(border.kind for _, border in borders_with_pair_index)]:
+        borders_of_kind = [
+            (pair_index, border)
+            for pair_index, border in borders_with_pair_index
+            if border_kind in ("", border.kind)
         ]
-        if of_kind:
-            measures += _borders_of_kind(kind, of_kind, draws, len(pairs))
+        if borders_of_kind:
+            measures += _measures_of_border_kind(
+                border_kind, borders_of_kind, resampling, len(pairs)
+            )
     return measures
 
 
-def _borders_of_kind(
-    kind: str, borders: Sequence[tuple[int, Border]], draws: Resampling, pairs: int
+def _measures_of_border_kind(
+    border_kind: str,
+    borders_with_pair_index: Sequence[tuple[int, Border]],
+    resampling: Resampling,
+    pair_count: int,
 ) -> list[Measure]:
-    errors_mm, pair_of_both = values_by_case(
-        (number, border.error_mm) for number, border in borders
+    errors_mm, pair_index_by_distance = values_by_case(
+        (pair_index, border.error_mm) for pair_index, border in borders_with_pair_index
     )
-    distance_mm = np.abs(errors_mm)
-    pair_of_near = pair_of_both[distance_mm <= AGREEMENT_MM]
-    drawn_by_any = np.bincount([number for number, _ in borders], minlength=pairs)
-    drawn_by_both = np.bincount(pair_of_both, minlength=pairs)
-    drawn_near = np.bincount(pair_of_near, minlength=pairs)
+    distances_mm = np.abs(errors_mm)
+    pair_index_by_near_distance = pair_index_by_distance[distances_mm <= AGREEMENT_MM]
+    border_count_by_pair = np.bincount(
+        [pair_index for pair_index, _ in borders_with_pair_index], minlength=pair_count
+    )
+    shared_count_by_pair = np.bincount(pair_index_by_distance, minlength=pair_count)
+    near_count_by_pair = np.bincount(pair_index_by_near_distance, minlength=pair_count)
     measures = [
-        draws.rate(NEAR, drawn_near, drawn_by_any, region=kind),
-        draws.rate(ALONE, drawn_by_any - drawn_by_both, drawn_by_any, region=kind),
+        resampling.rate(BORDER_NEAR, near_count_by_pair, border_count_by_pair, region=border_kind),
+        resampling.rate(
+            BORDER_OF_ONE_READER,
+            border_count_by_pair - shared_count_by_pair,
+            border_count_by_pair,
+            region=border_kind,
+        ),
     ]
-    if len(distance_mm):
-        measures.append(draws.quantile(APART, distance_mm, pair_of_both, 0.5, region=kind))
+    if len(distances_mm):
+        measures.append(
+            resampling.quantile(
+                BORDER_DISTANCE, distances_mm, pair_index_by_distance, 0.5, region=border_kind
+            )
+        )
     return measures
 
 
@@ -157,16 +185,18 @@ def read_agreement(folder: Path) -> Agreements:
     table."""
     try:
         rows = read_tsv(folder / TABLE)
-        measures: dict[tuple[str, str], list[Measure]] = {}
+        measures_by_readers: dict[tuple[str, str], list[Measure]] = {}
         for row in rows:
-            measures.setdefault((row["first"], row["second"]), []).append(_measure(row))
-        return measures
+            measures_by_readers.setdefault((row["first"], row["second"]), []).append(
+                _measure_in_row(row)
+            )
+        return measures_by_readers
     except (OSError, ValueError, KeyError):
         return {}
 
 
-def _measure(row: Mapping[str, str]) -> Measure:
-    numbers = {
+def _measure_in_row(row: Mapping[str, str]) -> Measure:
+    value_by_name = {
         name: float(row[name]) if row[name] else None
         for name in ("numerator", "value", "low", "high")
     }
@@ -177,5 +207,5 @@ def _measure(row: Mapping[str, str]) -> Measure:
         denominator=int(row["denominator"]),
         interval=row["interval"],
         subjects=int(row["subjects"]),
-        **numbers,
+        **value_by_name,
     )

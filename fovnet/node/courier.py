@@ -27,11 +27,11 @@ from fovnet.node.peers import ReportPeer
 from fovnet.node.places import STORED, UNSENT
 from fovnet.words import several
 
-AT_ONCE = 50  # reports in one association
-REQUEST = 1  # action type of PS3.4, table J.3-1: request storage commitment
-WARNING = 0xB  # first digit of a status: stored, with changes (PS3.4, B.2.3)
-SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
-SR_WANTED = (
+REPORTS_IN_ONE_ASSOCIATION = 50  # reports in one association
+REQUEST_COMMITMENT = 1  # action type of PS3.4, table J.3-1: request storage commitment
+STATUS_DIGIT_WARNING = 0xB  # first digit of a status: stored, with changes (PS3.4, B.2.3)
+TRANSFER_SYNTAXES = [ExplicitVRLittleEndian, ImplicitVRLittleEndian]
+REFUSES_REPORTS = (
     "does not take Comprehensive 3D SR (1.2.840.10008.5.1.4.1.1.88.34); have it allowed there"
 )
 
@@ -67,52 +67,65 @@ class Courier:
         if self.outbox.clock() < self._due_s:
             return False
         give_up(self.outbox, self._peer_trouble, self.say, self.figures)
-        unsent = self.outbox.due_reports(UNSENT, AT_ONCE)
-        stored = self.outbox.due_reports(STORED, AT_ONCE)
-        if not unsent and not stored:
+        unsent_paths = self.outbox.due_reports(UNSENT, REPORTS_IN_ONE_ASSOCIATION)
+        uncommitted_paths = self.outbox.due_reports(STORED, REPORTS_IN_ONE_ASSOCIATION)
+        if not unsent_paths and not uncommitted_paths:
             if self._peer_trouble and self.outbox.is_empty:
                 self._peer_trouble = ""
                 self._failures = 0
             return False
         started_s = time.monotonic()
-        association, is_connected = self._call()
-        is_silent = time.monotonic() - started_s >= self.timeout_s
+        association, is_connected = self._open_association()
+        waited_until_timeout = time.monotonic() - started_s >= self.timeout_s
         try:
             if association.is_established:
-                trouble = self._hand_over(association, unsent, stored)
+                trouble = self._deliver(association, unsent_paths, uncommitted_paths)
             else:
-                trouble = self._reason_of_failure(association, is_connected, is_silent)
+                trouble = self._why_no_association(association, is_connected, waited_until_timeout)
         finally:
             association.release()
-        self._note(trouble, len(unsent))
+        self._note_peer_trouble(trouble, len(unsent_paths))
         return True
 
-    def _hand_over(self, association: Association, unsent: list[Path], stored: list[Path]) -> str:
-        """Sends and asks in an association; what is wrong with the peer, "" if nothing is."""
+    def _deliver(
+        self, association: Association, unsent_paths: list[Path], uncommitted_paths: list[Path]
+    ) -> str:
+        """Sends the unsent reports and requests commitment to the uncommitted; what is wrong with
+        the peer, "" if nothing is."""
         accepted_classes = {context.abstract_syntax for context in association.accepted_contexts}
-        commits = StorageCommitmentPushModel in accepted_classes
-        takes_reports = Comprehensive3DSRStorage in accepted_classes
-        sent_paths = self._send(association, unsent, commits) if takes_reports else []
-        if commits:
-            stored_paths = [self.outbox.places.reports(STORED) / path.name for path in sent_paths]
-            self._ask(association, [*stored_paths, *stored])
+        peer_offers_commitment = StorageCommitmentPushModel in accepted_classes
+        peer_takes_reports = Comprehensive3DSRStorage in accepted_classes
+        sent_paths = (
+            self._send_reports(association, unsent_paths, peer_offers_commitment)
+            if peer_takes_reports
+            else []
+        )
+        if peer_offers_commitment:
+            newly_stored_paths = [
+                self.outbox.places.reports(STORED) / path.name for path in sent_paths
+            ]
+            self._request_commitment(association, [*newly_stored_paths, *uncommitted_paths])
         else:
-            self._end_commitment(stored)
-        if unsent and not takes_reports:
-            return f"{self._peer_name} {SR_WANTED}"
+            self._take_stored_as_delivered(uncommitted_paths)
+        if unsent_paths and not peer_takes_reports:
+            return f"{self._peer_name} {REFUSES_REPORTS}"
         if not association.is_established:
-            seconds = f"{self.timeout_s:g} s"
-            return f"{self._peer_name} ended the association, or did not answer for {seconds}"
+            timeout_in_words = f"{self.timeout_s:g} s"
+            return (
+                f"{self._peer_name} ended the association, or did not answer for {timeout_in_words}"
+            )
         return ""
 
-    def _note(self, trouble: str, unsent_count: int) -> None:
+    def _note_peer_trouble(self, trouble: str, unsent_count: int) -> None:
         """Tells what is wrong with the peer, and when it is called again."""
         self._failures = self._failures + 1 if trouble else 0
         if trouble:
             pause_s = self.outbox.pauses.after_s(self._failures)
             self._due_s = self.outbox.clock() + pause_s
-            waiting = f"{several(unsent_count, 'report')} to be sent, " if unsent_count else ""
-            self.say(f"{trouble}; {waiting}tried again in {pause_s:g} s")
+            unsent_in_words = (
+                f"{several(unsent_count, 'report')} to be sent, " if unsent_count else ""
+            )
+            self.say(f"{trouble}; {unsent_in_words}tried again in {pause_s:g} s")
         elif self._peer_trouble:
             self.say(f"{self._peer_name} takes reports again")
         self._peer_trouble = trouble
@@ -121,106 +134,117 @@ class Courier:
     def _peer_name(self) -> str:
         return f"{self.peer.title} at {self.peer.host}:{self.peer.port}"
 
-    def _reason_of_failure(
-        self, association: Association, is_connected: bool, is_silent: bool
+    def _why_no_association(
+        self, association: Association, is_connected: bool, waited_until_timeout: bool
     ) -> str:
         """Why there is no association with the peer."""
         if association.is_rejected:
-            answer: Any = association.acceptor.primitive
-            return f"{self._peer_name} rejects {self.title}: {answer.reason_str}"
+            rejection: Any = association.acceptor.primitive
+            return f"{self._peer_name} rejects {self.title}: {rejection.reason_str}"
         if association.rejected_contexts:  # the library aborts where nothing was accepted
-            return f"{self._peer_name} {SR_WANTED}"
+            return f"{self._peer_name} {REFUSES_REPORTS}"
         if not is_connected:
             return f"{self._peer_name} does not answer" + (" by TLS (--to-tls)" if self.tls else "")
-        if is_silent:
-            seconds = f"{self.timeout_s:g} s"
-            return f"{self._peer_name} lets {self.title} connect, and says nothing for {seconds}"
+        if waited_until_timeout:
+            timeout_in_words = f"{self.timeout_s:g} s"
+            return f"{self._peer_name} lets {self.title} connect, and says nothing for {timeout_in_words}"
         return f"{self._peer_name} breaks off when {self.title} asks for an association"
 
-    def _call(self) -> tuple[Association, bool]:
+    def _open_association(self) -> tuple[Association, bool]:
         """An association with the peer, or what has become of it; and whether the peer let us
         connect."""
-        ae = AE(self.title)
-        ae.acse_timeout = self.timeout_s
-        ae.dimse_timeout = self.timeout_s
-        ae.network_timeout = self.timeout_s
-        ae.connection_timeout = self.timeout_s
-        ae.add_requested_context(Comprehensive3DSRStorage, SYNTAXES)
-        ae.add_requested_context(StorageCommitmentPushModel, SYNTAXES)
-        connections: list[evt.Event] = []
-        association = ae.associate(
+        application_entity = AE(self.title)
+        application_entity.acse_timeout = self.timeout_s
+        application_entity.dimse_timeout = self.timeout_s
+        application_entity.network_timeout = self.timeout_s
+        application_entity.connection_timeout = self.timeout_s
+        application_entity.add_requested_context(Comprehensive3DSRStorage, TRANSFER_SYNTAXES)
+        application_entity.add_requested_context(StorageCommitmentPushModel, TRANSFER_SYNTAXES)
+        connection_events: list[evt.Event] = []
+        association = application_entity.associate(
             self.peer.host,
             self.peer.port,
             ae_title=self.peer.title,
             tls_args=(self.tls, self.peer.host) if self.tls else None,
             evt_handlers=[
                 (evt.EVT_N_EVENT_REPORT, self.event),
-                (evt.EVT_CONN_OPEN, connections.append),
+                (evt.EVT_CONN_OPEN, connection_events.append),
             ],
         )
-        return association, bool(connections)
+        return association, bool(connection_events)
 
-    def _send(self, association: Association, paths: list[Path], commits: bool) -> list[Path]:
+    def _send_reports(
+        self, association: Association, paths: list[Path], peer_offers_commitment: bool
+    ) -> list[Path]:
         """The reports that the peer has stored, of these; they are moved."""
         sent_paths: list[Path] = []
-        paths_by_cause: dict[str, list[Path]] = {}
+        failed_paths_by_cause: dict[str, list[Path]] = {}
         for path in paths:
             if not association.is_established:
                 break
             report = dcmread(path)
             status = association.send_c_store(report).get("Status")
-            if status == 0 or (status is not None and status >> 12 == WARNING):
-                self.outbox.mark_sent(path, str(report.SOPInstanceUID), commits)
+            if status == 0 or (status is not None and status >> 12 == STATUS_DIGIT_WARNING):
+                self.outbox.mark_sent(path, str(report.SOPInstanceUID), peer_offers_commitment)
                 self.say(f"report {path.stem}: stored by {self.peer.title}")
                 sent_paths.append(path)
                 continue
-            cause = "gave no answer" if status is None else f"refused it, status {status:04X}"
-            paths_by_cause.setdefault(cause, []).append(path)
+            failure_cause = (
+                "gave no answer" if status is None else f"refused it, status {status:04X}"
+            )
+            failed_paths_by_cause.setdefault(failure_cause, []).append(path)
             if status is None:
                 association.abort()
-        for cause, refused_paths in paths_by_cause.items():
-            self._put_off(refused_paths, cause)
+        for failure_cause, failed_paths in failed_paths_by_cause.items():
+            self._put_off_reports(failed_paths, failure_cause)
         return sent_paths
 
-    def _put_off(self, paths: list[Path], cause: str) -> None:
+    def _put_off_reports(self, paths: list[Path], cause: str) -> None:
         """Tells of reports that failed at one cause, in a line, and puts them off."""
         for path in paths:
             self.outbox.mark_failed(path, f"{self.peer.title} {cause}")
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        self.say(f"report {paths[0].stem}{more}: {self.peer.title} {cause}; tried again later")
+        others_in_words = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        self.say(
+            f"report {paths[0].stem}{others_in_words}: {self.peer.title} {cause}; tried again later"
+        )
 
-    def _ask(self, association: Association, paths: list[Path]) -> None:
+    def _request_commitment(self, association: Association, paths: list[Path]) -> None:
         """Requests the commitment to all of these reports in one transaction."""
         paths = [path for path in paths if path.exists()]  # the others are committed meanwhile
         if not paths or not association.is_established:
             return
         request = Dataset()
         request.TransactionUID = generate_uid(prefix=None)
-        request.ReferencedSOPSequence = [_reference(path) for path in paths]
+        request.ReferencedSOPSequence = [_referenced_report(path) for path in paths]
         status, _ = association.send_n_action(
-            request, REQUEST, StorageCommitmentPushModel, StorageCommitmentPushModelInstance
+            request,
+            REQUEST_COMMITMENT,
+            StorageCommitmentPushModel,
+            StorageCommitmentPushModelInstance,
         )
-        code = status.get("Status")
-        if code == 0:
+        status_code = status.get("Status")
+        if status_code == 0:
             for path in paths:
                 self.outbox.mark_asked(
                     path, f"{self.peer.title} does not say whether it keeps what it stored"
                 )
-        elif code is None:
-            self._put_off(paths, "gave no answer when asked to commit itself to keep it")
+        elif status_code is None:
+            self._put_off_reports(paths, "gave no answer when asked to commit itself to keep it")
             association.abort()
         else:
-            self._put_off(paths, f"refuses to commit itself to keep it, status {code:04X}")
+            self._put_off_reports(
+                paths, f"refuses to commit itself to keep it, status {status_code:04X}"
+            )
 
-    def _end_commitment(self, stored: list[Path]) -> None:
+    def _take_stored_as_delivered(self, uncommitted_paths: list[Path]) -> None:
         """Takes reports as delivered that a peer has stored which no longer offers to commit
         itself."""
-        for path in stored:
+        for path in uncommitted_paths:
             self.outbox.give_up(path, STORED)
-        if stored:
-            count = several(len(stored), "report")
+        if uncommitted_paths:
+            reports_in_words = several(len(uncommitted_paths), "report")
             self.say(
-                f"{self._peer_name} offers no storage commitment any more: {count} it stored are "
+                f"{self._peer_name} offers no storage commitment any more: {reports_in_words} it stored are "
                 "delivered"
             )
 
@@ -229,17 +253,17 @@ class Courier:
 
         It goes by the UIDs of the reports and not by the transaction's, which a restart forgets.
         """
-        answer = event.event_information
-        for reference in answer.get("ReferencedSOPSequence") or ():
+        commitment_result = event.event_information
+        for reference in commitment_result.get("ReferencedSOPSequence") or ():
             self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), "")
-        reasons: dict[str, int] = {}
-        for reference in answer.get("FailedSOPSequence") or ():
+        report_count_by_cause: dict[str, int] = {}
+        for reference in commitment_result.get("FailedSOPSequence") or ():
             reason = f"{reference.get('FailureReason', 0):04X}"
             cause = f"{self.peer.title} does not keep what it stored, reason {reason}"
             if self.outbox.mark_committed(str(reference.ReferencedSOPInstanceUID), cause):
-                reasons[cause] = reasons.get(cause, 0) + 1
-        for cause, count in reasons.items():
-            self.say(f"{cause}: {several(count, 'report')} sent again later")
+                report_count_by_cause[cause] = report_count_by_cause.get(cause, 0) + 1
+        for cause, report_count in report_count_by_cause.items():
+            self.say(f"{cause}: {several(report_count, 'report')} sent again later")
         return 0x0000, None
 
 
@@ -249,19 +273,23 @@ def give_up(outbox: Outbox, trouble: str, say: Callable[[str], None], figures: F
     trouble  why those are not delivered that have no trouble of their own; "" ends no attempt at
              them
     """
-    hours = f"{outbox.pauses.give_up_s / 3600:g} h (--give-up)"
+    age_limit_in_words = f"{outbox.pauses.give_up_s / 3600:g} h (--give-up)"
     for path, cause in outbox.overdue_reports(UNSENT, trouble):
         outbox.give_up(path, UNSENT)
         figures.count("given_up")
-        say(f"report {path.stem}: given up after {hours} and removed, its answer stays; {cause}")
+        say(
+            f"report {path.stem}: given up after {age_limit_in_words} and removed, its answer stays; {cause}"
+        )
     for path, cause in outbox.overdue_reports(STORED, trouble):
         outbox.give_up(path, STORED)
         figures.count("uncommitted")
-        say(f"report {path.stem}: stored, not asked for any more after {hours}; {cause}")
+        say(
+            f"report {path.stem}: stored, not asked for any more after {age_limit_in_words}; {cause}"
+        )
 
 
-def _reference(path: Path) -> Dataset:
-    report = dcmread(path, specific_tags=["SOPClassUID", "SOPInstanceUID"])
+def _referenced_report(report_path: Path) -> Dataset:
+    report = dcmread(report_path, specific_tags=["SOPClassUID", "SOPInstanceUID"])
     reference = Dataset()
     reference.ReferencedSOPClassUID = report.SOPClassUID
     reference.ReferencedSOPInstanceUID = report.SOPInstanceUID

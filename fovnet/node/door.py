@@ -41,21 +41,21 @@ from fovnet.node.refusals import Refusals
 from fovnet.volume.dicom.decoding import decodable_syntaxes
 from fovnet.words import join_names
 
-IMAGES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
+MR_IMAGE_CLASSES = (MRImageStorage, EnhancedMRImageStorage, LegacyConvertedEnhancedMRImageStorage)
 # who wrote the file meta information, in every version
-OURS = UID("2.25.201457331706483052718460175322467185937")
+OUR_IMPLEMENTATION_UID = UID("2.25.201457331706483052718460175322467185937")
 # PS3.4, table B.2-1
-SUCCESS = 0x0000
-OUT_OF_RESOURCES = 0xA700
-MISMATCH = 0xA900
-NOT_UNDERSTOOD = 0xC000
-UNKNOWN_CALLER = 1, 1, 3  # result, source and reason of PS3.8, table 9-21
-LIMIT_EXCEEDED = 2, 3, 2
+STATUS_SUCCESS = 0x0000
+STATUS_OUT_OF_RESOURCES = 0xA700
+STATUS_MISMATCH = 0xA900
+STATUS_NOT_UNDERSTOOD = 0xC000
+REJECT_UNKNOWN_CALLER = 1, 1, 3  # result, source and reason of PS3.8, table 9-21
+REJECT_LIMIT_EXCEEDED = 2, 3, 2
 SYNTAX_NOT_TAKEN = 4  # PS3.8, table 9-18: the class is, none of the transfer syntaxes
-MOST_NAMED = 3  # classes that a line of the log names
+MOST_CLASSES_NAMED = 3  # classes that a line of the log names
 LONGEST_PDU = 2**20  # bytes of a request to associate, at most
-LARGEST_SENT = 2**17  # bytes of a PDU that senders are told to keep to
-HEADER = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
+LARGEST_PDU_RECEIVED = 2**17  # bytes of a PDU that senders are told to keep to
+IDENTIFYING_TAGS = ["SOPClassUID", "SOPInstanceUID", "StudyInstanceUID", "SeriesInstanceUID"]
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,11 @@ class Door:
         ae.require_called_aet = True
         # the library counts connections, silent ones too; `Lobby` counts associations
         ae.maximum_associations = 2**31
-        ae.maximum_pdu_size = LARGEST_SENT
+        ae.maximum_pdu_size = LARGEST_PDU_RECEIVED
         ae.acse_timeout = self.limits.request_s
         ae.dimse_timeout = ae.network_timeout = self.limits.idle_s
         ae.add_supported_context(Verification)
-        for sop_class in IMAGES:
+        for sop_class in MR_IMAGE_CLASSES:
             ae.add_supported_context(sop_class, decodable_syntaxes())
         handlers: list[Any] = [
             (evt.EVT_CONN_OPEN, self._on_open),
@@ -174,7 +174,7 @@ class Door:
     @property
     def associations(self) -> int:
         """How many there are now."""
-        self._sweep()
+        self._forget_ended_connections()
         return self.lobby.associations
 
     @property
@@ -199,7 +199,7 @@ class Door:
 
     def _on_open(self, event: evt.Event) -> None:
         """Lets a connection wait for its request."""
-        self._sweep()
+        self._forget_ended_connections()
         connection: Any = event.assoc.dul.socket
         connection.socket.allowance = LONGEST_PDU
         self.lobby.enter(event.assoc, connection.socket)
@@ -208,34 +208,39 @@ class Door:
         """Rejects a caller whose title does not go with its address, and one too many.  One that
         calls another title than ours is rejected by the library, after this."""
         association: Any = event.assoc
-        caller = _caller(association)
-        request = association.requestor.primitive
-        title = request.calling_ae_title
+        caller_in_words = _caller_in_words(association)
+        association_request = association.requestor.primitive
+        calling_title = association_request.calling_ae_title
         address = association.requestor.address
-        called_title = request.called_ae_title
+        called_title = association_request.called_ae_title
         own_title = association.ae.ae_title
         if not any(
-            allowed.title in ("*", title) and allowed.is_at(address) for allowed in self.callers
+            known_caller.title in ("*", calling_title) and known_caller.is_at(address)
+            for known_caller in self.callers
         ):
-            self.refusals.tell("strangers", caller, "may not call; --from AE@NETWORK lets it in")
-            _reject(association, UNKNOWN_CALLER)
+            self.refusals.tell(
+                "strangers", caller_in_words, "may not call; --from AE@NETWORK lets it in"
+            )
+            _reject_and_close(association, REJECT_UNKNOWN_CALLER)
         elif called_title != own_title:
             self.refusals.tell(
-                "strangers", caller, f"calls {called_title!a}, and this node is {own_title}"
+                "strangers",
+                caller_in_words,
+                f"calls {called_title!a}, and this node is {own_title}",
             )
         elif not self.lobby.associate(association):
-            most = self.lobby.most
+            most_associations = self.lobby.most
             self.refusals.tell(
                 "limit_reached",
-                caller,
-                f"found all {most} associations in use (--associations allows more)",
+                caller_in_words,
+                f"found all {most_associations} associations in use (--associations allows more)",
             )
-            _reject(association, LIMIT_EXCEEDED)
+            _reject_and_close(association, REJECT_LIMIT_EXCEEDED)
         else:
             association.dul.socket.socket.settimeout(self.limits.idle_s)
-            self._allow_more(event)
+            self._renew_byte_allowance(event)
 
-    def _allow_more(self, event: evt.Event) -> None:
+    def _renew_byte_allowance(self, event: evt.Event) -> None:
         """Bounds what an association may send until its next message is whole."""
         connection: Any = event.assoc.dul.socket
         if connection.socket is not None:
@@ -243,7 +248,7 @@ class Door:
 
     def _on_message(self, event: evt.Event) -> None:
         """Told of each message that is whole, before the connection can have ended."""
-        self._allow_more(event)
+        self._renew_byte_allowance(event)
         if isinstance(event.message, C_STORE_RQ):
             self._not_taken.pop(event.assoc, None)
 
@@ -251,144 +256,160 @@ class Door:
         """Notes what a caller offers and may not send, until it sends something: DCMTK's storescu
         offers all classes, whatever it has."""
         if event.assoc.rejected_contexts:
-            self._not_taken[event.assoc] = _offer_not_taken(event.assoc)
+            self._not_taken[event.assoc] = _refused_offer_in_words(event.assoc)
 
     def _on_abort(self, event: evt.Event) -> None:
         if event.assoc.dul.idle_timer_expired():
-            idle = f"was silent for {self.limits.idle_s:g} s (--idle); the association was ended"
-            self.refusals.tell("silent", _caller(event.assoc), idle)
+            reason = f"was silent for {self.limits.idle_s:g} s (--idle); the association was ended"
+            self.refusals.tell("silent", _caller_in_words(event.assoc), reason)
 
     def _on_close(self, event: evt.Event) -> None:
         """Ends a connection at once, also one that never asked for an association: the library
         would wait for its request until the timer ends."""
         association: Any = event.assoc
-        self._forget(association)
+        self._settle_ended_connection(association)
         if association.requestor.primitive is None:
             association.dul.to_user_queue.put(None)
 
-    def _sweep(self) -> None:
+    def _forget_ended_connections(self) -> None:
         for association in self.lobby.ended_associations():
-            self._forget(association)
+            self._settle_ended_connection(association)
 
-    def _forget(self, association: Any) -> None:
+    def _settle_ended_connection(self, association: Any) -> None:
         """Counts a connection that has ended, and tells why, where it did not end in order."""
         connection = self.lobby.leave(association)
         if connection is None:
             return
-        figure, cause = reason_of_end(connection, self.limits.instance_bytes)
-        not_taken = self._not_taken.pop(association, "")
-        if figure:
-            self.refusals.tell(figure, _caller(association), cause)
-        elif not_taken:
-            self.refusals.tell("classes_refused", _caller(association), not_taken)
+        counter_name, cause = reason_of_end(connection, self.limits.instance_bytes)
+        refused_offer = self._not_taken.pop(association, "")
+        if counter_name:
+            self.refusals.tell(counter_name, _caller_in_words(association), cause)
+        elif refused_offer:
+            self.refusals.tell("classes_refused", _caller_in_words(association), refused_offer)
         elif association.requestor.primitive is None:
             self.figures.count("without_request")
 
     def _store(self, event: evt.Event) -> int:
         """Keeps an instance; the status of our answer."""
         request: Any = event.request
-        data = request.DataSet
-        size = data.getbuffer().nbytes
-        if not self._has_room(size):
-            return self._full(size)
+        data_set_bytes = request.DataSet
+        byte_count = data_set_bytes.getbuffer().nbytes
+        if not self._has_room(byte_count):
+            return self._refuse_for_want_of_room(byte_count)
 
-        def write(file: BinaryIO) -> None:
-            file.write(_opening(event))
-            file.write(data.getbuffer())
+        def write_instance(file: BinaryIO) -> None:
+            file.write(_file_header(event))
+            file.write(data_set_bytes.getbuffer())
 
         try:
             self.inbox.keep(
-                write, lambda path: _names_of(path, str(request.AffectedSOPInstanceUID))
+                write_instance,
+                lambda path: _series_key_and_file_name(path, str(request.AffectedSOPInstanceUID)),
             )
         except InstanceMismatch:
             cause = (
                 "sent an instance without the UIDs of study and series, or with another than "
                 "announced (A900)"
             )
-            self.refusals.tell("mismatched", _caller(event.assoc), cause)
-            return MISMATCH
+            self.refusals.tell("mismatched", _caller_in_words(event.assoc), cause)
+            return STATUS_MISMATCH
         except (OSError, MemoryError):
-            return self._full(size)
+            return self._refuse_for_want_of_room(byte_count)
         except Exception:  # what makes a data set unreadable is the library's to say
             cause = "sent bytes that are no data set (C000)"
-            self.refusals.tell("not_understood", _caller(event.assoc), cause)
-            return NOT_UNDERSTOOD
+            self.refusals.tell("not_understood", _caller_in_words(event.assoc), cause)
+            return STATUS_NOT_UNDERSTOOD
         self._is_full = False
         self.figures.count("instances")
-        self.figures.count("bytes", size)
-        return SUCCESS
+        self.figures.count("bytes", byte_count)
+        return STATUS_SUCCESS
 
-    def _has_room(self, size: int) -> bool:
-        return self.inbox.places.free_bytes() - size >= self.limits.reserve_bytes
+    def _has_room(self, byte_count: int) -> bool:
+        return self.inbox.places.free_bytes() - byte_count >= self.limits.reserve_bytes
 
-    def _full(self, size: int) -> int:
+    def _refuse_for_want_of_room(self, byte_count: int) -> int:
         """Refuses an instance for want of room, and lets all series wait until there is some."""
         self.figures.count("disk_full")
-        self.inbox.wait_for_room(lambda: self._has_room(size))
+        self.inbox.wait_for_room(lambda: self._has_room(byte_count))
         if not self._is_full:
             self.say("the disk is nearly full: instances are refused (A700) until there is room")
         self._is_full = True
-        return OUT_OF_RESOURCES
+        return STATUS_OUT_OF_RESOURCES
 
 
-def _caller(association: Any) -> str:
+def _caller_in_words(association: Any) -> str:
     """A caller in words: its title, where it has told it, and its address."""
-    request = association.requestor.primitive
+    association_request = association.requestor.primitive
     address: str = association.requestor.address
-    return address if request is None else f"{request.calling_ae_title!a} at {address}"
+    return (
+        address
+        if association_request is None
+        else f"{association_request.calling_ae_title!a} at {address}"
+    )
 
 
-def _offer_not_taken(association: Any) -> str:
+def _refused_offer_in_words(association: Any) -> str:
     """What of a caller's offer is not taken, said of one that sent nothing: by name where it is
     little, or where it is images in a transfer syntax."""
-    classes: dict[str, None] = {}
-    syntaxes: dict[str, None] = {}
+    refused_classes: dict[str, None] = {}
+    refused_syntaxes: dict[str, None] = {}
     for context in association.rejected_contexts:
         sop_class = str(getattr(context.abstract_syntax, "name", context.abstract_syntax))
         if context.result == SYNTAX_NOT_TAKEN:
-            syntaxes[f"{sop_class} as {context.transfer_syntax[0].name}"] = None
+            refused_syntaxes[f"{sop_class} as {context.transfer_syntax[0].name}"] = None
         else:
-            classes[sop_class] = None
-    names = [*syntaxes, *classes]
+            refused_classes[sop_class] = None
+    refused_names = [*refused_syntaxes, *refused_classes]
     hint = "MR images are taken, in the transfer syntaxes that fovnet reads"
-    if syntaxes or len(names) <= MOST_NAMED:
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return f"may not send {join_names(names[:MOST_NAMED], 'or')}{more}: {hint}"
+    if refused_syntaxes or len(refused_names) <= MOST_CLASSES_NAMED:
+        names_left_in_words = (
+            f" and {len(refused_names) - MOST_CLASSES_NAMED} more"
+            if len(refused_names) > MOST_CLASSES_NAMED
+            else ""
+        )
+        return f"may not send {join_names(refused_names[:MOST_CLASSES_NAMED], 'or')}{names_left_in_words}: {hint}"
     return (
-        f"sent nothing, and {len(names)} of the SOP classes that it offered are not taken: "
+        f"sent nothing, and {len(refused_names)} of the SOP classes that it offered are not taken: "
         f"{hint}; a sender that offers only what it has (storescu -R) is told here what of it is "
         "not"
     )
 
 
-def _reject(association: Any, reason: tuple[int, int, int]) -> None:
-    association.acse.send_reject(*reason)
+def _reject_and_close(association: Any, result_source_reason: tuple[int, int, int]) -> None:
+    association.acse.send_reject(*result_source_reason)
     association.kill()
 
 
-def _opening(event: evt.Event) -> bytes:
+def _file_header(event: evt.Event) -> bytes:
     """Preamble and file meta information: the same for the same instance, whatever versions wrote
     them."""
     request: Any = event.request
-    opening = DicomBytesIO()
-    opening.write(bytes(128) + b"DICM")
-    meta = create_file_meta(
+    header_file = DicomBytesIO()
+    header_file.write(bytes(128) + b"DICM")
+    file_meta = create_file_meta(
         sop_class_uid=request.AffectedSOPClassUID,
         sop_instance_uid=request.AffectedSOPInstanceUID,
         transfer_syntax=event.context.transfer_syntax,
-        implementation_uid=OURS,
+        implementation_uid=OUR_IMPLEMENTATION_UID,
         implementation_version="FOVNET",
     )
-    write_file_meta_info(opening, meta)
-    return opening.getvalue()
+    write_file_meta_info(header_file, file_meta)
+    return header_file.getvalue()
 
 
-def _names_of(path: Path, announced_uid: str) -> tuple[str, str]:
-    """The key of an instance's series, and its own name.  Raises Mismatch; anything for an
-    unreadable data set."""
-    header = dcmread(path, specific_tags=HEADER, stop_before_pixels=True)
-    study = str(header.get("StudyInstanceUID", ""))
-    series = str(header.get("SeriesInstanceUID", ""))
-    if not study or not series or str(header.get("SOPInstanceUID", "")) != announced_uid:
+def _series_key_and_file_name(path: Path, announced_uid: str) -> tuple[str, str]:
+    """(key of the instance's series, name of its file).
+
+    Raises InstanceMismatch where a UID is missing or another than announced; anything for an
+    unreadable data set.
+    """
+    data_set_header = dcmread(path, specific_tags=IDENTIFYING_TAGS, stop_before_pixels=True)
+    study_uid = str(data_set_header.get("StudyInstanceUID", ""))
+    series_uid = str(data_set_header.get("SeriesInstanceUID", ""))
+    if (
+        not study_uid
+        or not series_uid
+        or str(data_set_header.get("SOPInstanceUID", "")) != announced_uid
+    ):
         raise InstanceMismatch
-    return hash_uids(study, series), f"{hash_uids(announced_uid)}.dcm"
+    return hash_uids(study_uid, series_uid), f"{hash_uids(announced_uid)}.dcm"

@@ -14,7 +14,7 @@ from fovnet.errors import ModelError
 from fovnet.evaluate.ablation import ablate, rows_of, write_ablation
 from fovnet.evaluate.arms import (
     LADDERS,
-    SURE,
+    LEAST_PROBABILITY,
     Networks,
     best_member,
     exact,
@@ -222,7 +222,7 @@ class TestReadings:
     def test_below_the_threshold_there_is_none(self, packed):
         p = np.full((3, 7), (1 - 0.6) / 6)
         p[:, 2] = 0.6
-        p[1] = np.where(np.arange(7) == 2, SURE + 0.01, (0.29) / 6)
+        p[1] = np.where(np.arange(7) == 2, LEAST_PROBABILITY + 0.01, (0.29) / 6)
         shown = threshold(p, np.arange(3.0), np.arange(4.0) - 0.5, DEFAULT, Rule(sigma_mm=0.0))
         assert shown.argmax(axis=1).tolist() == [6, 2, 6] and (shown.sum(axis=1) == 1).all()
 

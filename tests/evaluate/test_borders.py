@@ -12,7 +12,7 @@ from hypothesis.strategies import integers, lists
 from fovnet.evaluate.borders import Border, _pair_heights, borders_of
 from fovnet.evaluate.cases import DecidedBorder
 from fovnet.evaluate.evaluation import evaluate
-from fovnet.evaluate.groups import ALL_BORDERS
+from fovnet.evaluate.groups import REGION_BORDERS
 from fovnet.regions import DEFAULT
 
 
@@ -205,6 +205,6 @@ def test_invented_borders_are_a_share_of_those_predicted(planted):
         for number in range(5)
     ]
     invented = evaluate(cases, DEFAULT, bootstrap=50, seed=0).everything.find(
-        "border_invented", "decided", ALL_BORDERS
+        "border_invented", "decided", REGION_BORDERS
     )
     assert (invented.numerator, invented.denominator) == (5, 10)

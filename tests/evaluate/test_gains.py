@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from fovnet.evaluate.gains import SLICES, Gain, gains, rows_of
+from fovnet.evaluate.gains import SLICES_WRONG, Gain, gains, rows_of
 from fovnet.evaluate.tallies import Tally, tally
 from fovnet.regions import DEFAULT
 
@@ -39,7 +39,7 @@ def test_slices_wrong_are_those_counted_by_hand_in_all_by_region_and_by_kind(
 ) -> None:
     changed = found(planted, [2, 2, 0, 1, 1, 3], [1, 0, 0, 1, 0, 0])
     every, pelvis, legs, axial = (
-        changed[SLICES, region, kind]
+        changed[SLICES_WRONG, region, kind]
         for region, kind in (("", ""), ("pelvis", ""), ("legs", ""), ("", "axial"))
     )
     assert every.difference.first == pytest.approx(9 / 60)
@@ -52,7 +52,7 @@ def test_slices_wrong_are_those_counted_by_hand_in_all_by_region_and_by_kind(
 def test_the_interval_leaves_out_nothing_gained_where_every_subject_gained(
     planted: ModuleType,
 ) -> None:
-    one = found(planted, [2, 3, 4, 3, 2, 5], [1, 1, 2, 2, 0, 2])[SLICES, "", ""].difference
+    one = found(planted, [2, 3, 4, 3, 2, 5], [1, 1, 2, 2, 0, 2])[SLICES_WRONG, "", ""].difference
     assert one.low is not None and one.high is not None
     assert one.low < one.difference < one.high < 0 and one.subjects == 6
 

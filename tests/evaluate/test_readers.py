@@ -12,9 +12,9 @@ from sklearn.metrics import cohen_kappa_score
 
 from fovnet.evaluate.measures import Measure
 from fovnet.evaluate.readers import (
-    ALONE,
-    APART,
-    NEAR,
+    BORDER_DISTANCE,
+    BORDER_NEAR,
+    BORDER_OF_ONE_READER,
     ReadingPair,
     agreement,
     kappa,
@@ -57,8 +57,8 @@ def pairs(shift: int, people: int = 6) -> list[ReadingPair]:
 def test_a_border_that_is_drawn_higher_is_found_so_many_millimetres_apart(shift: int) -> None:
     found = {(one.name, one.region): one for one in agreement(pairs(shift), DEFAULT, repeats=50)}
     border = f"{DEFAULT.chain[1]}|{DEFAULT.chain[2]}"
-    assert found[APART, border].value == 5.0 * abs(shift)
-    assert found[NEAR, border].value == (1.0 if abs(shift) <= 2 else 0.0)
+    assert found[BORDER_DISTANCE, border].value == 5.0 * abs(shift)
+    assert found[BORDER_NEAR, border].value == (1.0 if abs(shift) <= 2 else 0.0)
     alike = found["slices_alike", ""]
     assert (alike.numerator, alike.denominator) == (6 * (40 - abs(shift)), 240)
     assert (
@@ -72,8 +72,12 @@ def test_a_region_that_one_reader_alone_saw_has_borders_of_one_reader() -> None:
         for at in range(5)
     ]
     found = {(one.name, one.region): one for one in agreement(two, DEFAULT, repeats=50)}
-    assert found[ALONE, ""].numerator == found[ALONE, ""].denominator == 15  # three in each volume
-    assert found[NEAR, ""].value == 0.0 and (APART, "") not in found
+    assert (
+        found[BORDER_OF_ONE_READER, ""].numerator
+        == found[BORDER_OF_ONE_READER, ""].denominator
+        == 15
+    )  # three in each volume
+    assert found[BORDER_NEAR, ""].value == 0.0 and (BORDER_DISTANCE, "") not in found
 
 
 def where(one: Measure) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from pynetdicom.sop_class import (
 )
 
 from fovnet.node.connection import BoundedSocket
-from fovnet.node.door import IMAGES, Door, DoorLimits
+from fovnet.node.door import MR_IMAGE_CLASSES, Door, DoorLimits
 from fovnet.node.figures import Figures
 from fovnet.node.inbox import Inbox
 from fovnet.node.lobby import MOST_WAITING, Lobby
@@ -194,11 +194,11 @@ def test_the_door_offers_what_the_reader_reads_and_nothing_else(opened) -> None:
     readable = decodable_syntaxes()
     for syntax in (*readable, JPEG2000MC):
         ae = AE("SCANNER")
-        for sop_class in IMAGES:
+        for sop_class in MR_IMAGE_CLASSES:
             ae.add_requested_context(sop_class, syntax)
         association = ae.associate("127.0.0.1", here.port, ae_title="FOVNET")
         accepted = {context.abstract_syntax for context in association.accepted_contexts}
-        assert accepted == (set(IMAGES) if syntax in readable else set())
+        assert accepted == (set(MR_IMAGE_CLASSES) if syntax in readable else set())
         association.release()
     assert HTJ2KLossless in readable
     here.until(classes_refused=1)

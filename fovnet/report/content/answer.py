@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from fovnet.evaluate.evaluation import COLLECTION, Evaluation
-from fovnet.evaluate.groups import ALL_BORDERS, Group
+from fovnet.evaluate.groups import REGION_BORDERS, Group
 from fovnet.report.content.cells import MeasuredText
 from fovnet.report.content.statement_rates import statements_sentence
 from fovnet.report.content.statements import NOT_FOR, USE
@@ -58,7 +58,7 @@ def _sentence(evaluation: Evaluation, simulated: Collection[str]) -> str:
     decided = measure_text(everything.find("slice_error", "decided"))
     error_of_any_label = everything.find("slice_error_any_label", "decided")
     exact_set = everything.find("exact_set", "decided")
-    border = everything.find("border_abs_mean_mm", "decided", ALL_BORDERS)
+    border = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
     volumes = several(everything.volumes, "labelled test volume")
     people = _people(everything.subjects, {row.collection for row in evaluation.volumes}, simulated)
     sentences = [
@@ -128,7 +128,7 @@ def _interval(rate: MeasuredText) -> str:
 
 def _headlines(everything: Group) -> tuple[Headline, ...]:
     raw = measure_text(everything.find("slice_error", "raw"))
-    border_error = everything.find("border_abs_mean_mm", "decided", ALL_BORDERS)
+    border_error = everything.find("border_abs_mean_mm", "decided", REGION_BORDERS)
     return (
         Headline(
             "slices given a wrong region",

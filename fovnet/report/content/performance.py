@@ -12,7 +12,7 @@ from fovnet.evaluate.ablation import Ablation
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.cases import STAGES
 from fovnet.evaluate.evaluation import EvaluatedVolume, Evaluation
-from fovnet.evaluate.groups import ALL_BORDERS, ENDS
+from fovnet.evaluate.groups import BODY_ENDS, REGION_BORDERS
 from fovnet.regions import Vocabulary
 from fovnet.report.content.ablation import AblationView, ablation_view
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
@@ -227,7 +227,7 @@ def borders_table(evaluation: Evaluation) -> ReportTable:
 
 
 def _border_title(name: str) -> str:
-    title_of_sum = {ALL_BORDERS: "all between two regions", ENDS: "ends: region and none"}
+    title_of_sum = {REGION_BORDERS: "all between two regions", BODY_ENDS: "ends: region and none"}
     return title_of_sum.get(name, name.replace("|", " | "))
 
 
@@ -244,7 +244,7 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
         borders = [
             border
             for border in evaluation.borders
-            if (ENDS if border.is_end else border.kind) == name
+            if (BODY_ENDS if border.is_end else border.kind) == name
         ]
         errors = tuple(sorted(border.error_mm for border in borders if border.error_mm is not None))
         rows.append(
@@ -252,7 +252,7 @@ def border_dots(evaluation: Evaluation) -> tuple[BorderDots, ...]:
                 _border_title(name),
                 errors,
                 float(np.median(errors)) if errors else None,
-                name == ENDS,
+                name == BODY_ENDS,
             )
         )
     return tuple(rows)
@@ -335,8 +335,8 @@ def subgroups_table(evaluation: Evaluation) -> ReportTable:
         "slice error, networks alone": ("slice_error", "raw"),
         "slice error": ("slice_error", "decided"),
         "right set of regions": ("exact_set", "decided"),
-        "border error, median": ("border_abs_median_mm", "decided", ALL_BORDERS),
-        "borders within 10 mm": ("border_within_10_mm", "decided", ALL_BORDERS),
+        "border error, median": ("border_abs_median_mm", "decided", REGION_BORDERS),
+        "borders within 10 mm": ("border_within_10_mm", "decided", REGION_BORDERS),
     }
     rows: list[Row] = []
     for group in evaluation.subgroups:

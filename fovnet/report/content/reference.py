@@ -11,7 +11,7 @@ import numpy as np
 
 from fovnet.evaluate.borders import AGREEMENT_MM
 from fovnet.evaluate.measures import Measure
-from fovnet.evaluate.readers import ALONE, APART, NEAR, Agreements
+from fovnet.evaluate.readers import BORDER_DISTANCE, BORDER_NEAR, BORDER_OF_ONE_READER, Agreements
 from fovnet.regions import LANDMARKS, Vocabulary
 from fovnet.report.content.cells import MeasuredText, ReportTable, Row
 from fovnet.report.content.flow import SPLITS
@@ -105,7 +105,10 @@ def _agreement_cells(measures: Sequence[Measure], region: str) -> tuple[Measured
     return (
         measure_text(measure_of_name.get("slices_alike")),
         unitless_text(measure_of_name.get("kappa"), 2),
-        *(measure_text(measure_of_name.get(name)) for name in (NEAR, ALONE, APART)),
+        *(
+            measure_text(measure_of_name.get(name))
+            for name in (BORDER_NEAR, BORDER_OF_ONE_READER, BORDER_DISTANCE)
+        ),
     )
 
 
