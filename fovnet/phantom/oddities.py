@@ -25,7 +25,7 @@ from fovnet.phantom.scanner.scan import Acquisition, LabelVolume, scan
 from fovnet.phantom.scanner.tissues import AIR, TISSUES, Tissue
 from fovnet.volume.volume import Volume
 
-WATER = (
+WATER_TISSUES = (
     TISSUES[AIR],
     Tissue("doped water", 1.0, (300.0, 320.0), (250.0, 240.0), (200.0, 190.0), mottle=0.0),
 )
@@ -57,31 +57,31 @@ def oddity(kind: str, rng: np.random.Generator) -> Volume:
     sequence = BRIGHT_SEQUENCES[rng.integers(len(BRIGHT_SEQUENCES))]
     radius_mm = rng.uniform(60, 110)
     if kind == SMALL_BOTTLES:
-        is_water = _small_bottles(shape, spacing_mm, rng)
+        is_water = _is_in_small_bottles(shape, spacing_mm, rng)
     else:
-        is_water = _is_water(kind, shape, spacing_mm, radius_mm)
+        is_water = _is_in_water(kind, shape, spacing_mm, radius_mm)
     return scan(
         LabelVolume(is_water.astype(np.uint8), affine),
         sequence,
         Acquisition(snr=rng.uniform(20, 60)),
         rng,
-        WATER,
+        WATER_TISSUES,
         kind,
     )
 
 
-def _small_bottles(
+def _is_in_small_bottles(
     shape: tuple[int, int, int], spacing_mm: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """(i, j, k) whether a voxel is in one of three to six upright bottles near the middle."""
     x, y, z = _coordinates(shape, spacing_mm)
     is_water = np.zeros(shape, dtype=bool)
     for _ in range(rng.integers(3, 7)):
-        a, b, c = rng.uniform(-80, 80, 3)
+        centre_x, centre_y, relative_z = rng.uniform(-80, 80, 3)
         radius_mm = rng.uniform(10, 35)
         half_height_mm = rng.uniform(15, 60)
-        is_water |= ((x - a) ** 2 + (y - b) ** 2 < radius_mm**2) & (
-            np.abs(z - c * shape[2] * spacing_mm[2] / 400) < half_height_mm
+        is_water |= ((x - centre_x) ** 2 + (y - centre_y) ** 2 < radius_mm**2) & (
+            np.abs(z - relative_z * shape[2] * spacing_mm[2] / 400) < half_height_mm
         )
     return is_water
 
@@ -90,11 +90,14 @@ def _coordinates(
     shape: tuple[int, int, int], spacing_mm: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
     """x, y, z in mm from the middle, broadcastable to the shape."""
-    axes_mm = ((np.arange(n) - (n - 1) / 2) * mm for n, mm in zip(shape, spacing_mm, strict=True))
+    axes_mm = (
+        (np.arange(axis_size) - (axis_size - 1) / 2) * voxel_mm
+        for axis_size, voxel_mm in zip(shape, spacing_mm, strict=True)
+    )
     return tuple(np.meshgrid(*axes_mm, indexing="ij", sparse=True))
 
 
-def _is_water(
+def _is_in_water(
     kind: str, shape: tuple[int, int, int], spacing_mm: NDArray[np.float64], radius_mm: float
 ) -> NDArray[np.bool_]:
     """(i, j, k) whether a voxel is in the water; cylinders leave a tenth of the field of view free

@@ -36,7 +36,7 @@ from fovnet.phantom.acquisition.localisers import (
 from fovnet.phantom.acquisition.organ_fields import draw_organ_field
 from fovnet.phantom.acquisition.protocols import RAS_AXES, Plan, draw_plan
 from fovnet.phantom.acquisition.regrid import (
-    BY_AXIS,
+    PLANE_BY_AXIS,
     cut_axis,
     make_coarser,
     regrid,
@@ -45,7 +45,12 @@ from fovnet.phantom.acquisition.regrid import (
     with_axes,
 )
 from fovnet.phantom.anatomy.body import Landmarks
-from fovnet.phantom.finish.headers import TRUE_HEADERS, draw_picture_turn, draw_turn, only_region
+from fovnet.phantom.finish.headers import (
+    TRUE_HEADER_SHARE,
+    draw_picture_turn,
+    draw_turn,
+    only_region,
+)
 from fovnet.phantom.finish.masks import BRAIN, draw_finish, draw_skull_stripping
 from fovnet.phantom.person.breast_shapes import of_a_kind
 from fovnet.phantom.person.traits import Person
@@ -150,12 +155,12 @@ def tilt_plan(plan: Plan, person: Person, most_deg: float, rng: np.random.Genera
     tilted_grid = with_axes(grid, rotation @ grid.vox_to_ras[:3, :3])
     plane = plan.plane
     if person.placed and plane != "isotropic":
-        plane = BY_AXIS[int(closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])]
+        plane = PLANE_BY_AXIS[int(closest_axes(tilted_grid.vox_to_ras)[slice_axis(plan), 0])]
     return replace(
         regrid(plan, to_canonical(tilted_grid)),
         plane=plane,
         is_tilted=True,
-        header_is_true=rng.random() < TRUE_HEADERS,
+        header_is_true=rng.random() < TRUE_HEADER_SHARE,
     )
 
 

@@ -31,44 +31,48 @@ def draw_breast_coil(
     """
     reach_mm = rng.uniform(*REACH_MM)
     distance_mm = rng.uniform(*SKIN_DISTANCE_MM)
-    rows = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
+    row_shares = np.sort(rng.uniform(-0.1, 1.0, int(rng.integers(2, 5)))).tolist()
     elements_per_row = int(rng.integers(4, 9))
     first_angle = rng.uniform(0, 2 * np.pi)
     sides_are_open = rng.random() < 0.5
-    places = []
+    element_centres = []
     for side in (1, -1):
-        for row in rows:
+        for row_share in row_shares:
             for angle in (
                 first_angle + np.arange(elements_per_row) * 2 * np.pi / elements_per_row
             ).tolist():
                 if not (sides_are_open and abs(np.cos(angle)) > 0.85):
-                    places.append(_element_mm(person, side, row, angle, distance_mm))
+                    element_centres.append(
+                        _element_centre_mm(person, side, row_share, angle, distance_mm)
+                    )
     active_centres = [
-        centre for centre in places if _is_near(centre, grid) and rng.random() < 0.875
-    ] or places
+        centre for centre in element_centres if _is_near(centre, grid) and rng.random() < 0.875
+    ] or element_centres
     centres_mm = (np.asarray(active_centres) - isocentre_mm).tolist()
     depth = rng.uniform(0.93, 1.0)
     power = rng.uniform(1.0, 1.5)
     return Coil(centres_mm, reach_mm, depth, power=power, known_mm=SAMPLING_MM)
 
 
-def _element_mm(
-    person: Person, side: int, row: float, angle: float, distance_mm: float
+def _element_centre_mm(
+    person: Person, side: int, row_share: float, angle: float, distance_mm: float
 ) -> NDArray[np.float64]:
-    """(3,) mm of the person: `distance_mm` outside the skin of a breast at a share `row` of its
+    """(3,) mm of the person: `distance_mm` outside the skin of a breast at a share `row_share` of its
     length and an angle `angle`; past the end, in front of it."""
     breast = breast_shape(person, side)
-    width_share = float(breast.squared[int(np.clip(row, 0, 1) * (len(breast.squared) - 1))]) ** 0.5
+    width_share = (
+        float(breast.squared[int(np.clip(row_share, 0, 1) * (len(breast.squared) - 1))]) ** 0.5
+    )
     radius_x, radius_z = (
-        half_axis * min(width_share, plate) + distance_mm
-        for half_axis, plate in zip(breast.half, breast.plates, strict=True)
+        half_axis * min(width_share, plate_share) + distance_mm
+        for half_axis, plate_share in zip(breast.half, breast.plates, strict=True)
     )
     x, y, z = breast.within_mm(
-        row,
+        row_share,
         radius_x * float(np.cos(angle)) / breast.half[0],
         radius_z * float(np.sin(angle)) / breast.half[1],
     )
-    ahead_mm = distance_mm * max(0.0, row) ** 4  # the last row lies in front of the nipple
+    ahead_mm = distance_mm * max(0.0, row_share) ** 4  # the last row lies in front of the nipple
     return np.array(
         [
             x * person.morph.trunk[0],
@@ -80,6 +84,10 @@ def _element_mm(
 
 def _is_near(centre_mm: NDArray[np.float64], grid: Grid) -> bool:
     """Whether a point lies in the grid or less than NEAR_MM outside it."""
-    index = np.linalg.solve(grid.vox_to_ras[:3, :3], centre_mm - grid.vox_to_ras[:3, 3])
-    margin = NEAR_MM / grid.spacing_mm
-    return bool(((index > -margin) & (index < np.asarray(grid.shape) + margin)).all())
+    voxel_index = np.linalg.solve(grid.vox_to_ras[:3, :3], centre_mm - grid.vox_to_ras[:3, 3])
+    margin_voxels = NEAR_MM / grid.spacing_mm
+    return bool(
+        (
+            (voxel_index > -margin_voxels) & (voxel_index < np.asarray(grid.shape) + margin_voxels)
+        ).all()
+    )

@@ -37,49 +37,53 @@ class BreastField(NamedTuple):
 def draw_breast_field(person: Person, is_of_one: bool, rng: np.random.Generator) -> BreastField:
     """The field of view of one breast, or both, of a prone woman with breasts `of_a_kind`; 0.5 to 6
     cm of air in front."""
-    right = breast_shape(person, 1)
-    left = breast_shape(person, -1)
-    breast = right if right.length > left.length else left
+    right_breast = breast_shape(person, 1)
+    left_breast = breast_shape(person, -1)
+    shown_breast = right_breast if right_breast.length > left_breast.length else left_breast
     if is_of_one:
-        breast = right if rng.random() < 0.5 else left
+        shown_breast = right_breast if rng.random() < 0.5 else left_breast
     is_close = rng.random() < CLOSE_SHARE and is_of_one
-    above_mm, below_mm = _draw_heights(breast.half[1], is_close, rng)
-    middle = breast.base[2] + breast.lean[1] / 2
-    low_mm = person.morph.height_mm(middle - below_mm)
-    high_mm = person.morph.height_mm(middle + above_mm)
-    back_mm = breast.base[1] - (rng.uniform(-8, 110) if is_of_one else _draw_depth_behind(rng))
-    front_mm = breast.tip[1] + rng.uniform(5, 60)
+    above_mm, below_mm = _draw_heights(shown_breast.half[1], is_close, rng)
+    middle_z = shown_breast.base[2] + shown_breast.lean[1] / 2
+    low_mm = person.morph.height_mm(middle_z - below_mm)
+    high_mm = person.morph.height_mm(middle_z + above_mm)
+    back_mm = shown_breast.base[1] - (
+        rng.uniform(-8, 110) if is_of_one else _draw_depth_behind(rng)
+    )
+    front_mm = shown_breast.tip[1] + rng.uniform(5, 60)
     if is_of_one:
-        x = breast.base[0] + breast.lean[0] / 2
-        half_width_mm = _draw_half_width(breast.half[0], is_close, rng)
+        middle_x = shown_breast.base[0] + shown_breast.lean[0] / 2
+        half_width_mm = _draw_half_width(shown_breast.half[0], is_close, rng)
         planes = SAGITTAL_PLANES if is_close else ANY_PLANES
     else:
-        x = 0.0
+        middle_x = 0.0
         half_width_mm = rng.uniform(140, 200)
         planes = PLANES_OF_BOTH
-    x += rng.uniform(-12, 12)
+    middle_x += rng.uniform(-12, 12)
     return BreastField(
-        np.array([x - half_width_mm, back_mm, low_mm]),
-        np.array([x + half_width_mm, front_mm, high_mm]),
+        np.array([middle_x - half_width_mm, back_mm, low_mm]),
+        np.array([middle_x + half_width_mm, front_mm, high_mm]),
         planes,
     )
 
 
-def _draw_heights(half_mm: float, is_close: bool, rng: np.random.Generator) -> tuple[float, float]:
+def _draw_heights(
+    half_height_mm: float, is_close: bool, rng: np.random.Generator
+) -> tuple[float, float]:
     """How far above and below the middle of a breast its field ends: if close, 0 to 3 cm beyond
     nine tenths of its half height or 4.5 cm, whichever is more; else 7 to 11 cm."""
     if is_close:
-        above_mm, below_mm = max(half_mm * 0.9, 45.0) + rng.uniform(0, 30, 2)
+        above_mm, below_mm = max(half_height_mm * 0.9, 45.0) + rng.uniform(0, 30, 2)
     else:
         above_mm, below_mm = rng.uniform(70, 110, 2)
     return above_mm, below_mm
 
 
-def _draw_half_width(half_mm: float, is_close: bool, rng: np.random.Generator) -> float:
+def _draw_half_width(half_width_mm: float, is_close: bool, rng: np.random.Generator) -> float:
     """From 12 mm within the edge of the breast to 35 mm beyond it if close; else 6 to 11 cm, which
     include the edge of the other breast."""
     if is_close:
-        return max(half_mm + rng.uniform(-12, 35), 32.0)
+        return max(half_width_mm + rng.uniform(-12, 35), 32.0)
     return rng.uniform(60, 110)
 
 

@@ -26,11 +26,11 @@ def draw_surface_coil(
     """One element at a side of the grid (three volumes in ten), the given coil with a fall along z
     (one in ten), arrays of small elements next to the skin (of large fields more than one in five),
     or the given coil; four in ten also have an uncorrected bias field."""
-    dice = rng.random(2)
+    coil_dice = rng.random(2)
     corners_mm = _corners_mm(grid) - isocentre_mm
     low_mm = corners_mm.min(axis=0)
     high_mm = corners_mm.max(axis=0)
-    if dice[0] < 0.3:
+    if coil_dice[0] < 0.3:
         middle_mm = (low_mm + high_mm) / 2
         half_mm = (high_mm - low_mm) / 2
         axis = int(rng.choice([0, 1, 1]))
@@ -38,11 +38,11 @@ def draw_surface_coil(
         middle_mm[axis] += sign * (min(half_mm[axis], 220.0) + rng.uniform(-30, 20))
         middle_mm[2] += rng.uniform(-0.3, 0.3) * min(half_mm[2], 150.0)
         coil = Coil([middle_mm.tolist()], rng.uniform(45, 130), rng.uniform(0.85, 1.0))
-    elif dice[0] > 0.78 and min(high_mm[0] - low_mm[0], high_mm[1] - low_mm[1]) > ARRAY_MM:
+    elif coil_dice[0] > 0.78 and min(high_mm[0] - low_mm[0], high_mm[1] - low_mm[1]) > ARRAY_MM:
         coil = _draw_arrays(low_mm, high_mm, rng)
-    elif dice[0] < 0.4 and high_mm[2] - low_mm[2] < 700:
+    elif coil_dice[0] < 0.4 and high_mm[2] - low_mm[2] < 700:
         coil = replace(coil, fall_mm=rng.uniform(110, 230))
-    if dice[1] < 0.4:
+    if coil_dice[1] < 0.4:
         coil = replace(coil, bias=rng.uniform(0.08, 0.4))
     return coil
 
@@ -64,21 +64,23 @@ def _draw_arrays(
     rows_y = ((table_y, mat_y), (table_y,), (mat_y,))[rng.choice(3, p=[0.7, 0.2, 0.1])]
     step_mm = rng.uniform(80, 140)
     middle_mm = (low_mm + high_mm) / 2
-    across_mm = np.arange(-1.5, 2) * step_mm * min(1.0, size_mm[0] / (4 * step_mm)) + rng.normal(
+    offsets_x = np.arange(-1.5, 2) * step_mm * min(1.0, size_mm[0] / (4 * step_mm)) + rng.normal(
         0, 12
     )
-    along_mm = np.arange(
+    heights_z = np.arange(
         middle_mm[2] - min(size_mm[2] / 2, 220.0),
         middle_mm[2] + min(size_mm[2] / 2, 220.0) + 1,
         step_mm,
     )
-    centres = [
+    element_centres = [
         (float(middle_mm[0] + x), float(y), float(z))
         for y in rows_y
-        for x in across_mm
-        for z in along_mm
+        for x in offsets_x
+        for z in heights_z
     ]
-    active_centres = [centre for centre in centres if rng.random() < 0.85] or centres
+    active_centres = [
+        centre for centre in element_centres if rng.random() < 0.85
+    ] or element_centres
     return Coil(active_centres, rng.uniform(20, 50), rng.uniform(0.85, 0.98), rng.uniform(180, 330))
 
 
@@ -127,16 +129,16 @@ def draw_skin_coil(
     middle_mm, half_mm = body_extent_mm(person, grid, without)
     reach_mm = float(np.clip(half_mm.mean() * rng.uniform(0.14, 0.36), 24, 60))
     radii_mm = half_mm + reach_mm * rng.uniform(0.2, 0.9, 2)
-    shares = [arrangement.share for arrangement in ARRANGEMENTS]
-    angle_ranges = ARRANGEMENTS[rng.choice(len(ARRANGEMENTS), p=shares)].angle_ranges
+    arrangement_shares = [arrangement.share for arrangement in ARRANGEMENTS]
+    angle_ranges = ARRANGEMENTS[rng.choice(len(ARRANGEMENTS), p=arrangement_shares)].angle_ranges
     # mats are flat: their outline is between an ellipse and a box
     squareness = rng.uniform(2.0, 5.0)
-    most_elements = int(rng.integers(5, 13))
+    elements_all_round = int(rng.integers(5, 13))
     angles = np.deg2rad(
         [
             first_deg + (last_deg - first_deg) * (element + 0.5) / count
             for first_deg, last_deg in angle_ranges
-            for count in [max(2, round(most_elements * (last_deg - first_deg) / 360 * 1.5))]
+            for count in [max(2, round(elements_all_round * (last_deg - first_deg) / 360 * 1.5))]
             for element in range(count)
         ]
     )
@@ -181,10 +183,10 @@ def body_extent_mm(
     affine = np.diag([*step_mm, 1.0])
     affine[:3, 3] = low_mm + step_mm / 2 + [0, 0, 1.5 * step_mm[2]]
     coarse_grid = Grid((int(shape[0]), int(shape[1]), 3), affine)
-    points = np.argwhere(label_volume(person, coarse_grid, without).labels != AIR)[:, :2]
-    if not len(points):
+    body_points = np.argwhere(label_volume(person, coarse_grid, without).labels != AIR)[:, :2]
+    if not len(body_points):
         return (low_mm + high_mm)[:2] / 2, (high_mm - low_mm)[:2] / 2
-    first_mm, last_mm = np.quantile(points, (0.01, 0.99), axis=0) * 12 + low_mm[:2] + 6
+    first_mm, last_mm = np.quantile(body_points, (0.01, 0.99), axis=0) * 12 + low_mm[:2] + 6
     return (first_mm + last_mm) / 2, (last_mm - first_mm) / 2 + 6
 
 

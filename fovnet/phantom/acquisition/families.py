@@ -73,37 +73,38 @@ class Family:
     mirrored: bool = True
 
 
-def _span(cell: str) -> Span:
+def _parse_span(cell: str) -> Span:
     """The span "least..most" of a cell of families.tsv, (0, 0) of an empty one."""
     least, _, most = cell.partition("..")
     return (float(least), float(most)) if cell else (0.0, 0.0)
 
 
-def _family(row: Mapping[str, str]) -> Family:
+def _parse_family(row: Mapping[str, str]) -> Family:
+    """The family of one row of families.tsv."""
     flags = row["flags"].split()
     return Family(
         name=row["name"],
-        lower_end=FieldEnd(row["lower_end"], *_span(row["above_lower_end_mm"])),
-        upper_end=FieldEnd(row["upper_end"], *_span(row["above_upper_end_mm"])),
-        width_mm=_span(row["width_mm"]),
-        depth_mm=_span(row["depth_mm"]),
+        lower_end=FieldEnd(row["lower_end"], *_parse_span(row["above_lower_end_mm"])),
+        upper_end=FieldEnd(row["upper_end"], *_parse_span(row["above_upper_end_mm"])),
+        width_mm=_parse_span(row["width_mm"]),
+        depth_mm=_parse_span(row["depth_mm"]),
         planes=row["planes"],
         weight=float(row["weight"]),
         is_long="long" in flags,
         side_region=row["side_region"],
-        offset_x_mm=_span(row["offset_x_mm"]),
-        offset_y_mm=_span(row["offset_y_mm"]),
+        offset_x_mm=_parse_span(row["offset_x_mm"]),
+        offset_y_mm=_parse_span(row["offset_y_mm"]),
         shows_breasts="breasts" in flags,
         mirrored="one-sided" not in flags,
     )
 
 
-_ROWS = read_tsv(Path(__file__).with_name("families.tsv"))
+_FAMILY_ROWS = read_tsv(Path(__file__).with_name("families.tsv"))
 
 
 def families_of(table: str) -> tuple[Family, ...]:
     """The families of one table in families.tsv: "usual", "small", "organ" or "localiser"."""
-    return tuple(_family(row) for row in _ROWS if row["table"] == table)
+    return tuple(_parse_family(row) for row in _FAMILY_ROWS if row["table"] == table)
 
 
 FAMILIES = families_of("usual")
@@ -150,14 +151,16 @@ def draw_small_family(request: ScanRequest, rng: np.random.Generator) -> Family:
     mass = leg_mass(person)
     if mass is not None and rng.random() < LEG_MASS_FIELDS:
         return _draw_field_about_mass(person, mass.middle, mass.across_mm, rng)
-    pool: list[Family | str] = [*SMALL, *ANYWHERE]
-    weights = np.array(
+    families_and_places: list[Family | str] = [*SMALL, *ANYWHERE]
+    family_weights = np.array(
         [*(family.weight * _weight_factor(family, person) for family in SMALL), *ANYWHERE.values()]
     )
-    choice = pool[rng.choice(len(pool), p=weights / weights.sum())]
-    if isinstance(choice, Family):
-        return _for_person(choice, person, rng)
-    if choice == VERTEBRA:
+    family_or_place = families_and_places[
+        rng.choice(len(families_and_places), p=family_weights / family_weights.sum())
+    ]
+    if isinstance(family_or_place, Family):
+        return _adapt_to_person(family_or_place, person, rng)
+    if family_or_place == VERTEBRA:
         return _draw_vertebra_field(request.marks, rng)
     return draw_box_field(request, rng)
 
@@ -170,10 +173,10 @@ def draw_field_by_name(name: str, person: Person, rng: np.random.Generator) -> F
         raise ValueError(
             f"{name!r}: no tight field of view has that name; known are {', '.join(family_by_name)}"
         )
-    return _for_person(family_by_name[name], person, rng)
+    return _adapt_to_person(family_by_name[name], person, rng)
 
 
-def _for_person(family: Family, person: Person, rng: np.random.Generator) -> Family:
+def _adapt_to_person(family: Family, person: Person, rng: np.random.Generator) -> Family:
     """The family, for a prone woman about her breasts as they hang."""
     if family.shows_breasts and person.prone:
         return draw_field_about_breasts(family, person, rng)
@@ -206,14 +209,14 @@ def _draw_field_about_mass(
         person.morph.height_mm(middle[2] + sign * (0.75 * across_mm + rng.uniform(20, 150)))
         for sign in (-1, 1)
     )
-    x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
+    middle_x = float(np.clip(middle[0] + np.sign(middle[0]) * rng.uniform(-10, 20), -130, 130))
     return Family(
         LEG_MASS,
         *ends_at_heights(low_mm, high_mm),
         width_mm=(170, 270),
         depth_mm=(170, 260),
         planes="aaaacs",
-        offset_x_mm=(x, x),
+        offset_x_mm=(middle_x, middle_x),
         mirrored=False,
     )
 
@@ -225,14 +228,16 @@ def _draw_field_about_swelling(person: Person, mass: Swelling, rng: np.random.Ge
         person.morph.height_mm(mass.middle[2] + sign * (mass.half_mm + rng.uniform(20, 220)))
         for sign in (-1, 1)
     )
-    x = float(np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150))
+    middle_x = float(
+        np.clip(mass.middle[0] + np.sign(mass.middle[0]) * rng.uniform(-40, 40), -150, 150)
+    )
     return Family(
         LEG_MASS,
         *ends_at_heights(low_mm, high_mm),
         width_mm=(180, 400),
         depth_mm=(180, 380),
         planes="aaaaaacs",
-        offset_x_mm=(x, x),
+        offset_x_mm=(middle_x, middle_x),
         offset_y_mm=(-40, 30),
         mirrored=False,
     )
@@ -259,20 +264,21 @@ def draw_field_about_breasts(family: Family, person: Person, rng: np.random.Gene
     back_mm = dome.base[1] * trunk_depth - behind_mm
     front_mm = dome.tip[1] * trunk_depth + air_mm
     height_share, margin_mm, shift_mm = rng.uniform((0.95, -25, -8), (1.4, 70, 8)).tolist()
-    z = dome.base[2] + dome.lean[1] / 2
+    middle_z = dome.base[2] + dome.lean[1] / 2
     low_mm, high_mm = (
-        person.morph.height_mm(z + sign * (height_share * dome.half[1] + 8)) for sign in (-1, 1)
+        person.morph.height_mm(middle_z + sign * (height_share * dome.half[1] + 8))
+        for sign in (-1, 1)
     )
     liver_dome_mm = person.morph.height_mm(dome_mm(person))
     low_mm = max(low_mm, liver_dome_mm - BELOW_THE_DOME * (high_mm - liver_dome_mm))
     lower_end, upper_end = ends_at_heights(low_mm, high_mm)
-    middle = (back_mm + front_mm) / 2 / trunk_depth
+    offset_y_mm = (back_mm + front_mm) / 2 / trunk_depth
     family = replace(
         family,
         lower_end=lower_end,
         upper_end=upper_end,
         depth_mm=(front_mm - back_mm,) * 2,
-        offset_y_mm=(middle, middle),
+        offset_y_mm=(offset_y_mm, offset_y_mm),
     )
     if not is_of_one:
         return family
@@ -335,8 +341,8 @@ def draw_box_field(request: ScanRequest, rng: np.random.Generator) -> Family:
     """A box of 10 to 26 cm about a point of the body; one in four is a strip of 4 to 10 cm, if it
     is off the spine and shows none of it."""
     person, marks, *_ = request
-    rung = int(rng.integers(len(marks.borders_mm) - 1))
-    z = rng.uniform(marks.borders_mm[rung], marks.borders_mm[rung + 1])
+    region_index = int(rng.integers(len(marks.borders_mm) - 1))
+    z = rng.uniform(marks.borders_mm[region_index], marks.borders_mm[region_index + 1])
     x, y = _draw_body_point(request, z, rng)
     offset_x_mm, offset_y_mm = field_offsets(person, x, y)
     half_height_mm, width_mm, depth_mm = rng.uniform(100, 260, 3) / [2, 1, 1]
@@ -362,10 +368,10 @@ def field_offsets(person: Person, x_mm: float, y_mm: float) -> tuple[Span, Span]
     Recipes before 16 did not undo that scaling: boxes then lay up to 5 cm from their points, a
     third of them 1 cm or more.
     """
-    width, depth = person.morph.trunk if person.placed else (1.0, 1.0)
-    x = x_mm / width
-    y = (y_mm or 1.0) / depth  # 0 stands for no offset
-    return (x, x), (y, y)
+    width_factor, depth_factor = person.morph.trunk if person.placed else (1.0, 1.0)
+    offset_x_mm = x_mm / width_factor
+    offset_y_mm = (y_mm or 1.0) / depth_factor  # 0 stands for no offset
+    return (offset_x_mm, offset_x_mm), (offset_y_mm, offset_y_mm)
 
 
 def _draw_body_point(
@@ -375,11 +381,11 @@ def _draw_body_point(
     there is none."""
     affine = np.diag([12.0, 12.0, 12.0, 1.0])
     affine[:3, 3] = -264, -192, z_mm
-    body = label_volume(request.person, Grid((45, 33, 1), affine), request.without)
-    points = np.argwhere(body.labels[:, :, 0] != AIR)
-    if not len(points):
+    label_slice = label_volume(request.person, Grid((45, 33, 1), affine), request.without)
+    body_points = np.argwhere(label_slice.labels[:, :, 0] != AIR)
+    if not len(body_points):
         return 0.0, 1.0
-    x, y = points[rng.integers(len(points))] * 12.0 - (264.0, 192.0)
+    x, y = body_points[rng.integers(len(body_points))] * 12.0 - (264.0, 192.0)
     return float(x), float(y)
 
 
@@ -387,17 +393,17 @@ def choose_families(volumes: int, rng: np.random.Generator) -> list[Family]:
     """The fields of view of one person's volumes: the first covers several regions, and none is
     repeated while others are left."""
     choices: list[Family] = []
-    for number in range(volumes):
-        pool = [
+    for volume_index in range(volumes):
+        unused_families = [
             family
             for family in FAMILIES
-            if family not in choices and family.is_long == (number == 0)
+            if family not in choices and family.is_long == (volume_index == 0)
         ]
-        choices.append(draw_family(pool or FAMILIES, rng))
+        choices.append(draw_family(unused_families or FAMILIES, rng))
     return choices
 
 
 def draw_family(pool: Sequence[Family], rng: np.random.Generator) -> Family:
     """One of the families, by their weights."""
-    weights = np.array([family.weight for family in pool])
-    return pool[rng.choice(len(pool), p=weights / weights.sum())]
+    family_weights = np.array([family.weight for family in pool])
+    return pool[rng.choice(len(pool), p=family_weights / family_weights.sum())]

@@ -46,26 +46,26 @@ def contour(person: Person) -> Contour:
     affine = np.diag([STEP_MM, STEP_MM, HEIGHT_STEP_MM, 1.0])
     affine[:3, 3] = -390, -300, 0
     grid = Grid((131, 117, 70), affine)
-    body = [
+    skin_paints = [
         paint
         for paint in (*trunk.trunk_wall(person), *skin_folds.rolls(person), *limbs.legs(person))
         if paint.layer == Layer.SKIN
     ]
-    is_body = rasterise(pieces_of(body), grid, person.morph) > 0
-    levels = np.flatnonzero(is_body.any(axis=(0, 1)))
+    is_body = rasterise(pieces_of(skin_paints), grid, person.morph) > 0
+    body_levels = np.flatnonzero(is_body.any(axis=(0, 1)))
     axis_ends = []
-    for axis, first_mm in enumerate(affine[:2, 3].tolist()):
-        is_body_there = np.asarray(is_body.any(axis=1 - axis))[:, levels]
-        last_index = len(is_body_there) - 1 - is_body_there[::-1].argmax(axis=0)
+    for axis, axis_start_mm in enumerate(affine[:2, 3].tolist()):
+        is_body_at_levels = np.asarray(is_body.any(axis=1 - axis))[:, body_levels]
+        last_index = len(is_body_at_levels) - 1 - is_body_at_levels[::-1].argmax(axis=0)
         axis_ends.append(
             (
-                first_mm + STEP_MM * (is_body_there.argmax(axis=0) - 0.5),
-                first_mm + STEP_MM * (last_index + 0.5),
+                axis_start_mm + STEP_MM * (is_body_at_levels.argmax(axis=0) - 0.5),
+                axis_start_mm + STEP_MM * (last_index + 0.5),
             )
         )
     (left, right), (back, front) = axis_ends
     return Contour(
-        HEIGHT_STEP_MM * levels.astype(float),
+        HEIGHT_STEP_MM * body_levels.astype(float),
         np.stack([left, back], axis=1),
         np.stack([right, front], axis=1),
     )
@@ -95,21 +95,21 @@ def fit_to_body(usual_plan: Plan, person: Person, rng: np.random.Generator) -> P
     low_mm = body.low.min(axis=0)
     high_mm = body.high.max(axis=0)
     anywhere_dice = rng.random()
-    level = int(rng.integers(len(body.heights)))
+    level_index = int(rng.integers(len(body.heights)))
     kind_dice = rng.random()
     if anywhere_dice < 0.5 and ends_z[1] - ends_z[0] < 600:
-        low_mm = body.low[level]
-        high_mm = body.high[level]
+        low_mm = body.low[level_index]
+        high_mm = body.high[level_index]
     margin_mm = rng.uniform(*CLOSE_MM) + rng.uniform(-6, 6, (2, 2))
     air_mm = rng.uniform(*AIR_MM)
     field_ends = low_mm - margin_mm[0], high_mm + margin_mm[1]
-    axes = (0, 1) if kind_dice > 1 - ALL_ROUND_SHARE else (0,)
+    fitted_axes = (0, 1) if kind_dice > 1 - ALL_ROUND_SHARE else (0,)
     if kind_dice < OFF_CENTRE_SHARE:
-        axes = (int(rng.random() < 0.3),)
-        side = int(rng.random() < 0.5)
-        field_ends[side][axes[0]] += air_mm * (1 if side else -1)
+        fitted_axes = (int(rng.random() < 0.3),)
+        end_index = int(rng.random() < 0.5)
+        field_ends[end_index][fitted_axes[0]] += air_mm * (1 if end_index else -1)
     grid = usual_plan.grid
-    for axis in axes:
+    for axis in fitted_axes:
         grid = _end_axis(grid, axis, float(field_ends[0][axis]), float(field_ends[1][axis]))
     return regrid(usual_plan, grid)
 
@@ -125,9 +125,9 @@ def _end_axis(grid: Grid, axis: int, low_mm: float, high_mm: float) -> Grid:
     """The grid cut or extended along an axis to end at these mm of the person, with the same voxel
     size; for tilts of up to 8°."""
     step_mm = float(np.linalg.norm(grid.vox_to_ras[:3, axis]))
-    edge_mm = grid.middle_mm[axis] - grid.shape[axis] * step_mm / 2
+    first_edge_mm = grid.middle_mm[axis] - grid.shape[axis] * step_mm / 2
     return cut_axis(
-        grid, axis, low_mm - edge_mm, max(4, round((high_mm - low_mm) / step_mm)), step_mm
+        grid, axis, low_mm - first_edge_mm, max(4, round((high_mm - low_mm) / step_mm)), step_mm
     )
 
 
@@ -146,18 +146,18 @@ def resize_field(usual_plan: Plan, rng: np.random.Generator) -> Plan:
     """
     grid = usual_plan.grid
     slice_axis_number = 2 if usual_plan.plane == "isotropic" else slice_axis(usual_plan)
-    in_plane = [axis for axis in range(3) if axis != slice_axis_number]
-    axes = grid.vox_to_ras[:3, :3].copy()
+    plane_axes = [axis for axis in range(3) if axis != slice_axis_number]
+    grid_axes = grid.vox_to_ras[:3, :3].copy()
     shape = np.asarray(grid.shape)
     size_mm = float(np.exp(rng.uniform(*np.log(SIZES_MM))))
-    growth = size_mm / float((np.linalg.norm(axes, axis=0) * shape)[in_plane].max())
-    axes[:, in_plane] *= growth
-    resized_grid = with_axes(grid, axes)
+    growth = size_mm / float((np.linalg.norm(grid_axes, axis=0) * shape)[plane_axes].max())
+    grid_axes[:, plane_axes] *= growth
+    resized_grid = with_axes(grid, grid_axes)
     middle_mm = grid.middle_mm
     inwards_mm = (
         -middle_mm * (1.0, 1.0, 0.0) * rng.uniform(0.0, 0.8) * np.clip((size_mm - 170) / 200, 0, 1)
     )
-    directions = axes[:, in_plane] / np.linalg.norm(axes[:, in_plane], axis=0)
+    directions = grid_axes[:, plane_axes] / np.linalg.norm(grid_axes[:, plane_axes], axis=0)
     shift_mm = directions @ (
         directions.T @ inwards_mm
         + np.clip(rng.normal(0, LARGEST_OFFSET / 2, 2), -LARGEST_OFFSET, LARGEST_OFFSET) * size_mm
@@ -169,6 +169,8 @@ def resize_field(usual_plan: Plan, rng: np.random.Generator) -> Plan:
         return resized_plan
     coil = usual_plan.acquisition.coil
     field_middle_mm = (middle_mm - usual_plan.isocentre_mm)[:2]
-    centres = np.array(coil.centres_mm).reshape(-1, 3)
-    centres[:, :2] = field_middle_mm + shift_mm[:2] + growth * (centres[:, :2] - field_middle_mm)
-    return resized_plan.with_acquisition(coil=replace(coil, centres_mm=centres.tolist()))
+    element_centres = np.array(coil.centres_mm).reshape(-1, 3)
+    element_centres[:, :2] = (
+        field_middle_mm + shift_mm[:2] + growth * (element_centres[:, :2] - field_middle_mm)
+    )
+    return resized_plan.with_acquisition(coil=replace(coil, centres_mm=element_centres.tolist()))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fovnet.phantom.acquisition.protocols import Plan, grid_about
-from fovnet.phantom.acquisition.regrid import BY_AXIS, regrid, to_canonical
+from fovnet.phantom.acquisition.regrid import PLANE_BY_AXIS, regrid, to_canonical
 from fovnet.phantom.anatomy.heart import direction_to_right_ventricle, long_axis
-from fovnet.phantom.finish.headers import TRUE_HEADERS
+from fovnet.phantom.finish.headers import TRUE_HEADER_SHARE
 from fovnet.phantom.person.traits import Person
 from fovnet.phantom.scanner.sequence import Sequence
 
@@ -37,9 +37,9 @@ def to_short_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
     apex, base = long_axis(person)
     normal = _plan_by_eye((base - apex) / np.linalg.norm(base - apex), rng)
     thickness_mm = rng.uniform(6.0, 10.0)
-    slices = int(np.clip(round(rng.uniform(70, 125) / thickness_mm), 8, 14))
+    slice_count = int(np.clip(round(rng.uniform(70, 125) / thickness_mm), 8, 14))
     middle_mm = (apex + base) / 2 + normal * rng.uniform(-5, 15)
-    return _stack_along(plan, SHORT_AXIS, middle_mm, normal, (thickness_mm, slices), rng)
+    return _stack_along(plan, SHORT_AXIS, middle_mm, normal, (thickness_mm, slice_count), rng)
 
 
 def to_long_axis(plan: Plan, person: Person, rng: np.random.Generator) -> Plan:
@@ -63,10 +63,10 @@ def _stack_along(
     name: str,
     middle_mm: NDArray[np.float64],
     normal: NDArray[np.float64],
-    cuts: tuple[float, int],
+    thickness_and_count: tuple[float, int],
     rng: np.random.Generator,
 ) -> Plan:
-    """A stack of `cuts` (mm, slices) about `middle_mm`, its images with the head on top, apart from
+    """A stack of `thickness_and_count` (mm, slices) about `middle_mm`, its images with the head on top, apart from
     an in-plane rotation.
 
     The scanner keeps a double-oblique image as near to upright as it can; one in four is rotated
@@ -81,10 +81,10 @@ def _stack_along(
         turn_angle
     )
     width_mm = _draw_field_mm(rng)
-    thickness_mm, slices = cuts
+    thickness_mm, slice_count = thickness_and_count
     pixel_mm = max(width_mm / 256, rng.uniform(1.2, 2.0))
     height_mm = width_mm * (rng.uniform(0.75, 1.0) if width_mm > 170 else 1.0)
-    axes = np.column_stack(
+    grid_axes = np.column_stack(
         [np.cross(up_direction, normal) * pixel_mm, up_direction * pixel_mm, normal * thickness_mm]
     )
     # large fields move to the chest
@@ -93,15 +93,15 @@ def _stack_along(
     )
     centre_mm = middle_mm + inwards_mm - normal * (inwards_mm @ normal) + rng.normal(0, 6, 3)
     stack_grid = grid_about(
-        centre_mm, axes, (round(width_mm / pixel_mm), round(height_mm / pixel_mm), slices)
+        centre_mm, grid_axes, (round(width_mm / pixel_mm), round(height_mm / pixel_mm), slice_count)
     )
     return replace(
         regrid(plan, to_canonical(stack_grid)),
         family=replace(plan.family, name=name),
-        plane=BY_AXIS[np.abs(normal).argmax()],
+        plane=PLANE_BY_AXIS[np.abs(normal).argmax()],
         sequence=_draw_sequence(plan.sequence, rng),
         is_tilted=True,
-        header_is_true=rng.random() < TRUE_HEADERS,
+        header_is_true=rng.random() < TRUE_HEADER_SHARE,
     )
 
 
@@ -119,10 +119,10 @@ def _draw_field_mm(rng: np.random.Generator) -> float:
 
 def _draw_sequence(usual_sequence: Sequence, rng: np.random.Generator) -> Sequence:
     """One of HEART_SEQUENCES with TR and TI varied by 15 %, or the other."""
-    dice = rng.random()
+    sequence_dice = rng.random()
     for sequence, share in HEART_SEQUENCES:
-        dice -= share
-        if dice < 0:
+        sequence_dice -= share
+        if sequence_dice < 0:
             return replace(
                 sequence,
                 tr=sequence.tr * rng.uniform(0.85, 1.15),

@@ -22,7 +22,7 @@ def arm_alone(person: Person, grid: Grid, with_small_parts: bool = True) -> Labe
     """The labels of the person's arms on the grid, without the rest of the body; `with_small_parts`
     as for `limbs.arms`."""
     return LabelVolume(
-        rasterise(_arms(person, with_small_parts), grid, person.morph), grid.vox_to_ras
+        rasterise(_arm_pieces(person, with_small_parts), grid, person.morph), grid.vox_to_ras
     )
 
 
@@ -33,12 +33,12 @@ def arm_plan(
     rng: np.random.Generator,
     with_small_parts: bool = True,
 ) -> Plan:
-    """An acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
+    """The plan of an acquisition of 10 to 24 cm about a point of one arm: a hand, a wrist, an elbow."""
     affine = np.diag([STEP_MM, STEP_MM, STEP_MM, 1.0])
     affine[:3, 3] = 0, -300, 300
     coarse_grid = Grid((50, 41, 140), affine)
-    points = np.argwhere(arm_alone(person, coarse_grid, with_small_parts).labels != AIR)
-    middle_mm = points[rng.integers(len(points))] * STEP_MM + affine[:3, 3]
+    arm_points = np.argwhere(arm_alone(person, coarse_grid, with_small_parts).labels != AIR)
+    middle_mm = arm_points[rng.integers(len(arm_points))] * STEP_MM + affine[:3, 3]
     half_height_mm, width_mm, depth_mm = rng.uniform(100, 240, 3) / [2, 1, 1]
     x, y, z = middle_mm.tolist()
     offset_x_mm, offset_y_mm = field_offsets(person, x, y)
@@ -55,5 +55,6 @@ def arm_plan(
 
 
 @lru_cache(maxsize=1)
-def _arms(person: Person, with_small_parts: bool) -> Pieces:
+def _arm_pieces(person: Person, with_small_parts: bool) -> Pieces:
+    """Both arms of the person, ready for painting."""
     return pieces_of(limbs.arms(person, with_small_parts))

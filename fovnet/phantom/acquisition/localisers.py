@@ -22,9 +22,8 @@ from fovnet.phantom.scanner.artefacts import ACROSS, Flaws
 from fovnet.phantom.scanner.scan import Coil
 from fovnet.phantom.scanner.sequence import Sequence
 
-LOCALISER_SHARE = (
-    0.13  # of the three volumes in four that are not of a careful site: one in ten in all
-)
+LOCALISER_SHARE = 0.13
+"""Of the three volumes in four that are not of a careful site: one in ten in all."""
 LEAST_SNR = 8.0  # a localiser that does not show the outline is repeated
 
 LOCALISERS = families_of("localiser")
@@ -33,9 +32,9 @@ LOCALISERS = families_of("localiser")
 LOCALISER_NAMES = tuple(family.name for family in LOCALISERS)
 
 # shares of localisers by kind of sequence; the rest are gradient echoes
-TURBO_FLASH = 0.5
-SINGLE_SHOT = 0.2
-BALANCED = 0.18
+TURBO_FLASH_SHARE = 0.5
+SINGLE_SHOT_SHARE = 0.2
+BALANCED_SHARE = 0.18
 
 
 def to_localiser(usual_plan: Plan, request: ScanRequest, rng: np.random.Generator) -> Plan:
@@ -43,13 +42,15 @@ def to_localiser(usual_plan: Plan, request: ScanRequest, rng: np.random.Generato
     volume still covers several regions."""
     if rng.random() > LOCALISER_SHARE:
         return usual_plan
-    pool = [family for family in LOCALISERS if family.is_long == (request.number == 0)]
-    family = draw_family(pool, rng)
+    localiser_families = [
+        family for family in LOCALISERS if family.is_long == (request.number == 0)
+    ]
+    family = draw_family(localiser_families, rng)
     plan = draw_plan(request.person, request.marks, family, usual_plan.site, rng)
     plan = regrid(plan, stack_grid(plan, rng))
-    sequence, single_shot = draw_quick_sequence(rng)
+    sequence, is_single_shot = draw_quick_sequence(rng)
     flaws = replace(
-        _draw_flaws(plan, single_shot, rng), motion_start=0.5 if request.person.placed else 0.0
+        _draw_flaws(plan, is_single_shot, rng), motion_start=0.5 if request.person.placed else 0.0
     )
     coil = _draw_coil(request, plan, rng)
     snr = rng.uniform(10, 45)
@@ -82,14 +83,16 @@ def stack_grid(plan: Plan, rng: np.random.Generator) -> Grid:
         few_slices_share = 0.5 if is_of_head else 0.25
     has_few_slices = rng.random() < few_slices_share
     spacing_mm = rng.uniform(6, 20) if has_few_slices else rng.uniform(5, 10)
-    most_slices = max(3, int(size_mm[slice_axis] / spacing_mm))
-    slice_range = (20, 61) if is_axial else (10, 41)
+    most_slice_count = max(3, int(size_mm[slice_axis] / spacing_mm))
+    slice_count_range = (20, 61) if is_axial else (10, 41)
     if has_few_slices:
-        slice_range = (3, 8)
-    slices = min(int(rng.integers(*slice_range)), most_slices)
-    free_mm = size_mm[slice_axis] - slices * spacing_mm
-    share = rng.uniform(0, 1) if is_axial else rng.uniform(0.4, 0.6)
-    return cut_axis(grid, slice_axis, max(free_mm, 0.0) * share, slices, round(spacing_mm, 2))
+        slice_count_range = (3, 8)
+    slice_count = min(int(rng.integers(*slice_count_range)), most_slice_count)
+    free_mm = size_mm[slice_axis] - slice_count * spacing_mm
+    start_share = rng.uniform(0, 1) if is_axial else rng.uniform(0.4, 0.6)
+    return cut_axis(
+        grid, slice_axis, max(free_mm, 0.0) * start_share, slice_count, round(spacing_mm, 2)
+    )
 
 
 class QuickSequence(NamedTuple):
@@ -107,7 +110,7 @@ def draw_quick_sequence(rng: np.random.Generator) -> QuickSequence:
     late that contrast is flat.  At TE of 1.1 ms (3 T) and 2.3 ms (1.5 T) fat and water are in
     opposed phase, and every border between them is black.
     """
-    dice = rng.random()
+    kind_dice = rng.random()
     te = rng.uniform(1, 2.3)
     fat = "in phase"
     if rng.random() < 0.35:
@@ -115,14 +118,14 @@ def draw_quick_sequence(rng: np.random.Generator) -> QuickSequence:
     elif rng.random() < 0.1:
         fat = "suppressed"
     flip_deg = rng.uniform(8, 15)
-    if dice < TURBO_FLASH:
+    if kind_dice < TURBO_FLASH_SHARE:
         return QuickSequence(_draw_turbo_flash(te, flip_deg, fat, rng))
-    if dice < TURBO_FLASH + SINGLE_SHOT:
+    if kind_dice < TURBO_FLASH_SHARE + SINGLE_SHOT_SHARE:
         fat = "suppressed" if rng.random() < 0.15 else "in phase"
         te = rng.uniform(60, 120)
         name = "localiser, single-shot spin echo"
         return QuickSequence(Sequence(name, "spin echo", 10000, te, fat=fat), True)
-    if dice < TURBO_FLASH + SINGLE_SHOT + BALANCED:
+    if kind_dice < TURBO_FLASH_SHARE + SINGLE_SHOT_SHARE + BALANCED_SHARE:
         tr = rng.uniform(3, 5)
         flip_deg = rng.uniform(40, 75)
         return QuickSequence(
@@ -135,16 +138,17 @@ def draw_quick_sequence(rng: np.random.Generator) -> QuickSequence:
 
 
 def _draw_turbo_flash(te: float, flip_deg: float, fat: str, rng: np.random.Generator) -> Sequence:
-    flips = int(rng.integers(48, 129))
+    """A train of gradient echoes after an inversion or a saturation."""
+    flip_count = int(rng.integers(48, 129))
     flip_ms = rng.uniform(2, 5)
     kind = str(rng.choice(["magnetisation prepared", "saturation prepared"]))
     is_late = kind == "saturation prepared" and rng.random() < 0.6
     ti = max(
-        rng.uniform(1200, 3500) if is_late else rng.uniform(300, 1200), flips * flip_ms / 2 + 5
+        rng.uniform(1200, 3500) if is_late else rng.uniform(300, 1200), flip_count * flip_ms / 2 + 5
     )
-    tr = ti + flips * flip_ms / 2 + rng.uniform(100, 1500)
+    tr = ti + flip_count * flip_ms / 2 + rng.uniform(100, 1500)
     return Sequence(
-        "localiser, turbo FLASH", kind, tr, te, ti, flip_deg, fat, train=(flips, flip_ms)
+        "localiser, turbo FLASH", kind, tr, te, ti, flip_deg, fat, train=(flip_count, flip_ms)
     )
 
 
@@ -156,32 +160,32 @@ def _draw_flaws(plan: Plan, is_single_shot: bool, rng: np.random.Generator) -> F
     folds = rng.random() < 0.3 and plan.grid.shape[phase_axis] > 24
     extent_mm = np.multiply(plan.grid.shape, plan.grid.spacing_mm)
     # only corners are lost: a scan without the middle of a side is repeated
-    middle_radius = 1.04 * float(extent_mm.max() / np.linalg.norm(extent_mm))
-    ball = max(rng.uniform(0.72, 0.97), middle_radius) if rng.random() < 0.2 else 0.0
-    folded = 0
+    least_radius = 1.04 * float(extent_mm.max() / np.linalg.norm(extent_mm))
+    gradient_radius = max(rng.uniform(0.72, 0.97), least_radius) if rng.random() < 0.2 else 0.0
+    folded_count = 0
     if folds:
-        folded = max(1, round(plan.grid.shape[phase_axis] * rng.uniform(0.05, 0.2)))
-    motion = rng.uniform(1.0, 2.2) if is_single_shot else 0.0
+        folded_count = max(1, round(plan.grid.shape[phase_axis] * rng.uniform(0.05, 0.2)))
+    motion_voxels = rng.uniform(1.0, 2.2) if is_single_shot else 0.0
     kept_share = 1.0
     if is_single_shot or rng.random() < 0.3:
         kept_share = rng.uniform(0.5, 0.85)
     return Flaws(
         phase_axis,
         slice_axis,
-        folded=folded,
-        motion=motion,
+        folded=folded_count,
+        motion=motion_voxels,
         acquired_share=(kept_share, 1.0),
-        ball=ball,
+        ball=gradient_radius,
     )
 
 
 def _draw_coil(request: ScanRequest, plan: Plan, rng: np.random.Generator) -> Coil:
     """In two of three, elements on the skin; else the body coil, uniform except along z, or any
     surface coil."""
-    dice = rng.random()
-    if dice < 0.68:
+    coil_dice = rng.random()
+    if coil_dice < 0.68:
         coil = draw_skin_coil(request.person, plan.grid, plan.isocentre_mm, request.without, rng)
-    elif dice < 0.84:
+    elif coil_dice < 0.84:
         coil = Coil(fall_mm=rng.uniform(200, 300))
     else:
         coil = draw_surface_coil(plan.acquisition.coil, plan.grid, plan.isocentre_mm, rng)

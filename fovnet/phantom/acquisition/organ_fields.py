@@ -22,17 +22,21 @@ ORGANS = families_of("organ")
 def draw_organ_field(marks: Landmarks, rng: np.random.Generator) -> Family:
     """One of ORGANS, its lengths scaled with the person's stature."""
     family = draw_family(ORGANS, rng)
-    share = marks.vertex / VERTEX_MM
+    stature_factor = marks.vertex / VERTEX_MM
 
-    def scale(span: Span) -> Span:
-        return span[0] * share, span[1] * share
+    def scale_span(span: Span) -> Span:
+        return span[0] * stature_factor, span[1] * stature_factor
 
     lower_end = family.lower_end
     upper_end = family.upper_end
     return replace(
         family,
-        lower_end=FieldEnd(lower_end.landmark, *scale((lower_end.least_mm, lower_end.most_mm))),
-        upper_end=FieldEnd(upper_end.landmark, *scale((upper_end.least_mm, upper_end.most_mm))),
-        width_mm=scale(family.width_mm),
-        depth_mm=scale(family.depth_mm),
+        lower_end=FieldEnd(
+            lower_end.landmark, *scale_span((lower_end.least_mm, lower_end.most_mm))
+        ),
+        upper_end=FieldEnd(
+            upper_end.landmark, *scale_span((upper_end.least_mm, upper_end.most_mm))
+        ),
+        width_mm=scale_span(family.width_mm),
+        depth_mm=scale_span(family.depth_mm),
     )

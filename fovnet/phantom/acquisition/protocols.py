@@ -123,8 +123,8 @@ def draw_plan(
     person: Person, marks: Landmarks, family: Family, site: Site, rng: np.random.Generator
 ) -> Plan:
     """One acquisition of that family at that site, all else drawn at random."""
-    letter = str(rng.choice(list(family.planes)))
-    plane = next(plane for plane in PLANES if plane.startswith(letter))
+    plane_letter = str(rng.choice(list(family.planes)))
+    plane = next(plane for plane in PLANES if plane.startswith(plane_letter))
     low_corner, high_corner = draw_corners(person, marks, family, rng)
     size_mm = high_corner - low_corner
     spacing_mm = _draw_spacing(family, plane, site, size_mm, rng)
@@ -157,34 +157,34 @@ def grid_about(middle_mm: NDArray[np.float64], axes: NDArray[np.float64], shape:
     affine = np.eye(4)
     affine[:3, :3] = axes
     affine[:3, 3] = middle_mm - affine[:3, :3] @ ((np.asarray(shape) - 1) / 2)
-    i, j, k = np.asarray(shape).tolist()
-    return Grid((i, j, k), affine)
+    size_i, size_j, size_k = np.asarray(shape).tolist()
+    return Grid((size_i, size_j, size_k), affine)
 
 
 def draw_corners(
     person: Person, marks: Landmarks, family: Family, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lowest and highest corner of the field of view, mm of the person."""
-    lower = family.lower_end
-    upper = family.upper_end
-    low_z = getattr(marks, lower.landmark) + rng.uniform(lower.least_mm, lower.most_mm)
-    high_z = getattr(marks, upper.landmark) + rng.uniform(upper.least_mm, upper.most_mm)
+    """Lowest and highest corner (3,) of the field of view, mm of the person."""
+    lower_end = family.lower_end
+    upper_end = family.upper_end
+    low_z = getattr(marks, lower_end.landmark) + rng.uniform(lower_end.least_mm, lower_end.most_mm)
+    high_z = getattr(marks, upper_end.landmark) + rng.uniform(upper_end.least_mm, upper_end.most_mm)
     width_mm = _draw_width(person, family, rng)
     depth_mm = _draw_depth(person, family, rng)
-    x = rng.uniform(*family.offset_x_mm)
+    middle_x = rng.uniform(*family.offset_x_mm)
     if family.offset_x_mm[0] > 0 and family.mirrored:
-        x *= float(rng.choice([-1, 1]))
-    y = rng.uniform(*family.offset_y_mm) if family.offset_y_mm[0] else rng.uniform(-6, 6)
+        middle_x *= float(rng.choice([-1, 1]))
+    middle_y = rng.uniform(*family.offset_y_mm) if family.offset_y_mm[0] else rng.uniform(-6, 6)
     # without an offset the field follows bent legs
     if person.morph.lift_mm and not family.offset_y_mm[0]:
         ahead_mm = person.morph.ahead_mm(low_z, high_z)
-        y += sum(ahead_mm) / 2
+        middle_y += sum(ahead_mm) / 2
         if not family.depth_mm[1]:
             depth_mm += ahead_mm[1] - ahead_mm[0]
-    x = (x + rng.uniform(-6, 6)) * person.morph.trunk[0]
-    y *= person.morph.trunk[1]
-    low_corner = np.array([x - width_mm / 2, y - depth_mm / 2, low_z])
-    return low_corner, np.array([x + width_mm / 2, y + depth_mm / 2, high_z])
+    middle_x = (middle_x + rng.uniform(-6, 6)) * person.morph.trunk[0]
+    middle_y *= person.morph.trunk[1]
+    low_corner = np.array([middle_x - width_mm / 2, middle_y - depth_mm / 2, low_z])
+    return low_corner, np.array([middle_x + width_mm / 2, middle_y + depth_mm / 2, high_z])
 
 
 def _draw_width(person: Person, family: Family, rng: np.random.Generator) -> float:
@@ -222,15 +222,19 @@ def _draw_spacing(
     elif family.shows_breasts:
         thickness_mm = rng.uniform(1.6, 4.0)
     if plane == "axial":
-        factor = 1.3 if length_mm > 500 else 1.0
-        spacing = [pixel_mm, pixel_mm, float(np.clip(thickness_mm * factor, 3.0, 10.0))]
+        thickness_factor = 1.3 if length_mm > 500 else 1.0
+        spacing_mm = [
+            pixel_mm,
+            pixel_mm,
+            float(np.clip(thickness_mm * thickness_factor, 3.0, 10.0)),
+        ]
     elif plane == "coronal":
-        spacing = [pixel_mm, thickness_mm, pixel_mm]
+        spacing_mm = [pixel_mm, thickness_mm, pixel_mm]
     elif plane == "sagittal":
-        spacing = [thickness_mm, pixel_mm, pixel_mm]
+        spacing_mm = [thickness_mm, pixel_mm, pixel_mm]
     else:
-        spacing = [max(pixel_mm, 1.3)] * 3
-    return np.round(spacing, 2)
+        spacing_mm = [max(pixel_mm, 1.3)] * 3
+    return np.round(spacing_mm, 2)
 
 
 def _draw_tilt(
@@ -241,13 +245,13 @@ def _draw_tilt(
     if rng.random() > site.oblique_share or size_mm[2] > 500:
         return np.eye(3)
     angle_x, angle_z = np.deg2rad(np.clip(rng.normal(0, (4, 2.5)), -8, 8))
-    about_x = np.array(
+    rotation_x = np.array(
         [[1, 0, 0], [0, np.cos(angle_x), -np.sin(angle_x)], [0, np.sin(angle_x), np.cos(angle_x)]]
     )
-    about_z = np.array(
+    rotation_z = np.array(
         [[np.cos(angle_z), -np.sin(angle_z), 0], [np.sin(angle_z), np.cos(angle_z), 0], [0, 0, 1]]
     )
-    return np.asarray(about_x @ about_z)
+    return np.asarray(rotation_x @ rotation_z)
 
 
 def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -262,22 +266,22 @@ def label_voxels(spacing: NDArray[np.float64], shape: tuple[int, int, int]) -> t
             size_mm[axis] <= LABEL_VOXEL_MM
             or np.prod(np.asarray(shape) * finer_factors) > MOST_LABELS
         ):
-            a, b, c = factors.tolist()
-            return a, b, c
+            factor_i, factor_j, factor_k = factors.tolist()
+            return factor_i, factor_j, factor_k
         factors = finer_factors
 
 
 def _draw_sequence(family: Family, rng: np.random.Generator) -> Sequence:
     """A sequence suitable for the family, its times varied by up to 15 %."""
-    pool = _family_sequences(family)
-    sequence = pool[rng.integers(len(pool))]
-    factors = rng.uniform(0.85, 1.15, 2)
+    suitable_sequences = _family_sequences(family)
+    sequence = suitable_sequences[rng.integers(len(suitable_sequences))]
+    time_factors = rng.uniform(0.85, 1.15, 2)
     # an inversion time nulls a tissue, so it varies less
     inversion_factor = rng.uniform(0.95, 1.05)
     return replace(
         sequence,
-        tr=sequence.tr * factors[0],
-        te=sequence.te * factors[1],
+        tr=sequence.tr * time_factors[0],
+        te=sequence.te * time_factors[1],
         ti=sequence.ti * inversion_factor,
     )
 
@@ -302,21 +306,27 @@ def _draw_coil(
     scanned in stations, so without fall along z."""
     middle_mm = (low_mm + high_mm) / 2
     fall_mm = 1e6 if high_mm[2] - low_mm[2] > 450 else rng.uniform(230, 330)
-    heights = np.arange(low_mm[2], high_mm[2] + 1, 90.0)
+    element_heights = np.arange(low_mm[2], high_mm[2] + 1, 90.0)
     if family.side_region:
-        centres = [(float(middle_mm[0]), float(low_mm[1]) - 25.0, float(z)) for z in heights]
-        return Coil(centres, 110.0, rng.uniform(0.7, 1.0), fall_mm)
+        element_centres = [
+            (float(middle_mm[0]), float(low_mm[1]) - 25.0, float(z)) for z in element_heights
+        ]
+        return Coil(element_centres, 110.0, rng.uniform(0.7, 1.0), fall_mm)
     if family.shows_breasts:
         return _draw_breast_coil(low_mm, high_mm, fall_mm, rng)
     side_shares = [(0.55, 0.0), (-0.55, 0.0), (0.0, 0.6), (0.0, -0.6)]
     size_mm = high_mm - low_mm
-    centres = [
-        (float(middle_mm[0] + a * size_mm[0]), float(middle_mm[1] + b * size_mm[1]), float(z))
-        for a, b in side_shares
-        for z in heights[::2]
+    element_centres = [
+        (
+            float(middle_mm[0] + share_x * size_mm[0]),
+            float(middle_mm[1] + share_y * size_mm[1]),
+            float(z),
+        )
+        for share_x, share_y in side_shares
+        for z in element_heights[::2]
     ]
     first_active = int(rng.integers(0, 3))  # with elements off, one side is darker
-    active_centres = centres[first_active * len(heights[::2]) // 2 :]
+    active_centres = element_centres[first_active * len(element_heights[::2]) // 2 :]
     return Coil(active_centres, rng.uniform(120, 260), rng.uniform(0.0, 0.9), fall_mm)
 
 
@@ -330,14 +340,14 @@ def _draw_breast_coil(
     the depth of the chest nearly dark."""
     middle_mm = (low_mm + high_mm) / 2
     size_mm = high_mm - low_mm
-    shares = (-0.5, 0.5) if size_mm[0] < 200 else (-0.45, -0.08, 0.08, 0.45)
+    side_shares = (-0.5, 0.5) if size_mm[0] < 200 else (-0.45, -0.08, 0.08, 0.45)
     y = float(low_mm[1] + rng.uniform(0.6, 0.85) * size_mm[1])
-    centres = [
-        (float(middle_mm[0] + share * size_mm[0]), y, float(z))
-        for share in shares
+    element_centres = [
+        (float(middle_mm[0] + side_share * size_mm[0]), y, float(z))
+        for side_share in side_shares
         for z in middle_mm[2] + np.array([-45.0, 45.0])
     ]
-    return Coil(centres, rng.uniform(45, 110), rng.uniform(0.85, 1.0), fall_mm)
+    return Coil(element_centres, rng.uniform(45, 110), rng.uniform(0.85, 1.0), fall_mm)
 
 
 RAS_AXES = np.array([[0, 1], [1, 1], [2, 1]])
@@ -358,5 +368,5 @@ def _draw_storage(plane: str, rng: np.random.Generator) -> NDArray[np.int64]:
         "sagittal": (2, 0, 1),
         "isotropic": (2, 0, 1),
     }[plane]
-    order = np.array(usual_order) if rng.random() < 0.5 else rng.permutation(3)
-    return np.stack([order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)
+    axis_order = np.array(usual_order) if rng.random() < 0.5 else rng.permutation(3)
+    return np.stack([axis_order, rng.choice([-1, 1], 3)], axis=1).astype(np.int64)

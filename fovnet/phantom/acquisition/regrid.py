@@ -13,16 +13,16 @@ from fovnet.phantom.geometry.raster import Grid
 from fovnet.phantom.scanner.artefacts import ACROSS
 from fovnet.volume.orient import closest_axes
 
-BY_AXIS = ("sagittal", "coronal", "axial")
+PLANE_BY_AXIS = ("sagittal", "coronal", "axial")
 """The plane of slices across each of the RAS axes."""
 
 
 def to_canonical(grid: Grid) -> Grid:
     """The grid with its axes in the closest RAS order, covering the same voxels."""
-    order = closest_axes(grid.vox_to_ras)
-    affine = grid.vox_to_ras @ inv_ornt_aff(order, grid.shape)  # type: ignore[no-untyped-call]
-    i, j, k = (grid.shape[axis] for axis in order[:, 0].argsort().tolist())
-    return Grid((i, j, k), affine)
+    axis_order = closest_axes(grid.vox_to_ras)
+    affine = grid.vox_to_ras @ inv_ornt_aff(axis_order, grid.shape)  # type: ignore[no-untyped-call]
+    size_i, size_j, size_k = (grid.shape[axis] for axis in axis_order[:, 0].argsort().tolist())
+    return Grid((size_i, size_j, size_k), affine)
 
 
 def with_axes(grid: Grid, axes: NDArray[np.float64]) -> Grid:

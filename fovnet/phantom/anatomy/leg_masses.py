@@ -12,7 +12,7 @@ from fovnet.phantom.anatomy.layers import Paints, detail
 from fovnet.phantom.anatomy.lesions import sarcoma
 from fovnet.phantom.geometry.lobed import draw_lobed
 from fovnet.phantom.geometry.solids import Ellipsoid
-from fovnet.phantom.person.swelling import CORE
+from fovnet.phantom.person.swelling import CORE_SHARE
 from fovnet.phantom.person.traits import Person
 
 OEDEMA_TISSUES = ("muscle", "intermuscular fat", "fat")
@@ -26,7 +26,7 @@ def mass_in_leg(person: Person) -> Paints:
     if swelling is None:
         return
     rng = person.generator(98)
-    core_mm = CORE * swelling.radius_mm
+    core_mm = CORE_SHARE * swelling.radius_mm
     mass = draw_lobed(Ellipsoid(swelling.middle, (core_mm, core_mm, 0.96 * swelling.half_mm)), rng)
     if rng.random() < OEDEMA_SHARE:
         semi_axes = (

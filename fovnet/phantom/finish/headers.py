@@ -16,10 +16,10 @@ from fovnet.phantom.anatomy.body import Landmarks
 from fovnet.phantom.geometry.raster import Grid
 from fovnet.volume.volume import Volume
 
-TRUE_HEADERS = 0.9  # of tilted volumes; the others claim to lie along the scanner's axes
+TRUE_HEADER_SHARE = 0.9  # of tilted volumes; the others claim to lie along the scanner's axes
 # of turned volumes: up, or anterior, is at the top of the image; the others have any orientation
-UPRIGHT = 0.5
-LATTICE = 9  # points at which heights are evaluated along each axis of a grid
+UPRIGHT_SHARE = 0.5
+LATTICE_POINTS = 9  # points at which heights are evaluated along each axis of a grid
 
 Turn = tuple[tuple[int, int], ...]
 """For each axis of a grid the axis (0 right, 1 front, 2 up) that the header claims it is, and its
@@ -32,37 +32,39 @@ def only_region(grid: Grid, marks: Landmarks, least: float) -> int | None:
 
     Parts above the vertex or below the soles are ignored: a head with air above it is a head alone.
     """
-    points = [np.linspace(-0.5, size - 0.5, LATTICE) for size in grid.shape]
-    i, j, k = np.meshgrid(*points, indexing="ij")
-    row = grid.vox_to_ras[2]
-    z = row[0] * i + row[1] * j + row[2] * k + row[3]
+    sample_indices = [np.linspace(-0.5, size - 0.5, LATTICE_POINTS) for size in grid.shape]
+    i, j, k = np.meshgrid(*sample_indices, indexing="ij")
+    height_row = grid.vox_to_ras[2]
+    z = height_row[0] * i + height_row[1] * j + height_row[2] * k + height_row[3]
     borders = np.asarray(marks.borders_mm)
-    regions = len(borders) - 1
-    rungs = np.searchsorted(borders, z, side="right") - 1
-    counts = np.bincount(rungs[(rungs >= 0) & (rungs < regions)], minlength=regions)
-    rung = int(counts.argmax())
-    is_alone = counts[rung] and counts[rung] >= least * counts.sum()
-    return rung if is_alone else None
+    region_count = len(borders) - 1
+    rung_indices = np.searchsorted(borders, z, side="right") - 1
+    rung_counts = np.bincount(
+        rung_indices[(rung_indices >= 0) & (rung_indices < region_count)], minlength=region_count
+    )
+    fullest_rung = int(rung_counts.argmax())
+    is_alone = rung_counts[fullest_rung] and rung_counts[fullest_rung] >= least * rung_counts.sum()
+    return fullest_rung if is_alone else None
 
 
 def draw_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     """A turn by which `slice_axis` is the third axis, in either direction; the other two as they
     are, or in any order and direction."""
-    across = [axis for axis in range(3) if axis != slice_axis]
+    other_axes = [axis for axis in range(3) if axis != slice_axis]
     signs = rng.choice([-1, 1], 3).tolist()
     is_swapped = rng.random() < 0.5
-    if rng.random() < UPRIGHT:
+    if rng.random() < UPRIGHT_SHARE:
         signs[:2] = [1, 1]
         is_swapped = False
-    turn = {
-        across[0]: (int(is_swapped), signs[0]),
-        across[1]: (int(not is_swapped), signs[1]),
+    turn_by_axis = {
+        other_axes[0]: (int(is_swapped), signs[0]),
+        other_axes[1]: (int(not is_swapped), signs[1]),
         slice_axis: (2, signs[2]),
     }
-    return tuple(turn[axis] for axis in range(3))
+    return tuple(turn_by_axis[axis] for axis in range(3))
 
 
-ROWS_DOWN = 0.3  # of images stored with their first row on top; readers flip most of them
+ROWS_DOWN_SHARE = 0.3  # of images stored with their first row on top; readers flip most of them
 
 
 def draw_picture_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
@@ -72,13 +74,13 @@ def draw_picture_turn(slice_axis: int, rng: np.random.Generator) -> Turn:
     The header claims the first column to be the left-most, so the image is mirrored; slices run in
     either direction.
     """
-    first, second = [axis for axis in range(3) if axis != slice_axis]
-    turn = {
-        first: (0, -1),
-        second: (1, -1 if rng.random() < ROWS_DOWN else 1),
+    column_axis, row_axis = [axis for axis in range(3) if axis != slice_axis]
+    turn_by_axis = {
+        column_axis: (0, -1),
+        row_axis: (1, -1 if rng.random() < ROWS_DOWN_SHARE else 1),
         slice_axis: (2, int(rng.choice([-1, 1]))),
     }
-    return tuple(turn[axis] for axis in range(3))
+    return tuple(turn_by_axis[axis] for axis in range(3))
 
 
 def to_claimed_axes(values: NDArray[np.float32], turn: Turn) -> NDArray[np.float32]:

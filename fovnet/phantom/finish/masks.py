@@ -49,7 +49,7 @@ class Finish:
     stripping: Stripping | None = None
 
 
-LEAST_SHOWN = 2000
+LEAST_VISIBLE_VOXELS = 2000
 """Label voxels; a mask that leaves fewer is not applied, as the volume would be black: three slices
 of the jaw after skull stripping."""
 
@@ -66,30 +66,34 @@ def visible_voxels(
     if not hides:
         return None
     if hides == BRAIN and stripping is not None:
-        visible = stripping.mask(labels, grid, marks)
+        is_visible = stripping.mask(labels, grid, marks)
     elif hides == BRAIN:
-        visible = _IS_BRAIN[labels]
+        is_visible = _IS_BRAIN_LABEL[labels]
     elif hides == BACKGROUND:
-        visible = labels != AIR
+        is_visible = labels != AIR
     else:
-        visible = ~_face(labels, grid, marks)
-    return visible if np.count_nonzero(visible & (labels != AIR)) >= LEAST_SHOWN else None
+        is_visible = ~_is_face(labels, grid, marks)
+    return (
+        is_visible
+        if np.count_nonzero(is_visible & (labels != AIR)) >= LEAST_VISIBLE_VOXELS
+        else None
+    )
 
 
-_IS_BRAIN = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])
+_IS_BRAIN_LABEL = np.array([any(word in tissue.name for word in BRAIN_WORDS) for tissue in TISSUES])
 
 
-def _face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[np.bool_]:
+def _is_face(labels: NDArray[np.integer], grid: Grid, marks: Landmarks) -> NDArray[np.bool_]:
     """(i, j, k) the voxels in front of a plane that leans back from the brow to below the chin."""
     _, y, z = grid.coordinates()
-    brow = marks.chin + 0.62 * (marks.vertex - marks.chin)
-    body = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
-    front = float(y.max())
-    if len(body):
-        front = float(grid.vox_to_ras[1, 1] * body[-1] + y.min())
-    edge = front - 18 - FACE_SLOPE * (brow - z)
+    brow_z = marks.chin + 0.62 * (marks.vertex - marks.chin)
+    body_rows = np.flatnonzero((labels != AIR).any(axis=(0, 2)))
+    front_y = float(y.max())
+    if len(body_rows):
+        front_y = float(grid.vox_to_ras[1, 1] * body_rows[-1] + y.min())
+    plane_y = front_y - 18 - FACE_SLOPE * (brow_z - z)
     # coordinates of an untilted grid have size 1 along other axes
-    return np.broadcast_to((y > edge) & (z < brow), labels.shape)
+    return np.broadcast_to((y > plane_y) & (z < brow_z), labels.shape)
 
 
 def apply_finish(
@@ -103,19 +107,23 @@ def apply_finish(
         is_visible = _visible_blocks(visible, factors)
         voxels = voxels * is_visible
         if finish.cropped is not None and is_visible.any():
-            voxels, affine = _crop(voxels, affine, is_visible, finish)
+            voxels, affine = _crop_to_visible(voxels, affine, is_visible, finish)
         if finish.cube_mm:
             voxels, affine = _pad_to_cube(voxels, affine, finish.cube_mm)
-    low, high = finish.clipped
-    if low > 0 or high < np.inf:
-        voxels = voxels.clip(low, high) - np.float32(low)
+    lowest_kept, highest_kept = finish.clipped
+    if lowest_kept > 0 or highest_kept < np.inf:
+        voxels = voxels.clip(lowest_kept, highest_kept) - np.float32(lowest_kept)
     if finish.below:
         voxels = voxels - np.float32(finish.below)
     if any(finish.border):
-        a, b = finish.border
-        voxels = np.pad(voxels, ((a, a), (b, b), (0, 0)), constant_values=float(voxels.min()))
+        margin_i, margin_j = finish.border
+        voxels = np.pad(
+            voxels,
+            ((margin_i, margin_i), (margin_j, margin_j), (0, 0)),
+            constant_values=float(voxels.min()),
+        )
         affine = affine.copy()
-        affine[:3, 3] -= affine[:3, 0] * a + affine[:3, 1] * b
+        affine[:3, 3] -= affine[:3, 0] * margin_i + affine[:3, 1] * margin_j
     return replace(volume, voxels=np.ascontiguousarray(voxels, dtype=np.float32), vox_to_ras=affine)
 
 
@@ -124,7 +132,7 @@ def _visible_blocks(visible: NDArray[np.bool_], factors: tuple[int, int, int]) -
     return block_means(visible.astype(np.float32), factors) > 0.4
 
 
-def _crop(
+def _crop_to_visible(
     voxels: NDArray[np.float32],
     affine: NDArray[np.float64],
     is_visible: NDArray[np.bool_],
@@ -133,39 +141,39 @@ def _crop(
     """The voxels of a box around the visible ones, and its affine; all slices are kept unless
     `through`."""
     affine = affine.copy()
-    box = []
+    kept_slices = []
     for axis in range(3 if finish.through else 2):
-        first, end = _span_of(is_visible, axis, finish.cropped or 0)
-        box.append(slice(first, end))
-        affine[:3, 3] += affine[:3, axis] * first
-    return voxels[tuple(box)], affine
+        first_index, end_index = _span_of(is_visible, axis, finish.cropped or 0)
+        kept_slices.append(slice(first_index, end_index))
+        affine[:3, 3] += affine[:3, axis] * first_index
+    return voxels[tuple(kept_slices)], affine
 
 
 def _span_of(is_visible: NDArray[np.bool_], axis: int, margin: int) -> tuple[int, int]:
     """First index along an axis and the one after the last, `margin` beyond the visible voxels."""
-    other_axes = tuple(other for other in range(3) if other != axis)
-    index = np.flatnonzero(is_visible.any(axis=other_axes))
-    first = max(0, int(index[0]) - margin)
-    return first, min(is_visible.shape[axis], int(index[-1]) + 1 + margin)
+    other_axes = tuple(other_axis for other_axis in range(3) if other_axis != axis)
+    visible_indices = np.flatnonzero(is_visible.any(axis=other_axes))
+    first_index = max(0, int(visible_indices[0]) - margin)
+    return first_index, min(is_visible.shape[axis], int(visible_indices[-1]) + 1 + margin)
 
 
 def _pad_to_cube(
     voxels: NDArray[np.float32], affine: NDArray[np.float64], side_mm: float
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """The voxels padded with 0 to a cube, along axes shorter than it."""
-    ends = [
-        _padding(size, float(np.linalg.norm(affine[:3, axis])), side_mm)
-        for axis, size in enumerate(voxels.shape)
+    end_padding = [
+        _padding_counts(axis_size, float(np.linalg.norm(affine[:3, axis])), side_mm)
+        for axis, axis_size in enumerate(voxels.shape)
     ]
     affine = affine.copy()
-    affine[:3, 3] -= affine[:3, :3] @ [low for low, _ in ends]
-    return np.pad(voxels, ends), affine
+    affine[:3, 3] -= affine[:3, :3] @ [padding_before for padding_before, _ in end_padding]
+    return np.pad(voxels, end_padding), affine
 
 
-def _padding(size: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
+def _padding_counts(voxel_count: int, spacing_mm: float, side_mm: float) -> tuple[int, int]:
     """The number of voxels added before and behind `size` voxels to fill `side_mm`."""
-    added = max(0, round(side_mm / spacing_mm) - size)
-    return added // 2, added - added // 2
+    added_count = max(0, round(side_mm / spacing_mm) - voxel_count)
+    return added_count // 2, added_count - added_count // 2
 
 
 def finish_slices(
@@ -182,13 +190,13 @@ def finish_slices(
         return heights_mm, area_mm2
     is_visible = _visible_blocks(visible, factors)
     if finish.through and finish.cropped is not None and is_visible.any():
-        first, end = _span_of(is_visible, 2, finish.cropped)
-        heights_mm = heights_mm[first:end]
-        area_mm2 = area_mm2[first:end]
-    below, above = _padding(len(heights_mm), spacing_mm, finish.cube_mm)
+        first_index, end_index = _span_of(is_visible, 2, finish.cropped)
+        heights_mm = heights_mm[first_index:end_index]
+        area_mm2 = area_mm2[first_index:end_index]
+    added_below, added_above = _padding_counts(len(heights_mm), spacing_mm, finish.cube_mm)
     step_mm = float(heights_mm[-1] - heights_mm[0]) / max(len(heights_mm) - 1, 1)
-    heights_mm = heights_mm[0] + step_mm * np.arange(-below, len(heights_mm) + above)
-    return heights_mm, np.pad(area_mm2, (below, above))
+    heights_mm = heights_mm[0] + step_mm * np.arange(-added_below, len(heights_mm) + added_above)
+    return heights_mm, np.pad(area_mm2, (added_below, added_above))
 
 
 def draw_finish(head: bool, shape: tuple[int, ...], rng: np.random.Generator) -> Finish:
@@ -197,37 +205,43 @@ def draw_finish(head: bool, shape: tuple[int, ...], rng: np.random.Generator) ->
     Brain collections have tight boxes, or the 256 mm cube that FreeSurfer makes (Fischl 2012,
     NeuroImage 62:774).
     """
-    dice = rng.random(5)
-    hides = ""
-    if head and dice[0] < 0.5:
-        hides = BRAIN if dice[0] < 0.33 else FACE
-    elif dice[0] > 0.86:
-        hides = BACKGROUND
-    low = rng.uniform(0, 60)
+    finish_dice = rng.random(5)
+    hidden_part = ""
+    if head and finish_dice[0] < 0.5:
+        hidden_part = BRAIN if finish_dice[0] < 0.33 else FACE
+    elif finish_dice[0] > 0.86:
+        hidden_part = BACKGROUND
+    lowest_kept = rng.uniform(0, 60)
     # narrower would be like a label map
-    clipped = (low, low + rng.uniform(560, 900)) if dice[1] < 0.12 else (0.0, np.inf)
-    a, b = rng.integers(0, 1 + np.array(shape[:2]) // 3).tolist() if dice[2] < 0.12 else (0, 0)
-    below = rng.uniform(100, 700) if dice[3] < 0.06 else 0.0
-    cropped = int(rng.integers(0, 9)) if hides and dice[4] < 0.4 else None
-    finish = Finish(hides, clipped, below, (a, b), cropped)
-    return draw_skull_stripping(finish, rng) if hides == BRAIN else finish
+    kept_range = (
+        (lowest_kept, lowest_kept + rng.uniform(560, 900))
+        if finish_dice[1] < 0.12
+        else (0.0, np.inf)
+    )
+    margin_i, margin_j = (
+        rng.integers(0, 1 + np.array(shape[:2]) // 3).tolist() if finish_dice[2] < 0.12 else (0, 0)
+    )
+    subtracted_level = rng.uniform(100, 700) if finish_dice[3] < 0.06 else 0.0
+    crop_margin = int(rng.integers(0, 9)) if hidden_part and finish_dice[4] < 0.4 else None
+    finish = Finish(hidden_part, kept_range, subtracted_level, (margin_i, margin_j), crop_margin)
+    return draw_skull_stripping(finish, rng) if hidden_part == BRAIN else finish
 
 
 def draw_skull_stripping(finish: Finish, rng: np.random.Generator) -> Finish:
     """The processing with the skull removed: most masks are imperfect, some boxes are tight and
     some are cubes."""
-    dice = rng.random(3)
+    finish_dice = rng.random(3)
     cube_mm = float(rng.choice([256.0, 256.0, rng.uniform(190, 260)]))
-    through = bool(dice[0] < 0.35)
-    cropped = finish.cropped
-    if cropped is None and through:
-        cropped = int(rng.integers(0, 4))
-    stripping = draw_stripping(rng) if dice[2] < 0.85 else None
+    crops_slices = bool(finish_dice[0] < 0.35)
+    crop_margin = finish.cropped
+    if crop_margin is None and crops_slices:
+        crop_margin = int(rng.integers(0, 4))
+    stripping = draw_stripping(rng) if finish_dice[2] < 0.85 else None
     return replace(
         finish,
         hides=BRAIN,
-        cropped=cropped,
-        through=through,
-        cube_mm=cube_mm if dice[1] < 0.15 else 0.0,
+        cropped=crop_margin,
+        through=crops_slices,
+        cube_mm=cube_mm if finish_dice[1] < 0.15 else 0.0,
         stripping=stripping,
     )

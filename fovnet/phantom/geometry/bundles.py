@@ -12,7 +12,7 @@ from scipy.interpolate import PchipInterpolator
 
 from fovnet.phantom.geometry.solids import Bools, Floats, Solid, Stack
 
-FARTHEST = 1.4  # limit of the shape: far out the cubic term would let it reappear
+FARTHEST_LEVEL = 1.4  # limit of the shape: far out the cubic term would let it reappear
 STEP_MM = 2.0  # along z, within which a muscle's position is constant
 
 
@@ -29,15 +29,21 @@ class Outline(Stack):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        cx, cy, right, left, front, back = self.profile.T.astype(float)
+        centre_x, centre_y, reach_right, reach_left, reach_front, reach_back = (
+            self.profile.T.astype(float)
+        )
         corner_reach = 1 + 0.8 * float(np.hypot(*self.three))
-        low = (cx - corner_reach * left).min(), (cy - corner_reach * back).min(), self.table[0][0]
+        low_corner = (
+            (centre_x - corner_reach * reach_left).min(),
+            (centre_y - corner_reach * reach_back).min(),
+            self.table[0][0],
+        )
         return np.array(
             [
-                low,
+                low_corner,
                 (
-                    (cx + corner_reach * right).max(),
-                    (cy + corner_reach * front).max(),
+                    (centre_x + corner_reach * reach_right).max(),
+                    (centre_y + corner_reach * reach_front).max(),
                     self.table[-1][0],
                 ),
             ]
@@ -45,30 +51,32 @@ class Outline(Stack):
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in units of the reaches: (0, 0) in the middle, about 1 from it on the surface."""
-        cx, cy, *reaches = self.at(z)
-        right, left, front, back = (1 / np.maximum(reach, np.float32(0.1)) for reach in reaches)
-        u = np.asarray(x - cx, dtype=np.float32)
-        v = np.asarray(y - cy, dtype=np.float32)
-        u *= np.where(u > 0, right, left)
-        v *= np.where(v > 0, front, back)
+        centre_x, centre_y, *reaches = self.at(z)
+        right_scale, left_scale, front_scale, back_scale = (
+            1 / np.maximum(reach, np.float32(0.1)) for reach in reaches
+        )
+        u = np.asarray(x - centre_x, dtype=np.float32)
+        v = np.asarray(y - centre_y, dtype=np.float32)
+        u *= np.where(u > 0, right_scale, left_scale)
+        v *= np.where(v > 0, front_scale, back_scale)
         return u, v
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, v = self.within(x, y, z)
-        uu = u * u
-        vv = v * v
-        level = uu + vv
-        is_inside = level <= FARTHEST**2
-        cos, sin = (np.float32(value) for value in self.three)
-        if cos or sin:  # in place, as a leg is painted over millions of voxels
-            u *= cos
-            v *= sin
-            vv *= 3
-            u *= uu - vv
-            uu *= 3
-            vv /= 3
-            uu -= vv
-            v *= uu
+        u_squared = u * u
+        v_squared = v * v
+        level = u_squared + v_squared
+        is_inside = level <= FARTHEST_LEVEL**2
+        cos_term, sin_term = (np.float32(coefficient) for coefficient in self.three)
+        if cos_term or sin_term:  # in place, as a leg is painted over millions of voxels
+            u *= cos_term
+            v *= sin_term
+            v_squared *= 3
+            u *= u_squared - v_squared
+            u_squared *= 3
+            v_squared /= 3
+            u_squared -= v_squared
+            v *= u_squared
             level += u
             level += v
             is_inside &= level <= 1.0
@@ -77,9 +85,12 @@ class Outline(Stack):
         return is_inside & self.beside(z)
 
     def mirror(self) -> Outline:
-        rows = tuple((z, -x, y, left, right, *deep) for z, x, y, right, left, *deep in self.table)
-        cos, sin = self.three
-        return Outline(rows, (-cos, sin))
+        rows = tuple(
+            (z, -x, y, left_reach, right_reach, *depth_reaches)
+            for z, x, y, right_reach, left_reach, *depth_reaches in self.table
+        )
+        cos_term, sin_term = self.three
+        return Outline(rows, (-cos_term, sin_term))
 
 
 Oval = tuple[float, float, float, float]
@@ -116,7 +127,8 @@ class Planes(Solid):
         """For every oval of every muscle (5, n): 1/a, -x/a, 1/b, -y/b and (a b)^½ every STEP_MM."""
         z = np.arange(self.heights[0], self.heights[-1] + STEP_MM, STEP_MM)
         return [
-            [_coefficients(self.heights, oval, z) for oval in muscle] for muscle in self.muscles
+            [_oval_coefficients(self.heights, oval, z) for oval in muscle]
+            for muscle in self.muscles
         ]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
@@ -127,46 +139,66 @@ class Planes(Solid):
             u + np.float32(0.03) * np.sin(9 * v + z / 40),
             v + np.float32(0.03) * np.sin(8 * u - z / 50),
         )
-        low = self.heights[0]
-        high = self.heights[-1]
-        row = np.clip(np.rint((z - low) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1).astype(
-            np.intp
-        )
-        shape = np.broadcast_shapes(u.shape, row.shape)
-        best = np.full(shape, 1e9, dtype=np.float32)
-        second = np.full(shape, 1e9, dtype=np.float32)
-        size = np.ones(shape, dtype=np.float32)
-        other = np.ones(shape, dtype=np.float32)
-        for muscle in self.ovals:
-            distance, muscle_size = _nearest(muscle, u, v, row)
-            first = distance < best
-            nearer = first | (distance < second)
-            other = np.where(first, size, np.where(nearer, muscle_size, other))
-            second = np.where(first, best, np.where(nearer, distance, second))
-            best = np.where(first, distance, best)
-            size = np.where(first, muscle_size, size)
-        reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.row(z)]
-        thick = np.float32(self.thick_mm) / np.maximum(reach, np.float32(1.0))
+        lowest_mm = self.heights[0]
+        highest_mm = self.heights[-1]
+        row_index = np.clip(
+            np.rint((z - lowest_mm) / STEP_MM), 0, self.ovals[0][0].shape[1] - 1
+        ).astype(np.intp)
+        shape = np.broadcast_shapes(u.shape, row_index.shape)
+        nearest_squared = np.full(shape, 1e9, dtype=np.float32)
+        second_squared = np.full(shape, 1e9, dtype=np.float32)
+        nearest_size = np.ones(shape, dtype=np.float32)
+        second_size = np.ones(shape, dtype=np.float32)
+        for ovals_of_muscle in self.ovals:
+            muscle_squared, muscle_size = _nearest_oval(ovals_of_muscle, u, v, row_index)
+            is_nearest = muscle_squared < nearest_squared
+            is_second_or_nearest = is_nearest | (muscle_squared < second_squared)
+            second_size = np.where(
+                is_nearest, nearest_size, np.where(is_second_or_nearest, muscle_size, second_size)
+            )
+            second_squared = np.where(
+                is_nearest,
+                nearest_squared,
+                np.where(is_second_or_nearest, muscle_squared, second_squared),
+            )
+            nearest_squared = np.where(is_nearest, muscle_squared, nearest_squared)
+            nearest_size = np.where(is_nearest, muscle_size, nearest_size)
+        mean_reach = self.outline.profile[:, 2:].mean(axis=1)[self.outline.row(z)]
+        relative_thickness = np.float32(self.thick_mm) / np.maximum(mean_reach, np.float32(1.0))
         # Across the plane the two distances change by 1 / size each, in opposite directions.
-        on_border = (np.sqrt(second) - np.sqrt(best)) <= thick * (1 / size + 1 / other) / 2
-        return np.asarray(on_border & ((z >= low) & (z <= high)))
+        is_on_border = (
+            np.sqrt(second_squared) - np.sqrt(nearest_squared)
+        ) <= relative_thickness * (1 / nearest_size + 1 / second_size) / 2
+        return np.asarray(is_on_border & ((z >= lowest_mm) & (z <= highest_mm)))
 
 
-def _coefficients(
+def _oval_coefficients(
     heights: Sequence[float], oval: tuple[Oval, ...], z: NDArray[np.float64]
 ) -> NDArray[np.float32]:
-    x, y, a, b = PchipInterpolator(heights, np.asarray(oval))(z).T
-    return np.asarray([1 / a, -x / a, 1 / b, -y / b, np.sqrt(a * b)], dtype=np.float32)
+    """(5, n) 1/a, -x/a, 1/b, -y/b and (a b)^½ of an oval at heights z (n,)."""
+    x, y, half_width_x, half_width_y = PchipInterpolator(heights, np.asarray(oval))(z).T
+    return np.asarray(
+        [
+            1 / half_width_x,
+            -x / half_width_x,
+            1 / half_width_y,
+            -y / half_width_y,
+            np.sqrt(half_width_x * half_width_y),
+        ],
+        dtype=np.float32,
+    )
 
 
-def _nearest(
-    muscle: list[NDArray[np.float32]], u: Floats, v: Floats, row: NDArray[np.intp]
+def _nearest_oval(
+    ovals: list[NDArray[np.float32]], u: Floats, v: Floats, row_index: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Squared distance to the nearest oval of a muscle, in its half widths, and that oval's size."""
-    nearest_distance = np.full(u.shape, np.inf, np.float32)
+    nearest_squared = np.full(u.shape, np.inf, np.float32)
     nearest_size = np.ones(1, np.float32)
-    for per_u, less_u, per_v, less_v, size in muscle:
-        distance = np.square(u * per_u[row] + less_u[row]) + np.square(v * per_v[row] + less_v[row])
-        nearest_size = np.where(distance < nearest_distance, size[row], nearest_size)
-        nearest_distance = np.minimum(nearest_distance, distance)
-    return nearest_distance, nearest_size
+    for scale_u, offset_u, scale_v, offset_v, size in ovals:
+        squared_distance = np.square(u * scale_u[row_index] + offset_u[row_index]) + np.square(
+            v * scale_v[row_index] + offset_v[row_index]
+        )
+        nearest_size = np.where(squared_distance < nearest_squared, size[row_index], nearest_size)
+        nearest_squared = np.minimum(nearest_squared, squared_distance)
+    return nearest_squared, nearest_size

@@ -12,7 +12,7 @@ from fovnet.phantom.geometry.solids import Bools, Floats, Point, Solid
 BEHIND_MM = 55.0
 """How far a breast extends behind its base, rounded: into the chest, whatever its curvature."""
 
-FLARED = 0.4
+FLARED_SHARE = 0.4
 """Share of the length over which the base of a hanging breast is wider or narrower than the rest."""
 
 
@@ -25,7 +25,7 @@ class Dome(Solid):
         to nipple, mm
     lean  (2,) mm by which the nipple is to the right of and above the base's middle; the shape bends there
           with t²
-    flare added to r² at the base, falling to 0 at t = FLARED: above 0 a broad base on the chest, below 0 a
+    flare added to r² at the base, falling to 0 at t = FLARED_SHARE: above 0 a broad base on the chest, below 0 a
     pear on a narrow one
     """
 
@@ -45,38 +45,43 @@ class Dome(Solid):
     @property
     def reach(self) -> tuple[float, float]:
         """Largest half width and half height, mm."""
-        grown = (1 + max(self.flare, 0.0)) ** 0.5
-        return self.half[0] * grown, self.half[1] * grown
+        flare_factor = (1 + max(self.flare, 0.0)) ** 0.5
+        return self.half[0] * flare_factor, self.half[1] * flare_factor
 
     @property
     def box(self) -> NDArray[np.float64]:
         (x, y, z) = self.base
-        (a, c) = self.reach
-        (dx, dz) = self.lean
-        low = (x - a + min(dx, 0), y - BEHIND_MM, z - c + min(dz, 0))
-        return np.array([low, (x + a + max(dx, 0), y + self.length, z + c + max(dz, 0))])
+        (reach_x, reach_z) = self.reach
+        (lean_x, lean_z) = self.lean
+        low_corner = (x - reach_x + min(lean_x, 0), y - BEHIND_MM, z - reach_z + min(lean_z, 0))
+        return np.array(
+            [
+                low_corner,
+                (x + reach_x + max(lean_x, 0), y + self.length, z + reach_z + max(lean_z, 0)),
+            ]
+        )
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         """(u, t, w): shares of the half width, of the length and of the half height, with the lean
         removed."""
         t = (y - np.float32(self.base[1])) * np.float32(1 / self.length)
-        bent = np.square(np.clip(t, 0, 1))
-        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * bent) * np.float32(
+        lean_share = np.square(np.clip(t, 0, 1))
+        u = (x - np.float32(self.base[0]) - np.float32(self.lean[0]) * lean_share) * np.float32(
             1 / self.half[0]
         )
-        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * bent) * np.float32(
+        w = (z - np.float32(self.base[2]) - np.float32(self.lean[1]) * lean_share) * np.float32(
             1 / self.half[1]
         )
         return u, t, w
 
     def within_mm(self, t: float, u: float = 0.0, w: float = 0.0) -> Point:
         """The point (x, y, z) mm at shares of the length, the half width and the half height."""
-        bent = min(max(t, 0.0), 1.0) ** 2
-        x = self.base[0] + self.lean[0] * bent + u * self.half[0]
+        lean_share = min(max(t, 0.0), 1.0) ** 2
+        x = self.base[0] + self.lean[0] * lean_share + u * self.half[0]
         return (
             x,
             self.base[1] + t * self.length,
-            self.base[2] + self.lean[1] * bent + w * self.half[1],
+            self.base[2] + self.lean[1] * lean_share + w * self.half[1],
         )
 
     def around_mm(self, t: float, r: float, turn: float) -> Point:
@@ -86,12 +91,14 @@ class Dome(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.within(x, y, z)
-        edge = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
-        behind = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
-        edge += np.float32(self.flare) * np.square(np.clip(1 - t / np.float32(FLARED), 0, 1))
-        edge -= behind * np.float32(1 + self.flare)
-        return (u * u + w * w <= edge) & (t <= 1)
+        squared_radius = (1 - np.clip(t, 0, 1) ** np.float32(self.power)) ** np.float32(self.point)
+        squared_depth = np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
+        squared_radius += np.float32(self.flare) * np.square(
+            np.clip(1 - t / np.float32(FLARED_SHARE), 0, 1)
+        )
+        squared_radius -= squared_depth * np.float32(1 + self.flare)
+        return (u * u + w * w <= squared_radius) & (t <= 1)
 
     def shrunk(self, mm: float) -> Dome:
-        a, c = (max(0.5, half - mm) for half in self.half)
-        return replace(self, half=(a, c), length=max(0.5, self.length - mm))
+        half_width, half_height = (max(0.5, half_size - mm) for half_size in self.half)
+        return replace(self, half=(half_width, half_height), length=max(0.5, self.length - mm))

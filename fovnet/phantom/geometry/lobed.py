@@ -34,11 +34,15 @@ class Lobed(Solid):
     def reach(self) -> Ellipsoid:
         """The ellipsoid that encloses the bulges."""
         return replace(
-            self.base, semi=tuple(semi / (1 - self.gain) ** 0.5 for semi in self.base.semi)
+            self.base,
+            semi=tuple(half_axis / (1 - self.gain) ** 0.5 for half_axis in self.base.semi),
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        noise = sum(np.sin(kx * x + ky * y + kz * z + phase) for kx, ky, kz, phase in self.waves)
+        noise = sum(
+            np.sin(wave_number_x * x + wave_number_y * y + wave_number_z * z + phase)
+            for wave_number_x, wave_number_y, wave_number_z, phase in self.waves
+        )
         return np.asarray(
             self.base.level(x, y, z) * (1 + self.gain / len(self.waves) * noise) <= 1.0
         )
@@ -49,6 +53,9 @@ class Lobed(Solid):
 
 def draw_lobed(base: Ellipsoid, rng: np.random.Generator) -> Lobed:
     """The ellipsoid with random bulges."""
-    size = np.mean(base.semi)
-    waves = [(*rng.normal(0, 1.6 / size, 3).tolist(), rng.uniform(0, 2 * np.pi)) for _ in range(3)]
+    mean_half_axis = np.mean(base.semi)
+    waves = [
+        (*rng.normal(0, 1.6 / mean_half_axis, 3).tolist(), rng.uniform(0, 2 * np.pi))
+        for _ in range(3)
+    ]
     return Lobed(base, tuple(waves), rng.uniform(0.15, LOBES))

@@ -38,12 +38,16 @@ class Grid:
         """x, y, z of the voxel centres in mm, float32, broadcastable to `shape`: size 1 along axes
         they do not depend on."""
         i, j, k = np.ogrid[tuple(map(slice, self.shape))]
-        rows = []
-        for row in self.vox_to_ras[:3]:
-            pairs = zip(row[:3].tolist(), (i, j, k), strict=True)
-            terms = [slope * index for slope, index in pairs if abs(slope) > 1e-9]
-            rows.append(np.asarray(sum(terms, start=np.full((1, 1, 1), row[3])), dtype=np.float32))
-        return rows[0], rows[1], rows[2]
+        axis_coordinates = []
+        for affine_row in self.vox_to_ras[:3]:
+            slope_index_pairs = zip(affine_row[:3].tolist(), (i, j, k), strict=True)
+            axis_terms = [slope * index for slope, index in slope_index_pairs if abs(slope) > 1e-9]
+            axis_coordinates.append(
+                np.asarray(
+                    sum(axis_terms, start=np.full((1, 1, 1), affine_row[3])), dtype=np.float32
+                )
+            )
+        return axis_coordinates[0], axis_coordinates[1], axis_coordinates[2]
 
     def windows(self, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
         """(n, 2, 3) first and last index along each axis of the voxels whose centres may lie in the
@@ -51,25 +55,29 @@ class Grid:
 
         A box that meets no voxel has a first index above its last.
         """
-        back = np.linalg.inv(self.vox_to_ras)
+        ras_to_vox = np.linalg.inv(self.vox_to_ras)
         boxes = boxes.clip(-FAR, FAR)
-        middle = boxes.mean(axis=1)
-        half = (boxes[:, 1] - boxes[:, 0]) / 2
-        index = middle @ back[:3, :3].T + back[:3, 3]
-        reach = half @ np.abs(back[:3, :3]).T
-        low = np.maximum(np.ceil(index - reach - 1e-6), 0)
-        high = np.minimum(np.floor(index + reach + 1e-6), np.array(self.shape) - 1)
-        return np.stack([low, high], axis=1).astype(np.int64)
+        centres_mm = boxes.mean(axis=1)
+        half_sizes_mm = (boxes[:, 1] - boxes[:, 0]) / 2
+        centre_indices = centres_mm @ ras_to_vox[:3, :3].T + ras_to_vox[:3, 3]
+        index_reaches = half_sizes_mm @ np.abs(ras_to_vox[:3, :3]).T
+        first_indices = np.maximum(np.ceil(centre_indices - index_reaches - 1e-6), 0)
+        last_indices = np.minimum(
+            np.floor(centre_indices + index_reaches + 1e-6), np.array(self.shape) - 1
+        )
+        return np.stack([first_indices, last_indices], axis=1).astype(np.int64)
 
     def finer(self, factors: Sequence[int]) -> Grid:
         """The grid with each voxel cut into `factors` (3,) equal parts along its axes; it covers
         the same space."""
-        cut = np.asarray(factors)
+        part_counts = np.asarray(factors)
         affine = self.vox_to_ras.copy()
-        affine[:3, :3] = self.vox_to_ras[:3, :3] / cut
-        affine[:3, 3] = self.vox_to_ras[:3, 3] + self.vox_to_ras[:3, :3] @ ((1 / cut - 1) / 2)
-        i, j, k = (np.asarray(self.shape) * cut).tolist()
-        return Grid((i, j, k), affine)
+        affine[:3, :3] = self.vox_to_ras[:3, :3] / part_counts
+        affine[:3, 3] = self.vox_to_ras[:3, 3] + self.vox_to_ras[:3, :3] @ (
+            (1 / part_counts - 1) / 2
+        )
+        size_i, size_j, size_k = (np.asarray(self.shape) * part_counts).tolist()
+        return Grid((size_i, size_j, size_k), affine)
 
 
 @dataclass(frozen=True)
@@ -120,9 +128,13 @@ class Pieces:
 def pieces_of(paints: Iterable[Paint]) -> Pieces:
     """The paints by ascending layer, in the order given within one, each cut into the parts of its
     solid."""
-    ordered = sorted(paints, key=lambda paint: paint.layer)
-    pairs = tuple((part, paint) for paint in ordered for part in paint.solid.parts())
-    return Pieces(pairs, np.array([part.box for part, _ in pairs]).reshape(-1, 2, 3))
+    ordered_paints = sorted(paints, key=lambda paint: paint.layer)
+    part_paint_pairs = tuple(
+        (part, paint) for paint in ordered_paints for part in paint.solid.parts()
+    )
+    return Pieces(
+        part_paint_pairs, np.array([part.box for part, _ in part_paint_pairs]).reshape(-1, 2, 3)
+    )
 
 
 def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArray[np.uint8]:
@@ -131,52 +143,69 @@ def rasterise(anatomy: Pieces, grid: Grid, shape: Shape | None = None) -> NDArra
     shape = shape or AsWritten()
     labels = np.zeros(grid.shape, dtype=np.uint8)
     coordinates = shape.to_anatomy(*grid.coordinates())
-    empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)  # disjoint solids
+    is_empty = np.any(anatomy.boxes[:, 0] > anatomy.boxes[:, 1], axis=1)  # disjoint solids
     windows = grid.windows(shape.enclose(anatomy.boxes))
-    for index in np.flatnonzero(~empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)).tolist():
-        part, paint = anatomy.pairs[index]
-        i, j, k = (slice(first, last + 1) for first, last in windows[index].T.tolist())
-        block = labels[i, j, k]
-        points = [_cut(values, (i, j, k)) for values in coordinates]
+    for piece_index in np.flatnonzero(
+        ~is_empty & np.all(windows[:, 0] <= windows[:, 1], axis=1)
+    ).tolist():
+        part, paint = anatomy.pairs[piece_index]
+        i, j, k = (
+            slice(first_index, last_index + 1)
+            for first_index, last_index in windows[piece_index].T.tolist()
+        )
+        label_block = labels[i, j, k]
+        block_points = [
+            _cut_to_window(axis_coordinates, (i, j, k)) for axis_coordinates in coordinates
+        ]
         if part.sparse and paint.over:
-            _paint_where(_may_cover(block, paint.over), part, paint.label, block, points)
+            _paint_allowed_voxels(
+                _may_cover(label_block, paint.over), part, paint.label, label_block, block_points
+            )
             continue
-        inside = part.inside(*points)
+        is_inside = part.inside(*block_points)
         if paint.over:
-            inside = inside & _may_cover(block, paint.over)
-        np.copyto(block, paint.label, where=inside)
+            is_inside = is_inside & _may_cover(label_block, paint.over)
+        np.copyto(label_block, paint.label, where=is_inside)
     return labels
 
 
-def _paint_where(
-    allowed: NDArray[np.bool_],
+def _paint_allowed_voxels(
+    is_allowed: NDArray[np.bool_],
     part: Solid,
     label: int,
-    block: NDArray[np.uint8],
-    points: list[Floats],
+    label_block: NDArray[np.uint8],
+    block_points: list[Floats],
 ) -> None:
     """Paint a solid whose test is expensive on the allowed voxels of a block, testing no others."""
-    if allowed.any():
-        inside = part.inside(*(np.broadcast_to(values, block.shape)[allowed] for values in points))
-        block[allowed] = np.where(inside, np.uint8(label), block[allowed])
+    if is_allowed.any():
+        is_inside = part.inside(
+            *(
+                np.broadcast_to(axis_coordinates, label_block.shape)[is_allowed]
+                for axis_coordinates in block_points
+            )
+        )
+        label_block[is_allowed] = np.where(is_inside, np.uint8(label), label_block[is_allowed])
 
 
-def _may_cover(block: NDArray[np.uint8], over: tuple[int, ...]) -> NDArray[np.bool_]:
+def _may_cover(
+    label_block: NDArray[np.uint8], covered_labels: tuple[int, ...]
+) -> NDArray[np.bool_]:
     """Whether a voxel has one of the labels that may be covered; for a few labels comparing is
     faster than a table."""
-    if len(over) > 6:
-        allowed = np.zeros(256, dtype=bool)
-        allowed[list(over)] = True
-        return allowed[block]
-    may = np.zeros(block.shape, dtype=bool)
-    for label in over:
-        may |= block == label
-    return may
+    if len(covered_labels) > 6:
+        may_cover_by_label = np.zeros(256, dtype=bool)
+        may_cover_by_label[list(covered_labels)] = True
+        return may_cover_by_label[label_block]
+    may_cover = np.zeros(label_block.shape, dtype=bool)
+    for label in covered_labels:
+        may_cover |= label_block == label
+    return may_cover
 
 
-def _cut(values: Floats, window: tuple[slice, slice, slice]) -> Floats:
+def _cut_to_window(values: Floats, window: tuple[slice, slice, slice]) -> Floats:
     """The part of a broadcastable array in the window; axes of length 1 stay."""
     i, j, k = (
-        span if size > 1 else slice(None) for span, size in zip(window, values.shape, strict=True)
+        axis_window if axis_size > 1 else slice(None)
+        for axis_window, axis_size in zip(window, values.shape, strict=True)
     )
     return values[i, j, k]

@@ -111,13 +111,13 @@ class Ellipsoid(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         centre = np.asarray(self.centre)
-        reach = self.axes * np.asarray(self.semi)
+        scaled_axes = self.axes * np.asarray(self.semi)
         # Along a world axis an ellipsoid extends to the root of the squares, a box to the sum, a
         # superellipsoid in between.
-        half = np.linalg.norm(reach, axis=1)
+        half_extent = np.linalg.norm(scaled_axes, axis=1)
         if self.square > 0 and any(self.turn_deg):
-            half = np.abs(reach).sum(axis=1)
-        return np.stack([centre - half, centre + half])
+            half_extent = np.abs(scaled_axes).sum(axis=1)
+        return np.stack([centre - half_extent, centre + half_extent])
 
     def level(self, x: Floats, y: Floats, z: Floats) -> Floats:
         """Squared distance from the centre in units of the surface: 0 at the centre, 1 on the
@@ -127,26 +127,34 @@ class Ellipsoid(Solid):
         dz = z - self.centre[2]
         if any(self.turn_deg):
             inverse = (self.axes / self.semi).astype(np.float32)
-            along = [dx * a + dy * b + dz * c for a, b, c in inverse.T]
-        else:
-            along = [
-                mm * np.float32(1 / semi) for mm, semi in zip((dx, dy, dz), self.semi, strict=True)
+            axis_shares = [
+                dx * axis_x + dy * axis_y + dz * axis_z for axis_x, axis_y, axis_z in inverse.T
             ]
-        u, v, w = (values * values for values in along)
+        else:
+            axis_shares = [
+                offset_mm * np.float32(1 / half_axis)
+                for offset_mm, half_axis in zip((dx, dy, dz), self.semi, strict=True)
+            ]
+        u_squared, v_squared, w_squared = (axis_share * axis_share for axis_share in axis_shares)
         if self.square == 0.0:
-            return np.asarray(u + v + w)
-        s = np.float32(self.square)
-        return np.asarray((1 - s) * (u + v + w) + s * (u * u + v * v + w * w))
+            return np.asarray(u_squared + v_squared + w_squared)
+        square_share = np.float32(self.square)
+        return np.asarray(
+            (1 - square_share) * (u_squared + v_squared + w_squared)
+            + square_share * (u_squared * u_squared + v_squared * v_squared + w_squared * w_squared)
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.level(x, y, z) <= 1.0
 
     def shrunk(self, mm: float) -> Ellipsoid:
-        return replace(self, semi=tuple(max(0.05, semi - mm) for semi in self.semi))
+        return replace(self, semi=tuple(max(0.05, half_axis - mm) for half_axis in self.semi))
 
     def mirror(self) -> Ellipsoid:
-        a, b, c = self.turn_deg
-        return replace(self, centre=mirror_point(self.centre, -1), turn_deg=(a, -b, -c))
+        turn_x, turn_y, turn_z = self.turn_deg
+        return replace(
+            self, centre=mirror_point(self.centre, -1), turn_deg=(turn_x, -turn_y, -turn_z)
+        )
 
 
 @dataclass(frozen=True)
@@ -161,29 +169,31 @@ class Segment(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         # plain floats: thousands of these, and numpy takes 20 us each
-        pairs = list(zip(self.p0, self.p1, strict=True))
-        low = [min(a - self.r0, b - self.r1) for a, b in pairs]
-        return np.array([low, [max(a + self.r0, b + self.r1) for a, b in pairs]])
+        end_pairs = list(zip(self.p0, self.p1, strict=True))
+        low_corner = [min(start - self.r0, end - self.r1) for start, end in end_pairs]
+        return np.array(
+            [low_corner, [max(start + self.r0, end + self.r1) for start, end in end_pairs]]
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        along = np.subtract(self.p1, self.p0)
-        length2 = float(along @ along)
+        axis_vector = np.subtract(self.p1, self.p0)
+        squared_length = float(axis_vector @ axis_vector)
         dx = x - self.p0[0]
         dy = y - self.p0[1]
         dz = z - self.p0[2]
-        if length2 < 1e-6:
+        if squared_length < 1e-6:
             return dx * dx + dy * dy + dz * dz <= max(self.r0, self.r1) ** 2
-        a, b, c = (along / length2).astype(np.float32)
-        t = dx * a + dy * b + dz * c
-        np.clip(t, 0.0, 1.0, out=t)
-        ax, ay, az = along.astype(np.float32)
-        distance2 = np.square(dx - t * ax)
-        distance2 += np.square(dy - t * ay)
-        distance2 += np.square(dz - t * az)
-        t *= np.float32(self.r1 - self.r0)
-        t += np.float32(self.r0)
-        t *= t
-        return np.asarray(distance2 <= t)
+        step_x, step_y, step_z = (axis_vector / squared_length).astype(np.float32)
+        axis_share = dx * step_x + dy * step_y + dz * step_z
+        np.clip(axis_share, 0.0, 1.0, out=axis_share)
+        axis_x, axis_y, axis_z = axis_vector.astype(np.float32)
+        squared_distance = np.square(dx - axis_share * axis_x)
+        squared_distance += np.square(dy - axis_share * axis_y)
+        squared_distance += np.square(dz - axis_share * axis_z)
+        axis_share *= np.float32(self.r1 - self.r0)
+        axis_share += np.float32(self.r0)
+        axis_share *= axis_share
+        return np.asarray(squared_distance <= axis_share)
 
     def shrunk(self, mm: float) -> Segment:
         return replace(self, r0=max(0.05, self.r0 - mm), r1=max(0.05, self.r1 - mm))
@@ -228,27 +238,29 @@ class Stack(Solid):
     @cached_property
     def profile(self) -> NDArray[np.float32]:
         """(n, q) the columns after z at every mm from the lowest."""
-        rows = np.asarray(self.table)
-        z = rows[0, 0] + np.arange(int(np.ceil(rows[-1, 0] - rows[0, 0])) + 1)
-        along = PchipInterpolator(rows[:, 0], rows[:, 1:])(np.minimum(z, rows[-1, 0]))
-        return np.asarray(along, dtype=np.float32)
+        table_rows = np.asarray(self.table)
+        z = table_rows[0, 0] + np.arange(int(np.ceil(table_rows[-1, 0] - table_rows[0, 0])) + 1)
+        interpolated = PchipInterpolator(table_rows[:, 0], table_rows[:, 1:])(
+            np.minimum(z, table_rows[-1, 0])
+        )
+        return np.asarray(interpolated, dtype=np.float32)
 
     def row(self, z: Floats) -> NDArray[np.intp]:
         """Which row of the profile is nearest to these heights."""
-        steps: Floats = np.rint(z - self.table[0][0])
-        return steps.clip(0, len(self.profile) - 1).astype(np.intp)
+        row_indices: Floats = np.rint(z - self.table[0][0])
+        return row_indices.clip(0, len(self.profile) - 1).astype(np.intp)
 
     def at(self, z: Floats) -> list[Floats]:
         """The columns at these heights."""
-        row = self.row(z)
-        return [column[row] for column in self.profile.T]
+        row_index = self.row(z)
+        return [column[row_index] for column in self.profile.T]
 
     def below(self, z: float) -> NDArray[np.float32]:
         """(q,) the columns at the last row up to a height."""
-        row: NDArray[np.float32] = self.profile[
+        lower_row: NDArray[np.float32] = self.profile[
             int(np.clip(z - self.table[0][0], 0, len(self.profile) - 1))
         ]
-        return row
+        return lower_row
 
     def beside(self, z: Floats) -> Bools:
         """Whether these heights are between the two ends."""
@@ -274,18 +286,23 @@ class Loft(Stack):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        cx, cy, a, front, back = self.profile.T.astype(float)
-        low = (cx - a).min(), (cy - back).min(), self.table[0][0]
-        return np.array([low, ((cx + a).max(), (cy + front).max(), self.table[-1][0])])
+        centre_x, centre_y, half_width, reach_front, reach_back = self.profile.T.astype(float)
+        low_corner = (centre_x - half_width).min(), (centre_y - reach_back).min(), self.table[0][0]
+        return np.array(
+            [
+                low_corner,
+                ((centre_x + half_width).max(), (centre_y + reach_front).max(), self.table[-1][0]),
+            ]
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        cx, cy, a, front, back = self.at(z)
+        centre_x, centre_y, half_width, reach_front, reach_back = self.at(z)
         # Operations on the two largest arrays are in place: the trunk is painted over millions of voxels.
-        u = x * (1 / np.maximum(a, 1e-3)) - cx / np.maximum(a, 1e-3)
-        v = y - cy
-        ahead = v * (1 / np.maximum(front, 1e-3))
-        v *= -1 / np.maximum(back, 1e-3)
-        np.maximum(v, ahead, out=v)
+        u = x * (1 / np.maximum(half_width, 1e-3)) - centre_x / np.maximum(half_width, 1e-3)
+        v = y - centre_y
+        front_share = v * (1 / np.maximum(reach_front, 1e-3))
+        v *= -1 / np.maximum(reach_back, 1e-3)
+        np.maximum(v, front_share, out=v)
         u *= u
         v *= v
         level = u + v
@@ -293,13 +310,15 @@ class Loft(Stack):
             u *= u
             v *= v
             u += v
-            square: Floats | np.float32 = np.float32(self.square)
+            squareness: Floats | np.float32 = np.float32(self.square)
             if self.gives_way:
-                low, high, other = self.gives_way
-                square = np.interp(z, (low, high), (self.square, other)).astype(np.float32)
-            level *= 1 - square
-            level += square * u
-        return (level <= 1.0) & (self.beside(z) & (a > 0.5))
+                change_start, change_end, end_squareness = self.gives_way
+                squareness = np.interp(
+                    z, (change_start, change_end), (self.square, end_squareness)
+                ).astype(np.float32)
+            level *= 1 - squareness
+            level += squareness * u
+        return (level <= 1.0) & (self.beside(z) & (half_width > 0.5))
 
     def mirror(self) -> Loft:
         return replace(self, table=tuple((z, -x, *reaches) for z, x, *reaches in self.table))
@@ -318,12 +337,12 @@ class Side(Solid):
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         # most have one
-        terms = [
-            np.float32(slope) * values
-            for slope, values in zip(self.normal, (x, y, z), strict=True)
-            if slope
+        slope_terms = [
+            np.float32(normal_component) * axis_coordinates
+            for normal_component, axis_coordinates in zip(self.normal, (x, y, z), strict=True)
+            if normal_component
         ]
-        return sum(terms[1:], start=terms[0]) <= self.offset
+        return sum(slope_terms[1:], start=slope_terms[0]) <= self.offset
 
     def shrunk(self, mm: float) -> Side:
         return replace(self, offset=self.offset - mm * float(np.linalg.norm(self.normal)))
@@ -345,9 +364,11 @@ class Shared(Solid):
 
     @property
     def box(self) -> NDArray[np.float64]:
-        a = self.first.box
-        b = self.second.box
-        return np.stack([np.maximum(a[0], b[0]), np.minimum(a[1], b[1])])
+        first_box = self.first.box
+        second_box = self.second.box
+        return np.stack(
+            [np.maximum(first_box[0], second_box[0]), np.minimum(first_box[1], second_box[1])]
+        )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         return self.first.inside(x, y, z) & self.second.inside(x, y, z)
@@ -409,13 +430,17 @@ def tube(points: ArrayLike, radii: ArrayLike, *, step_mm: float | None = None) -
     """A `Tube` through points (n, 3) with radii (n,) or one radius; with `step_mm` interpolated by
     a spline at that spacing."""
     line = np.asarray(points, dtype=float)
-    around = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
+    line_radii = np.broadcast_to(np.asarray(radii, dtype=float), len(line))
     if step_mm is not None and len(line) > 2:
-        length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
-        positions = np.linspace(0.0, length[-1], max(2, int(np.ceil(length[-1] / step_mm)) + 1))
-        line = PchipInterpolator(length, line)(positions)
-        around = PchipInterpolator(length, around)(positions)
-    return Tube(tuple(map(tuple, line.tolist())), tuple(around.tolist()))
+        line_lengths = np.concatenate(
+            [[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))]
+        )
+        sampled_lengths = np.linspace(
+            0.0, line_lengths[-1], max(2, int(np.ceil(line_lengths[-1] / step_mm)) + 1)
+        )
+        line = PchipInterpolator(line_lengths, line)(sampled_lengths)
+        line_radii = PchipInterpolator(line_lengths, line_radii)(sampled_lengths)
+    return Tube(tuple(map(tuple, line.tolist())), tuple(line_radii.tolist()))
 
 
 def mirror_point(point: Point, side: int) -> Point:

@@ -30,11 +30,11 @@ class Box(Solid):
         return np.array([self.low, self.high])
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        i, j, k = (
+        is_within_x, is_within_y, is_within_z = (
             (values >= low) & (values <= high)
             for values, low, high in zip((x, y, z), self.low, self.high, strict=True)
         )
-        return i & j & k
+        return is_within_x & is_within_y & is_within_z
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,25 @@ class Sheets(Filling):
     phase: Point
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        X, Y, Z = (
+        angle_x, angle_y, angle_z = (
             np.float32(2 * np.pi / length) * np.asarray(values, dtype=np.float32)
             + np.float32(phase)
             for values, length, phase in zip((x, y, z), self.wavelength_mm, self.phase, strict=True)
         )
-        X, Y, Z = (
-            X + np.sin(np.float32(0.61) * Y + Z),
-            Y + np.sin(np.float32(0.47) * X),
-            Z + np.float32(0.4) * X,
+        angle_x, angle_y, angle_z = (
+            angle_x + np.sin(np.float32(0.61) * angle_y + angle_z),
+            angle_y + np.sin(np.float32(0.47) * angle_x),
+            angle_z + np.float32(0.4) * angle_x,
         )
-        sx = np.sin(X)
-        sy = np.sin(Y)
-        sz = np.sin(Z)
-        cx, cy, cz = (np.sin(angle + np.float32(np.pi / 2)) for angle in (X, Y, Z))
+        sin_x = np.sin(angle_x)
+        sin_y = np.sin(angle_y)
+        sin_z = np.sin(angle_z)
+        cos_x, cos_y, cos_z = (
+            np.sin(angle + np.float32(np.pi / 2)) for angle in (angle_x, angle_y, angle_z)
+        )
         return np.asarray(
-            (np.abs(sx * cy + sy * cz + sz * cx) <= self.thick) & self.region.inside(x, y, z)
+            (np.abs(sin_x * cos_y + sin_y * cos_z + sin_z * cos_x) <= self.thick)
+            & self.region.inside(x, y, z)
         )
 
 
@@ -88,8 +91,10 @@ class Shells(Filling):
         ]
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        layers = [outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces]
-        return np.asarray(np.logical_or.reduce(layers) & self.region.inside(x, y, z))
+        is_in_layers = [
+            outer.inside(x, y, z) & ~inner.inside(x, y, z) for outer, inner in self.faces
+        ]
+        return np.asarray(np.logical_or.reduce(is_in_layers) & self.region.inside(x, y, z))
 
 
 @dataclass(frozen=True)
@@ -110,37 +115,44 @@ class Walls(Solid):
     @property
     def box(self) -> NDArray[np.float64]:
         points = np.concatenate([np.asarray(line) for line in self.lines])
-        reach = np.array([self.reach_mm, self.reach_mm, 0.0])
-        return np.stack([points.min(axis=0) - reach, points.max(axis=0) + reach])
+        reach_xy = np.array([self.reach_mm, self.reach_mm, 0.0])
+        return np.stack([points.min(axis=0) - reach_xy, points.max(axis=0) + reach_xy])
 
     @cached_property
     def centres(self) -> NDArray[np.float32]:
         """(n, 2, heights) x and y of every line, every 2 mm from the lowest height."""
-        low, high = self.box[:, 2]
-        z = np.arange(low, high + 2.0, 2.0)
-        rows = [
+        lowest_mm, highest_mm = self.box[:, 2]
+        z = np.arange(lowest_mm, highest_mm + 2.0, 2.0)
+        sampled_lines = [
             [np.interp(z, *np.asarray(line)[:, (2, axis)].T) for axis in (0, 1)]
             for line in self.lines
         ]
-        return np.asarray(rows, dtype=np.float32)
+        return np.asarray(sampled_lines, dtype=np.float32)
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
-        low, high = self.box[:, 2]
-        row = np.clip(np.rint((z - low) / 2.0), 0, self.centres.shape[2] - 1).astype(np.intp)
+        lowest_mm, highest_mm = self.box[:, 2]
+        row_index = np.clip(np.rint((z - lowest_mm) / 2.0), 0, self.centres.shape[2] - 1).astype(
+            np.intp
+        )
         # Straight walls would look artificial: waved by 3 mm along each axis.
         x, y = (
             x + 3 * np.sin(y / np.float32(9) + z / np.float32(70)),
             y + 3 * np.sin(x / np.float32(11) - z / np.float32(50)),
         )
-        best = np.full(np.broadcast_shapes(x.shape, y.shape, z.shape), np.inf, dtype=np.float32)
-        second = best.copy()
+        nearest_mm = np.full(
+            np.broadcast_shapes(x.shape, y.shape, z.shape), np.inf, dtype=np.float32
+        )
+        second_mm = nearest_mm.copy()
         for line_x, line_y in self.centres:
-            distance = np.square(x - line_x[row]) + np.square(y - line_y[row])
-            np.minimum(second, np.maximum(best, distance), out=second)
-            np.minimum(best, distance, out=best)
-        np.sqrt(best, out=best)
-        np.sqrt(second, out=second)
+            squared_distance = np.square(x - line_x[row_index]) + np.square(y - line_y[row_index])
+            np.minimum(second_mm, np.maximum(nearest_mm, squared_distance), out=second_mm)
+            np.minimum(nearest_mm, squared_distance, out=nearest_mm)
+        np.sqrt(nearest_mm, out=nearest_mm)
+        np.sqrt(second_mm, out=second_mm)
         # Near the line joining two centres, the two distances differ by twice the distance from the middle.
         return np.asarray(
-            (second - best <= self.thick_mm) & (best <= self.reach_mm) & (z >= low) & (z <= high)
+            (second_mm - nearest_mm <= self.thick_mm)
+            & (nearest_mm <= self.reach_mm)
+            & (z >= lowest_mm)
+            & (z <= highest_mm)
         )

@@ -18,13 +18,13 @@ written."""
 
 SHOULDERS_MM = 25.0
 SHOULDERS_SD_MM = 9.0
-SHOULDERS_MOST_MM = (3.0, 38.0)
+SHOULDERS_RANGE_MM = (3.0, 38.0)
 """Mean, standard deviation and limits by which the shoulder girdle of someone who lies is higher."""
 
-MEN_MM = 84.0
-WOMEN_MM = 80.0
+MEN_HIP_MM = 84.0
+WOMEN_HIP_MM = 80.0
 HIP_SD_MM = 6.0
-HIP_MOST_MM = (68.0, 98.0)
+HIP_RANGE_MM = (68.0, 98.0)
 """The same for HIP_TO_ISCHIUM_MM, first of men, then of women."""
 
 APEX_SD_MM = 6.0
@@ -39,7 +39,7 @@ MEDIAL_MM = 20.0
 LATERAL_MM = 90.0
 """How far beside the middle the girdle begins to be raised, near the sternum, and is raised fully."""
 
-RAISED = (
+RISE_BY_HEIGHT = (
     (1340.0, 0.0),
     (1385.0, 0.8),
     (1412.0, 1.0),
@@ -68,14 +68,14 @@ class Borders:
 
     def outline_mm(self, z: float) -> float:
         """How much higher the side of the trunk that is written at `z` is."""
-        heights, shares = zip(*RAISED, strict=True)
-        return self.shoulders_mm * float(np.interp(z, heights, shares))
+        heights, rise_shares = zip(*RISE_BY_HEIGHT, strict=True)
+        return self.shoulders_mm * float(np.interp(z, heights, rise_shares))
 
     def girdle_mm(self, x: float) -> float:
         """How much higher a point of the shoulder girdle is that is written `x` mm beside the
         middle."""
-        share = (abs(x) - MEDIAL_MM) / (LATERAL_MM - MEDIAL_MM)
-        return self.shoulders_mm * float(np.clip(share, 0.0, 1.0))
+        rise_share = (abs(x) - MEDIAL_MM) / (LATERAL_MM - MEDIAL_MM)
+        return self.shoulders_mm * float(np.clip(rise_share, 0.0, 1.0))
 
 
 def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float]:
@@ -96,17 +96,17 @@ def draw_borders(female: bool, rng: np.random.Generator) -> tuple[Borders, float
     people, and lies from L3 / L4 to L5 / S1 in all (Render (1996), Anaesthesia 51:1070).  The dome
     differs by a vertebra between people, besides their breath.
     """
-    shoulders = clip_normal(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_MOST_MM)
-    hip = clip_normal(rng, WOMEN_MM if female else MEN_MM, HIP_SD_MM, *HIP_MOST_MM)
-    apex, crest, dome = (
-        clip_normal(rng, 0.0, sd, -most, most)
-        for sd, most in (
+    shoulders_mm = clip_normal(rng, SHOULDERS_MM, SHOULDERS_SD_MM, *SHOULDERS_RANGE_MM)
+    hip_mm = clip_normal(rng, WOMEN_HIP_MM if female else MEN_HIP_MM, HIP_SD_MM, *HIP_RANGE_MM)
+    apex_mm, crest_mm, dome_mm = (
+        clip_normal(rng, 0.0, sd_mm, -most_mm, most_mm)
+        for sd_mm, most_mm in (
             (APEX_SD_MM, APEX_MOST_MM),
             (CREST_SD_MM, CREST_MOST_MM),
             (DOME_SD_MM, DOME_MOST_MM),
         )
     )
-    return Borders(shoulders, apex, crest, dome), HIP_TO_ISCHIUM_MM - hip
+    return Borders(shoulders_mm, apex_mm, crest_mm, dome_mm), HIP_TO_ISCHIUM_MM - hip_mm
 
 
 def clip_normal(

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fovnet.phantom.geometry.dome import BEHIND_MM, FLARED, Dome
+from fovnet.phantom.geometry.dome import BEHIND_MM, FLARED_SHARE, Dome
 from fovnet.phantom.geometry.solids import Bools, Floats, Point
 from fovnet.phantom.person.traits import Person
 
@@ -29,11 +29,11 @@ coil have no room for more."""
 # from the midline: there the chest of a lean woman curves away, and a wider base would protrude from it
 BESIDE_MM = 160.0
 
-HANGS_MM, LIES_MM = 1345.0, 1308.0  # height of the middle, prone and supine
+HANGING_HEIGHT_MM, LYING_HEIGHT_MM = 1345.0, 1308.0  # height of the middle, prone and supine
 NO_PLATE = 9.0  # share of the half width that stands for no plate
-STEPS = 256  # samples of the outline along the length: every 0.7 mm of the longest
+OUTLINE_STEPS = 256  # samples of the outline along the length: every 0.7 mm of the longest
 
-KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
+HANGING_KINDS: tuple[tuple[str, float, float, float, float, float], ...] = (
     # name, share, power, point (as in Dome), length over half width, bulge
     ("cone", 0.2, 1.05, 1.5, 1.05, 0.0),
     ("half sphere", 0.27, 2.0, 0.95, 0.95, 0.0),
@@ -66,28 +66,29 @@ class BreastShape(Dome):
 
     @cached_property
     def squared(self) -> NDArray[np.float32]:
-        """(STEPS + 1,) r² along the length, in units of the half width."""
-        t = np.linspace(0, 1, STEPS + 1)
-        edge = (1 - t**self.power) ** self.point + self.flare * np.square(
-            np.clip(1 - t / FLARED, 0, 1)
+        """(OUTLINE_STEPS + 1,) r² along the length, in units of the half width."""
+        length_share = np.linspace(0, 1, OUTLINE_STEPS + 1)
+        squared_radius = (1 - length_share**self.power) ** self.point + self.flare * np.square(
+            np.clip(1 - length_share / FLARED_SHARE, 0, 1)
         )
-        edge *= (1 + self.bulge * np.exp(-np.square((t - 0.66) / 0.28))) * (
-            1 - self.ring * np.exp(-np.square((t - 0.16) / 0.11))
+        squared_radius *= (1 + self.bulge * np.exp(-np.square((length_share - 0.66) / 0.28))) * (
+            1 - self.ring * np.exp(-np.square((length_share - 0.16) / 0.11))
         )
-        return edge.astype(np.float32)
+        return squared_radius.astype(np.float32)
 
     def radius(self, t: float) -> float:
         """Share of the half width at a share of the length."""
-        share: float = float(self.squared[int(np.clip(t, 0, 1) * STEPS)]) ** 0.5
-        return share
+        radius_share: float = float(self.squared[int(np.clip(t, 0, 1) * OUTLINE_STEPS)]) ** 0.5
+        return radius_share
 
     @property
     def reach(self) -> tuple[float, float]:
-        most = float(self.squared.max() * (1 + self.dents)) ** 0.5
-        a, c = (
-            half * min(most, plate + 1) for half, plate in zip(self.half, self.plates, strict=True)
+        largest_radius = float(self.squared.max() * (1 + self.dents)) ** 0.5
+        reach_x, reach_z = (
+            half_size * min(largest_radius, plate_share + 1)
+            for half_size, plate_share in zip(self.half, self.plates, strict=True)
         )
-        return a + abs(self.twist) * most, c
+        return reach_x + abs(self.twist) * largest_radius, reach_z
 
     def within(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats, Floats]:
         u, t, w = super().within(x, y, z)
@@ -101,50 +102,65 @@ class BreastShape(Dome):
     def level(self, u: Floats, t: Floats, w: Floats) -> Floats:
         """Level at shares of width, length and height: below 1 inside the skin, about the square of
         the share of the radius."""
-        edge = self.squared[np.clip(np.rint(t * STEPS), 0, STEPS).astype(np.intp)]
-        edge = edge * (1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM)))
-        across = np.sin(3 * u + 5 * t + np.float32(self.phase))
-        edge = np.maximum(
-            edge * (1 + np.float32(self.dents) * across * np.sin(4 * w - 3 * t)), 1e-6
+        squared_radius = self.squared[
+            np.clip(np.rint(t * OUTLINE_STEPS), 0, OUTLINE_STEPS).astype(np.intp)
+        ]
+        squared_radius = squared_radius * (
+            1 - np.square(np.minimum(t, 0) * np.float32(self.length / BEHIND_MM))
         )
-        across = u * u / edge
-        up = w * w / edge
+        dent_wave = np.sin(3 * u + 5 * t + np.float32(self.phase))
+        squared_radius = np.maximum(
+            squared_radius * (1 + np.float32(self.dents) * dent_wave * np.sin(4 * w - 3 * t)), 1e-6
+        )
+        share_x = u * u / squared_radius
+        share_z = w * w / squared_radius
         return np.asarray(
-            (1 - self.square) * (across + up) + self.square * (across * across + up * up)
+            (1 - self.square) * (share_x + share_z)
+            + self.square * (share_x * share_x + share_z * share_z)
         )
 
     def inside(self, x: Floats, y: Floats, z: Floats) -> Bools:
         u, t, w = self.within(x, y, z)
-        held = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
-        for share, plate in zip((u, w), self.plates, strict=True):
-            if plate < NO_PLATE:  # the base at the chest is not compressed
-                held &= np.abs(share) <= np.float32(plate) + 3 * np.square(
+        is_inside = (self.level(u, t, w) <= 1) & (t <= 1) & (t >= -BEHIND_MM / self.length)
+        for share, plate_share in zip((u, w), self.plates, strict=True):
+            if plate_share < NO_PLATE:  # the base at the chest is not compressed
+                is_inside &= np.abs(share) <= np.float32(plate_share) + 3 * np.square(
                     np.clip(np.float32(0.4) - t, 0, 1)
                 )
-        return held
+        return is_inside
 
     def shrunk(self, mm: float) -> BreastShape:
-        plates = [
-            max(0.05, (p * half - mm) / max(0.5, half - mm)) if p < NO_PLATE else p
-            for p, half in zip(self.plates, self.half, strict=True)
+        plate_shares = [
+            max(0.05, (plate_share * half_size - mm) / max(0.5, half_size - mm))
+            if plate_share < NO_PLATE
+            else plate_share
+            for plate_share, half_size in zip(self.plates, self.half, strict=True)
         ]
-        a, c = (max(0.5, half - mm) for half in self.half)
+        half_width, half_height = (max(0.5, half_size - mm) for half_size in self.half)
         return replace(
-            self, half=(a, c), length=max(0.5, self.length - mm), plates=(plates[0], plates[1])
+            self,
+            half=(half_width, half_height),
+            length=max(0.5, self.length - mm),
+            plates=(plate_shares[0], plate_shares[1]),
         )
 
     def millilitres(self) -> float:
         """The volume in front of the base, from a lattice of 40 000 points."""
-        low, high = self.box
-        low[1] = self.base[1]
-        n = (36, 32, 36)
+        low_corner, high_corner = self.box
+        low_corner[1] = self.base[1]
+        point_counts = (36, 32, 36)
         x, y, z = (
-            np.linspace(a, b, k, endpoint=False) + (b - a) / (2 * k)
-            for a, b, k in zip(low, high, n, strict=True)
+            np.linspace(axis_low, axis_high, point_count, endpoint=False)
+            + (axis_high - axis_low) / (2 * point_count)
+            for axis_low, axis_high, point_count in zip(
+                low_corner, high_corner, point_counts, strict=True
+            )
         )
         points = np.meshgrid(x, y, z, indexing="ij", sparse=True)
         return float(
-            self.inside(*(p.astype(np.float32) for p in points)).mean() * np.prod(high - low) / 1000
+            self.inside(*(coordinates.astype(np.float32) for coordinates in points)).mean()
+            * np.prod(high_corner - low_corner)
+            / 1000
         )
 
 
@@ -177,77 +193,84 @@ def bust(person: Person) -> Bust:
     """The breasts of a woman with breasts `of_a_kind`: larger with more body fat, with less gland
     in large breasts and with age."""
     rng = person.generator(7301)
-    volume = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
-    volume = float(np.clip(volume, LEAST_ML, MOST_ML))
+    gross_volume_ml = rng.lognormal(np.log(430), 0.7) * np.exp(0.02 * (person.fat_mm - 15))
+    gross_volume_ml = float(np.clip(gross_volume_ml, LEAST_ML, MOST_ML))
     gland_share = rng.beta(0.8, 1.5)
     skin_mm = rng.uniform(1.5, 3.0)
     behind_mm = rng.uniform(2.0, 15.0)
-    less = 0.003 * (person.age - 45) + 0.08 * np.log(volume / 430)
-    return Bust(volume, float(np.clip(gland_share - less, 0.01, 0.8)), skin_mm, behind_mm)
+    gland_loss = 0.003 * (person.age - 45) + 0.08 * np.log(gross_volume_ml / 430)
+    return Bust(
+        gross_volume_ml, float(np.clip(gland_share - gland_loss, 0.01, 0.8)), skin_mm, behind_mm
+    )
 
 
 def volume_ml(person: Person, side: int) -> float:
     """Volume of one breast: most women's differ by a tenth, some by half."""
     rng = person.generator(7302 + (side > 0))
-    uneven = rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)
-    return float(np.clip(bust(person).volume_ml * np.exp(uneven), LEAST_ML, MOST_ML))
+    log_difference = rng.normal(0, 0.08 if rng.random() < 0.85 else 0.35)
+    return float(np.clip(bust(person).volume_ml * np.exp(log_difference), LEAST_ML, MOST_ML))
 
 
 @lru_cache(maxsize=8)
 def breast_shape(person: Person, side: int) -> BreastShape:
     """One breast of a woman with breasts `of_a_kind`, under its skin and of her volume for that
     side."""
-    plain = _hanging(person) if person.prone else _lying(person)
+    common_shape = _hanging_shape(person) if person.prone else _lying_shape(person)
     rng = person.generator(7304 + (side > 0))
-    (_, y, z) = plain.base
-    (a, c) = plain.half
-    (dx, dz) = plain.lean
+    (_, y, z) = common_shape.base
+    (half_width, half_height) = common_shape.half
+    (lean_x, lean_z) = common_shape.lean
     length_factor, height_factor, outward_factor, lean_factor = (
         1 + 0.07 * rng.normal(size=4)
     ).tolist()
-    varied = replace(
-        plain,
-        half=(a, c * height_factor),
-        length=plain.length * length_factor,
+    varied_shape = replace(
+        common_shape,
+        half=(half_width, half_height * height_factor),
+        length=common_shape.length * length_factor,
         phase=rng.uniform(0, 6.3),
     )
-    sized = scale_breast(varied, volume_ml(person, side))
+    scaled_shape = scale_breast(varied_shape, volume_ml(person, side))
     # a breast between plates leans to neither side
-    room = 1.0 if plain.plates[0] == NO_PLATE else 0.0
-    tip = (side * dx * outward_factor * room * sized.half[0], dz * lean_factor * sized.half[1])
+    lean_share = 1.0 if common_shape.plates[0] == NO_PLATE else 0.0
+    tip_shift = (
+        side * lean_x * outward_factor * lean_share * scaled_shape.half[0],
+        lean_z * lean_factor * scaled_shape.half[1],
+    )
     beside_mm = person.generator(7306).uniform(78, 96)
-    foot_mm = sized.half[0] * float(sized.squared.max()) ** 0.5
+    foot_mm = scaled_shape.half[0] * float(scaled_shape.squared.max()) ** 0.5
     beside_mm = (
         min(beside_mm, BESIDE_MM + 0.6 * person.fat_mm - foot_mm)
         if person.prone
         else max(beside_mm, foot_mm - 10.0)
     )
     return replace(
-        sized,
+        scaled_shape,
         base=(side * beside_mm, y, z),
-        lean=tip,
-        twist=side * sized.twist * sized.half[0] * room,
+        lean=tip_shift,
+        twist=side * scaled_shape.twist * scaled_shape.half[0] * lean_share,
     )
 
 
 def scale_breast(shape: BreastShape, millilitres: float) -> BreastShape:
     """The shape scaled to that volume; dimensions that would exceed their limits stay at them."""
-    (a, c) = shape.half
+    (half_width, half_height) = shape.half
     length = shape.length
     radius_share = float(shape.squared.max()) ** 0.5
     widest_mm = WIDEST_MM / radius_share
     tallest_mm = TALLEST_MM / radius_share
-    filled = shape.millilitres() * 1000 / (a * c * length)
-    volume_mm3 = millilitres * 1000 / filled
-    factor = (volume_mm3 / (a * c * length)) ** (1 / 3)
-    a = min(a * factor, widest_mm)
-    c = min(c * factor, tallest_mm)
-    length = min(volume_mm3 / (a * c), LONGEST_MM)
-    a = min(volume_mm3 / (c * length), widest_mm)
-    return replace(shape, half=(a, min(volume_mm3 / (a * length), tallest_mm)), length=length)
+    filled_share = shape.millilitres() * 1000 / (half_width * half_height * length)
+    volume_mm3 = millilitres * 1000 / filled_share
+    size_factor = (volume_mm3 / (half_width * half_height * length)) ** (1 / 3)
+    half_width = min(half_width * size_factor, widest_mm)
+    half_height = min(half_height * size_factor, tallest_mm)
+    length = min(volume_mm3 / (half_width * half_height), LONGEST_MM)
+    half_width = min(volume_mm3 / (half_height * length), widest_mm)
+    return replace(
+        shape, half=(half_width, min(volume_mm3 / (half_width * length), tallest_mm)), length=length
+    )
 
 
-def _hanging(person: Person) -> BreastShape:
+def _hanging_shape(person: Person) -> BreastShape:
     """A breast that hangs into a coil, before scaling: right side, leans and twist in shares of its
     half width.
 
@@ -255,47 +278,54 @@ def _hanging(person: Person) -> BreastShape:
     plates, as for a biopsy, one in twenty between cranial and caudal ones.
     """
     rng = person.generator(7307)
-    name, _, *shape, bulge = KINDS[rng.choice(len(KINDS), p=[kind[1] for kind in KINDS])]
-    dice = rng.random(3)
-    power, point, slender = (np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * shape).tolist()
-    flare, tall, square, dents = rng.uniform((0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)).tolist()
-    ring = rng.uniform(0.15, 0.5) if dice[0] < 0.25 else 0.0
-    press = rng.uniform(0.35, 0.75)
-    plates = (press if dice[1] < 0.25 else NO_PLATE, press if 0.25 <= dice[1] < 0.3 else NO_PLATE)
-    out, low, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
+    kind_name, _, *kind_values, bulge = HANGING_KINDS[
+        rng.choice(len(HANGING_KINDS), p=[kind_row[1] for kind_row in HANGING_KINDS])
+    ]
+    feature_dice = rng.random(3)
+    power, point, slenderness = (np.exp(rng.normal(0, (0.15, 0.12, 0.16))) * kind_values).tolist()
+    flare, height_ratio, squareness, dents = rng.uniform(
+        (0.0, 0.85, 0.0, 0.0), (0.9, 1.25, 0.5, 0.22)
+    ).tolist()
+    ring_depth = rng.uniform(0.15, 0.5) if feature_dice[0] < 0.25 else 0.0
+    plate_share = rng.uniform(0.35, 0.75)
+    plate_shares = (
+        plate_share if feature_dice[1] < 0.25 else NO_PLATE,
+        plate_share if 0.25 <= feature_dice[1] < 0.3 else NO_PLATE,
+    )
+    lean_out, lean_down, twist = rng.normal(0, (0.16, 0.15, 0.3)).tolist()
     # small breasts hang less
-    slender *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
+    slenderness *= float(np.clip((bust(person).volume_ml / 430) ** 0.2, 0.7, 1.2))
     return BreastShape(
-        (0.0, 84 + 0.5 * person.fat_mm, HANGS_MM),
-        (100.0, 100.0 * tall),
-        100.0 * slender,
-        (out, low - 0.05),
+        (0.0, 84 + 0.5 * person.fat_mm, HANGING_HEIGHT_MM),
+        (100.0, 100.0 * height_ratio),
+        100.0 * slenderness,
+        (lean_out, lean_down - 0.05),
         power,
         point,
-        flare if name != "drop" else 0.2 - 0.4 * flare,
-        square,
+        flare if kind_name != "drop" else 0.2 - 0.4 * flare,
+        squareness,
         bulge * rng.uniform(0.5, 1.5),
-        ring,
+        ring_depth,
         twist,
-        plates,
-        dents if dice[2] < 0.6 else 0.0,
+        plate_shares,
+        dents if feature_dice[2] < 0.6 else 0.0,
     )
 
 
-def _lying(person: Person) -> BreastShape:
+def _lying_shape(person: Person) -> BreastShape:
     """The breast of a supine woman, before scaling: broad and low, displaced laterally; firmer in
     young women and small breasts."""
     rng = person.generator(7308)
-    firm = 1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15)
-    firm = float(np.clip(firm, 0.0, 1.0))
-    tall, out, low, dents, point = rng.uniform(
+    firmness = 1.3 - 0.012 * person.age - 0.0005 * bust(person).volume_ml + rng.normal(0, 0.15)
+    firmness = float(np.clip(firmness, 0.0, 1.0))
+    height_ratio, lean_out, lean_down, dents, point = rng.uniform(
         (0.85, 0.1, -0.35, 0.0, 0.8), (1.15, 0.5, 0.05, 0.2, 1.15)
     ).tolist()
     return BreastShape(
-        (0.0, 84 + 0.5 * person.fat_mm, LIES_MM),
-        (100.0, 100.0 * tall),
-        100.0 * (0.35 + 0.4 * firm),
-        (out * (1.2 - firm), low * (1.2 - firm)),
+        (0.0, 84 + 0.5 * person.fat_mm, LYING_HEIGHT_MM),
+        (100.0, 100.0 * height_ratio),
+        100.0 * (0.35 + 0.4 * firmness),
+        (lean_out * (1.2 - firmness), lean_down * (1.2 - firmness)),
         2.0,
         point,
         0.2,

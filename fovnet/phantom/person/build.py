@@ -13,10 +13,10 @@ import numpy as np
 
 from fovnet.phantom.person.borders import clip_normal
 
-WAIST = ((985.0, 0.0), (1060.0, 0.7), (1110.0, 1.0), (1170.0, 0.7), (1270.0, 0.0))
+WAIST_BY_HEIGHT = ((985.0, 0.0), (1060.0, 0.7), (1110.0, 1.0), (1170.0, 0.7), (1270.0, 0.0))
 """(height, share of `Build.waist_mm` there)."""
 
-WALL_MM = ((1000.0, 0.0), (1045.0, 26.0), (1090.0, 24.0), (1150.0, 18.0), (1210.0, 0.0))
+WALL_MM_BY_HEIGHT = ((1000.0, 0.0), (1045.0, 26.0), (1090.0, 24.0), (1150.0, 18.0), (1210.0, 0.0))
 """(height in the written anatomy, thickness in mm of the flat muscles at the side) between iliac
 crest and ribs."""
 
@@ -41,17 +41,17 @@ class Build:
 
     def waist(self, z: float) -> float:
         """How much wider either half of trunk and cavity is at a height than in a plain person, mm."""
-        heights, share = zip(*WAIST, strict=True)
-        return self.waist_mm * float(np.interp(z, heights, share))
+        heights, width_shares = zip(*WAIST_BY_HEIGHT, strict=True)
+        return self.waist_mm * float(np.interp(z, heights, width_shares))
 
     def wall_mm(self, z: float) -> float:
         """How much thicker the wall is at either side at a height than in a plain person, mm; the
         cavity stays as wide."""
-        heights, thick = zip(*WALL_MM, strict=True)
-        return (self.wall - 1) * float(np.interp(z, heights, thick))
+        heights, thicknesses_mm = zip(*WALL_MM_BY_HEIGHT, strict=True)
+        return (self.wall - 1) * float(np.interp(z, heights, thicknesses_mm))
 
 
-SPREAD = {
+SPREAD_AND_LIMITS = {
     "wall": (0.30, 0.45, 1.6),
     "front": (0.30, 0.4, 1.3),
     "loin": (0.16, 0.6, 1.45),
@@ -60,7 +60,7 @@ SPREAD = {
 }
 """For each, the standard deviation of its logarithm in addition to the shared part, and the
 smallest and largest factor."""
-SHARED = 0.12
+SHARED_LOG_SD = 0.12
 
 
 def draw_build(rng: np.random.Generator) -> Build:
@@ -71,12 +71,13 @@ def draw_build(rng: np.random.Generator) -> Build:
     Nerve 34:320), athletes' to more, those of bedridden people to less; the psoas of men is 10 to
     17 cm² (Marras et al. (2001), Clin Biomech 16:38).
     """
-    shared = rng.normal(0, SHARED)
+    shared_log_factor = rng.normal(0, SHARED_LOG_SD)
     drawn_factors = {
-        name: np.exp(shared + rng.normal(0, spread)) for name, (spread, _, _) in SPREAD.items()
+        name: np.exp(shared_log_factor + rng.normal(0, log_sd))
+        for name, (log_sd, _, _) in SPREAD_AND_LIMITS.items()
     }
-    factors = {
-        name: float(np.clip(drawn_factors[name], least, most))
-        for name, (_, least, most) in SPREAD.items()
+    clipped_factors = {
+        name: float(np.clip(drawn_factors[name], least_factor, most_factor))
+        for name, (_, least_factor, most_factor) in SPREAD_AND_LIMITS.items()
     }
-    return Build(**factors, waist_mm=clip_normal(rng, 0, 5, -10, 10))
+    return Build(**clipped_factors, waist_mm=clip_normal(rng, 0, 5, -10, 10))

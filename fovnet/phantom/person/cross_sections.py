@@ -24,7 +24,7 @@ are as written at the first and last."""
 
 BACK_MM = -95.0  # y that stays fixed, so that the contact with the table stays flat
 FLANK_MM = 150.0  # distance from the midline at which a lens reaches 0.7 of its full effect
-EVEN = 0.35  # share of a lens's reduction of the flanks that is added in the middle
+MIDDLE_SHARE = 0.35  # share of a lens's reduction of the flanks that is added in the middle
 STEP_MM = 5.0
 
 
@@ -45,20 +45,24 @@ class CrossSections:
         """(4, n) heights every 5 mm, and interpolated wide, deep and lens; the last rows are
         neutral."""
         z = np.arange(LEVELS_MM[0], LEVELS_MM[-1] + 3 * STEP_MM, STEP_MM)
-        smooth = PchipInterpolator(LEVELS_MM, np.stack([self.wide, self.deep, self.lens], axis=1))
-        return np.stack([z, *smooth(np.minimum(z, LEVELS_MM[-1])).T])
+        interpolator = PchipInterpolator(
+            LEVELS_MM, np.stack([self.wide, self.deep, self.lens], axis=1)
+        )
+        return np.stack([z, *interpolator(np.minimum(z, LEVELS_MM[-1])).T])
 
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y (mm) of the written anatomy at heights z of it, for points of this person;
         float32, broadcastable."""
-        heights, *factors = self._table
-        wide, deep, lens = (np.interp(z, heights, factor).astype(np.float32) for factor in factors)
-        x = x / wide
-        aside = np.square(x / np.float32(FLANK_MM))
+        heights, *factor_rows = self._table
+        width_factor, depth_at_middle, lens = (
+            np.interp(z, heights, factor_row).astype(np.float32) for factor_row in factor_rows
+        )
+        x = x / width_factor
+        squared_flank_ratio = np.square(x / np.float32(FLANK_MM))
         # 0 in the middle, 0.7 at the flank, towards 1 beyond it
-        share = aside / np.sqrt(1 + np.square(aside))
-        depth = deep * (1 + lens * (np.float32(EVEN) - share))
-        return x, np.float32(BACK_MM) + (y - np.float32(BACK_MM)) / depth
+        lens_share = squared_flank_ratio / np.sqrt(1 + np.square(squared_flank_ratio))
+        depth_factor = depth_at_middle * (1 + lens * (np.float32(MIDDLE_SHARE) - lens_share))
+        return x, np.float32(BACK_MM) + (y - np.float32(BACK_MM)) / depth_factor
 
     @property
     def most(self) -> tuple[float, float]:
@@ -68,32 +72,42 @@ class CrossSections:
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes (n, 2, 3) of this person around boxes (n, 2, 3) of the anatomy."""
         heights, wide, deep, lens = self._table
-        depths = np.stack([deep * (1 + lens * EVEN), deep * (1 + lens * (EVEN - 1))])
-        least = np.stack([wide, depths.min(axis=0)])
-        most = np.stack([wide, depths.max(axis=0)])
+        depth_factors = np.stack(
+            [deep * (1 + lens * MIDDLE_SHARE), deep * (1 + lens * (MIDDLE_SHARE - 1))]
+        )
+        least_factors = np.stack([wide, depth_factors.min(axis=0)])
+        most_factors = np.stack([wide, depth_factors.max(axis=0)])
         # Over the rows around each box: reduceat reduces from one index to the next, so every second result
         # is a box's.
-        first = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
-        last = np.clip(np.searchsorted(heights, boxes[:, 1, 2]) + 1, first + 1, len(heights) - 1)
-        rows = np.stack([first, last], axis=1).ravel()
-        smallest = np.minimum.reduceat(least, rows, axis=1)
-        largest = np.maximum.reduceat(most, rows, axis=1)
-        factors = np.stack([smallest[:, ::2], largest[:, ::2]])
-        fixed = np.array([0.0, BACK_MM])
+        first_row = np.clip(np.searchsorted(heights, boxes[:, 0, 2]) - 1, 0, len(heights) - 2)
+        last_row = np.clip(
+            np.searchsorted(heights, boxes[:, 1, 2]) + 1, first_row + 1, len(heights) - 1
+        )
+        row_bounds = np.stack([first_row, last_row], axis=1).ravel()
+        smallest_factors = np.minimum.reduceat(least_factors, row_bounds, axis=1)
+        largest_factors = np.maximum.reduceat(most_factors, row_bounds, axis=1)
+        extreme_factors = np.stack([smallest_factors[:, ::2], largest_factors[:, ::2]])
+        fixed_point = np.array([0.0, BACK_MM])
         # (n, least or most, low or high, 2)
-        ends = fixed + (boxes[:, None, :, :2] - fixed) * factors.transpose(2, 0, 1)[:, :, None]
-        bent = boxes.copy()
-        bent[:, 0, :2], bent[:, 1, :2] = ends.min(axis=(1, 2)), ends.max(axis=(1, 2))
-        return bent
+        scaled_corners = (
+            fixed_point
+            + (boxes[:, None, :, :2] - fixed_point) * extreme_factors.transpose(2, 0, 1)[:, :, None]
+        )
+        person_boxes = boxes.copy()
+        person_boxes[:, 0, :2], person_boxes[:, 1, :2] = (
+            scaled_corners.min(axis=(1, 2)),
+            scaled_corners.max(axis=(1, 2)),
+        )
+        return person_boxes
 
 
-SHARE = 0.85
+VARIED_SHARE = 0.85
 """Share of supine people whose cross-sections vary with height."""
 
-ALIKE = 0.5  # correlation of neighbouring levels
-FLATTER = (0.08, 0.20, -0.36, 0.52)
-LARGER = (0.0, 0.04, -0.09, 0.09)
-LENS = (0.08, 0.18, -0.3, 0.5)
+LEVEL_CORRELATION = 0.5  # correlation of neighbouring levels
+LOG_FLATNESS = (0.08, 0.20, -0.36, 0.52)
+LOG_SIZE = (0.0, 0.04, -0.09, 0.09)
+LENS_DISTRIBUTION = (0.08, 0.18, -0.3, 0.5)
 """Mean, standard deviation, minimum and maximum of the logarithm of width by depth, of that of the
 size, and of the lens.
 
@@ -106,23 +120,28 @@ to include both, not measured on people.
 def draw_cross_sections(rng: np.random.Generator) -> CrossSections | None:
     """Cross-sections of a supine person, width by depth 0.7 to 1.7 times as written, or None for
     one person in seven."""
-    if rng.random() > SHARE:
+    if rng.random() > VARIED_SHARE:
         return None
-    flatter, larger, lens = (
-        np.clip(mean + spread * _along(rng), least, most)
-        for mean, spread, least, most in (FLATTER, LARGER, LENS)
+    log_flatness, log_size, lens_values = (
+        np.clip(mean + sd * _correlated_levels(rng), least_value, most_value)
+        for mean, sd, least_value, most_value in (LOG_FLATNESS, LOG_SIZE, LENS_DISTRIBUTION)
     )
-    wide = np.exp(larger + flatter / 2)
-    deep = np.exp(larger - flatter / 2)
+    width_factors = np.exp(log_size + log_flatness / 2)
+    depth_factors = np.exp(log_size - log_flatness / 2)
     return CrossSections(
-        (1.0, *wide.tolist(), 1.0), (1.0, *deep.tolist(), 1.0), (0.0, *lens.tolist(), 0.0)
+        (1.0, *width_factors.tolist(), 1.0),
+        (1.0, *depth_factors.tolist(), 1.0),
+        (0.0, *lens_values.tolist(), 0.0),
     )
 
 
-def _along(rng: np.random.Generator) -> NDArray[np.float64]:
+def _correlated_levels(rng: np.random.Generator) -> NDArray[np.float64]:
     """Standard normal numbers for the levels between the first and the last, neighbours with
-    correlation ALIKE."""
-    numbers = rng.normal(size=len(LEVELS_MM) - 2)
-    for level in range(1, len(numbers)):
-        numbers[level] = ALIKE * numbers[level - 1] + np.sqrt(1 - ALIKE**2) * numbers[level]
-    return numbers
+    correlation LEVEL_CORRELATION."""
+    level_values = rng.normal(size=len(LEVELS_MM) - 2)
+    for level_index in range(1, len(level_values)):
+        level_values[level_index] = (
+            LEVEL_CORRELATION * level_values[level_index - 1]
+            + np.sqrt(1 - LEVEL_CORRELATION**2) * level_values[level_index]
+        )
+    return level_values

@@ -29,7 +29,7 @@ NECK_MM = (1395.0, 1465.0)
 
 Factors = tuple[float, ...]
 EVEN: Factors = (1.0,) * len(LEVELS_MM)
-FOUR: Factors = (1.0,) * 4
+EVEN_LEG: Factors = (1.0,) * 4
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Figure:
     sides: Factors = EVEN
     front: Factors = EVEN
     back: Factors = EVEN
-    thighs: Factors = FOUR
-    calves: Factors = FOUR
+    thighs: Factors = EVEN_LEG
+    calves: Factors = EVEN_LEG
     buttocks: float = 1.0
     arms: float = 1.0
     square: float = PLAIN_SQUARE
@@ -77,9 +77,9 @@ class Figure:
     def leg(self, z: float) -> NDArray[np.float64]:
         """(4,) factors at the outer and inner side of a leg, in front and behind; calf changes to
         thigh over the 10 cm around the knee."""
-        share = float(np.clip((z - 430.0) / 100.0, 0, 1))
+        thigh_share = float(np.clip((z - 430.0) / 100.0, 0, 1))
         calves = np.asarray(self.calves)
-        return np.asarray(calves + share * (np.asarray(self.thighs) - calves))
+        return np.asarray(calves + thigh_share * (np.asarray(self.thighs) - calves))
 
     @property
     def neck(self) -> Point:
@@ -90,19 +90,24 @@ class Figure:
     def wider_mm(self, fat_mm: float) -> float:
         """How much farther the trunk and hips extend to either side than in a plain person with
         that much fat; not below 0."""
-        shares = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
-        fat = max(fat_mm * max(share * (factor - 1) for share, factor in shares), 0.0)
-        return min(fat + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM)
+        share_factor_pairs = zip((0.6, 1.3, 1.25, 1.05, 0.7), self.sides, strict=False)
+        added_fat_mm = max(
+            fat_mm * max(width_share * (factor - 1) for width_share, factor in share_factor_pairs),
+            0.0,
+        )
+        return min(
+            added_fat_mm + abs(self.uneven_mm) + max(self.handles_mm, self.hang_mm), MOST_WIDER_MM
+        )
 
     def deeper_mm(self, fat_mm: float) -> float:
         """How much farther the belly extends to the front than in a plain person; not below 0."""
         return max(1.2 * fat_mm * (max(self.front[2:5]) - 1), 0.0) + 0.5 * self.apron_mm
 
 
-SHARE = 0.75
+FIGURE_SHARE = 0.75
 """Share of people whose figure is not plain."""
 
-KINDS: dict[str, tuple[float, float, float, float, float, float]] = {
+FACTORS_BY_KIND: dict[str, tuple[float, float, float, float, float, float]] = {
     # belly, flanks, back, hips, buttocks, thighs
     "even": (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
     "apple": (1.8, 1.35, 1.2, 0.7, 0.6, 0.5),
@@ -112,7 +117,7 @@ KINDS: dict[str, tuple[float, float, float, float, float, float]] = {
 }
 """Factors on the fat of a figure of that kind, fully developed."""
 
-MOST_MM = 30.0  # largest addition of a factor at the waist
+LARGEST_ADDITION_MM = 30.0  # largest addition of a factor at the waist
 
 
 def draw_figure(
@@ -120,32 +125,36 @@ def draw_figure(
 ) -> Figure | None:
     """A figure for a person of that sex, fat at the waist and belly; None for one person in four,
     who is plain."""
-    if rng.random() > SHARE:
+    if rng.random() > FIGURE_SHARE:
         return None
-    odds = (0.2, 0.12, 0.3, 0.22, 0.16) if female else (0.2, 0.3, 0.08, 0.24, 0.18)
-    kind = list(KINDS.values())[int(rng.choice(len(KINDS), p=odds))]
-    belly, flanks, back, hips, buttocks, thighs = np.asarray(kind) ** rng.uniform(0.4, 1.3)
+    kind_odds = (0.2, 0.12, 0.3, 0.22, 0.16) if female else (0.2, 0.3, 0.08, 0.24, 0.18)
+    kind_factors = list(FACTORS_BY_KIND.values())[
+        int(rng.choice(len(FACTORS_BY_KIND), p=kind_odds))
+    ]
+    belly, flanks, back, hips, buttocks, thighs = np.asarray(kind_factors) ** rng.uniform(0.4, 1.3)
     chest = rng.lognormal(0, 0.25)
-    breast = float(
+    chest_front = float(
         np.clip(chest, 0.6, 1.4)
     )  # limited, as the base of the breast lies under this fat
 
-    def draw_factors(*factors: float, spread: float = 0.2, most_mm: float = MOST_MM) -> Factors:
+    def draw_factors(
+        *factors: float, spread: float = 0.2, most_mm: float = LARGEST_ADDITION_MM
+    ) -> Factors:
         random_factors = factors * rng.lognormal(0, spread, len(factors))
         most = min(2.6, 1 + most_mm / fat_mm)
         return tuple(np.clip(random_factors, max(0.2, 2.5 / fat_mm), most).tolist())
 
     # a rounder trunk would not contain the lungs and the iliac wings
-    square = rng.uniform(0.15, 0.65)
-    rolls = (
+    squareness = rng.uniform(0.15, 0.65)
+    roll_draws = (
         rng.uniform((0, 0, 0, 0), (1, 1, 1, 1)),
         rng.uniform((5, 0.25, 0.3, 5), (13, 1.0, 1.0, 14)),
     )
     roll_size = min(fat_mm / 20, 1.6)
-    roll_shares = _shares(fat_mm, belly_mm)
-    handles, hang, apron, blades = (
-        float(size) if dice < share else 0.0
-        for dice, size, share in zip(*rolls, roll_shares, strict=True)
+    roll_shares = _roll_shares(fat_mm, belly_mm)
+    handles_size, hang_size, apron_size, blades_size = (
+        float(drawn_size) if roll_dice < roll_share else 0.0
+        for roll_dice, drawn_size, roll_share in zip(*roll_draws, roll_shares, strict=True)
     )
     return Figure(
         sides=draw_factors(
@@ -157,9 +166,9 @@ def draw_figure(
             belly,
             belly,
             (belly + chest) / 2,
-            breast,
+            chest_front,
             chest,
-            most_mm=min(MOST_MM, 500 / fat_mm),
+            most_mm=min(LARGEST_ADDITION_MM, 500 / fat_mm),
         ),
         back=draw_factors(
             (1 + buttocks) / 2,
@@ -174,20 +183,27 @@ def draw_figure(
         calves=draw_factors(*[np.sqrt(thighs) * rng.lognormal(0, 0.3)] * 4, spread=0.2),
         buttocks=draw_factors(buttocks)[0],
         arms=draw_factors((1 + chest) / 2, spread=0.3)[0],
-        square=square,
-        outside=float(np.clip(square + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)),
+        square=squareness,
+        outside=float(
+            np.clip(squareness + rng.uniform(-0.15, 0.35) * min(fat_mm / 15, 1.0), 0.0, 0.9)
+        ),
         uneven_mm=clip_normal(rng, 0, 0.12, -0.3, 0.3) * min(fat_mm, 25.0) * 0.8,
         sunk_mm=0.0 if prone else rng.uniform(0.0, 1.2) * min(fat_mm, 28.0),
-        handles_mm=handles * roll_size,
-        hang_mm=0.0 if prone else hang * min(fat_mm, 40.0),
-        apron_mm=apron * min(fat_mm, 35.0),
-        under_blades_mm=blades * roll_size,
+        handles_mm=handles_size * roll_size,
+        hang_mm=0.0 if prone else hang_size * min(fat_mm, 40.0),
+        apron_mm=apron_size * min(fat_mm, 35.0),
+        under_blades_mm=blades_size * roll_size,
     )
 
 
-def _shares(fat_mm: float, belly_mm: float) -> tuple[float, float, float, float]:
+def _roll_shares(fat_mm: float, belly_mm: float) -> tuple[float, float, float, float]:
     """Probability of rolls above the hips, beside the loins, at the lower belly and below the
     shoulder blades."""
-    fat = float(np.clip((fat_mm - 5) / 10, 0, 1))
-    very = float(np.clip((fat_mm - 10) / 14, 0, 1))
-    return 0.6 * fat, 0.75 * very, 0.7 * very if belly_mm > 0 else 0.0, 0.35 * very
+    fat_share = float(np.clip((fat_mm - 5) / 10, 0, 1))
+    much_fat_share = float(np.clip((fat_mm - 10) / 14, 0, 1))
+    return (
+        0.6 * fat_share,
+        0.75 * much_fat_share,
+        0.7 * much_fat_share if belly_mm > 0 else 0.0,
+        0.35 * much_fat_share,
+    )

@@ -13,14 +13,14 @@ import numpy as np
 
 from fovnet.phantom.person.borders import clip_normal
 
-RAISED_MM = 24.0
-RAISED_SD_MM = 17.0
-RAISED_MOST_MM = (-12.0, 62.0)
+KIDNEY_RISE_MM = 24.0
+KIDNEY_RISE_SD_MM = 17.0
+KIDNEY_RISE_RANGE_MM = (-12.0, 62.0)
 """Mean, standard deviation and limits of the upward shift of both kidneys of a person."""
 
 LIVER_MM = 146.0
 LIVER_SD_MM = 20.0
-LIVER_MOST_MM = (105.0, 200.0)
+LIVER_RANGE_MM = (105.0, 200.0)
 """The same for the height of the right lobe, from dome to tip."""
 
 RIBS_MM = (0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 35.0, 70.0, 100.0, 125.0, 170.0, 190.0)
@@ -54,8 +54,8 @@ def draw_organ_heights(rng: np.random.Generator) -> OrganHeights:
     dome by ultrasound (Kratzer et al. (2003), J Ultrasound Med 22:1155), somewhat more from its
     very top.
     """
-    kidneys = clip_normal(rng, RAISED_MM, RAISED_SD_MM, *RAISED_MOST_MM)
-    liver = clip_normal(rng, LIVER_MM, LIVER_SD_MM, *LIVER_MOST_MM)
+    kidneys_mm = clip_normal(rng, KIDNEY_RISE_MM, KIDNEY_RISE_SD_MM, *KIDNEY_RISE_RANGE_MM)
+    liver_mm = clip_normal(rng, LIVER_MM, LIVER_SD_MM, *LIVER_RANGE_MM)
     return OrganHeights(
-        kidneys, liver, 60.0 * rng.beta(1.0, 2.0), clip_normal(rng, 0.9, 0.3, 0.2, 1.3)
+        kidneys_mm, liver_mm, 60.0 * rng.beta(1.0, 2.0), clip_normal(rng, 0.9, 0.3, 0.2, 1.3)
     )

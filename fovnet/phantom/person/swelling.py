@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from fovnet.phantom.geometry.solids import Floats, Point
 
-CORE = 0.35  # s: width of the mass as painted in the anatomy, as a share of its width in the body
-ENDS = 4.0  # R from the axis beyond which nothing moves
+CORE_SHARE = 0.35
+"""S: width of the mass as painted in the anatomy, as a share of its width in the body."""
+REACH_RADII = 4.0  # R from the axis beyond which nothing moves
 
 # of people, those with one in a leg, the reason for a tenth of the collection's scans of legs
-SHARE = 1 / 6
+SWELLING_SHARE = 1 / 6
 PLACES: tuple[tuple[float, Point, Point, Point], ...] = (
     (0.55, (97.0, 0.0, 690.0), (45.0, 45.0, 140.0), (15.0, 75.0)),  # thigh
     (0.2, (100.0, -20.0, 860.0), (35.0, 55.0, 40.0), (15.0, 60.0)),  # groin and buttock
@@ -36,7 +37,7 @@ radius in mm.
 
 Source of the sizes: Pisters et al. (1996), J Clin Oncol 14:1679 (sarcomas of limbs: below 5, 5 to
 10, above 10 cm all common)."""
-LONG = (1.0, 3.5)  # least and largest length over width
+LENGTH_OVER_WIDTH = (1.0, 3.5)  # least and largest length over width
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,25 @@ class Swelling:
     def to_anatomy(self, x: Floats, y: Floats, z: Floats) -> tuple[Floats, Floats]:
         """x and y in the anatomy of points x, y, z (mm, broadcastable) of the swollen body;
         float32."""
-        radius = self.radius_at(z)
-        if not radius.any():
+        mass_radius = self.radius_at(z)
+        if not mass_radius.any():
             return x, y
-        aside = x - np.float32(self.middle[0])
-        ahead = y - np.float32(self.middle[1])
-        r = np.maximum(np.hypot(aside, ahead), np.float32(1e-3))
-        pushed = r - np.sqrt(np.maximum(r * r - np.float32(1 - CORE**2) * radius * radius, 0))
-        taper = np.clip((ENDS * radius - r) / np.maximum((ENDS - 1) * radius, 1e-3), 0, 1)
-        back = np.where(r <= radius, np.float32(1 - CORE) * r, pushed * taper) / r
-        return np.asarray(x - aside * back, dtype=np.float32), np.asarray(
-            y - ahead * back, dtype=np.float32
+        dx = x - np.float32(self.middle[0])
+        dy = y - np.float32(self.middle[1])
+        r = np.maximum(np.hypot(dx, dy), np.float32(1e-3))
+        outside_shift = r - np.sqrt(
+            np.maximum(r * r - np.float32(1 - CORE_SHARE**2) * mass_radius * mass_radius, 0)
+        )
+        taper = np.clip(
+            (REACH_RADII * mass_radius - r) / np.maximum((REACH_RADII - 1) * mass_radius, 1e-3),
+            0,
+            1,
+        )
+        inward_share = (
+            np.where(r <= mass_radius, np.float32(1 - CORE_SHARE) * r, outside_shift * taper) / r
+        )
+        return np.asarray(x - dx * inward_share, dtype=np.float32), np.asarray(
+            y - dy * inward_share, dtype=np.float32
         )
 
     def radius_at(self, z: Floats) -> Floats:
@@ -76,12 +85,14 @@ class Swelling:
     def enclose(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Boxes (n, 2, 3) of the swollen body around boxes (n, 2, 3) of the anatomy: those near it,
         enlarged by the largest displacement."""
-        reach = np.array([ENDS * self.radius_mm] * 2 + [self.half_mm])
+        reach_mm = np.array([REACH_RADII * self.radius_mm] * 2 + [self.half_mm])
         is_near = np.all(
-            (boxes[:, 0] < self.middle + reach) & (boxes[:, 1] > self.middle - reach), axis=1
+            (boxes[:, 0] < self.middle + reach_mm) & (boxes[:, 1] > self.middle - reach_mm), axis=1
         )
-        most = is_near[:, None] * (1 - CORE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
-        return np.stack([boxes[:, 0] - most, boxes[:, 1] + most], axis=1)
+        largest_shift_mm = (
+            is_near[:, None] * (1 - CORE_SHARE) * self.radius_mm * np.array([1.0, 1.0, 0.0])
+        )
+        return np.stack([boxes[:, 0] - largest_shift_mm, boxes[:, 1] + largest_shift_mm], axis=1)
 
 
 def draw_swelling(
@@ -89,12 +100,16 @@ def draw_swelling(
 ) -> Swelling | None:
     """A mass in one leg, in one of six people; `turned_out_mm` gives a leg's lateral offset from
     the written anatomy, by height in mm."""
-    if rng.random() > SHARE:
+    if rng.random() > SWELLING_SHARE:
         return None
-    _, middle, spread, radii = PLACES[
-        int(rng.choice(len(PLACES), p=[share for share, *_ in PLACES]))
+    _, middle_mm, offsets_mm, radius_range_mm = PLACES[
+        int(rng.choice(len(PLACES), p=[place_share for place_share, *_ in PLACES]))
     ]
     side = int(rng.choice([-1, 1]))
-    x, y, z = (np.asarray(middle) + np.asarray(spread) * rng.uniform(-1, 1, 3)).tolist()
-    radius = float(np.exp(rng.uniform(*np.log(radii))))
-    return Swelling((side * (x + turned_out_mm(z)), y, z), radius, radius * rng.uniform(*LONG))
+    x, y, z = (np.asarray(middle_mm) + np.asarray(offsets_mm) * rng.uniform(-1, 1, 3)).tolist()
+    radius_mm = float(np.exp(rng.uniform(*np.log(radius_range_mm))))
+    return Swelling(
+        (side * (x + turned_out_mm(z)), y, z),
+        radius_mm,
+        radius_mm * rng.uniform(*LENGTH_OVER_WIDTH),
+    )

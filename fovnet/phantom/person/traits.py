@@ -143,42 +143,54 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
     """
     rng = np.random.default_rng(seed)
     female = bool(rng.random() < 0.5)
-    stature = (
+    stature_mm = (
         clip_normal(rng, 1630, 65, 1470, 1970) if female else clip_normal(rng, 1760, 70, 1470, 1970)
     )
-    fat = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
-    belly = float(np.clip(0.7 * (fat - 10) + rng.normal(3 if female else 9, 7), -8, 45))
+    fat_mm = float(np.clip(rng.lognormal(np.log(15 if female else 11), 0.5), 4, 42))
+    belly_mm = float(np.clip(0.7 * (fat_mm - 10) + rng.normal(3 if female else 9, 7), -8, 45))
     arms = str(rng.choice(["beside", "raised", "folded"], p=[0.68, 0.2, 0.12]))
     person = Person(
         sex="female" if female else "male",
         seed=seed,
-        morph=_sample_morph(rng, female, stature),
+        morph=_sample_morph(rng, female, stature_mm),
         arms=arms,
         age=rng.uniform(18, 85),
-        fat_mm=fat,
-        belly_mm=belly,
+        fat_mm=fat_mm,
+        belly_mm=belly_mm,
         brawn=clip_normal(rng, 0.94 if female else 1.02, 0.05, 0.82, 1.15),
         breath_mm=rng.uniform(-10, 18),
         spread_mm=rng.uniform(-6, 28),
         open_wall="open walls" not in without,
         placed="true places" not in without,
     )
-    flat = "builds" not in without  # lean trunks may then be so
-    changes: tuple[tuple[str, Callable[[Person], Person]], ...] = (
-        ("varied bodies", lambda plain: _bend_knees(_lie_down(_empty_bowel(_vary(plain))))),
+    may_be_flat = "builds" not in without  # lean trunks may then be so
+    change_by_feature: tuple[tuple[str, Callable[[Person], Person]], ...] = (
+        (
+            "varied bodies",
+            lambda person_before: _with_bent_knees(
+                _with_table(_with_bowel_filling(_with_uncommon_traits(person_before)))
+            ),
+        ),
         ("masses in legs", _with_swelling),
-        ("deformation", _deform),
-        ("fat in places", partial(_with_figure, flat=flat)),
-        ("builds", lambda plain: replace(plain, build=draw_build(plain.generator(970)))),
+        ("deformation", _with_deformation),
+        ("fat in places", partial(_with_figure, may_be_flat=may_be_flat)),
+        (
+            "builds",
+            lambda person_before: replace(
+                person_before, build=draw_build(person_before.generator(970))
+            ),
+        ),
         ("cross-sections", _with_cross_sections),
         (
             "organs high and low",
-            lambda plain: replace(plain, organs=draw_organ_heights(plain.generator(972))),
+            lambda person_before: replace(
+                person_before, organs=draw_organ_heights(person_before.generator(972))
+            ),
         ),
         ("kinds of breasts", _with_own_breasts),
         ("borders as measured", _with_borders),
     )
-    for feature, change in changes:
+    for feature, change in change_by_feature:
         person = person if feature in without else change(person)
     return person
 
@@ -186,15 +198,15 @@ def sample_person(seed: tuple[int, int], without: frozenset[str] = frozenset()) 
 def _with_borders(person: Person) -> Person:
     """The person with the shoulders of someone who lies, and borders that vary as they do between
     people."""
-    borders, ischium = draw_borders(person.female, person.generator(973))
-    return replace(person, borders=borders, morph=replace(person.morph, ischium_mm=ischium))
+    borders, ischium_mm = draw_borders(person.female, person.generator(973))
+    return replace(person, borders=borders, morph=replace(person.morph, ischium_mm=ischium_mm))
 
 
 def _with_cross_sections(person: Person) -> Person:
     """The person, if supine, with a trunk that is flat, round, a lens or a box at each height
     independently."""
-    across = None if person.prone else draw_cross_sections(person.generator(971))
-    return replace(person, morph=replace(person.morph, across=across))
+    cross_sections = None if person.prone else draw_cross_sections(person.generator(971))
+    return replace(person, morph=replace(person.morph, across=cross_sections))
 
 
 def _with_swelling(person: Person) -> Person:
@@ -207,41 +219,46 @@ PRONE_SHARE = 0.34
 """Share of prone women among varied ones: enough that most breasts in close fields of view hang."""
 
 
-def _vary(person: Person) -> Person:
+def _with_uncommon_traits(person: Person) -> Person:
     """The person with uncommon traits: a child (1 in 20), obese, atrophied or fatty muscle, prone,
     organs missing or replaced."""
     rng = person.generator(91)
-    kind = rng.random()
-    (first_share, second_share) = rng.uniform(size=2).tolist()
-    missing = {name for name, share in MISSING.items() if rng.random() < share}
+    kind_dice = rng.random()
+    (first_amount, second_amount) = rng.uniform(size=2).tolist()
+    missing_names = {trait for trait, probability in MISSING.items() if rng.random() < probability}
     marbling = (
         0.04
         + 0.0025 * max(person.age - 40, 0) * rng.uniform(0.2, 1.6)
         + 0.002 * (person.fat_mm - 12)
     )
     marbling = float(np.clip(marbling, 0.02, 0.3))
-    if kind < 0.05:
-        morph = _sample_morph(rng, person.female, 1150 + 330 * first_share)
-        age = 6 + 8 * first_share
-        person = replace(person, morph=morph, age=age, fat_mm=5 + 9 * second_share)
+    if kind_dice < 0.05:
+        morph = _sample_morph(rng, person.female, 1150 + 330 * first_amount)
+        age = 6 + 8 * first_amount
+        person = replace(person, morph=morph, age=age, fat_mm=5 + 9 * second_amount)
         return replace(person, belly_mm=0.0, brawn=0.85, marbling=0.02)
-    if kind < 0.13:
-        spread = max(person.spread_mm, 8.0)
-        person = replace(
-            person, fat_mm=30 + 26 * first_share, belly_mm=20 + 45 * second_share, spread_mm=spread
-        )
-    elif kind < 0.21:
+    if kind_dice < 0.13:
+        spread_mm = max(person.spread_mm, 8.0)
         person = replace(
             person,
-            brawn=0.68 + 0.12 * first_share,
-            fat_mm=person.fat_mm * (0.5 + 0.8 * second_share),
+            fat_mm=30 + 26 * first_amount,
+            belly_mm=20 + 45 * second_amount,
+            spread_mm=spread_mm,
         )
-    elif kind < 0.29:
+    elif kind_dice < 0.21:
+        person = replace(
+            person,
+            brawn=0.68 + 0.12 * first_amount,
+            fat_mm=person.fat_mm * (0.5 + 0.8 * second_amount),
+        )
+    elif kind_dice < 0.29:
         # visceral, not subcutaneous fat
-        person = replace(person, belly_mm=25 + 25 * first_share, fat_mm=7 + 8 * second_share)
+        person = replace(person, belly_mm=25 + 25 * first_amount, fat_mm=7 + 8 * second_amount)
     prone = person.female and rng.random() < PRONE_SHARE
     arms = "raised" if prone and person.arms == "folded" else person.arms
-    return replace(person, marbling=marbling, missing=frozenset(missing), prone=prone, arms=arms)
+    return replace(
+        person, marbling=marbling, missing=frozenset(missing_names), prone=prone, arms=arms
+    )
 
 
 OWN_BREASTS_SHARE = 0.75
@@ -253,7 +270,7 @@ def _with_own_breasts(person: Person) -> Person:
     return replace(person, own_breasts=has_own_breasts)
 
 
-def _empty_bowel(person: Person) -> Person:
+def _with_bowel_filling(person: Person) -> Person:
     """The person with a natural filling of the bowel: mostly collapsed, a few of its loops in much
     mesenteric fat, or full.
 
@@ -262,13 +279,15 @@ def _empty_bowel(person: Person) -> Person:
     or more, 2 cm wide, above 16 mm any number.
     """
     rng = person.generator(94)
-    loops = int(rng.integers(24, 71))
-    gut = rng.uniform(0.5, 1.05)
-    lean = float(np.clip(1 - person.belly_mm / 16, 0, 1))
-    return replace(person, loops=max(loops, round(66 * lean)), gut=max(gut, 0.75 * lean))
+    loop_count = int(rng.integers(24, 71))
+    bowel_width = rng.uniform(0.5, 1.05)
+    leanness = float(np.clip(1 - person.belly_mm / 16, 0, 1))
+    return replace(
+        person, loops=max(loop_count, round(66 * leanness)), gut=max(bowel_width, 0.75 * leanness)
+    )
 
 
-def _lie_down(person: Person) -> Person:
+def _with_table(person: Person) -> Person:
     """The person supine, buttocks and loins flattened by the table; those of a prone person stay
     round.
 
@@ -284,20 +303,20 @@ BENT_SHARE = 0.75
 """Share of supine people with a cushion under the knees or a knee bent in its coil."""
 
 
-def _bend_knees(person: Person) -> Person:
+def _with_bent_knees(person: Person) -> Person:
     """The person with knees bent by 5° to 30° by a cushion or a coil: up to 110 mm in front of
     straight ones."""
-    bent, lift = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
-    if person.prone or bent > BENT_SHARE:
+    bend_dice, lift_mm = person.generator(95).uniform((0.0, 18.0), (1.0, 110.0)).tolist()
+    if person.prone or bend_dice > BENT_SHARE:
         return person
-    return replace(person, morph=replace(person.morph, lift_mm=lift))
+    return replace(person, morph=replace(person.morph, lift_mm=lift_mm))
 
 
-def _with_figure(person: Person, flat: bool) -> Person:
+def _with_figure(person: Person, may_be_flat: bool) -> Person:
     """The person with regional fat, on a body broader and flatter, or narrower and deeper; one in
     four stays plain.
 
-    Trunks are 1.2 to 1.8 times as wide as deep; with `flat`, those of lean people 1.1 to 2 times: a
+    Trunks are 1.2 to 1.8 times as wide as deep; with `may_be_flat`, those of lean people 1.1 to 2 times: a
     supine lean belly is 16 to 18 cm deep and up to 32 cm wide.  With much fat behind, a person lies
     higher above the table, by a part of it.
     """
@@ -306,55 +325,66 @@ def _with_figure(person: Person, flat: bool) -> Person:
     if figure is None:
         return person
     # A large belly spreads sideways in a supine person.
-    heavy = person.fat_mm + person.belly_mm
-    stout = person.fat_mm + max(person.belly_mm, 0.0)
-    spread = 0.0 if person.prone else 0.04 * float(np.clip(heavy / 40 - 1, 0, 1))
-    lean = float(np.clip(1.5 - stout / 30, 0, 1)) if flat and not person.prone else 0.0
-    broad = rng.lognormal(spread + 0.03 * lean, 0.05 + 0.04 * lean)
-    under = rng.uniform(0.3, 0.9)
-    broad = float(np.clip(broad, 0.9 - 0.05 * lean, 1.1 + 0.1 * lean))
-    wide, deep = person.morph.trunk
-    higher = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * under
-    morph = replace(person.morph, trunk=(wide * broad, deep / broad))
-    return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher)
+    fat_and_belly_mm = person.fat_mm + person.belly_mm
+    stoutness_mm = person.fat_mm + max(person.belly_mm, 0.0)
+    mean_log_breadth = (
+        0.0 if person.prone else 0.04 * float(np.clip(fat_and_belly_mm / 40 - 1, 0, 1))
+    )
+    leanness = (
+        float(np.clip(1.5 - stoutness_mm / 30, 0, 1)) if may_be_flat and not person.prone else 0.0
+    )
+    breadth_factor = rng.lognormal(mean_log_breadth + 0.03 * leanness, 0.05 + 0.04 * leanness)
+    compression_share = rng.uniform(0.3, 0.9)
+    breadth_factor = float(np.clip(breadth_factor, 0.9 - 0.05 * leanness, 1.1 + 0.1 * leanness))
+    trunk_width, trunk_depth = person.morph.trunk
+    higher_mm = person.fat_mm * max(figure.trunk(1060.0)[2] - 1, 0.0) * compression_share
+    morph = replace(
+        person.morph, trunk=(trunk_width * breadth_factor, trunk_depth / breadth_factor)
+    )
+    return replace(person, figure=figure, morph=morph, table_mm=person.table_mm + higher_mm)
 
 
-def _deform(person: Person) -> Person:
+def _with_deformation(person: Person) -> Person:
     """The person with the waves of DEFORMATION_MM added, three of each length; they leave heights
     unchanged."""
     rng = person.generator(92)
-    grown = person.morph.trunk[0] ** 0.5
-    lengths = [row for row in DEFORMATION_MM for _ in range(3)]
-    waves = [_wave(rng, wavelength, grown * size / np.sqrt(3)) for wavelength, size in lengths]
+    size_factor = person.morph.trunk[0] ** 0.5
+    wave_rows = [row for row in DEFORMATION_MM for _ in range(3)]
+    waves = [
+        _draw_wave(rng, wavelength_mm, size_factor * size_mm / np.sqrt(3))
+        for wavelength_mm, size_mm in wave_rows
+    ]
     return replace(person, morph=replace(person.morph, waves=(*person.morph.waves, *waves)))
 
 
 def _sample_morph(rng: np.random.Generator, female: bool, stature_mm: float) -> Morph:
     """Proportions of a person of that stature: each segment between anchors varies by 3 %, and
     heads vary less than bodies."""
-    pieces = np.diff(ANCHORS_MM)
-    grown = stature_mm / STATURE_MM
-    stretch = grown * rng.normal(1.0, 0.03, len(pieces))
-    stretch[8] = grown**0.35 * rng.normal(1.0, 0.025)  # chin to vertex
-    body = stretch[1:9] * pieces[1:9]
-    body[:7] *= (stature_mm - body[7]) / body[:7].sum()
-    lengths = np.concatenate([[pieces[0]], body, [pieces[9] * grown]])
-    heights = np.concatenate([[0.0], np.cumsum(lengths)]) - pieces[0]
-    width = grown**0.8 * rng.normal(0.97 if female else 1.0, 0.03)
-    skull = grown**0.3 * rng.normal(0.98 if female else 1.0, 0.025)
-    waves = [_wave(rng, wavelength, size) for wavelength, size in WAVES_MM]
+    segments_mm = np.diff(ANCHORS_MM)
+    stature_factor = stature_mm / STATURE_MM
+    stretch_factors = stature_factor * rng.normal(1.0, 0.03, len(segments_mm))
+    stretch_factors[8] = stature_factor**0.35 * rng.normal(1.0, 0.025)  # chin to vertex
+    body_segments_mm = stretch_factors[1:9] * segments_mm[1:9]
+    body_segments_mm[:7] *= (stature_mm - body_segments_mm[7]) / body_segments_mm[:7].sum()
+    person_segments_mm = np.concatenate(
+        [[segments_mm[0]], body_segments_mm, [segments_mm[9] * stature_factor]]
+    )
+    heights_mm = np.concatenate([[0.0], np.cumsum(person_segments_mm)]) - segments_mm[0]
+    trunk_width = stature_factor**0.8 * rng.normal(0.97 if female else 1.0, 0.03)
+    head_width = stature_factor**0.3 * rng.normal(0.98 if female else 1.0, 0.025)
+    waves = [_draw_wave(rng, wavelength_mm, size_mm) for wavelength_mm, size_mm in WAVES_MM]
     return Morph(
-        heights_mm=tuple(heights.tolist()),
-        trunk=(width, width * rng.normal(1.0, 0.03)),
-        head=(skull, skull * rng.normal(1.0, 0.03)),
+        heights_mm=tuple(heights_mm.tolist()),
+        trunk=(trunk_width, trunk_width * rng.normal(1.0, 0.03)),
+        head=(head_width, head_width * rng.normal(1.0, 0.03)),
         yaw_deg=clip_normal(rng, 0, 6, -18, 18),
         waves=tuple(waves),
     )
 
 
-def _wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tuple[float, ...]:
+def _draw_wave(rng: np.random.Generator, wavelength_mm: float, size_mm: float) -> tuple[float, ...]:
     """A standing wave of displacement: amplitudes x, y in mm, wave numbers x, y, z in 1 / mm,
     phases."""
-    amplitude = rng.uniform(-size_mm, size_mm, 2)
-    k = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
-    return (*amplitude.tolist(), *k.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist())
+    amplitudes_mm = rng.uniform(-size_mm, size_mm, 2)
+    wave_numbers = 2 * np.pi / (wavelength_mm * rng.uniform(0.8, 1.25, 3))
+    return (*amplitudes_mm.tolist(), *wave_numbers.tolist(), *rng.uniform(0, 2 * np.pi, 3).tolist())

@@ -274,9 +274,8 @@ def block_affine(
     return affine
 
 
-TILE_VOXELS = (
-    96  # voxels of TILE_MM: texture grains repeat after 19 cm, more than the size of most organs
-)
+TILE_VOXELS = 96
+"""Voxels of TILE_MM: texture grains repeat after 19 cm, more than the size of most organs."""
 TILE_MM = 2.0
 
 

@@ -10,7 +10,7 @@ import pytest
 from fovnet.phantom.anatomy import heart, thorax, vessel_trees
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.breast import GlandStrands, breast
-from fovnet.phantom.geometry.dome import FLARED, Dome
+from fovnet.phantom.geometry.dome import FLARED_SHARE, Dome
 from fovnet.phantom.geometry.raster import Grid, pieces_of, rasterise
 from fovnet.phantom.geometry.solids import Solid, Tube
 from fovnet.phantom.person.traits import Person, sample_person
@@ -73,7 +73,7 @@ def test_hanging_breasts_are_5_to_18_cm_long_and_some_are_squeezed_flat_and_some
         next(d for d in domes if d.flare > 0.3),
         next(d for d in domes if d.flare < -0.15),
     ):
-        at = [np.float32(dome.base[1] + share * dome.length) for share in (0.0, FLARED)]
+        at = [np.float32(dome.base[1] + share * dome.length) for share in (0.0, FLARED_SHARE)]
         foot, column = (
             dome.inside(points[0] + dome.base[0], np.full(4000, y), points[1] + dome.base[2]).sum()
             for y in at

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fovnet.phantom.anatomy import back
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.build import WALL_MM, Build, draw_build
+from fovnet.phantom.person.build import WALL_MM_BY_HEIGHT, Build, draw_build
 from fovnet.phantom.person.fat_distribution import Figure
 from fovnet.phantom.person.morph import Morph
 from fovnet.phantom.person.traits import Person, sample_person
@@ -49,7 +49,7 @@ def test_the_wall_of_the_abdomen_is_as_thick_as_specified_about_the_same_cavity(
         for build in (Build(), Build(wall=factor))
     )
     outer = [at[at > 100] for at in (plain, built)]
-    thick = dict(WALL_MM)[WALL_AT_MM] * wide
+    thick = dict(WALL_MM_BY_HEIGHT)[WALL_AT_MM] * wide
     assert outer[1].min() == pytest.approx(outer[0].min(), abs=1.5), "the cavity is the same"
     assert len(outer[1]) - len(outer[0]) == pytest.approx((factor - 1) * thick, abs=1.5)
 
@@ -81,7 +81,7 @@ def test_builds_differ_as_people_do_and_no_landmark_moves() -> None:
     """Of a thousand: walls of 12 to 42 mm where 26 mm are the average, most within a third of it; and what is
     left alone is as it was."""
     drawn = [draw_build(np.random.default_rng([7, number])) for number in range(1000)]
-    walls = np.array([build.wall for build in drawn]) * WALL_MM[1][1]
+    walls = np.array([build.wall for build in drawn]) * WALL_MM_BY_HEIGHT[1][1]
     assert (
         11 < walls.min() < 14
         and 38 < walls.max() < 43

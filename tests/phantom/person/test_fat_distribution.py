@@ -13,7 +13,7 @@ from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.anatomy.limbs import LEG_OUTLINE
 from fovnet.phantom.anatomy.trunk import muscular_trunk, under_skin
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.fat_distribution import EVEN, FOUR, Figure
+from fovnet.phantom.person.fat_distribution import EVEN, EVEN_LEG, Figure
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import label_of
 
@@ -47,7 +47,7 @@ def test_fat_is_thick_in_front_of_some_and_behind_others() -> None:
 
 
 def test_fat_thighs_are_not_fat_calves() -> None:
-    figure = Figure(thighs=(2.0,) * 4, calves=FOUR)
+    figure = Figure(thighs=(2.0,) * 4, calves=EVEN_LEG)
     thigh, calf = (
         [
             (slice_at(replace(PLAIN, figure=of), z) == label_of("fat")).sum()

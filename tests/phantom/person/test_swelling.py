@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fovnet.phantom.acquisition.families import LEG_MASS, ScanRequest, draw_small_family
 from fovnet.phantom.anatomy.body import label_volume, landmarks
 from fovnet.phantom.geometry.raster import Grid
-from fovnet.phantom.person.swelling import CORE, ENDS, SHARE, Swelling
+from fovnet.phantom.person.swelling import CORE_SHARE, REACH_RADII, SWELLING_SHARE, Swelling
 from fovnet.phantom.person.traits import Person, sample_person
 from fovnet.phantom.scanner.tissues import TISSUES
 
@@ -33,7 +33,7 @@ def along(direction: float, z: float) -> tuple[np.ndarray, np.ndarray]:
 def test_nothing_folds_over_and_far_away_nothing_moves(z: float) -> None:
     r, before = along(1.0, z)
     assert np.all(np.diff(before) > 0) and np.all(before <= r + 1e-3)
-    far = r > ENDS * PUSH.radius_at(np.array(z))
+    far = r > REACH_RADII * PUSH.radius_at(np.array(z))
     np.testing.assert_allclose(before[far], r[far], atol=1e-2)
 
 
@@ -41,12 +41,12 @@ def test_the_mass_is_stretched_from_its_core_and_flesh_beside_it_keeps_its_area(
     """Just outside of R the taper is 1 to a hundredth: a ring of r dr was one of ρ dρ."""
     r, before = along(2.0, PUSH.middle[2])
     inside = r < PUSH.radius_mm
-    np.testing.assert_allclose(before[inside], CORE * r[inside], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(before[inside], CORE_SHARE * r[inside], rtol=1e-3, atol=1e-3)
     ring = (r > PUSH.radius_mm) & (r < PUSH.radius_mm + 2)
     areas = np.diff(before[ring] ** 2) / np.diff(r[ring] ** 2)
     assert abs(areas.mean() - 1) < 0.15
     np.testing.assert_allclose(
-        before[ring][0] ** 2, r[ring][0] ** 2 - (1 - CORE**2) * PUSH.radius_mm**2, rtol=0.05
+        before[ring][0] ** 2, r[ring][0] ** 2 - (1 - CORE_SHARE**2) * PUSH.radius_mm**2, rtol=0.05
     )
 
 
@@ -105,11 +105,13 @@ def test_the_mass_is_as_wide_as_drawn_and_the_leg_is_wider_for_it(somebody: Pers
 
 
 def test_one_of_six_has_one_and_is_scanned_for_it() -> None:
-    """SHARE of 600 people, give or take four standard deviations; half of their small fields of view are
+    """SWELLING_SHARE of 600 people, give or take four standard deviations; half of their small fields of view are
     about it."""
     people = [sample_person((8, number)) for number in range(600)]
     having = [person for person in people if person.morph.swelling]
-    assert abs(len(having) - 600 * SHARE) < 4 * np.sqrt(600 * SHARE * (1 - SHARE))
+    assert abs(len(having) - 600 * SWELLING_SHARE) < 4 * np.sqrt(
+        600 * SWELLING_SHARE * (1 - SWELLING_SHARE)
+    )
     rng = np.random.default_rng(2)
     names = [
         draw_small_family(ScanRequest(person, landmarks(person), 1, frozenset()), rng).name
